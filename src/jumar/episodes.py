@@ -1,0 +1,182 @@
+"""Episodes: a log of observations, actions and rewards, in columns.
+
+Step t of episode e stands in row start[e] + t. An episode is over for one of two reasons that
+must never be confused: the process *ended* (``terminated``), or the recording was cut off. A
+cut-off episode may carry the observation that would have been acted on next; without it the
+last step has no known successor and teaches nothing about what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.arrays import Bools, Floats, Ints, freeze
+from jumar.errors import LogError
+from jumar.names import check_names, position_of
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Episodes:
+    """A log. E episodes, N steps.
+
+    >>> log = Episodes(
+    ...     observations=("good", "worn"), actions=("keep", "repair"),
+    ...     observation=[0, 1, 1], action=[0, 1, 0], reward=[1.0, -2.0, 0.5],
+    ...     start=[0, 2, 3], final_observation=[-1, 0], terminated=[True, False])
+    >>> len(log), log.n_steps, log.returns(0.5).tolist()
+    (2, 3, [0.0, 0.5])
+    """
+
+    observations: tuple[str, ...]
+    actions: tuple[str, ...]
+    observation: Ints  # (N,) int64, what was seen before acting
+    action: Ints  # (N,) int64
+    reward: Floats  # (N,) float64
+    start: Ints  # (E+1,) int64, first row of each episode; start[E] = N
+    final_observation: Ints  # (E,) int64, seen after the last step of a cut-off episode, or -1
+    terminated: Bools  # (E,) bool, the process ended with the last step
+
+    def __post_init__(self) -> None:
+        def put(name: str, dtype: type) -> None:
+            object.__setattr__(self, name, freeze(getattr(self, name), dtype))
+
+        for kind, field in (("observation", "observations"), ("action", "actions")):
+            object.__setattr__(self, field, check_names(kind, getattr(self, field), LogError))
+        for name in ("observation", "action", "start", "final_observation"):
+            put(name, np.int64)
+        put("reward", np.float64)
+        put("terminated", np.bool_)
+        self._check()
+
+    def _check(self) -> None:
+        n, e = len(self.observation), len(self.start) - 1
+        if e < 1 or n == 0:
+            raise LogError("The log is empty: it has no steps. Give at least one episode.")
+        if len(self.action) != n or len(self.reward) != n:
+            raise LogError(
+                f"Columns differ in length: {n} observations, {len(self.action)} actions, "
+                f"{len(self.reward)} rewards."
+            )
+        if len(self.final_observation) != e or len(self.terminated) != e:
+            raise LogError(
+                f"{e} episodes, but {len(self.final_observation)} final observations "
+                f"and {len(self.terminated)} terminated flags."
+            )
+        if self.start[0] != 0 or self.start[-1] != n:
+            raise LogError(f"start must run from 0 to {n}, not {self.start[0]} to {self.start[-1]}")
+        empty = np.flatnonzero(np.diff(self.start) < 1)
+        if len(empty):
+            raise LogError(
+                f"Episode {empty[0]}: has no steps. Leave out episodes in which nothing was done."
+            )
+        for name, low, size, values in (
+            ("observation", 0, len(self.observations), self.observation),
+            ("action", 0, len(self.actions), self.action),
+            ("final observation", UNKNOWN, len(self.observations), self.final_observation),
+        ):
+            bad = np.flatnonzero((values < low) | (values >= size))
+            if len(bad):
+                raise LogError(
+                    f"Row {bad[0]}: {name} {values[bad[0]]} is out of range; there are {size}."
+                )
+        bad = np.flatnonzero(~np.isfinite(self.reward))
+        if len(bad):
+            raise LogError(
+                f"Row {bad[0]} (episode {self.episode_of(int(bad[0]))}): reward is "
+                f"{self.reward[bad[0]]}; rewards must be finite numbers."
+            )
+        bad = np.flatnonzero(self.terminated & (self.final_observation != UNKNOWN))
+        if len(bad):
+            raise LogError(
+                f"Episode {bad[0]}: ended by itself and yet carries a final observation. "
+                "Only a cut-off episode has one; write -1."
+            )
+
+    def __len__(self) -> int:
+        return len(self.terminated)
+
+    @property
+    def n_steps(self) -> int:
+        return len(self.observation)
+
+    @property
+    def lengths(self) -> Ints:
+        return np.diff(self.start)
+
+    @property
+    def last(self) -> Ints:
+        """(E,) the row of every episode's last step."""
+        return self.start[1:] - 1
+
+    def episode_of(self, row: int) -> int:
+        """The episode a row belongs to."""
+        return int(np.searchsorted(self.start, row, side="right")) - 1
+
+    def returns(self, discount: float) -> Floats:
+        """(E,) discounted return of every episode, counted from its first step."""
+        power = discount ** (np.arange(self.n_steps) - np.repeat(self.start[:-1], self.lengths))
+        sums: Floats = np.add.reduceat(power * self.reward, self.start[:-1])
+        return sums
+
+    def select(self, episodes: Ints) -> Episodes:
+        """The chosen episodes, in the given order."""
+        episodes = np.asarray(episodes, np.int64)
+        lengths = self.lengths[episodes]
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        rows = np.arange(start[-1]) + np.repeat(self.start[episodes] - start[:-1], lengths)
+        return Episodes(
+            self.observations,
+            self.actions,
+            self.observation[rows],
+            self.action[rows],
+            self.reward[rows],
+            start,
+            self.final_observation[episodes],
+            self.terminated[episodes],
+        )
+
+    def __add__(self, other: Episodes) -> Episodes:
+        """The two logs one after the other."""
+        other = other.align(self.observations, self.actions)
+        return Episodes(
+            self.observations,
+            self.actions,
+            np.concatenate([self.observation, other.observation]),
+            np.concatenate([self.action, other.action]),
+            np.concatenate([self.reward, other.reward]),
+            np.concatenate([self.start, other.start[1:] + self.n_steps]),
+            np.concatenate([self.final_observation, other.final_observation]),
+            np.concatenate([self.terminated, other.terminated]),
+        )
+
+    def align(self, observations: Sequence[str], actions: Sequence[str]) -> Episodes:
+        """The same log with the names numbered as given, so that it fits a controller."""
+        if tuple(observations) == self.observations and tuple(actions) == self.actions:
+            return self
+        # a name nobody ever logged need not be known to the other side
+        seen = np.unique(np.concatenate([self.observation, self.final_observation]))
+        z = _renumbering("observation", self.observations, observations, seen[seen != UNKNOWN])
+        a = _renumbering("action", self.actions, actions, np.unique(self.action))
+        final = self.final_observation
+        return Episodes(
+            tuple(observations),
+            tuple(actions),
+            z[self.observation],
+            a[self.action],
+            self.reward,
+            self.start,
+            np.where(final == UNKNOWN, UNKNOWN, z[final]),
+            self.terminated,
+        )
+
+
+def _renumbering(kind: str, old: Sequence[str], new: Sequence[str], used: Ints) -> Ints:
+    number = np.full(len(old), UNKNOWN, np.int64)
+    for i in used:
+        number[i] = position_of(kind, old[i], list(new), LogError, place="Log: ")
+    return number

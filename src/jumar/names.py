@@ -1,0 +1,51 @@
+"""Alphabets: the names of observations, actions, states and memory nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jumar.errors import JumarError, not_one_of
+
+WILDCARD = "*"
+NOTHING = ""  # stands in a window where the episode had not begun yet
+
+
+def check_names(kind: str, names: Iterable[object], error: type[JumarError]) -> tuple[str, ...]:
+    """The names as a tuple, or an error that names the one that is wrong.
+
+    >>> from jumar.errors import ModelError
+    >>> check_names("action", ["keep", "repair"], ModelError)
+    ('keep', 'repair')
+    """
+    if isinstance(names, str):
+        raise error(f"{kind} names: expected a list of names, got the text {names!r}.")
+    checked = tuple(names)
+    if not checked:
+        raise error(f"{kind} names: there are none; at least one is needed.")
+    seen: dict[str, int] = {}
+    for position, name in enumerate(checked):
+        if not isinstance(name, str):
+            raise error(
+                f'{kind} name {position + 1}: {name!r} is not text. Write it in quotes: "{name}".'
+            )
+        if name in (WILDCARD, NOTHING):
+            raise error(
+                f"{kind} name {position + 1}: {name!r} is reserved "
+                "('*' is the wildcard, '' means 'nothing yet'). Choose another name."
+            )
+        if name in seen:
+            raise error(
+                f"{kind} name {position + 1}: {name!r} is also name {seen[name] + 1}. "
+                "Names must differ."
+            )
+        seen[name] = position
+    return tuple(str(name) for name in checked)
+
+
+def position_of(
+    kind: str, name: object, names: Sequence[str], error: type[JumarError], place: str = ""
+) -> int:
+    """The number of a name, or an error that says which names there are."""
+    if isinstance(name, str) and name in names:
+        return names.index(name)
+    raise error(f"{place}{not_one_of(kind, name, names)}")
