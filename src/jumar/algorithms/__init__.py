@@ -1,0 +1,105 @@
+"""Algorithms: from an estimated model and the behavior to an improved controller.
+
+An algorithm is a module with ``improve(mdp, behavior, *, parameters) -> Improvement``, usually only
+a projection handed to the solver, and one entry in `ALGORITHMS`. It sees counts and the behavior,
+never a true model: this package may not import models, simulation or exact evaluation.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Literal, get_args, get_origin, get_type_hints
+
+from jumar.controller import Controller
+from jumar.errors import ParameterError, not_one_of
+from jumar.history import HistoryMdp
+from jumar.improvement import Improvement
+
+Improve = Callable[..., Improvement]
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """What the registry knows of an algorithm without loading it."""
+
+    module: str
+    summary: str
+    bound_kind: str | None  # which family of bounds applies to what it returns
+    reaches_optimum: bool = True  # with enough data, it finds the best policy of the model
+
+    @property
+    def improve(self) -> Improve:
+        function: Improve = import_module(self.module).improve
+        return function
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """The keyword parameters by name."""
+        signature = inspect.signature(self.improve)
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        return {n: p for n, p in signature.parameters.items() if p.kind is keyword}
+
+
+ALGORITHMS: dict[str, Algorithm] = {
+    "spibb": Algorithm(
+        "jumar.algorithms.spibb",
+        "leave the behavior only for pairs seen more than n_wedge times",
+        bound_kind="spibb",
+    ),
+    "spibb_leq": Algorithm(
+        "jumar.algorithms.spibb_leq",
+        "never do more often what was seen n_wedge times or less",
+        bound_kind=None,
+    ),
+    "basic": Algorithm(
+        "jumar.algorithms.basic",
+        "the greedy policy of the estimated model; not safe",
+        bound_kind=None,
+    ),
+}
+
+
+def algorithm(name: str) -> Algorithm:
+    """A registry entry by name.
+
+    >>> sorted(algorithm("spibb").parameters)
+    ['n_wedge']
+    """
+    key = name.replace("-", "_").lower()
+    if key not in ALGORITHMS:
+        raise ParameterError(not_one_of("algorithm", name, ALGORITHMS))
+    return ALGORITHMS[key]
+
+
+def run(name: str, mdp: HistoryMdp, behavior: Controller, **parameters: object) -> Improvement:
+    """Improve with the algorithm of that name; an unknown parameter is an error."""
+    entry = algorithm(name)
+    for parameter in parameters:
+        if parameter not in entry.parameters:
+            known = list(entry.parameters) or ["(none)"]
+            raise ParameterError(f"{name}: " + not_one_of("parameter", parameter, known))
+    return entry.improve(mdp, behavior, **parameters)
+
+
+def read_parameter(name: str, parameter: str, text: str) -> object:
+    """A parameter given as text, as on a command line, in the type the algorithm wants.
+
+    >>> read_parameter("spibb", "n_wedge", "7"), read_parameter("basic", "unseen", "zero")
+    (7, 'zero')
+    """
+    entry = algorithm(name)
+    if parameter not in entry.parameters:
+        known = list(entry.parameters) or ["(none)"]
+        raise ParameterError(f"{name}: " + not_one_of("parameter", parameter, known))
+    wanted = get_type_hints(entry.improve)[parameter]
+    if get_origin(wanted) is Literal:
+        if text not in get_args(wanted):
+            raise ParameterError(f"{parameter}: " + not_one_of("choice", text, get_args(wanted)))
+        return text
+    try:
+        return wanted(text)
+    except ValueError as error:
+        raise ParameterError(f"{parameter}: {text!r} is not a {wanted.__name__}.") from error

@@ -1,0 +1,27 @@
+"""Π_≤b-SPIBB (Laroche et al. 2019): as SPIBB, but unknown actions may also lose mass.
+
+No unknown action gets more than the behavior gave it. The set of admitted policies is larger than
+SPIBB's, so the value in the model is at least as high; there is no published bound for it.
+"""
+
+from __future__ import annotations
+
+from jumar.algorithms.spibb import check_n_wedge
+from jumar.arrays import Floats
+from jumar.controller import Controller
+from jumar.history import HistoryMdp
+from jumar.improvement import Improvement, improve_by
+
+
+def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Improvement:
+    """Never do more often what was seen `n_wedge` times or less."""
+    check_n_wedge(n_wedge)
+
+    def project(q: Floats, rows: Floats, visits: Floats) -> Floats:
+        from jumar import kernels
+
+        return kernels.bounded_rows(q, rows, visits, float(n_wedge))
+
+    return improve_by(
+        project, mdp, behavior, algorithm="spibb_leq", parameters={"n_wedge": n_wedge}
+    )

@@ -1,0 +1,406 @@
+"""Certificates: what an improvement may lose, how sure that is, and whether it says anything.
+
+A certificate states ρ(new) >= ρ(behavior) - ζ except with a chance of at most δ. It is never a
+bare number: it carries how far the statement can be trusted, what it assumes, and a verdict in
+words. It is *vacuous* when ζ reaches the value range hi - lo, for then it excludes nothing that
+the rewards themselves do not exclude.
+
+The formulas are in `jumar.bounds`, their derivations in docs/bounds.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from jumar.bounds import (
+    BOUNDS,
+    Bound,
+    Kind,
+    Scale,
+    Validity,
+    bound,
+    check_count,
+    check_delta,
+    check_finite,
+)
+from jumar.errors import ParameterError, not_one_of
+
+__all__ = [
+    "BOUNDS",
+    "Bound",
+    "Certificate",
+    "Kind",
+    "RewardRange",
+    "Scale",
+    "Validity",
+    "bound",
+    "certify",
+    "no_guarantee",
+    "unchanged",
+]
+
+
+def _interval(name: str, pair: tuple[float, float]) -> tuple[float, float]:
+    remedy = "pass (lowest, highest) reward of one step"
+    try:
+        lo, hi = pair
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} {pair!r} is not a pair; {remedy}") from None
+    lo, hi = check_finite(name, lo, remedy), check_finite(name, hi, remedy)
+    if lo > hi:
+        raise ParameterError(f"{name} ({lo:g}, {hi:g}) has its lower end above the upper; {remedy}")
+    return lo, hi
+
+
+def _geometric(discount: float, steps: int) -> float:
+    """1 + γ + ... + γ^(steps-1), without cancellation near γ = 1."""
+    if discount == 1.0 or steps == 0:
+        return float(steps)
+    if discount == 0.0:
+        return 1.0
+    return -math.expm1(steps * math.log(discount)) / (1.0 - discount)
+
+
+@dataclass(frozen=True)
+class RewardRange:
+    """What one step can pay, apart for steps that go on and the step that ends an episode.
+
+    >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
+    >>> tiger.returns(discount=0.95)
+    (-100.0, 10.0)
+    >>> tiger.v_max(discount=0.95)
+    100.0
+    """
+
+    continuing: tuple[float, float]  # (lo, hi) of a step after which the episode goes on
+    ending: tuple[float, float] | None = None  # None: episodes never end by themselves
+    declared: bool = True  # False: only read off a log, so an assumption
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "continuing", _interval("continuing", self.continuing))
+        if self.ending is not None:
+            object.__setattr__(self, "ending", _interval("ending", self.ending))
+
+    @classmethod
+    def constant(cls, lo: float, hi: float, *, declared: bool = True) -> RewardRange:
+        """The same range for every step, the ending one included.
+
+        >>> RewardRange.constant(-1, 2).returns(discount=0.5)
+        (-2.0, 4.0)
+        """
+        return cls((lo, hi), (lo, hi), declared)
+
+    def returns(self, discount: float, horizon: int | None = None) -> tuple[float, float]:
+        """Lowest and highest discounted return from any state.
+
+        Without a horizon, paying c for t steps and then e at the end is worth
+        (1-γ^t)·c/(1-γ) + γ^t·e: between ending at once and never ending. With a horizon of T
+        steps a state may have any number of them left, none included (worth 0); both
+        "t steps, then cut off" and "t steps, then end" move one way as t grows, so their
+        extremes are at the smallest and the largest t.
+
+        >>> RewardRange((-1, 2)).returns(discount=1.0, horizon=3)
+        (-3.0, 6.0)
+        """
+        γ = check_finite("discount", discount, "pass a number from 0 to 1")
+        if horizon is None:
+            if not 0.0 <= γ < 1.0:
+                raise ParameterError(
+                    f"discount {discount!r} is not in [0, 1); a larger one needs a horizon"
+                )
+        else:
+            horizon = check_count("horizon", horizon, 1, "pass the largest number of steps")
+            if not 0.0 <= γ <= 1.0:
+                raise ParameterError(f"discount {discount!r} is not in [0, 1]")
+
+        def candidates(c: float, e: float | None) -> list[float]:
+            if horizon is None:
+                return [c / (1.0 - γ)] if e is None else [c / (1.0 - γ), e]
+            cut_off = [0.0, _geometric(γ, horizon) * c]
+            if e is None:
+                return cut_off
+            last = horizon - 1
+            return [*cut_off, e, _geometric(γ, last) * c + γ**last * e]
+
+        (lo, hi), (lo_end, hi_end) = self.continuing, self.ending or (None, None)
+        return min(candidates(lo, lo_end)), max(candidates(hi, hi_end))
+
+    def v_max(self, discount: float, horizon: int | None = None) -> float:
+        """The largest absolute return from any state.
+
+        >>> round(RewardRange(continuing=(-100, 10)).v_max(discount=0.95), 9)
+        2000.0
+        """
+        return max(map(abs, self.returns(discount, horizon)))
+
+    def scale(
+        self,
+        *,
+        states: int,
+        actions: int,
+        outcomes: int,
+        discount: float,
+        horizon: int | None = None,
+    ) -> Scale:
+        """The numbers a bound needs, V_max and value range taken from these rewards.
+
+        >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
+        >>> tiger.scale(states=6, actions=3, outcomes=3, discount=0.95).value_range
+        110.0
+        """
+        lo, hi = self.returns(discount, horizon)
+        v_max = max(abs(lo), abs(hi))
+        return Scale(states, actions, outcomes, discount, v_max, hi - lo, self.declared)
+
+
+_READ_OFF = (
+    "The reward range was only read off the log: no step can pay more or less than was seen."
+)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known about ρ(new) - ρ(behavior), in numbers and in words.
+
+    >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
+    >>> scale = tiger.scale(states=6, actions=3, outcomes=3, discount=0.95)
+    >>> best, *others = certify(scale, n_wedge=50, delta=0.05, gain=3.2, kind="spibb")
+    >>> best.bound, best.vacuous
+    ('spibb', True)
+    >>> best.verdict
+    'vacuous: zeta 5240 exceeds the value range 110, so it excludes nothing; \
+N∧ would have to be 11,359,349 for a loss of at most 11'
+    """
+
+    bound: str  # short name of the bound
+    title: str
+    delta: float | None  # chance that the statement is wrong; None: it has no chance in it
+    zeta: float  # ρ(new) >= ρ(behavior) - zeta; may be infinite
+    value_range: float  # highest minus lowest return; may be infinite when unknown
+    validity: Validity
+    assumptions: tuple[str, ...] = ()
+    estimated_gain: float | None = None  # ρ(new) - ρ(behavior) in the estimated model
+    n_wedge: int | None = None  # visits the bound was read at
+    n_needed_for_tenth: int | None = None  # visits for zeta = value_range/10 at no estimated gain
+    reason: str = ""  # the claim, where it is not one of loss and chance
+
+    def __post_init__(self) -> None:
+        if self.delta is not None:
+            check_delta(self.delta)
+        if math.isnan(self.zeta) or not self.value_range >= 0.0:
+            raise ParameterError(
+                f"certificate {self.bound!r}: zeta {self.zeta} and value range "
+                f"{self.value_range} must be numbers, the range not negative"
+            )
+
+    @property
+    def vacuous(self) -> bool:
+        """True when zeta excludes nothing that the rewards do not already exclude."""
+        # where all returns are equal, zeta 0 is as much as can be said
+        return self.zeta >= self.value_range and self.zeta > 0.0
+
+    @property
+    def claim(self) -> str:
+        """The statement as one sentence, with its probability."""
+        if self.reason:
+            return self.reason
+        if math.isinf(self.zeta):
+            return "Nothing is claimed: any loss is left possible."
+        if self.zeta > 0.0:
+            event = f"falls more than {_number(self.zeta)} short of the behavior's"
+        elif self.zeta == 0.0:
+            event = "is lower than the behavior's"
+        else:
+            event = f"is not at least {_number(-self.zeta)} above the behavior's"
+        odds = "nil" if self.delta is None else f"at most {100 * self.delta:.6g} %"
+        return f"The chance that the new controller's expected return {event} is {odds}."
+
+    @property
+    def verdict(self) -> str:
+        """Whether the claim is worth anything, in words."""
+        if self.vacuous:
+            size = (
+                "zeta is infinite"
+                if math.isinf(self.zeta)
+                else f"zeta {_number(self.zeta)} "
+                f"{'exceeds' if self.zeta > self.value_range else 'equals'} "
+                f"the value range {_number(self.value_range)}"
+            )
+            return f"vacuous: {size}, so it excludes nothing{self._remedy()}"
+        if self.zeta <= 0.0:
+            return {
+                Validity.PROVED: "proved not worse",
+                Validity.PROVED_IF_SUFFICIENT: "proved not worse, given finite-history sufficiency",
+            }.get(self.validity, f"not worse, but this is only {self.validity}")
+        share = 100.0 * self.zeta / self.value_range
+        return (
+            f"informative: excludes a loss above {_number(self.zeta)}, {share:.3g} % of the "
+            f"value range {_number(self.value_range)} ({self.validity})"
+        )
+
+    def _remedy(self) -> str:
+        if self.n_needed_for_tenth is None:
+            return ""
+        tenth = _number(self.value_range / 10.0)
+        return (
+            f"; N∧ would have to be {_count(self.n_needed_for_tenth)} for a loss of at most {tenth}"
+        )
+
+    def __str__(self) -> str:
+        numbers = [f"zeta {_number(self.zeta)}", f"value range {_number(self.value_range)}"]
+        if self.estimated_gain is not None:
+            numbers.append(f"estimated gain {_number(self.estimated_gain)}")
+        if self.n_wedge is not None:
+            numbers.append(f"N∧ {_count(self.n_wedge)}")
+        if self.delta is not None:
+            numbers.append(f"delta {self.delta:g}")
+        lines = [
+            f"{self.title} ({self.bound})",
+            f"  claim     {self.claim}",
+            f"  verdict   {self.verdict}",
+            f"  validity  {self.validity}: {self.validity.meaning}",
+            f"  numbers   {', '.join(numbers)}",
+        ]
+        labels = ["  assumes   "] + ["            "] * len(self.assumptions)
+        lines += [label + text for label, text in zip(labels, self.assumptions, strict=False)]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; an infinite number becomes None, and the verdict says so in words.
+
+        >>> no_guarantee("Pairs that were never seen may be chosen.").to_dict()["zeta"] is None
+        True
+        """
+
+        def plain(number: float | None) -> float | None:
+            return number if number is not None and math.isfinite(number) else None
+
+        return {
+            "bound": self.bound,
+            "title": self.title,
+            "claim": self.claim,
+            "verdict": self.verdict,
+            "vacuous": self.vacuous,
+            "validity": self.validity.value,
+            "validity_meaning": self.validity.meaning,
+            "assumptions": list(self.assumptions),
+            "delta": self.delta,
+            "zeta": plain(self.zeta),
+            "value_range": plain(self.value_range),
+            "estimated_gain": plain(self.estimated_gain),
+            "n_wedge": self.n_wedge,
+            "n_needed_for_tenth": self.n_needed_for_tenth,
+        }
+
+
+def _number(x: float) -> str:
+    return "infinite" if math.isinf(x) else f"{x:.6g}"
+
+
+def _count(n: int) -> str:
+    return f"{n:,}" if n < 10**15 else f"{n:.3g}"
+
+
+def certify(
+    scale: Scale,
+    *,
+    n_wedge: int,
+    delta: float,
+    gain: float,
+    kind: Kind,
+    smallest_count: int | None = None,
+) -> tuple[Certificate, ...]:
+    """Every bound that applies, the most trustworthy first, then the smallest zeta.
+
+    `kind` says how the controller was made: "spibb" (several steps, unknown pairs keep the
+    behavior), "one-step" (one improvement against the behavior's first-visit returns) or
+    "all-known" (any policy computed from the estimated model). `gain` is ρ(new) - ρ(behavior) in
+    that model. `smallest_count` is the smallest count over *all* reachable history states and
+    actions; from 1 on, the plug-in bound applies too, whatever the kind, and is read at it.
+
+    >>> scale = Scale(states=6, actions=3, outcomes=3, discount=0.95, v_max=100, value_range=110)
+    >>> (one,) = certify(scale, n_wedge=3_000_000, delta=0.05, gain=0.0, kind="one-step")
+    >>> one.claim
+    "The chance that the new controller's expected return falls more than 8.37742 short of the \
+behavior's is at most 5 %."
+    """
+    n_wedge = check_count("n_wedge", n_wedge, 0, "pass the count above which a pair is known")
+    delta = check_delta(delta)
+    gain = check_finite("gain", gain, "pass the estimated gain, or 0")
+    if kind not in get_args(Kind):
+        raise ParameterError(not_one_of("kind", kind, get_args(Kind)))
+    if smallest_count is not None:
+        smallest_count = check_count("smallest_count", smallest_count, 0, "pass a count, or None")
+
+    readings = [(b, n_wedge) for b in BOUNDS.values() if b.applies_to == kind != "all-known"]
+    if smallest_count:
+        readings += [(b, smallest_count) for b in BOUNDS.values() if b.applies_to == "all-known"]
+    if not readings:
+        reason = "Nothing is claimed: some history state and action may never have been seen."
+        return (no_guarantee(reason, value_range=scale.value_range, estimated_gain=gain),)
+    found = [_certificate(b, scale, n, delta, gain) for b, n in readings]
+    return tuple(sorted(found, key=lambda c: (-c.validity.strength, c.zeta)))
+
+
+def _certificate(b: Bound, scale: Scale, n: int, delta: float, gain: float) -> Certificate:
+    tenth = scale.value_range / 10.0
+    return Certificate(
+        bound=b.name,
+        title=b.title,
+        delta=delta,
+        zeta=b.zeta(scale, n, delta, gain),
+        value_range=scale.value_range,
+        validity=b.validity,
+        assumptions=b.assumptions if scale.declared else (*b.assumptions, _READ_OFF),
+        estimated_gain=gain,
+        n_wedge=n,
+        n_needed_for_tenth=b.n_needed(scale, tenth, delta),
+    )
+
+
+def unchanged(delta: float, value_range: float, *, n_wedge: int | None = None) -> Certificate:
+    """The certificate of a controller that is the behavior itself.
+
+    >>> unchanged(delta=0.05, value_range=110).verdict
+    'proved not worse'
+    """
+    return Certificate(
+        bound="unchanged",
+        title="Nothing was changed",
+        delta=delta,
+        zeta=0.0,
+        value_range=value_range,
+        validity=Validity.PROVED,
+        estimated_gain=0.0,
+        n_wedge=n_wedge,
+        reason="The controller is the behavior itself, so nothing can be lost.",
+    )
+
+
+def no_guarantee(
+    reason: str,
+    *,
+    value_range: float = math.inf,
+    estimated_gain: float | None = None,
+    n_wedge: int | None = None,
+) -> Certificate:
+    """The certificate of an algorithm that promises nothing, and why.
+
+    Its validity is the weakest class: it claims nothing that could be proved.
+
+    >>> no_guarantee("Basic RL may choose what was never seen.", value_range=110).verdict
+    'vacuous: zeta is infinite, so it excludes nothing'
+    """
+    return Certificate(
+        bound="none",
+        title="No guarantee",
+        delta=None,
+        zeta=math.inf,
+        value_range=value_range,
+        validity=Validity.CLAIMED,
+        estimated_gain=estimated_gain,
+        n_wedge=n_wedge,
+        reason=reason,
+    )

@@ -1,0 +1,78 @@
+"""Improvement: what an algorithm hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from jumar.arrays import Floats, freeze
+from jumar.controller import Controller
+from jumar.history import HistoryMdp
+from jumar.solver import Project, Trace, solve
+
+
+@dataclass(frozen=True, eq=False)
+class Improvement:
+    """An improved controller and the model's view of it.
+
+    History states that were never logged keep the behavior's row. The two performances are what
+    the *estimated* model says of both policies; the truth is not known here.
+    """
+
+    algorithm: str
+    parameters: Mapping[str, object]
+    behavior: Controller
+    controller: Controller
+    mdp: HistoryMdp
+    policy: Floats  # (H, A) improved rows at the model's history states
+    behavior_policy: Floats  # (H, A) behavior's rows there
+    values: Floats  # (H,) of the improved policy, in the model
+    performance: float  # of the improved policy, in the model
+    behavior_performance: float  # of the behavior, in the model
+    trace: Trace
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+        for field in ("policy", "behavior_policy", "values"):
+            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
+
+    @property
+    def gain(self) -> float:
+        """Estimated: what the model says is won."""
+        return self.performance - self.behavior_performance
+
+    @property
+    def changed(self) -> int:
+        """Number of history states with a new row."""
+        return int((self.policy != self.behavior_policy).any(1).sum())
+
+
+def improve_by(
+    project: Project,
+    mdp: HistoryMdp,
+    behavior: Controller,
+    *,
+    algorithm: str,
+    parameters: Mapping[str, object],
+    unseen_value: float = 0.0,
+) -> Improvement:
+    """Solve with a projection and dress the solution as an improved controller."""
+    behavior_rows = mdp.policy_of(behavior)
+    solution = solve(mdp, behavior_rows, project, unseen_value=unseen_value)
+    lifted = behavior.lift(mdp.memory)
+    return Improvement(
+        algorithm=algorithm,
+        parameters=parameters,
+        behavior=behavior,
+        controller=lifted.except_at(mdp.states, solution.policy, f"{behavior.name}, improved"),
+        mdp=mdp,
+        policy=solution.policy,
+        behavior_policy=behavior_rows,
+        values=solution.values,
+        performance=float(mdp.start @ solution.values),
+        behavior_performance=float(mdp.start @ solution.behavior_values),
+        trace=solution.trace,
+    )

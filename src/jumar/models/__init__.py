@@ -1,0 +1,96 @@
+"""Models with known truth: for benchmarks and tests, never visible to an algorithm.
+
+A new model is one function that returns a `Pomdp`, and one entry in `MODELS`. Its module must not
+bear a model's name: `models.tiger` is the builder, and a submodule would hide it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+
+from jumar.errors import ParameterError, not_one_of
+from jumar.pomdp import Pomdp
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the paper trains a behavior on this model (Q-learning, appendix B)."""
+
+    softmax: float  # τ in exp(+τ Q): an inverse temperature
+    episodes: int = 5000
+    learning_rate: float = 1.0
+    exploration: float = 0.5
+    decay: float = 0.002
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the registry knows of a model without building it."""
+
+    place: str  # module:function
+    summary: str
+    training: Training
+    optimum: float | None = None  # value of the best policy of all, with default arguments
+    source: str = ""
+    options: tuple[str, ...] = field(default=())
+
+    def build(self, **options: float) -> Pomdp:
+        module, function = self.place.split(":")
+        builder: Callable[..., Pomdp] = getattr(import_module(module), function)
+        return builder(**options)
+
+
+MODELS: dict[str, Entry] = {
+    "tiger": Entry(
+        "jumar.models.paper:tiger",
+        "a tiger behind one of two doors; listen, or open one",
+        Training(softmax=0.05),
+        optimum=5.0212519209,
+        source="Kaelbling, Littman and Cassandra 1998; episodic, first observation informative",
+    ),
+    "voicemail": Entry(
+        "jumar.models.paper:voicemail",
+        "a dialog system that must find out whether to save or delete a message",
+        Training(softmax=0.3),
+        optimum=1.5164184503,
+        source="Williams and Young 2007; episodic, first observation informative",
+    ),
+    "cheese_maze": Entry(
+        "jumar.models.paper:cheese_maze",
+        "eleven cells that look alike; find the cheese",
+        Training(softmax=15.0),
+        optimum=0.8152996750,
+        source="McCallum 1993; episodic",
+        options=("step_reward",),
+    ),
+}
+
+
+def entry(name: str) -> Entry:
+    """The registry entry of a model.
+
+    >>> entry("tiger").training.softmax
+    0.05
+    """
+    key = name.replace("-", "_").lower()
+    if key not in MODELS:
+        raise ParameterError(not_one_of("model", name, MODELS))
+    return MODELS[key]
+
+
+def build(name: str, **options: float) -> Pomdp:
+    """A model by name.
+
+    >>> build("tiger").actions
+    ('open-left', 'open-right', 'listen')
+    """
+    return entry(name).build(**options)
+
+
+def __getattr__(name: str) -> Callable[..., Pomdp]:
+    """`models.tiger()` builds the model called tiger."""
+    if name in MODELS:
+        return MODELS[name].build
+    raise AttributeError(name)
