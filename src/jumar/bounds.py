@@ -221,8 +221,8 @@ class Bound:
     >>> corollary = bound("corollary")
     >>> round(corollary.epsilon(tiger, n=50, delta=0.05), 10)
     0.5644659626
-    >>> corollary.n_needed(tiger, zeta=10, delta=0.05)
-    10195898
+    >>> corollary.n_needed(tiger, zeta=10, delta=0.05)  # the least, 1.28e6·log(2880) rounded up
+    10195899
     """
 
     name: str

@@ -170,7 +170,7 @@ class Certificate:
     >>> best.bound, best.vacuous
     ('spibb', True)
     >>> best.verdict
-    'vacuous: zeta 5240 exceeds the value range 110, so it excludes nothing; \
+    'vacuous: zeta 5239.85 exceeds the value range 110, so it excludes nothing; \
 N∧ would have to be 11,359,349 for a loss of at most 11'
     """
 
@@ -323,7 +323,7 @@ def certify(
     >>> scale = Scale(states=6, actions=3, outcomes=3, discount=0.95, v_max=100, value_range=110)
     >>> (one,) = certify(scale, n_wedge=3_000_000, delta=0.05, gain=0.0, kind="one-step")
     >>> one.claim
-    "The chance that the new controller's expected return falls more than 8.37742 short of the \
+    "The chance that the new controller's expected return falls more than 8.37727 short of the \
 behavior's is at most 5 %."
     """
     n_wedge = check_count("n_wedge", n_wedge, 0, "pass the count above which a pair is known")

@@ -21,6 +21,15 @@ UNKNOWN = -1
 
 
 @dataclass(frozen=True, eq=False)
+class Origin:
+    """Where a log was read from, so that an error can name the place."""
+
+    source: str
+    row: Ints  # (N,) int64, row of each step in the file
+    label: Sequence[object]  # (E,) what the file calls each episode
+
+
+@dataclass(frozen=True, eq=False)
 class Episodes:
     """A log. E episodes, N steps.
 
@@ -40,6 +49,7 @@ class Episodes:
     start: Ints  # (E+1,) int64, first row of each episode; start[E] = N
     final_observation: Ints  # (E,) int64, seen after the last step of a cut-off episode, or -1
     terminated: Bools  # (E,) bool, the process ended with the last step
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         def put(name: str, dtype: type) -> None:
@@ -82,13 +92,13 @@ class Episodes:
             bad = np.flatnonzero((values < low) | (values >= size))
             if len(bad):
                 raise LogError(
-                    f"Row {bad[0]}: {name} {values[bad[0]]} is out of range; there are {size}."
+                    f"{name} {bad[0]}: number {values[bad[0]]} is out of range; there are {size}."
                 )
         bad = np.flatnonzero(~np.isfinite(self.reward))
         if len(bad):
             raise LogError(
-                f"Row {bad[0]} (episode {self.episode_of(int(bad[0]))}): reward is "
-                f"{self.reward[bad[0]]}; rewards must be finite numbers."
+                f"{self.where(int(bad[0]))}: reward is {self.reward[bad[0]]}; "
+                "rewards must be finite numbers."
             )
         bad = np.flatnonzero(self.terminated & (self.final_observation != UNKNOWN))
         if len(bad):
@@ -117,6 +127,17 @@ class Episodes:
         """The episode a row belongs to."""
         return int(np.searchsorted(self.start, row, side="right")) - 1
 
+    def where(self, row: int) -> str:
+        """Names a step: file, row and episode where they are known.
+
+        >>> Episodes(("z",), ("a",), [0, 0], [0, 0], [0, 0], [0, 2], [-1], [True]).where(1)
+        'Log, episode 0, step 1'
+        """
+        e = self.episode_of(row)
+        if self.origin is None:
+            return f"Log, episode {e}, step {row - self.start[e]}"
+        return f"{self.origin.source}, row {self.origin.row[row]} (episode {self.origin.label[e]})"
+
     def returns(self, discount: float) -> Floats:
         """(E,) discounted return of every episode, counted from its first step."""
         power = discount ** (np.arange(self.n_steps) - np.repeat(self.start[:-1], self.lengths))
@@ -138,6 +159,12 @@ class Episodes:
             start,
             self.final_observation[episodes],
             self.terminated[episodes],
+            self.origin
+            and Origin(
+                self.origin.source,
+                self.origin.row[rows],
+                [self.origin.label[int(e)] for e in episodes],
+            ),
         )
 
     def __add__(self, other: Episodes) -> Episodes:
@@ -172,6 +199,7 @@ class Episodes:
             self.start,
             np.where(final == UNKNOWN, UNKNOWN, z[final]),
             self.terminated,
+            self.origin,
         )
 
 

@@ -1,0 +1,94 @@
+"""Writing a file so that it is there whole or not at all.
+
+The text goes to a temporary file in the same directory, is flushed to the disk, and then takes
+the place of the old file in one step (`os.replace`). A reader, a full disk or a power cut in
+between finds the old file or the new one, never half of one.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from jumar.errors import ParameterError
+
+
+def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Put `content` (text is written as UTF-8) into the file, whole or not at all.
+
+    A symbolic link is followed, and a file that is replaced keeps its permissions.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_atomically(Path(folder, "note.txt"), "inspect in May")
+    ...     Path(folder, "note.txt").read_text(), len(os.listdir(folder))
+    ('inspect in May', 1)
+    """
+    try:
+        data = content.encode() if isinstance(content, str) else content
+        target = Path(os.path.realpath(path))
+        if target.is_dir():
+            raise ParameterError(f"{path}: this is a directory. Add the name of a file to it.")
+        if target.exists() and not target.is_file():
+            raise ParameterError(f"{path}: this is not a regular file. Choose another path.")
+        _replace(target, data)
+    except UnicodeEncodeError as error:
+        raise ParameterError(
+            f"{path}: the text has half a character (a lone surrogate) at position "
+            f"{error.start + 1}, which no file can hold. Correct the text."
+        ) from error
+    except OSError as error:
+        raise ParameterError(f"{path}: {_reason(Path(path), error)}") from error
+    except ValueError as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(f"{path!r}: {error}. Choose another path.") from error
+
+
+def _replace(target: Path, data: bytes) -> None:
+    # not tempfile: its files are private (0600), while a new file should obey the umask
+    temporary = target.parent / f".jumar-{secrets.token_hex(8)}.tmp"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+        os.replace(temporary, target)
+    except BaseException:  # also when interrupted: leave nothing half written behind
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_directory(target.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the new name survive a power cut, where the system can do that."""
+    with suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _reason(path: Path, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return (
+            f"there is no directory '{path.parent}'. Create it first, or choose another path. "
+            "Nothing was written."
+        )
+    if isinstance(error, PermissionError):
+        return (
+            f"no permission to write in '{path.parent}'. Choose another path, or ask for the "
+            "right to write there. Nothing was written."
+        )
+    return (
+        f"cannot be written ({error.strerror or error}). Make room or choose another path. "
+        "The file is as it was before."
+    )

@@ -1,0 +1,119 @@
+"""Simulation: a model run by a controller, as a log.
+
+Every draw comes from the generator that is handed in; the same generator state gives the same log.
+`max_steps` (the model's, unless given) cuts an episode off, which is not an ending.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.arrays import Floats, Ints, RowIndex, number_rows
+from jumar.chain import Chain, check_names_agree, unroll
+from jumar.controller import Controller
+from jumar.episodes import Episodes
+from jumar.errors import ParameterError
+from jumar.pomdp import Pomdp
+
+FOREVER = 10_000  # steps after which an episode is cut off when the model sets no limit
+
+
+def simulate(
+    pomdp: Pomdp,
+    controller: Controller,
+    *,
+    episodes: int,
+    rng: np.random.Generator,
+    max_steps: int | None = None,
+) -> Episodes:
+    """Run the controller on the model for some episodes.
+
+    >>> from jumar import models
+    >>> from jumar.streams import stream
+    >>> tiger = models.tiger()
+    >>> log = simulate(tiger, Controller.uniform(tiger.observations, tiger.actions),
+    ...                episodes=100, rng=stream(1, "data"))
+    >>> len(log), bool(log.terminated.all())
+    (100, True)
+    """
+    from jumar import kernels
+
+    if episodes < 1:
+        raise ParameterError(f"episodes: {episodes}; at least 1 is needed.")
+    check_names_agree(pomdp, controller)
+    chain = unroll(pomdp, controller)
+    z, a, r, start, final, terminated = kernels.simulate_episodes(
+        episodes,
+        step_limit(pomdp, max_steps),
+        rng,
+        *model_tables(pomdp),
+        *_controller_tables(chain, controller),
+    )
+    return Episodes(pomdp.observations, pomdp.actions, z, a, r, start, final, terminated)
+
+
+def step_limit(pomdp: Pomdp, max_steps: int | None) -> int:
+    """How long an episode may be."""
+    limit = max_steps if max_steps is not None else pomdp.max_steps or FOREVER
+    if limit < 1:
+        raise ParameterError(f"max_steps: {limit}; at least 1 is needed.")
+    return limit
+
+
+def model_tables(pomdp: Pomdp) -> tuple[Floats, Ints, Ints, Ints, Floats, Ints, Ints, Floats]:
+    """What the kernels draw from: first (s, z), then outcomes, as cumulative probabilities."""
+    joint = pomdp.start[:, None] * pomdp.first_observation
+    s, z = np.nonzero(joint)
+    p = pomdp.probability
+    total = np.concatenate([[0.0], np.cumsum(p)])
+    within = np.cumsum(p) - np.repeat(total[pomdp.pointer[:-1]], np.diff(pomdp.pointer))
+    return (
+        np.cumsum(joint[s, z]),
+        s.astype(np.int64),
+        z.astype(np.int64),
+        pomdp.pointer,
+        within,
+        pomdp.next_state,
+        pomdp.next_observation,
+        pomdp.reward,
+    )
+
+
+def _controller_tables(chain: Chain, controller: Controller) -> tuple[Floats, Ints, Ints, int]:
+    """The controller on the nodes it can reach, numbered compactly."""
+    X, A = chain.rows.shape
+    nodes, node = number_rows(chain.states[:, :-1])
+    find = RowIndex(nodes).find
+    x, a = np.repeat(np.arange(X), A), np.tile(np.arange(A), X)
+    moved = controller.memory.step(chain.states[x, :-1], chain.states[x, -1], a)
+    state_of = np.full((len(nodes), len(controller.observations)), -1, np.int64)
+    state_of[node, chain.states[:, -1]] = np.arange(X)
+    first = int(find(controller.memory.initial()[None, :])[0])
+    return np.cumsum(chain.rows, 1).ravel(), find(moved).reshape(X, A), state_of, first
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its standard error."""
+
+    mean: float
+    standard_error: float
+    episodes: int
+
+
+def simulated_value(
+    pomdp: Pomdp,
+    controller: Controller,
+    *,
+    episodes: int,
+    rng: np.random.Generator,
+    max_steps: int | None = None,
+) -> Estimate:
+    """The value estimated from simulated returns: a cross-check of exact evaluation."""
+    log = simulate(pomdp, controller, episodes=episodes, rng=rng, max_steps=max_steps)
+    returns = log.returns(pomdp.discount)
+    spread = float(returns.std(ddof=1)) if episodes > 1 else math.inf
+    return Estimate(float(returns.mean()), spread / math.sqrt(episodes), episodes)

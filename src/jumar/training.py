@@ -1,0 +1,74 @@
+"""Behavior policies as in the paper: tabular Q-learning on a finite memory, then softmax.
+
+Over `episodes` episodes the learning rate and the exploration rate both fall as exp(-λi). The
+policy is ψ(a | n, z) ∝ exp(+τ Q(n, z, a)); τ is an inverse temperature, so a larger one is closer
+to greedy. Defaults per model are the paper's (appendix B) and stand in the model registry.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jumar.arrays import RowIndex
+from jumar.controller import Controller
+from jumar.errors import ParameterError
+from jumar.memory import Memory
+from jumar.pomdp import Pomdp
+from jumar.simulation import model_tables, step_limit
+
+
+def train(
+    pomdp: Pomdp,
+    memory: Memory,
+    *,
+    softmax: float,
+    rng: np.random.Generator,
+    episodes: int = 5000,
+    learning_rate: float = 1.0,
+    exploration: float = 0.5,
+    decay: float = 0.002,
+    name: str = "behavior",
+) -> Controller:
+    """Learn a stochastic behavior policy with the given memory."""
+    from jumar import kernels
+
+    _check(softmax, episodes, learning_rate, exploration, decay)
+    O, A = len(pomdp.observations), len(pomdp.actions)
+    memory = memory.on(O, A)
+    nodes = memory.enumerate()
+    M = len(nodes)
+    n, z, a = (grid.ravel() for grid in np.indices((M, O, A)))
+    index = RowIndex(nodes)
+    after = index.find(memory.step(nodes[n], z, a)).reshape(M, O, A)
+    q = kernels.q_learning(
+        episodes,
+        step_limit(pomdp, None),
+        rng,
+        *model_tables(pomdp),
+        after,
+        int(index.find(memory.initial()[None, :])[0]),
+        pomdp.discount,
+        learning_rate,
+        exploration,
+        decay,
+    )
+    weight = np.exp(softmax * (q - q.max(2, keepdims=True)))
+    rows = (weight / weight.sum(2, keepdims=True)).reshape(M * O, A)
+    states = np.column_stack([nodes[np.repeat(np.arange(M), O)], np.tile(np.arange(O), M)])
+    return Controller(
+        pomdp.observations, pomdp.actions, memory, states, rows, np.full(A, 1 / A), name=name
+    )
+
+
+def _check(
+    softmax: float, episodes: int, learning_rate: float, exploration: float, decay: float
+) -> None:
+    for field, value, fits, remedy in (
+        ("softmax", softmax, softmax >= 0, "use a number from 0 (uniform) upwards"),
+        ("episodes", episodes, episodes >= 1, "use at least 1"),
+        ("learning_rate", learning_rate, 0 < learning_rate <= 1, "use a number in (0, 1]"),
+        ("exploration", exploration, 0 <= exploration <= 1, "use a number in [0, 1]"),
+        ("decay", decay, decay >= 0, "use a number from 0 upwards"),
+    ):
+        if not fits:
+            raise ParameterError(f"{field}: {value} is out of range; {remedy}.")
