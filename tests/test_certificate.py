@@ -354,3 +354,17 @@ def test_the_page_about_bounds_is_true():
 def test_the_page_explains_every_bound():
     text = DOCS.read_text(encoding="utf-8")
     assert all(f"`{name}`" in text for name in BOUNDS)
+
+
+def test_the_table_on_the_page_is_what_the_code_computes():
+    sizes = [(6, 3, 2), (18, 3, 2), (56, 4, 7), (448, 4, 7)]
+    rows = re.findall(
+        r"^\| `([\w-]+)` \|( \d.*)\|$", DOCS.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert [name for name, _ in rows] == list(BOUNDS)
+    for name, cells in rows:
+        for (x, a, m), cell in zip(sizes, cells.split("|"), strict=True):
+            for more, millions in enumerate(re.findall(r"[\d.]+", cell)):
+                scale = Scale(x, a, m + more, 0.95, v_max=1.0, value_range=2.0)
+                needed = bound(name).n_needed(scale, zeta=0.1, delta=0.05)
+                assert f"{needed / 1e6:.2f}" == millions, (name, x, m + more)

@@ -153,10 +153,12 @@ class Scale:
 
 
 def _root(c: float, n: int) -> float:
+    """L1 error of a mean of n draws in Hoeffding's and Weissman's inequalities."""
     return math.sqrt(2.0 * c / n)
 
 
 def _symmetric_beta(c: float, n: int) -> float:
+    """Width of the credible interval of a coin that fell half and half in n throws."""
     if c > 690.0:
         # Beta(a,a) is sub-Gaussian with variance proxy 1/(4(2a+1)) (Marchal and Arbel 2017)
         return min(1.0, math.sqrt(2.0 * (_LOG2 + c) / (n + 3)))
@@ -167,6 +169,11 @@ def _symmetric_beta(c: float, n: int) -> float:
 
 
 def _clopper_pearson(c: float, n: int) -> float:
+    """Twice the largest distance, over every k of n, of a two-sided Clopper-Pearson limit from k/n.
+
+    So |p - k/n| <= ε/2 whatever p is, except with chance exp(-c). Not half the interval's width:
+    the interval is lopsided, and its long side is the one that can be wrong.
+    """
     if c > 690.0:
         # upper(k) is a quantile of Beta(k+1, n-k): mean (k+1)/(n+1), variance proxy 1/(4(n+2))
         return min(2.0, 2.0 / (n + 1) + math.sqrt(2.0 * (_LOG2 + c) / (n + 2)))

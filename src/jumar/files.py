@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from jumar.errors import ParameterError
@@ -18,8 +19,6 @@ from jumar.errors import ParameterError
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Put `content` (text is written as UTF-8) into the file, whole or not at all.
-
-    A symbolic link is followed, and a file that is replaced keeps its permissions.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -29,17 +28,42 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     """
     try:
         data = content.encode() if isinstance(content, str) else content
-        target = Path(os.path.realpath(path))
-        if target.is_dir():
-            raise ParameterError(f"{path}: this is a directory. Add the name of a file to it.")
-        if target.exists() and not target.is_file():
-            raise ParameterError(f"{path}: this is not a regular file. Choose another path.")
-        _replace(target, data)
     except UnicodeEncodeError as error:
         raise ParameterError(
             f"{path}: the text has half a character (a lone surrogate) at position "
             f"{error.start + 1}, which no file can hold. Correct the text."
         ) from error
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary file that takes the place of `path` if the block ends well, and else is gone.
+
+    A symbolic link is followed, and a file that is replaced keeps its permissions.
+    """
+    try:
+        target = Path(os.path.realpath(path))
+        if target.is_dir():
+            raise ParameterError(f"{path}: this is a directory. Add the name of a file to it.")
+        if target.exists() and not target.is_file():
+            raise ParameterError(f"{path}: this is not a regular file. Choose another path.")
+        # not tempfile: its files are private (0600), while a new file should obey the umask
+        temporary = target.parent / f".jumar-{secrets.token_hex(8)}.tmp"
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        try:
+            yield temporary
+            _sync(temporary)
+            if target.exists():
+                os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+            os.replace(temporary, target)
+        except BaseException:  # also when interrupted: leave nothing half written behind
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        with suppress(OSError):  # make the new name survive a power cut, where the system can
+            _sync(target.parent)
     except OSError as error:
         raise ParameterError(f"{path}: {_reason(Path(path), error)}") from error
     except ValueError as error:
@@ -48,33 +72,24 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
         raise ParameterError(f"{path!r}: {error}. Choose another path.") from error
 
 
-def _replace(target: Path, data: bytes) -> None:
-    # not tempfile: its files are private (0600), while a new file should obey the umask
-    temporary = target.parent / f".jumar-{secrets.token_hex(8)}.tmp"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """The folder, made if it is not there."""
+    folder = Path(path)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
-        os.replace(temporary, target)
-    except BaseException:  # also when interrupted: leave nothing half written behind
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-    _sync_directory(target.parent)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(
+            f"{path}: cannot be made a folder ({error.strerror}). Choose another path."
+        ) from error
+    return folder
 
 
-def _sync_directory(directory: Path) -> None:
-    """Make the new name survive a power cut, where the system can do that."""
-    with suppress(OSError):
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _reason(path: Path, error: OSError) -> str:

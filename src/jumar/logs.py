@@ -253,9 +253,7 @@ class _Reader:
         e = int(np.searchsorted(self.first, row, side="right")) - 1
         return f"{self.path}, row {self.row[row]} (episode {self.labels[e]})"
 
-    def _symbols(
-        self, part: str, names: tuple[str, ...] | None
-    ) -> tuple[tuple[str, ...], Ints]:
+    def _symbols(self, part: str, names: tuple[str, ...] | None) -> tuple[tuple[str, ...], Ints]:
         """The alphabet and the number of each row's symbol, UNKNOWN where it is missing."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -275,9 +273,7 @@ class _Reader:
             raise LogError(f"{self._where(row)}: {not_one_of(part, column[row].as_py(), names)}")
         return names, code.fill_null(UNKNOWN).to_numpy().astype(np.int64)
 
-    def _numbers(
-        self, table: Any, part: str, rows: Ints, needed: Bools | None = None
-    ) -> Floats:
+    def _numbers(self, table: Any, part: str, rows: Ints, needed: Bools | None = None) -> Floats:
         """A column of numbers, NaN where it is missing and not needed."""
         import pyarrow as pa
 
@@ -320,8 +316,9 @@ class _Reader:
                     "by itself) or ends='cut' (the recording stopped)."
                 )
             # an episode with a closing row was cut off, whatever is said of the others
-            carries_on = np.append(is_step, True)[last_step + 1] == False  # noqa: E712
-            return np.full(len(last_step), ends == "terminated") & ~carries_on
+            carries_on = ~np.append(is_step, True)[last_step + 1]
+            ended: Bools = np.full(len(last_step), ends == "terminated") & ~carries_on
+            return ended
         flags = self._flags(name)
         not_last = flags.copy()
         not_last[last_step] = False
@@ -331,14 +328,15 @@ class _Reader:
                 f"{self._where(early[0])}: marked terminated, but the episode goes on. Start a new "
                 "episode after an ending."
             )
-        return flags[last_step]
+        marked: Bools = flags[last_step]
+        return marked
 
     def _flags(self, name: str) -> Bools:
         import pyarrow as pa
 
         column = self.table[name].combine_chunks()
         if pa.types.is_boolean(column.type):
-            return column.fill_null(False).to_numpy(zero_copy_only=False).astype(np.bool_)
+            return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
         meaning = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
         words = column.cast(pa.string()).dictionary_encode()
         values = []
@@ -346,10 +344,13 @@ class _Reader:
             key = word.strip().lower().removesuffix(".0")
             if key not in meaning:
                 bad = int(np.flatnonzero(np.array(column.cast(pa.string())) == word)[0])
-                raise LogError(f"{self._where(bad)}, column {name!r}: {word!r} is not true or false.")
+                raise LogError(
+                    f"{self._where(bad)}, column {name!r}: {word!r} is not true or false."
+                )
             values.append(meaning[key])
-        table = np.array([*values, False], np.bool_)
-        return table[words.indices.fill_null(len(values)).to_numpy()]
+        meanings = np.array([*values, False], np.bool_)
+        chosen: Bools = meanings[words.indices.fill_null(len(values)).to_numpy()]
+        return chosen
 
 
 def _is_number(text: Any) -> bool:

@@ -68,25 +68,56 @@ MODELS: dict[str, Entry] = {
 }
 
 
-def entry(name: str) -> Entry:
+def entry(spec: str) -> Entry:
     """The registry entry of a model.
 
     >>> entry("tiger").training.softmax
     0.05
     """
+    return MODELS[parse(spec)[0]]
+
+
+def parse(spec: str) -> tuple[str, dict[str, float]]:
+    """A model with its options, as written on a command line or in a study.
+
+    >>> parse("cheese-maze:step_reward=0")
+    ('cheese_maze', {'step_reward': 0.0})
+    """
+    name, _, rest = spec.partition(":")
     key = name.replace("-", "_").lower()
     if key not in MODELS:
         raise ParameterError(not_one_of("model", name, MODELS))
-    return MODELS[key]
+    options = {}
+    for item in filter(None, rest.split(",")):
+        option, _, text = item.partition("=")
+        if option not in MODELS[key].options:
+            known = MODELS[key].options or ("(none)",)
+            raise ParameterError(f"{key}: " + not_one_of("option", option, known))
+        try:
+            options[option] = float(text)
+        except ValueError as error:
+            raise ParameterError(f"{key}: option {option}: {text!r} is not a number.") from error
+    return key, options
 
 
-def build(name: str, **options: float) -> Pomdp:
-    """A model by name.
+def build(spec: str) -> Pomdp:
+    """A model by name, with options after a colon.
 
     >>> build("tiger").actions
     ('open-left', 'open-right', 'listen')
     """
-    return entry(name).build(**options)
+    key, options = parse(spec)
+    return MODELS[key].build(**options)
+
+
+def optimum(spec: str) -> float | None:
+    """The value of the best policy of all, where the registry knows it: for the default options.
+
+    >>> optimum("tiger")
+    5.0212519209
+    """
+    key, options = parse(spec)
+    return None if options else MODELS[key].optimum
 
 
 def __getattr__(name: str) -> Callable[..., Pomdp]:

@@ -1,0 +1,148 @@
+"""The main job: a log and the controller that made it in, a better controller out.
+
+log -> align names -> check that the behavior could have done it -> replay and count
+    -> estimate -> improve -> certify
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar import algorithms
+from jumar.certificate import Certificate, RewardRange, certify, no_guarantee, unchanged
+from jumar.controller import Controller
+from jumar.episodes import Episodes
+from jumar.errors import LogError
+from jumar.history import Counts, count
+from jumar.improvement import Improvement
+from jumar.memory import Memory
+from jumar.refinement import join
+
+DELTA = 0.05
+
+
+@dataclass(frozen=True)
+class Result:
+    """An improvement with everything that can be said about its safety."""
+
+    improvement: Improvement
+    counts: Counts
+    certificates: tuple[Certificate, ...]  # most trustworthy first
+
+    @property
+    def controller(self) -> Controller:
+        return self.improvement.controller
+
+    @property
+    def certificate(self) -> Certificate:
+        """The most trustworthy one."""
+        return self.certificates[0]
+
+
+def improve(
+    log: Episodes,
+    behavior: Controller,
+    *,
+    discount: float,
+    memory: Memory | None = None,
+    algorithm: str = "spibb",
+    delta: float = DELTA,
+    rewards: RewardRange | None = None,
+    **parameters: object,
+) -> Result:
+    """Improve the behavior that produced a log.
+
+    `memory` is what the new controller may remember (with what the behavior remembers); without
+    it, what the behavior remembers. `rewards` declares what a step can pay; without it the range
+    seen in the log is used, and the certificate says that it assumes so.
+
+    >>> from jumar import models, simulate, stream
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = simulate(tiger, behavior, episodes=2000, rng=stream(1, "data"))
+    >>> result = improve(log, behavior, discount=0.95, n_wedge=50)
+    >>> result.improvement.changed, result.certificate.vacuous
+    (2, True)
+    """
+    log = log.align(behavior.observations, behavior.actions)
+    check_possible(log, behavior)
+    counts = count(log, _joined(behavior, memory))
+    mdp = counts.mle(discount)
+    improvement = algorithms.run(algorithm, mdp, behavior, **parameters)
+    rewards = rewards or rewards_seen(log)
+    return Result(improvement, counts, _certify(improvement, counts, rewards, delta))
+
+
+def _joined(behavior: Controller, memory: Memory | None) -> Memory:
+    if memory is None:
+        return behavior.memory
+    return join(behavior.memory, memory.on(*behavior.memory.alphabet))
+
+
+def check_possible(log: Episodes, behavior: Controller) -> None:
+    """Every logged action must be one that the behavior takes there at all."""
+    nodes = behavior.memory.replay(log.observation, log.action, log.start)
+    states = np.column_stack([nodes, log.observation])
+    taken = behavior.rows_at(states)[np.arange(log.n_steps), log.action]
+    impossible = np.flatnonzero(taken <= 0)
+    if len(impossible) == 0:
+        return
+    row = int(impossible[0])
+    more = f" ({len(impossible)} such steps in all)" if len(impossible) > 1 else ""
+    raise LogError(
+        f"{log.where(row)}: action {log.actions[log.action[row]]!r} was taken, but "
+        f"{behavior.name} gives it probability 0 at {behavior.describe(states[row])}{more}. Is "
+        "this the controller that produced the log? If it explores, say so in its file."
+    )
+
+
+def rewards_seen(log: Episodes) -> RewardRange:
+    """The rewards that occur in a log, apart for steps that ended an episode."""
+    ended = np.zeros(log.n_steps, np.bool_)
+    ended[log.last[log.terminated]] = True
+    on, end = log.reward[~ended], log.reward[ended]
+    if len(on) == 0:
+        on = end  # every episode is one step long: nothing else is known
+    return RewardRange(
+        continuing=(float(on.min()), float(on.max())),
+        ending=(float(end.min()), float(end.max())) if len(end) else None,
+        declared=False,
+    )
+
+
+def _certify(
+    improvement: Improvement, counts: Counts, rewards: RewardRange, delta: float
+) -> tuple[Certificate, ...]:
+    mdp, memory = improvement.mdp, improvement.mdp.memory
+    O, A = memory.alphabet
+    n_wedge = improvement.parameters.get("n_wedge")
+    scale = rewards.scale(
+        states=memory.count_nodes() * O,
+        actions=A,
+        outcomes=O + (rewards.ending is not None),
+        discount=mdp.discount,
+    )
+    if improvement.changed == 0:
+        return (unchanged(delta, scale.value_range),)
+    kind = algorithms.algorithm(improvement.algorithm).bound_kind
+    # a pair of a state that was never visited has count 0, so all states must have been seen
+    complete = len(mdp) == scale.states
+    smallest = int(counts.visits.min()) if complete else 0
+    if kind is None and smallest == 0:
+        return (
+            no_guarantee(
+                f"No bound is known for {improvement.algorithm}; nothing is claimed.",
+                value_range=scale.value_range,
+                estimated_gain=improvement.gain,
+            ),
+        )
+    return certify(
+        scale,
+        n_wedge=int(n_wedge) if isinstance(n_wedge, int) else 0,
+        delta=delta,
+        gain=improvement.gain,
+        kind="spibb" if kind == "spibb" else "all-known",
+        smallest_count=smallest or None,
+    )
