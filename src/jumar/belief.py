@@ -112,7 +112,8 @@ class BeliefGraph:
     """B distinct beliefs and L possible steps between them."""
 
     beliefs: Floats  # (B, S), in the order they were found
-    start: Floats  # (B,) probability that it is the first belief
+    first: Ints  # (O,) the belief after first observation z; -1 where z cannot come first
+    first_law: Floats  # (O,) of the first observation
     depth: Ints  # (B,) actions in the history that first led there
     expanded: Bools  # (B,) are its successors in the graph?
     reward: Floats  # (B, A) expected
@@ -124,14 +125,19 @@ class BeliefGraph:
     merged: float  # largest ‖b - b'‖₁ between a belief and the one that stands for it
 
     def __post_init__(self) -> None:
-        for field in ("beliefs", "start", "reward", "ending", "probability"):
+        for field in ("beliefs", "first_law", "reward", "ending", "probability"):
             object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
-        for field in ("depth", "pair", "observation", "successor"):
+        for field in ("first", "depth", "pair", "observation", "successor"):
             object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
         object.__setattr__(self, "expanded", freeze(self.expanded, np.bool_))
 
     def __len__(self) -> int:
         return len(self.beliefs)
+
+    @property
+    def start(self) -> Floats:
+        """(B,) probability that it is the first belief."""
+        return _sum_by(self.first[self.first >= 0], self.first_law[self.first >= 0], len(self))
 
 
 class Explorer:
@@ -145,9 +151,10 @@ class Explorer:
         self._merged = 0.0
         self._steps = [np.zeros((0, 3), np.int64)]  # pair, observation, successor
         self._probability = [np.zeros(0)]
-        law, beliefs = first_beliefs(pomdp)
-        self._law = law[law > 0]
-        self._first = self._find(beliefs[law > 0], 0)
+        self._law, beliefs = first_beliefs(pomdp)
+        self._first = np.full(len(self._law), -1)
+        possible = np.flatnonzero(self._law > 0)
+        self._first[possible] = self._find(beliefs[possible], 0 * possible)
         self._expanded = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
@@ -157,7 +164,7 @@ class Explorer:
         """Add the successors of some beliefs; returns the numbers of those not met before."""
         before, A = len(self), len(self.pomdp.actions)
         source, action, z, after, p = posteriors(self.pomdp, self._beliefs[which])
-        successor = self._find(after, int(self._depth[which].max(initial=0)) + 1)
+        successor = self._find(after, self._depth[which[source]] + 1)
         self._steps.append(np.column_stack([which[source] * A + action, z, successor]))
         self._probability.append(p)
         self._expanded = np.append(self._expanded, which)
@@ -171,7 +178,8 @@ class Explorer:
         _, ending, reward = predict(self.pomdp, self._beliefs)
         return BeliefGraph(
             beliefs=self._beliefs,
-            start=_sum_by(self._first, self._law, len(self)),
+            first=self._first,
+            first_law=self._law,
             depth=self._depth,
             expanded=np.isin(np.arange(len(self)), self._expanded),
             reward=reward,
@@ -183,9 +191,9 @@ class Explorer:
             merged=self._merged,
         )
 
-    def _find(self, beliefs: Floats, depth: int) -> Ints:
+    def _find(self, beliefs: Floats, depth: Ints) -> Ints:
         """The number of each belief; those not met before get the next ones."""
-        number, fresh = np.empty(len(beliefs), np.int64), []
+        number, fresh = np.empty(len(beliefs), np.int64), list[int]()
         for i, key in enumerate(np.rint(beliefs * 10.0**DIGITS).astype(np.int64)):
             known = len(self._number)
             number[i] = self._number.setdefault(key.tobytes(), known)
@@ -193,11 +201,11 @@ class Explorer:
                 fresh.append(i)
         if len(self._number) > self.most:
             raise TooLarge(
-                f"Beliefs of {self.pomdp.name}: more than {self.most} after {depth} actions. "
+                f"Beliefs of {self.pomdp.name}: more than {self.most} after {depth.max()} actions. "
                 "Ask for fewer actions, or allow more beliefs."
             )
         self._beliefs = np.concatenate([self._beliefs, beliefs[fresh]])
-        self._depth = np.append(self._depth, np.full(len(fresh), depth))
+        self._depth = np.append(self._depth, depth[fresh])
         apart = np.abs(beliefs - self._beliefs[number]).sum(1)
         self._merged = max(self._merged, float(apart.max(initial=0.0)))
         return number

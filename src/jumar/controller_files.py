@@ -586,7 +586,8 @@ class _Nodes:
     def possible(self, fields: Ints) -> Bools:
         """(N,) whether these fields, all of them known, make a node."""
         pieces = zip(self._parts, np.split(fields, self._cuts, axis=1), strict=True)
-        return np.stack([part.possible(piece) for part, piece in pieces]).all(0)
+        found: Bools = np.all([part.possible(piece) for part, piece in pieces], axis=0)
+        return found
 
     def words(self, fields: Ints) -> Ints:
         """(N, W) the nodes with these fields, all of them known."""
@@ -850,7 +851,9 @@ def _checked(value: Any, kind: type[T], place: str) -> T:
 def _check_keys(document: dict[str, Any], known: Collection[str], place: str) -> None:
     for key in document:
         if key not in known:
-            raise ControllerError(f"{place}: {not_one_of('key', key, known)}")
+            # in TOML everything below a heading belongs to it
+            hint = f" '{key} = ...' goes above the first [heading]." if key in _KEYS else ""
+            raise ControllerError(f"{place}: {not_one_of('key', key, known)}{hint}")
 
 
 def _names(kind: str, value: Any, place: str) -> tuple[str, ...]:

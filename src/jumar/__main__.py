@@ -1,0 +1,5 @@
+"""`python -m jumar`."""
+
+from jumar.cli import main
+
+main()
