@@ -717,7 +717,7 @@ class _WindowFields:
             return digits
         z, a = np.divmod(digits - 1, self._A)
         pairs = np.where(digits[:, :, None] == 0, 0, np.stack([z, a], 2) + 1)
-        return pairs.reshape(len(words), -1)
+        return pairs.reshape(len(words), self.size)
 
 
 def _check_node_text(node: Any, place: str) -> None:
@@ -738,8 +738,12 @@ def _without_wildcards(node: Any, memory: Memory, names: _Alphabet) -> Any:
     if isinstance(memory, Product) and isinstance(node, list) and len(node) == len(memory.parts):
         pairs = zip(node, memory.parts, strict=True)
         return [_without_wildcards(item, part, names) for item, part in pairs]
-    if not isinstance(memory, Window) or not isinstance(node, list):
-        return node
+    if (
+        not isinstance(memory, Window)
+        or not isinstance(node, list)
+        or len(node) != memory.length - 1
+    ):
+        return node  # nothing to fill in, or wrong as a whole
     z, a = names.observations[0], names.actions[0]
     if not memory.actions:
         return [z if item == WILDCARD else item for item in node]

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile on first use and keep the result on disk; to the type checker, still a function."""
-    jitted: Function = njit(cache=True)(function)
+    """Compile on first use and keep the result on disk; runs without holding other threads up.
+    To the type checker it is still a function."""
+    jitted: Function = njit(cache=True, nogil=True)(function)
     return jitted
 
 

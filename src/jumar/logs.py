@@ -11,27 +11,27 @@ terminated     true on the step with which the process ended by itself
 =============  ====================================================================
 
 Without a `terminated` column it must be said what the end of an episode means (`ends`): guessing
-wrong would either invent endings or lose every last step. Other columns are ignored.
-"""
+wrong would either invent endings or lose every last step. Other columns are ignored."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from jumar.arrays import Bools, Floats, Ints
 from jumar.episodes import UNKNOWN, Episodes, Origin
-from jumar.errors import LogError, not_one_of
+from jumar.errors import LogError, ParameterError, not_one_of
 from jumar.files import replacing
+from jumar.log_files import NEEDED, OPTIONAL, LogTable, format_of, load
+from jumar.names import WILDCARD, check_names
 
-NEEDED = ("episode", "observation", "action", "reward")
-OPTIONAL = ("step", "terminated")
 Ends = Literal["terminated", "cut"]
 _METADATA = b"jumar"
+_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 def read_logs(
@@ -47,11 +47,18 @@ def read_logs(
     `observations` and `actions` fix the names and their order (use the controller's); without them
     the names found are used, sorted. `columns` says which column of the file plays which part.
     """
+    for part in columns or ():
+        if part not in (*NEEDED, *OPTIONAL):
+            raise ParameterError("columns: " + not_one_of("part", part, (*NEEDED, *OPTIONAL)))
+    if ends is not None and ends not in get_args(Ends):
+        raise ParameterError("ends: " + not_one_of("meaning", ends, get_args(Ends)))
+    given = {
+        part: check_names(part, names, LogError)
+        for part, names in (("observation", observations), ("action", actions))
+        if names is not None
+    }
     path = Path(path)
-    columns = {part: (columns or {}).get(part, part) for part in (*NEEDED, *OPTIONAL)}
-    table, first_row = _load(path, columns)
-    names = {**_stored_names(table), **_given(observations, actions)}
-    return _Reader(path, table, columns, first_row).episodes(names, ends)
+    return _Reader(path, load(path, columns or {})).episodes(given, ends)
 
 
 def write_logs(log: Episodes, path: str | Path) -> None:
@@ -60,12 +67,16 @@ def write_logs(log: Episodes, path: str | Path) -> None:
     import pyarrow.csv
     import pyarrow.parquet
 
-    path = Path(path)
-    if path.suffix not in (".csv", ".parquet"):
-        raise LogError(f"{path}: cannot tell the format; end the name in .csv or .parquet.")
-    table = _to_table(log)
+    kind = format_of(Path(path))
+    try:
+        table = _to_table(log)
+    except UnicodeEncodeError as error:
+        raise LogError(
+            f"{path}: the name {error.object!r} has half a character (a lone surrogate), which no "
+            "file can hold. Choose another name."
+        ) from error
     with replacing(path) as temporary:
-        if path.suffix == ".csv":
+        if kind == "CSV":
             pyarrow.csv.write_csv(table, temporary)
         else:
             pyarrow.parquet.write_table(table, temporary)
@@ -109,132 +120,85 @@ def _to_table(log: Episodes) -> Any:
     return table.replace_schema_metadata({_METADATA: json.dumps(kept).encode()})
 
 
-# ---- reading ----------------------------------------------------------------------------------
-
-
-def _load(path: Path, columns: Mapping[str, str]) -> tuple[Any, int]:
-    """The table, all texts as text, and the number of its first row as a person counts."""
-    import pyarrow as pa
-
-    if not path.is_file():
-        raise LogError(f"{path}: there is no such file.")
-    if path.stat().st_size == 0:
-        raise LogError(f"{path}: the file is empty. A log needs a header and at least one row.")
-    try:
-        if path.suffix == ".parquet":
-            import pyarrow.parquet
-
-            return pyarrow.parquet.read_table(path), 1
-        if path.suffix == ".csv":
-            from pyarrow import csv
-
-            text = {name: pa.string() for name in columns.values()}
-            convert = csv.ConvertOptions(
-                column_types=text, null_values=[""], strings_can_be_null=True
-            )
-            return csv.read_csv(path, convert_options=convert), 2  # row 1 is the header
-    except (pa.ArrowException, OSError, ValueError) as error:
-        fact = str(error).splitlines()[0]
-        kind = "Parquet" if path.suffix == ".parquet" else "CSV"
-        raise LogError(
-            f"{path}: cannot be read as {kind}: {fact}. Is the file complete and of that format?"
-        ) from error
-    raise LogError(f"{path}: cannot tell the format; end the name in .csv or .parquet.")
-
-
 def _stored_names(table: Any) -> dict[str, tuple[str, ...]]:
     stored = (table.schema.metadata or {}).get(_METADATA)
-    if stored is None:
-        return {}
     try:
-        found = json.loads(stored)
-        return {part: tuple(found[part]) for part in ("observations", "actions")}
-    except (ValueError, KeyError, TypeError):
+        kept = json.loads(stored or "")
+        return {
+            part: check_names(part, kept[f"{part}s"], LogError)
+            for part in ("observation", "action")
+        }
+    except (ValueError, TypeError, KeyError, LogError):
         return {}  # somebody else's metadata: the names in the columns will do
 
 
-def _given(
-    observations: Sequence[str] | None, actions: Sequence[str] | None
-) -> dict[str, tuple[str, ...]]:
-    pairs = (("observations", observations), ("actions", actions))
-    return {part: tuple(names) for part, names in pairs if names is not None}
+# ---- from table to episodes -------------------------------------------------------------------
 
 
 class _Reader:
     """One table on its way to Episodes; knows how to name a row of the file."""
 
-    def __init__(self, path: Path, table: Any, columns: Mapping[str, str], first_row: int) -> None:
-        self.path, self.columns, self.first_row = path, columns, first_row
-        for part in NEEDED:
-            if columns[part] not in table.column_names:
-                raise LogError(
-                    f"{path}: no column for the {part}: "
-                    + not_one_of("column", columns[part], table.column_names)
-                )
-        if table.num_rows == 0:
-            raise LogError(f"{path}: the log is empty: it has no rows below the header.")
-        self.order, self.first = self._order(table)
-        self.table = table.take(self.order) if self._is_shuffled() else table
-        self.row = self.order + first_row
-
-    def _is_shuffled(self) -> bool:
-        return not np.array_equal(self.order, np.arange(len(self.order)))
-
-    def _order(self, table: Any) -> tuple[Ints, Ints]:
-        """Rows sorted by episode (in order of appearance), then step; first row of each episode."""
-        labels = table[self.columns["episode"]].combine_chunks()
-        if labels.null_count:
-            row = int(np.flatnonzero(labels.is_null().to_numpy(zero_copy_only=False))[0])
-            raise LogError(f"{self.path}, row {row + self.first_row}: the episode is missing.")
+    def __init__(self, path: Path, read: LogTable) -> None:
+        self.path, self.table, self.parts, self.row = path, read.table, read.parts, read.row
+        labels = self._labels()
         encoded = labels.dictionary_encode()
-        code = encoded.indices.to_numpy().astype(np.int64)
-        if self.columns["step"] in table.column_names:
-            step = self._numbers(table, "step", np.arange(len(code)) + self.first_row)
-            order = np.lexsort([step, code])
-            same = (np.diff(code[order]) == 0) & (np.diff(step[order]) == 0)
-            if same.any():
-                i = int(np.flatnonzero(same)[0])
-                one, two = sorted((order[i : i + 2] + self.first_row).tolist())
-                raise LogError(
-                    f"{self.path}, row {two} (episode {labels[int(order[i])].as_py()}): the step "
-                    f"is the same as in row {one}. Number the steps of an episode differently."
-                )
-        else:
-            order = np.argsort(code, kind="stable")
-        first = np.searchsorted(code[order], np.arange(len(encoded.dictionary) + 1))
         self.labels = encoded.dictionary.to_pylist()
-        return order, first
+        code = encoded.indices.to_numpy().astype(np.int64)
+        order = self._order(code)
+        self.first = np.searchsorted(code[order], np.arange(len(self.labels) + 1))
+        if not np.array_equal(order, np.arange(len(order))):
+            self.table, self.row = self.table.take(order), self.row[order]
 
-    def episodes(self, names: Mapping[str, tuple[str, ...]], ends: Ends | None) -> Episodes:
+    def _labels(self) -> Any:
+        import pyarrow as pa
+
+        labels = self._column("episode")
+        if not pa.types.is_integer(labels.type):
+            labels = self._text("episode")
+        for row in _nulls(labels):
+            raise LogError(f"{self._cell(row, 'episode')}: the episode is missing.")
+        return labels
+
+    def _order(self, code: Ints) -> Ints:
+        """Rows sorted by episode (in order of appearance), then step."""
+        if "step" not in self.parts:
+            return np.argsort(code, kind="stable")
+        step = self._numbers("step", whole=True)
+        for row in np.flatnonzero(~np.isfinite(step))[:1]:
+            raise LogError(f"{self._cell(row, 'step')}: {step[row]} is not a number to sort by.")
+        order = np.lexsort([step, code])
+        same = (np.diff(code[order]) == 0) & (np.diff(step[order]) == 0)
+        if same.any():
+            i = int(np.flatnonzero(same)[0])
+            one, two = sorted(self.row[order[i : i + 2]].tolist())
+            raise LogError(
+                f"{self.path}, row {two} (episode {self.labels[code[order[i]]]}): the step is the "
+                f"same as in row {one}. Number the steps of an episode differently."
+            )
+        return order
+
+    def episodes(self, given: Mapping[str, tuple[str, ...]], ends: Ends | None) -> Episodes:
         """The table as Episodes."""
-        observations, z = self._symbols("observation", names.get("observations"))
-        actions, a = self._symbols("action", names.get("actions"))
+        observations, z = self._symbols("observation", given.get("observation"))
+        actions, a = self._symbols("action", given.get("action"))
         last = self.first[1:] - 1
         closing = a == UNKNOWN  # rows that only carry a final observation
         self._check_closing(closing, last)
         is_step = ~closing
         step_rows = np.flatnonzero(is_step)
-        reward = self._numbers(self.table, "reward", self.row, is_step)[step_rows]
-        bad = np.flatnonzero(~np.isfinite(reward))
-        if len(bad):
-            raise LogError(
-                f"{self._where(step_rows[bad[0]])}: reward is {reward[bad[0]]}; rewards must be "
-                "finite numbers."
-            )
+        reward = self._rewards(is_step)[step_rows]
         lengths = np.diff(np.concatenate([[0], np.cumsum(is_step)])[self.first])
-        if (lengths == 0).any():
-            e = int(np.flatnonzero(lengths == 0)[0])
+        for e in np.flatnonzero(lengths == 0)[:1]:
             raise LogError(
-                f"{self.path}, episode {self.labels[e]}: has no steps, only a final observation. "
+                f"{self._where(last[e])}: the episode has no steps, only a final observation. "
                 "Leave it out."
             )
         last_step = self.first[:-1] + lengths - 1
         terminated = self._terminated(ends, is_step, last_step)
         final = np.where(closing[last], z[last], UNKNOWN)
-        both = np.flatnonzero(terminated & (final != UNKNOWN))
-        if len(both):
+        for e in np.flatnonzero(terminated & (final != UNKNOWN))[:1]:
             raise LogError(
-                f"{self._where(last[both[0]])}: an observation follows a step that is marked "
+                f"{self._where(last[e])}: an observation follows a step that is marked "
                 "terminated. Drop the row, or the mark."
             )
         return Episodes(
@@ -253,109 +217,147 @@ class _Reader:
         e = int(np.searchsorted(self.first, row, side="right")) - 1
         return f"{self.path}, row {self.row[row]} (episode {self.labels[e]})"
 
-    def _symbols(self, part: str, names: tuple[str, ...] | None) -> tuple[tuple[str, ...], Ints]:
+    def _cell(self, row: int, part: str) -> str:
+        return f"{self.path}, row {self.row[row]}, column {self.parts[part]!r}"
+
+    def _column(self, part: str) -> Any:
+        import pyarrow as pa
+
+        column = self.table[self.parts[part]].combine_chunks()
+        if pa.types.is_dictionary(column.type):  # it may list what never occurs
+            return column.cast(column.type.value_type)
+        return column
+
+    def _text(self, part: str) -> Any:
+        """A column as text; empty text counts as missing."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = self._column(part)
+        try:
+            text = column.cast(pa.string())
+        except pa.ArrowException as error:
+            raise LogError(
+                f"{self.path}, column {self.parts[part]!r}: a value of type {column.type} cannot "
+                "be read as a name. Store text or whole numbers."
+            ) from error
+        return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+
+    def _symbols(self, part: str, given: tuple[str, ...] | None) -> tuple[tuple[str, ...], Ints]:
         """The alphabet and the number of each row's symbol, UNKNOWN where it is missing."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        column = self.table[self.columns[part]].combine_chunks().cast(pa.string())
-        if part == "observation" and column.null_count:
-            row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        column = self._text(part)
+        for row in _nulls(column) if part == "observation" else ():
             raise LogError(f"{self._where(row)}: the observation is missing.")
+        names = given
         if names is None:
-            names = tuple(sorted(column.drop_null().unique().to_pylist()))
-        code = pc.index_in(column, pa.array(names, pa.string()))
-        unknown = code.is_null().to_numpy(zero_copy_only=False) & column.is_valid().to_numpy(
-            zero_copy_only=False
-        )
-        if unknown.any():
-            row = int(np.flatnonzero(unknown)[0])
-            raise LogError(f"{self._where(row)}: {not_one_of(part, column[row].as_py(), names)}")
-        return names, code.fill_null(UNKNOWN).to_numpy().astype(np.int64)
+            kept = _stored_names(self.table).get(part, ())
+            new = set(column.drop_null().unique().to_pylist()) - {*kept, WILDCARD}
+            names = (*kept, *sorted(new))
+        code = pc.index_in(column, pa.array(names, pa.string())).fill_null(UNKNOWN).to_numpy()
+        unknown = (code == UNKNOWN) & column.is_valid().to_numpy(zero_copy_only=False)
+        for row in np.flatnonzero(unknown)[:1]:
+            name = column[int(row)].as_py()
+            if given is None:
+                fact = f"{part} {name!r} is reserved for the wildcard. Choose another name."
+            else:
+                fact = not_one_of(part, name, names)
+            raise LogError(f"{self._where(row)}: {fact}")
+        return names, code.astype(np.int64)
 
-    def _numbers(self, table: Any, part: str, rows: Ints, needed: Bools | None = None) -> Floats:
-        """A column of numbers, NaN where it is missing and not needed."""
+    def _numbers(self, part: str, needed: Any = True, *, whole: bool = False) -> Any:
+        """A column of numbers; `whole` ones as int64, since a float may not tell them apart."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
-        name = self.columns[part]
-        column = table[name].combine_chunks()
+        column = self._column(part)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            column = pc.utf8_trim_whitespace(column)
+            column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
         missing = column.is_null().to_numpy(zero_copy_only=False)
-        if needed is not None:
-            missing = missing & needed
-        if missing.any():
-            row = int(np.flatnonzero(missing)[0])
-            raise LogError(f"{self.path}, row {rows[row]}, column {name!r}: the {part} is missing.")
-        try:
-            numbers: Floats = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        except pa.ArrowException as error:
-            for row, text in zip(rows, column.to_pylist(), strict=True):
-                if not _is_number(text):
-                    raise LogError(
-                        f"{self.path}, row {row}, column {name!r}: {text!r} is not a number."
-                    ) from error
-            raise LogError(f"{self.path}, column {name!r}: {error}") from error
-        return numbers
+        for row in np.flatnonzero(missing & needed)[:1]:
+            raise LogError(f"{self._cell(row, part)}: the {part} is missing.")
+        for kind in (pa.int64(), pa.float64()) if whole else (pa.float64(),):
+            try:
+                return column.cast(kind, safe=kind == pa.int64()).to_numpy(zero_copy_only=False)
+            except pa.ArrowException:
+                continue
+        for row, value in enumerate(column):
+            try:
+                value.cast(pa.float64(), safe=False)
+            except pa.ArrowException as error:
+                fact = f"{value.as_py()!r} is not a number."
+                raise LogError(f"{self._cell(row, part)}: {fact}") from error
+        raise LogError(f"{self.path}, column {self.parts[part]!r}: these are not all numbers.")
+
+    def _rewards(self, is_step: Bools) -> Floats:
+        rewards: Floats = self._numbers("reward", is_step)
+        for row in np.flatnonzero(is_step & ~np.isfinite(rewards))[:1]:
+            raise LogError(
+                f"{self._cell(row, 'reward')}: reward is {rewards[row]}; rewards must be finite "
+                "numbers."
+            )
+        for row in np.flatnonzero(~is_step & (np.nan_to_num(rewards) != 0))[:1]:
+            raise LogError(
+                f"{self._where(row)}: there is a reward but no action. Write what was done; or "
+                "leave the reward out, if the row only tells what was seen in the end."
+            )
+        return rewards
 
     def _check_closing(self, closing: Bools, last: Ints) -> None:
-        is_last = np.zeros(len(closing), np.bool_)
-        is_last[last] = True
-        early = np.flatnonzero(closing & ~is_last)
-        if len(early):
+        early = closing.copy()
+        early[last] = False
+        for row in np.flatnonzero(early)[:1]:
             raise LogError(
-                f"{self._where(early[0])}: the action is missing. Only the last row of an episode "
-                "that was cut off may have none."
+                f"{self._where(row)}: the action is missing. Only the last row of an episode that "
+                "was cut off may have none."
             )
 
     def _terminated(self, ends: Ends | None, is_step: Bools, last_step: Ints) -> Bools:
-        name = self.columns["terminated"]
-        if name not in self.table.column_names:
+        if "terminated" not in self.parts:
             if ends is None:
                 raise LogError(
-                    f"{self.path}: there is no column {name!r}, so it is not clear what the end of "
-                    "an episode means. Add the column, or say ends='terminated' (the process ended "
-                    "by itself) or ends='cut' (the recording stopped)."
+                    f"{self.path}: there is no column 'terminated', so it is not clear what the "
+                    "end of an episode means. Add the column, or say ends='terminated' (the "
+                    "process ended by itself) or ends='cut' (the recording stopped)."
                 )
             # an episode with a closing row was cut off, whatever is said of the others
             carries_on = ~np.append(is_step, True)[last_step + 1]
             ended: Bools = np.full(len(last_step), ends == "terminated") & ~carries_on
             return ended
-        flags = self._flags(name)
-        not_last = flags.copy()
-        not_last[last_step] = False
-        early = np.flatnonzero(not_last)
-        if len(early):
+        if ends is not None:
             raise LogError(
-                f"{self._where(early[0])}: marked terminated, but the episode goes on. Start a new "
-                "episode after an ending."
+                f"{self.path}: the column {self.parts['terminated']!r} says how each episode ends. "
+                f"Leave out ends={ends!r}, or the column."
             )
+        flags = self._flags()
         marked: Bools = flags[last_step]
+        flags[last_step] = False
+        for row in np.flatnonzero(flags)[:1]:
+            if is_step[row]:
+                fact = "the episode goes on. Start a new episode after an ending."
+            else:
+                fact = (
+                    "has no action. Mark the step with which the process ended, and drop this row."
+                )
+            raise LogError(f"{self._where(row)}: marked terminated, but {fact}")
         return marked
 
-    def _flags(self, name: str) -> Bools:
-        import pyarrow as pa
-
-        column = self.table[name].combine_chunks()
-        if pa.types.is_boolean(column.type):
-            return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
-        meaning = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-        words = column.cast(pa.string()).dictionary_encode()
-        values = []
-        for word in words.dictionary.to_pylist():
+    def _flags(self) -> Bools:
+        words = self._text("terminated").dictionary_encode()
+        code = words.indices.fill_null(len(words.dictionary)).to_numpy()
+        meanings = []
+        for i, word in enumerate(words.dictionary.to_pylist()):
             key = word.strip().lower().removesuffix(".0")
-            if key not in meaning:
-                bad = int(np.flatnonzero(np.array(column.cast(pa.string())) == word)[0])
-                raise LogError(
-                    f"{self._where(bad)}, column {name!r}: {word!r} is not true or false."
-                )
-            values.append(meaning[key])
-        meanings = np.array([*values, False], np.bool_)
-        chosen: Bools = meanings[words.indices.fill_null(len(values)).to_numpy()]
+            if key not in _FLAGS:
+                row = int(np.flatnonzero(code == i)[0])
+                raise LogError(f"{self._cell(row, 'terminated')}: {word!r} is not true or false.")
+            meanings.append(_FLAGS[key])
+        chosen: Bools = np.array([*meanings, False], np.bool_)[code]
         return chosen
 
 
-def _is_number(text: Any) -> bool:
-    try:
-        float(text if text is not None else "nan")
-    except (TypeError, ValueError):
-        return False
-    return True
+def _nulls(column: Any) -> Ints:
+    return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))

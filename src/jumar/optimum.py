@@ -37,6 +37,7 @@ from jumar.linear import solve_discounted
 from jumar.pomdp import END, Pomdp
 
 MAX_ITERATIONS = 1000
+_NO_GUESS: Ints = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,11 @@ def optimum(pomdp: Pomdp, tolerance: float = 1e-9, most: int = MOST_BELIEFS) -> 
         )
     bounds = _bounds(pomdp)
     explorer = Explorer(pomdp, most)
+    policies = _NO_GUESS, _NO_GUESS  # each round starts from the policies of the last one
     while True:
-        graph = explorer.graph()
-        found, worst = _bracket(pomdp.discount, graph, bounds, tolerance)
+        found, worst, policies = _bracket(
+            pomdp.discount, explorer.graph(), bounds, tolerance, policies
+        )
         if found.upper - found.lower <= tolerance:
             return found
         if len(worst) == 0:
@@ -112,29 +115,29 @@ def _bounds(pomdp: Pomdp) -> _Bounds:
         )
     go = target != END
     pair, target, weight = pair[go], target[go], weight[go]
-    best, slack = _policy_iteration(pair, target, weight, reward, γ)
-    least, more_slack = _policy_iteration(pair, target, weight, -reward, γ)
+    best, slack, _ = _policy_iteration(pair, target, weight, reward, γ)
+    least, more_slack, _ = _policy_iteration(pair, target, weight, -reward, γ)
     above = _backup(pair, target, weight, reward, best + slack)
     span = float(best.max() + least.max()) + slack + more_slack
     return _Bounds(np.array(blind), above, span)
 
 
 def _bracket(
-    γ: float, graph: BeliefGraph, bounds: _Bounds, tolerance: float
-) -> tuple[Optimum, Ints]:
-    """The bracket this graph gives, and which beliefs keep it wide."""
+    γ: float, graph: BeliefGraph, bounds: _Bounds, tolerance: float, guesses: tuple[Ints, Ints]
+) -> tuple[Optimum, Ints, tuple[Ints, Ints]]:
+    """The bracket this graph gives, which beliefs keep it wide, and the policies behind it."""
     A = graph.reward.shape[1]
     below = (graph.beliefs @ bounds.below.T).max(1)
     above = np.maximum((graph.beliefs @ bounds.above).max(1), below)
     weight = γ * graph.probability
     steps = graph.pair, graph.successor, weight
     unknown = ~graph.expanded[:, None]  # have no steps: whatever is done there pays the bound
-    low, low_slack = _policy_iteration(*steps, np.where(unknown, below[:, None], graph.reward), γ)
-    high, high_slack = _policy_iteration(*steps, np.where(unknown, above[:, None], graph.reward), γ)
+    pays = [np.where(unknown, bound[:, None], graph.reward) for bound in (below, above)]
+    low, low_slack, low_policy = _policy_iteration(*steps, pays[0], γ, guesses[0])
+    high, high_slack, high_policy = _policy_iteration(*steps, pays[1], γ, guesses[1])
     merging = graph.merged / 2 * bounds.span / (1 - γ)
 
-    greedy = _backup(*steps, graph.reward, high).argmax(1)
-    taken = greedy[graph.pair // A] == graph.pair % A
+    taken = high_policy[graph.pair // A] == graph.pair % A
     w = solve_discounted(
         graph.pair[taken] // A, graph.successor[taken], weight[taken], graph.start, transpose=True
     )
@@ -148,19 +151,26 @@ def _bracket(
         n_beliefs=len(graph),
         exact=not open_.any(),
     )
-    return found, worst
+    return found, worst, (low_policy, high_policy)
 
 
 def _policy_iteration(
-    pair: Ints, successor: Ints, weight: Floats, reward: Floats, γ: float
-) -> tuple[Floats, float]:
-    """(N,) the value v of a policy, and how far at most the best value is above it.
+    pair: Ints,
+    successor: Ints,
+    weight: Floats,
+    reward: Floats,
+    γ: float,
+    guess: Ints = _NO_GUESS,
+) -> tuple[Floats, float, Ints]:
+    """(N,) the value v of a policy, how far at most the best value is above it, the policy.
 
-    `weight` is γ·p. The second number bounds the rounding of v as well.
+    `weight` is γ·p. The number in the middle bounds the rounding of v as well. The search starts
+    from `guess`, which may leave out the last states.
     """
     N, A = reward.shape
     state, action = pair // A, pair % A
     policy, everyone = np.zeros(N, np.int64), np.arange(N)
+    policy[: len(guess)] = guess
     for _ in range(MAX_ITERATIONS):
         taken = action == policy[state]
         right = reward[everyone, policy]
@@ -170,7 +180,7 @@ def _policy_iteration(
         better = best > now + 1e-14 * max(1.0, float(np.abs(q).max()))
         if not better.any():
             residual = float(np.abs(now - v).max()) + float((best - now).max())
-            return v, residual / (1 - γ)
+            return v, residual / (1 - γ), policy
         policy[better] = q.argmax(1)[better]
     raise NotConverged(f"Policy iteration: still improving after {MAX_ITERATIONS} rounds.")
 

@@ -16,6 +16,7 @@ from jumar.chain import Chain, check_names_agree, unroll
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import ParameterError
+from jumar.memory import Memory
 from jumar.pomdp import Pomdp
 
 FOREVER = 10_000  # steps after which an episode is cut off when the model sets no limit
@@ -50,7 +51,7 @@ def simulate(
         step_limit(pomdp, max_steps),
         rng,
         *model_tables(pomdp),
-        *_controller_tables(chain, controller),
+        *controller_tables(chain, controller),
     )
     return Episodes(pomdp.observations, pomdp.actions, z, a, r, start, final, terminated)
 
@@ -82,17 +83,23 @@ def model_tables(pomdp: Pomdp) -> tuple[Floats, Ints, Ints, Ints, Floats, Ints, 
     )
 
 
-def _controller_tables(chain: Chain, controller: Controller) -> tuple[Floats, Ints, Ints, int]:
-    """The controller on the nodes it can reach, numbered compactly."""
+def controller_tables(chain: Chain, controller: Controller) -> tuple[Floats, Ints, Ints, int]:
+    """What the kernels run: the rules as cumulative probabilities, and the nodes."""
+    return np.cumsum(chain.rows, 1).ravel(), *compact_nodes(chain, controller.memory)
+
+
+def compact_nodes(chain: Chain, memory: Memory) -> tuple[Ints, Ints, int]:
+    """The memory on the nodes it can reach, numbered compactly: the node after each history state
+    and action, the history state of each node and observation, and the first node."""
     X, A = chain.rows.shape
     nodes, node = number_rows(chain.states[:, :-1])
     find = RowIndex(nodes).find
-    x, a = np.repeat(np.arange(X), A), np.tile(np.arange(A), X)
-    moved = controller.memory.step(chain.states[x, :-1], chain.states[x, -1], a)
-    state_of = np.full((len(nodes), len(controller.observations)), -1, np.int64)
+    x, a = np.divmod(np.arange(X * A), A)
+    moved = memory.step(chain.states[x, :-1], chain.states[x, -1], a)
+    state_of = np.full((len(nodes), memory.alphabet[0]), -1, np.int64)
     state_of[node, chain.states[:, -1]] = np.arange(X)
-    first = int(find(controller.memory.initial()[None, :])[0])
-    return np.cumsum(chain.rows, 1).ravel(), find(moved).reshape(X, A), state_of, first
+    first = int(find(memory.initial()[None, :])[0])
+    return find(moved).reshape(X, A), state_of, first
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,18 @@ the same law of what is seen next (or of the end) and the same expected reward. 
 of ⟨n, z⟩ rests on that. Here it is measured: all histories of at most `depth` actions that a
 behavior can produce are grouped by ⟨n, z⟩, and for each group and action
 
-    tv(⟨n,z⟩, a)     = max_{h, h'} ½ Σ_o |P(o | h, a) - P(o | h', a)|,    o = an observation or "end"
-    reward(⟨n,z⟩, a) = max_{h, h'} |r(h, a) - r(h', a)|
+    tv(⟨n, z⟩, a)     = max_{h, h'} ½ Σ_o |P(o | h, a) - P(o | h', a)|
+    reward(⟨n, z⟩, a) = max_{h, h'} |r(h, a) - r(h', a)|
 
-is exact, as histories with equal (n, z, belief) have equal futures and are walked as one. The
-largest gaps are a worst case, however rare. The mean gaps tell what is usual: the distance of each
-history from its group's average, which is what counting learns, weighted by how often the behavior
-visits the history within `depth` actions and does a there.
+with o the next observation or "end". Both are exact, as histories with equal (n, z, belief) have
+equal futures and are walked as one. The largest gaps are a worst case, however rare. The mean gaps
+tell what is usual: the distance of a history from its group's average, which is what counting
+learns, weighted by how often the behavior visits the history within `depth` actions and does a
+there.
 
-With ε_R and ε_T the largest gaps over *all* histories, the value of every policy of the memory and
-what the averaged model says of it differ by at most `approximate_loss` (an approximate information
-state). Gaps up to a depth grow with the depth.
+With ε_R and ε_T the largest gaps over *all* histories, the value of every policy over the memory
+and what the averaged model says of it differ by at most `approximate_loss` (the memory is then an
+approximate information state). Gaps up to a depth are a lower bound of those: they only grow.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.arrays import Bools, Floats, Ints, freeze, number_rows
-from jumar.belief import MOST_BELIEFS, BeliefGraph, check_depth, predict, reachable_beliefs
+from jumar.belief import DIGITS, MOST_BELIEFS, BeliefGraph, check_depth, predict, reachable_beliefs
 from jumar.chain import check_names_agree
 from jumar.controller import Controller
 from jumar.errors import ParameterError
@@ -88,7 +89,7 @@ def sufficiency_gap(
     >>> from jumar.memory import window
     >>> gap = sufficiency_gap(models.tiger(), window(1), depth=1)
     >>> round(gap.tv, 4), round(gap.reward, 1)  # P(tiger left) is 0.9698 or 0.5
-    (0.3288, 51.7)
+    (0.3289, 51.7)
     >>> gap.tv_witness.histories
     (('hear-left', 'listen', 'hear-left'), ('hear-right', 'listen', 'hear-left'))
     """
@@ -194,7 +195,7 @@ def _level(rows: Ints, mass: Floats, parent: Ints, action: Ints) -> _Level:
     """Equal rows become one; the first of them tells where it came from."""
     distinct, number = number_rows(rows)
     _, first = np.unique(number, return_index=True)
-    total = np.bincount(number, mass, len(distinct))
+    total = np.bincount(number, mass, len(distinct)).astype(np.float64, copy=False)
     return _Level(distinct, total, parent[first], action[first])
 
 
@@ -225,7 +226,7 @@ def _largest_gaps(points: Floats, does: Bools, group: Ints, G: int) -> tuple[Flo
             x = points[some, a]
             step = max(1, _CHUNK // max(1, x.size))
             for i in range(0, len(some), step):
-                apart = np.abs(x[i : i + step, None, :] - x[None, :, :]).sum(2)
+                apart = np.abs(x[i : i + step, None, :] - x[None, :, :]).sum(2).round(DIGITS)
                 one, other = np.unravel_index(apart.argmax(), apart.shape)
                 if apart[one, other] > gaps[g, a]:
                     gaps[g, a] = apart[one, other]

@@ -1,0 +1,167 @@
+"""Policy iteration, compiled: one call improves a policy on a small model.
+
+The mathematics and what `gap` guarantees stand in `jumar.solver`. A model is given as sparse rows:
+the successors of pair h*A + a stand at pointer[pair] : pointer[pair+1]. The same loops serve a
+single improvement and a study of many thousands.
+
+A *rule* says which rows are admitted: a kind, a threshold N∧ (a pair is known iff visits > N∧), and
+the value of a pair that was never tried (NaN: the worst the rewards allow, min(0, r_min)/(1-γ)).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jumar.elimination import Plan, solve
+from jumar.kernels import Floats, Ints, compiled
+
+BOOTSTRAPPED, BOUNDED, GREEDY = 0, 1, 2
+WORST = float("nan")
+
+TIE = 1e-12  # of the scale of the values: closer than this is equal
+STRICTLY = 1e-13  # of the scale: a row is only replaced by one that is better by more
+MAX_ITERATIONS = 1000
+
+
+class Model(NamedTuple):
+    """A finite-history MDP as raw arrays."""
+
+    pointer: Ints  # (H*A + 1,)
+    successor: Ints  # (L,)
+    probability: Floats  # (L,)
+    reward: Floats  # (H, A)
+    visits: Floats  # (H, A)
+
+
+@compiled
+def write_row(
+    kind: int, q: Floats, behavior: Floats, visits: Floats, n_wedge: float, tie: float, row: Floats
+) -> None:
+    """The admitted row with the largest row·q.
+
+    BOOTSTRAPPED  unknown actions keep the behavior's mass, the best known one gets the rest
+    BOUNDED       unknown actions better than the best known one keep the behavior's mass,
+                  the best known one gets the rest
+    GREEDY        the best known one gets everything
+
+    Values closer than `tie` are equal, and the first action wins. Nothing known: the behavior.
+    """
+    A = len(q)
+    best = -1
+    for a in range(A):
+        if visits[a] > n_wedge and (best < 0 or q[a] > q[best] + tie):
+            best = a
+    row[:] = behavior
+    if best < 0:
+        return
+    mass = 0.0
+    for a in range(A):
+        known = visits[a] > n_wedge
+        if kind == GREEDY or known or (kind == BOUNDED and q[a] <= q[best] + tie):
+            mass += behavior[a]
+            row[a] = 0.0
+    row[best] = 1.0 if kind == GREEDY else mass
+
+
+@compiled
+def evaluate_policy(
+    model: Model,
+    policy: Floats,
+    discount: float,
+    unseen: float,
+    plan: Plan,
+    slots: Floats,
+    v: Floats,
+) -> None:
+    """v becomes the exact value of the policy in the model."""
+    H, A = policy.shape
+    slots[:] = 0.0
+    for h in range(H):
+        slots[plan.diagonal[h]] = 1.0
+    for h in range(H):
+        paid = 0.0
+        for a in range(A):
+            π = policy[h, a]
+            if π == 0.0:
+                continue
+            if model.visits[h, a] == 0.0:
+                paid += π * unseen
+                continue
+            paid += π * model.reward[h, a]
+            pair = h * A + a
+            for e in range(model.pointer[pair], model.pointer[pair + 1]):
+                slots[plan.entry_slot[e]] -= discount * π * model.probability[e]
+        v[h] = paid
+    solve(plan, slots, v)
+
+
+@compiled
+def write_action_values(
+    model: Model, v: Floats, discount: float, unseen: float, q: Floats
+) -> float:
+    """q becomes reward plus discounted value of what follows; returns its scale."""
+    H, A = q.shape
+    scale = 1.0
+    for h in range(H):
+        for a in range(A):
+            if model.visits[h, a] == 0.0:
+                q[h, a] = unseen
+            else:
+                follows = 0.0
+                pair = h * A + a
+                for e in range(model.pointer[pair], model.pointer[pair + 1]):
+                    follows += model.probability[e] * v[model.successor[e]]
+                q[h, a] = model.reward[h, a] + discount * follows
+            scale = max(scale, abs(q[h, a]))
+    return scale
+
+
+@compiled
+def worst_value(model: Model, discount: float) -> float:
+    """A lower bound on every value of the model; episodes may end, hence the 0."""
+    return min(0.0, model.reward.min()) / (1.0 - discount)
+
+
+@compiled
+def iterate(
+    model: Model,
+    behavior: Floats,
+    discount: float,
+    kind: int,
+    n_wedge: float,
+    unseen: float,
+    plan: Plan,
+    slots: Floats,
+    policy: Floats,
+    v: Floats,
+    q: Floats,
+) -> tuple[int, float, float]:
+    """Improve from the behavior, whose value v holds on entry; policy, v and q hold the result.
+
+    Returns iterations (negative if they ran out), gap, and scale of the values.
+    """
+    H, A = behavior.shape
+    policy[:] = behavior
+    row = np.empty(A)
+    for iteration in range(1, MAX_ITERATIONS + 1):
+        scale = write_action_values(model, v, discount, unseen, q)
+        residual, leftover, replaced = 0.0, 0.0, False
+        for h in range(H):
+            now = 0.0
+            for a in range(A):
+                now += policy[h, a] * q[h, a]
+            write_row(kind, q[h], behavior[h], model.visits[h], n_wedge, TIE * scale, row)
+            then = 0.0
+            for a in range(A):
+                then += row[a] * q[h, a]
+            residual = max(residual, then - v[h])
+            leftover = max(leftover, abs(now - v[h]))
+            if then > now + STRICTLY * scale:
+                policy[h] = row
+                replaced = True
+        if not replaced:
+            return iteration, (residual + leftover) / (1.0 - discount), scale
+        evaluate_policy(model, policy, discount, unseen, plan, slots, v)
+    return -MAX_ITERATIONS, np.inf, scale

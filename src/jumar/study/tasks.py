@@ -1,0 +1,61 @@
+"""Everything about one behavior and one memory that all data sets of a study share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jumar.arrays import Ints
+from jumar.chain import Chain, unroll
+from jumar.controller import Controller
+from jumar.elimination import analyse
+from jumar.memory import Memory
+from jumar.pomdp import END, Pomdp
+from jumar.simulation import compact_nodes
+from jumar.study.batch import Task
+
+
+def make_task(pomdp: Pomdp, behavior: Controller, memory: Memory) -> tuple[Task, Ints]:
+    """The task, and the history states its numbers stand for.
+
+    The chain is unrolled under a controller that may do anything, so that it holds whatever any
+    policy can reach.
+    """
+    anything = Controller.uniform(pomdp.observations, pomdp.actions, memory)
+    chain = unroll(pomdp, anything)
+    X, A = chain.rows.shape
+    node_after, state_of, first_node = compact_nodes(chain, memory)
+    pair, successor, entry_of = _pattern(chain, node_after, state_of)
+    go = chain.target != END
+    entry = np.full(len(chain.source), -1, np.int64)
+    entry[go] = np.arange(go.sum())
+    task = Task(
+        node_after=node_after,
+        state_of=state_of,
+        first_node=first_node,
+        entry_of=entry_of,
+        pointer=np.searchsorted(pair, np.arange(X * A + 1)),
+        successor=successor,
+        behavior=behavior.lift(memory).rows_at(chain.states),
+        plan=analyse(X, pair // A, successor),
+        edge_history=chain.history[chain.source],
+        edge_source=np.array(chain.source),
+        edge_action=np.array(chain.action),
+        edge_probability=chain.probability * A,  # the uniform action's 1/A taken out again
+        edge_reward=np.array(chain.reward),
+        edge_entry=entry,
+        truth_start=np.array(chain.start),
+        truth_plan=analyse(len(chain), chain.source[go], chain.target[go]),
+    )
+    return task, chain.states
+
+
+def _pattern(chain: Chain, node_after: Ints, state_of: Ints) -> tuple[Ints, Ints, Ints]:
+    """Entries (pair, successor) that can occur, and the entry of each pair and observation."""
+    X, A = chain.rows.shape
+    go = chain.target != END
+    pair = chain.history[chain.source[go]] * A + chain.action[go]
+    code = np.unique(pair * X + chain.history[chain.target[go]])
+    pair, successor = np.divmod(code, X)
+    entry_of = np.full((X * A, state_of.shape[1]), -1, np.int64)
+    entry_of[pair, chain.states[successor, -1]] = np.arange(len(pair))
+    return pair, successor, entry_of

@@ -1,0 +1,125 @@
+"""Rows of integers: numbered, found again, and closed under a step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumar.arrays import RowIndex, closure, freeze, number_rows
+from jumar.errors import TooLarge
+
+HUGE = 2**63 - 1
+words = st.one_of(st.integers(0, 3), st.sampled_from([2**31, 2**62, HUGE - 1, HUGE]))
+
+
+@st.composite
+def integer_rows(draw, most: int = 12) -> np.ndarray:
+    width = draw(st.integers(0, 5))
+    rows = draw(st.lists(st.lists(words, min_size=width, max_size=width), max_size=most))
+    return np.array(rows, np.int64).reshape(len(rows), width)
+
+
+def obvious_numbers(rows: np.ndarray) -> tuple[list[list[int]], list[int]]:
+    distinct = sorted({tuple(row) for row in rows.tolist()})
+    return [list(row) for row in distinct], [distinct.index(tuple(row)) for row in rows.tolist()]
+
+
+def test_a_frozen_array_is_a_copy_nobody_can_write_to():
+    mine = np.array([1, 2, 3])
+    frozen = freeze(mine, np.int64)
+    mine[0] = 99
+    assert frozen.tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match="read-only"):
+        frozen[0] = 99
+
+
+def test_freezing_a_frozen_array_gives_another_one():
+    first = freeze([1.0], np.float64)
+    assert not np.shares_memory(first, freeze(first, np.float64))
+
+
+def test_a_transposed_array_is_frozen_row_after_row():
+    assert freeze(np.arange(6).reshape(2, 3).T, np.int64).flags.c_contiguous
+
+
+@given(integer_rows())
+def test_rows_are_numbered_in_lexicographic_order(rows):
+    distinct, number = number_rows(rows)
+    expected, numbers = obvious_numbers(rows)
+    assert distinct.shape == (len(expected), rows.shape[1])
+    assert distinct.tolist() == expected
+    assert number.tolist() == numbers
+
+
+def test_five_words_of_63_bits_do_not_collide():
+    """Packed into one 64-bit number, many of these 2000 rows would be one."""
+    rng = np.random.default_rng(1)
+    rows = rng.integers(0, HUGE, (2000, 5))
+    rows = rows[rng.integers(0, 2000, 5000)]
+    rows[:, :4] = rows[:1, :4]  # all but the last word agree
+    distinct, number = number_rows(rows)
+    assert np.array_equal(distinct, np.unique(rows, axis=0))
+    assert np.array_equal(distinct[number], rows)
+
+
+def test_rows_without_words_are_all_the_same_row():
+    distinct, number = number_rows(np.zeros((3, 0), np.int64))
+    assert distinct.shape == (1, 0)
+    assert number.tolist() == [0, 0, 0]
+
+
+def test_numbering_leaves_its_input_alone():
+    rows = np.array([[3, 1], [0, 2]])
+    number_rows(rows)
+    assert rows.tolist() == [[3, 1], [0, 2]]
+
+
+@given(integer_rows(), st.data())
+def test_a_row_is_found_where_it_stands_and_others_are_not(rows, data):
+    index_rows = np.unique(rows, axis=0) if rows.shape[1] else rows[:1]
+    shuffled = data.draw(st.permutations(range(len(index_rows))))
+    index_rows = index_rows[np.array(shuffled, np.int64)]
+    width = rows.shape[1]
+    stranger = st.lists(st.one_of(words, st.just(-1)), min_size=width, max_size=width)
+    wanted_rows = rows.tolist() + data.draw(st.lists(stranger, max_size=5))
+    wanted = np.array(wanted_rows, np.int64).reshape(len(wanted_rows), width)
+    places = {tuple(row): i for i, row in enumerate(index_rows.tolist())}
+    expected = [places.get(tuple(row), -1) for row in wanted.tolist()]
+    assert RowIndex(index_rows).find(wanted).tolist() == expected
+
+
+def test_nothing_is_found_among_no_rows():
+    assert RowIndex(np.zeros((0, 2), np.int64)).find(np.array([[0, 0]])).tolist() == [-1]
+
+
+@given(st.lists(st.integers(0, 9), min_size=10, max_size=10), st.integers(0, 9))
+def test_the_closure_is_what_walking_finds(follows, first):
+    seen, todo = {first}, [first]
+    while todo:
+        now = follows[todo.pop()]
+        if now not in seen:
+            seen.add(now)
+            todo.append(now)
+    step = np.array(follows)
+    found = closure(np.array([[first]]), lambda rows: step[rows], 10, "numbers")
+    assert found.ravel().tolist() == sorted(seen)
+
+
+def count_up(to: int):
+    return lambda rows: np.minimum(rows + 1, to)
+
+
+def test_as_many_rows_as_allowed_are_not_too_many():
+    assert len(closure(np.array([[0]]), count_up(4), 5, "numbers")) == 5
+
+
+def test_one_row_more_is_too_many_and_the_error_says_of_what():
+    with pytest.raises(TooLarge, match="numbers: more than 4 of them"):
+        closure(np.array([[0]]), count_up(4), 4, "numbers")
+
+
+def test_a_closure_without_successors_is_its_first_rows_sorted():
+    nothing = np.zeros((0, 1), np.int64)
+    assert closure(np.array([[2], [1]]), lambda rows: nothing, 5, "x").ravel().tolist() == [1, 2]

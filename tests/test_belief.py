@@ -1,0 +1,379 @@
+"""Beliefs by hand, and the two models built from them against slow, obvious twins."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from jumar import models
+from jumar.algorithms import run
+from jumar.arrays import number_rows
+from jumar.belief import (
+    first_beliefs,
+    history_mdp,
+    limit_mdp,
+    predict,
+    reachable_beliefs,
+    update,
+)
+from jumar.controller import Controller
+from jumar.errors import ModelError, ParameterError, TooLarge
+from jumar.evaluation import evaluate
+from jumar.memory import Table, window
+from jumar.pomdp import from_arrays
+from jumar.solver import policy_value
+
+
+def uniform(pomdp):
+    return Controller.uniform(pomdp.observations, pomdp.actions)
+
+
+def machine():
+    """A machine that is good or worn: running pays 1 when good, may wear it, and sometimes stops
+    for ever; looking shows the truth with 0.9."""
+    return from_arrays(
+        name="machine",
+        states=["good", "worn"],
+        actions=["run", "look"],
+        observations=["hum", "rattle"],
+        transition=[[[0.6, 0.3], [0.0, 0.7]], [[1, 0], [0, 1]]],
+        ending=[[0.1, 0.3], [0, 0]],
+        observation=[[[0.5, 0.5], [0.5, 0.5]], [[0.9, 0.1], [0.1, 0.9]]],
+        reward=[[1, -1], [-0.1, -0.1]],
+        start=[0.8, 0.2],
+        first_observation=[[0.5, 0.5], [0.5, 0.5]],
+        discount=0.9,
+    )
+
+
+# ---- one step -----------------------------------------------------------------------------
+
+
+def test_hearing_the_tiger_left_once_is_85_percent_and_twice_is_0_9698():
+    tiger = models.tiger()
+    law, beliefs = first_beliefs(tiger)
+    assert_allclose(law, [0.5, 0.5])
+    assert_allclose(beliefs[0], [0.85, 0.15])
+    twice, p = update(tiger, beliefs[0], "listen", "hear-left")
+    assert p == pytest.approx(0.85**2 + 0.15**2)
+    assert_allclose(twice, [0.85**2 / 0.745, 0.15**2 / 0.745])
+    assert round(twice[0], 4) == 0.9698
+
+
+def test_two_contrary_sounds_cancel():
+    tiger = models.tiger()
+    even, p = update(tiger, [0.85, 0.15], "listen", "hear-right")
+    assert_allclose(even, [0.5, 0.5])
+    assert p == pytest.approx(2 * 0.85 * 0.15)
+
+
+def test_names_and_numbers_say_the_same():
+    tiger = models.tiger()
+    by_name, by_number = (
+        update(tiger, [0.5, 0.5], "listen", "hear-left"),
+        update(tiger, [0.5, 0.5], 2, 0),
+    )
+    assert_allclose(by_name[0], by_number[0])
+
+
+def test_the_first_save_in_voicemail_makes_saving_right_with_52_in_62_5():
+    law, beliefs = first_beliefs(models.voicemail())
+    assert_allclose(law, [0.625, 0.375])  # .65*.8 + .35*.3
+    assert beliefs[0, 0] == pytest.approx(0.52 / 0.625)
+
+
+def test_an_observation_that_cannot_come_first_has_no_belief():
+    law, beliefs = first_beliefs(models.cheese_maze())
+    assert law[6] == 0
+    assert beliefs[6].sum() == 0
+    assert_allclose(law, [0.1, 0.2, 0.1, 0.1, 0.3, 0.2, 0])
+
+
+def test_running_on_is_evidence_that_the_machine_was_good():
+    # 0.5: good and runs on 0.5*0.9, worn and runs on 0.5*0.7; half of it hums
+    after, p = update(machine(), [0.5, 0.5], "run", "hum")
+    assert p == pytest.approx(0.5 * (0.5 * 0.9 + 0.5 * 0.7))
+    assert_allclose(after, [0.3 / 0.8, 0.5 / 0.8])
+
+
+def test_opening_a_door_shows_nothing_so_nothing_can_be_learned_from_it():
+    with pytest.raises(ParameterError, match="'hear-left' cannot be seen after 'open-left'"):
+        update(models.tiger(), [0.5, 0.5], "open-left", "hear-left")
+
+
+@pytest.mark.parametrize("belief", [[0.5, 0.6], [1.5, -0.5], [1.0], [np.nan, 1.0]])
+def test_what_is_not_a_distribution_is_no_belief(belief):
+    with pytest.raises(ParameterError, match="not a distribution over the 2 states of tiger"):
+        update(models.tiger(), belief, "listen", "hear-left")
+
+
+def test_unknown_names_and_numbers_are_told():
+    with pytest.raises(ParameterError, match="Did you mean 'listen'"):
+        update(models.tiger(), [0.5, 0.5], "listn", "hear-left")
+    with pytest.raises(ParameterError, match="observation 2: there are only numbers 0 to 1"):
+        update(models.tiger(), [0.5, 0.5], "listen", 2)
+
+
+def test_predictions_of_a_machine_by_hand():
+    law, ending, reward = predict(machine(), [[1, 0], [0.5, 0.5]])
+    assert_allclose(law[0], [[0.45, 0.45], [0.9, 0.1]])
+    assert_allclose(ending, [[0.1, 0], [0.2, 0]])
+    assert_allclose(reward, [[1, -0.1], [0, -0.1]])
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_predictions_agree_with_updates_and_sum_to_one(name):
+    pomdp = models.build(name)
+    graph = reachable_beliefs(pomdp, 2)
+    law, ending, _ = predict(pomdp, graph.beliefs)
+    assert_allclose(law.sum(2) + ending, 1)
+    for b, a, z in itertools.product(*(range(n) for n in law.shape)):
+        if law[b, a, z] > 0:
+            assert update(pomdp, graph.beliefs[b], a, z)[1] == pytest.approx(law[b, a, z])
+
+
+# ---- all beliefs --------------------------------------------------------------------------
+
+
+def test_tiger_has_two_more_beliefs_with_every_sound():
+    for depth in (2, 3, 5):
+        graph = reachable_beliefs(models.tiger(), depth)
+        assert len(graph) == 2 * depth + 3  # net agreement -(depth+1) .. depth+1
+        assert (~graph.expanded).sum() == 2
+        assert graph.depth.max() == depth
+        assert_allclose(graph.start[graph.depth == 0], [0.5, 0.5])
+
+
+def test_cheese_maze_has_fourteen_beliefs_and_no_more():
+    graph = reachable_beliefs(models.cheese_maze())
+    assert len(graph) == 14
+    assert graph.expanded.all()
+    assert graph.merged < 1e-15
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_every_step_of_the_graph_is_a_bayes_update(name):
+    pomdp = models.build(name)
+    graph, A = reachable_beliefs(pomdp, 4), len(pomdp.actions)
+    for pair, z, to, p in zip(
+        graph.pair, graph.observation, graph.successor, graph.probability, strict=True
+    ):
+        belief, probability = update(pomdp, graph.beliefs[pair // A], int(pair % A), int(z))
+        assert_allclose(belief, graph.beliefs[to], atol=1e-12)
+        assert p == pytest.approx(probability)
+        assert graph.depth[to] <= graph.depth[pair // A] + 1
+    out = np.bincount(graph.pair, graph.probability, graph.ending.size).reshape(-1, A)
+    assert_allclose((out + graph.ending)[graph.expanded], 1)
+    assert not out[~graph.expanded].any()
+
+
+def test_more_beliefs_than_allowed_is_an_error_that_says_so():
+    # n sounds have n + 1 beliefs, by how many of them were "save": 2 + 3 + … + 10 = 54
+    with pytest.raises(TooLarge, match="Beliefs of voicemail: more than 50 after 8 actions"):
+        reachable_beliefs(models.voicemail(), most=50)
+    with pytest.raises(ParameterError, match="depth: 0"):
+        reachable_beliefs(models.tiger(), 0)
+
+
+# ---- the exact history MDP ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_every_step_of_the_history_mdp_is_a_bayes_update(name):
+    pomdp, depth = models.build(name), 3
+    mdp, A = history_mdp(pomdp, depth), len(pomdp.actions)
+    assert str(mdp.memory) == "window of 4 with actions"
+    assert np.array_equal(mdp.states, number_rows(mdp.states)[0])
+    history = [tell(mdp, h) for h in range(len(mdp))]
+    assert len(set(history)) == len(history)
+    for pair, to, p in zip(mdp.pair, mdp.successor, mdp.probability, strict=True):
+        before, after = history[pair // A], history[to]
+        assert after[:-2] == before
+        assert after[-2] == pair % A
+        assert p == pytest.approx(update(pomdp, belief_after(pomdp, before), *after[-2:])[1])
+    for h, past in enumerate(history):
+        long = len(past) == 2 * depth + 1
+        assert (mdp.visits[h] == (0 if long else np.inf)).all()
+        if not long:
+            _, ending, reward = predict(pomdp, [belief_after(pomdp, past)])
+            assert_allclose(mdp.ending[h], ending[0], atol=1e-14)
+            assert_allclose(mdp.reward[h], reward[0])
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_values_in_the_history_mdp_are_those_of_so_many_steps(name):
+    pomdp = models.build(name)
+    behavior = uniform(pomdp)
+    mdp = history_mdp(pomdp, 4)
+    value = mdp.start @ policy_value(mdp, mdp.policy_of(behavior))
+    assert value == pytest.approx(evaluate(pomdp, behavior, horizon=4).value)
+
+
+def test_with_one_action_left_the_tiger_is_best_left_alone():
+    # opening after one sound is worth .85*10 - .15*100 = -6.5, listening -1
+    mdp = history_mdp(models.tiger(), 1)
+    assert_allclose(mdp.reward[:2], [[-83.5, -6.5, -1], [-6.5, -83.5, -1]])
+    best = run("basic", mdp, uniform(models.tiger()), unseen="zero")
+    assert best.performance == pytest.approx(-1)
+
+
+def tell(mdp, h):
+    """z0, a0, z1, ... of a state of a history MDP."""
+    digits = mdp.memory.digits(mdp.states[h : h + 1, :-1])[0][::-1]
+    past = [divmod(int(d) - 1, len(mdp.actions)) for d in digits if d]
+    return (*itertools.chain(*past), int(mdp.states[h, -1]))
+
+
+def belief_after(pomdp, past):
+    belief = first_beliefs(pomdp)[1][past[0]]
+    for a, z in zip(past[1::2], past[2::2], strict=True):
+        belief, _ = update(pomdp, belief, a, z)
+    return belief
+
+
+# ---- what counting converges to -----------------------------------------------------------
+
+
+def learn(pomdp, k, horizon=None):
+    behavior = uniform(pomdp)
+    best = run("basic", limit_mdp(pomdp, behavior, window(k), horizon), behavior)
+    return best, evaluate(pomdp, best.controller).value
+
+
+def test_with_two_sounds_remembered_the_tiger_model_promises_too_much():
+    best, truth = learn(models.tiger(), 2)
+    assert best.performance == pytest.approx(4.7284635666, abs=1e-9)
+    assert truth == pytest.approx(3.0918256362, abs=1e-9)
+
+
+def test_without_memory_the_voicemail_model_promises_1_6364_and_loses_0_8163():
+    best, truth = learn(models.voicemail(), 1)
+    assert best.performance == pytest.approx(1.6364376251, abs=1e-9)
+    assert truth == pytest.approx(-0.8162889257, abs=1e-9)
+
+
+def test_the_cheese_maze_model_is_wrong_about_the_behavior_itself():
+    maze = models.cheese_maze(step_reward=0.0)
+    assert evaluate(maze, uniform(maze)).value == pytest.approx(0.2036400524, abs=1e-9)
+    # episodes cut off after 300 steps, as the model says
+    best, truth = learn(maze, 2, horizon=maze.max_steps)
+    assert best.behavior_performance == pytest.approx(0.1875822662, abs=1e-9)
+    assert truth == pytest.approx(0.8460830625, abs=1e-9)
+    best, _ = learn(maze, 1, horizon=maze.max_steps)
+    assert best.behavior_performance == pytest.approx(0.1741, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "expected"),
+    [
+        ("voicemail", 2, 1.5152),
+        ("voicemail", 3, 1.2786),
+        ("tiger", 2, 3.0918),
+        ("tiger", 3, 4.5747),
+    ],
+)
+def test_more_memory_is_not_always_better_even_with_infinite_data(name, k, expected):
+    assert learn(models.build(name), k)[1] == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize("pomdp", [machine(), models.voicemail(), models.tiger()])
+@pytest.mark.parametrize("k", [1, 2])
+def test_the_limit_is_the_average_over_all_histories(pomdp, k):
+    depth = 4
+    behavior = softened(pomdp, k)
+    mdp = limit_mdp(pomdp, behavior, window(k), horizon=depth)
+    obvious = averages(pomdp, behavior, k, depth)
+    A, O = len(pomdp.actions), len(pomdp.observations)
+    seen = {tuple(row): h for h, row in enumerate(mdp.states.tolist())}
+    follows = np.zeros((*mdp.shape, O))
+    np.add.at(
+        follows, (mdp.pair // A, mdp.pair % A, mdp.states[mdp.successor, -1]), mdp.probability
+    )
+    assert (mdp.visits > 0).sum() == len(obvious)
+    for (state, a), (n, law, ending, reward) in obvious.items():
+        h = seen[state]
+        assert mdp.visits[h, a] == np.inf
+        assert mdp.reward[h, a] == pytest.approx(reward / n)
+        assert mdp.ending[h, a] == pytest.approx(ending / n)
+        assert_allclose(follows[h, a], law / n, atol=1e-14)
+
+
+def softened(pomdp, k):
+    """Some controller of memory k that prefers another action in every history state."""
+    base = Controller.uniform(pomdp.observations, pomdp.actions, window(k))
+    nodes = base.memory.enumerate()
+    states = np.array([[*n, z] for n in nodes for z in range(len(pomdp.observations))])
+    A = len(pomdp.actions)
+    rows = 0.4 / A + 0.6 * np.eye(A)[np.arange(len(states)) % A]
+    return base.except_at(states, rows)
+
+
+def averages(pomdp, behavior, k, depth):
+    """Walks every history: expected visits and what follows, for each ⟨n, z⟩ and action."""
+    memory = behavior.memory
+    total = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0])
+
+    def walk(node, z, belief, mass, left):
+        if left == 0:
+            return
+        law, ending, reward = (x[0] for x in predict(pomdp, [belief]))
+        state = (*node.tolist(), z)
+        row = behavior.rows_at(np.array([state]))[0]
+        for a in range(len(row)):
+            m = mass * row[a]
+            for i, amount in enumerate((1.0, law[a], ending[a], reward[a])):
+                total[state, a][i] = total[state, a][i] + m * amount
+            after = memory.step(node[None, :], np.array([z]), np.array([a]))[0]
+            for z2 in np.flatnonzero(law[a]):
+                b2, p = update(pomdp, belief, a, int(z2))
+                walk(after, int(z2), b2, m * p, left - 1)
+
+    law, beliefs = first_beliefs(pomdp)
+    for z in np.flatnonzero(law):
+        walk(memory.initial(), int(z), beliefs[z], law[z], depth)
+    return total
+
+
+def test_what_the_behavior_never_does_was_never_tried():
+    tiger = models.tiger()
+    careful = Controller.constant(tiger.observations, tiger.actions, [0, 0.5, 0.5])
+    mdp = limit_mdp(tiger, careful, window(1))
+    assert mdp.visits.tolist() == [[0, np.inf, np.inf]] * 2
+    assert_allclose(mdp.reward, [[0, -6.5, -1], [0, -83.5, -1]])
+
+
+def test_a_hand_written_memory_is_joined_with_the_window():
+    voicemail = models.voicemail()
+    odd_even = Table(("even", "odd"), np.array([[[1] * 3] * 2, [[0] * 3] * 2]))
+    behavior = Controller.uniform(voicemail.observations, voicemail.actions, odd_even)
+    mdp = limit_mdp(voicemail, behavior, window(2))
+    assert str(mdp.memory) == "table of 2 nodes × window of 2"
+    value = mdp.start @ policy_value(mdp, mdp.policy_of(behavior))
+    assert value == pytest.approx(evaluate(voicemail, behavior).value)
+
+
+def test_a_behavior_that_never_ends_is_cut_off_where_the_model_says():
+    tiger = models.tiger()
+    listen = Controller.constant(tiger.observations, tiger.actions, [0, 0, 1])
+    for_ever = limit_mdp(tiger, listen, window(2))
+    cut = limit_mdp(tiger, listen, window(2), horizon=300)
+    assert_allclose(for_ever.probability, cut.probability)
+    with pytest.raises(ModelError, match=r"may never end an episode.*Give a horizon"):
+        limit_mdp(
+            machine(),
+            Controller.constant(machine().observations, ("run", "look"), [0, 1]),
+            window(1),
+        )
+
+
+def test_the_last_step_of_a_horizon_still_shows_its_observation():
+    tiger = models.tiger()
+    mdp = limit_mdp(tiger, uniform(tiger), window(3), horizon=1)
+    assert mdp.shape == (6, 3)  # (∅∅,z) and (∅z,z')
+    assert (mdp.visits[:2] == np.inf).all()
+    assert (mdp.visits[2:] == 0).all()
+    assert_allclose(mdp.probability, [0.745, 0.255, 0.255, 0.745])
