@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from jumar import models
 from jumar.belief import first_beliefs, predict, update
 from jumar.controller import Controller
-from jumar.errors import ModelError, ParameterError, TooLarge
+from jumar.errors import ModelError, NotConverged, ParameterError, TooLarge
 from jumar.evaluation import evaluate
 from jumar.optimum import optimum
 from jumar.pomdp import from_arrays
@@ -174,3 +176,43 @@ def test_impossible_wishes_are_told():
         optimum(models.tiger(), tolerance=0)
     with pytest.raises(ModelError, match="discount 1"):
         optimum(coin(0.5, 0.1, discount=1.0))
+
+
+def test_a_tolerance_below_rounding_is_refused_and_not_pretended():
+    with pytest.raises(NotConverged, match="Rounding keeps the bounds apart"):
+        optimum(models.tiger(), tolerance=1e-16)
+
+
+@pytest.mark.parametrize(
+    ("pomdp", "expected"),
+    [
+        (models.tiger(), 3.770189),
+        (models.voicemail(), 0.440598),
+        (models.cheese_maze(), 0.789009),
+        (models.cheese_maze(step_reward=0.0), 0.824174),
+    ],
+    ids=["tiger", "voicemail", "cheese_maze", "cheese_maze without step reward"],
+)
+def test_without_a_first_observation_less_can_be_reached(pomdp, expected):
+    silent = np.eye(1, len(pomdp.observations)).repeat(len(pomdp.states), 0)
+    best = optimum(replace(pomdp, first_observation=silent))
+    assert best.lower == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_model_that_never_ends_and_is_hardly_ever_seen():
+    # managing the Sumatran tiger (Chadès et al. 2008); the optimum lies in [1405.287, 1405.290]
+    pomdp = from_arrays(
+        name="conservation",
+        states=["extant", "extinct"],
+        actions=["manage", "survey", "stop"],
+        observations=["present", "absent"],
+        transition=[[[1 - p, p], [0, 1]] for p in (0.05816, 0.1, 0.1)],
+        observation=[[[p, 1 - p], [0, 1]] for p in (0.01, 0.78193, 0.01)],
+        reward=[[156.349, -18.784], [164.293, -10.840], [175.133, 0]],
+        start=[1, 0],
+        first_observation=[[1, 0], [1, 0]],
+        discount=0.95,
+    )
+    best = optimum(pomdp, tolerance=1.0)
+    assert best.lower <= 1405.290
+    assert best.upper >= 1405.287

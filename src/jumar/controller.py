@@ -50,10 +50,10 @@ class Controller:
             put(self, field, check_names(kind, getattr(self, field), ControllerError))
         O, A = len(self.observations), len(self.actions)
         put(self, "memory", self.memory.on(O, A))
-        states = np.asarray(self.states, np.int64).reshape(-1, self.memory.width + 1)
+        states, rows = self._check_shapes()
         order = np.lexsort(states.T[::-1])
         put(self, "states", freeze(states[order], np.int64))
-        put(self, "rows", freeze(np.asarray(self.rows, float).reshape(-1, A)[order], np.float64))
+        put(self, "rows", freeze(rows[order], np.float64))
         self._check_rows()
         if isinstance(self.otherwise, Controller):
             self._check_otherwise(self.otherwise)
@@ -63,17 +63,29 @@ class Controller:
                 raise ControllerError(f"{self.name}: the default row needs {A} probabilities.")
             check_row(f"{self.name}: the default row", self.otherwise)
 
+    def _check_shapes(self) -> tuple[Ints, Floats]:
+        states, rows = np.asarray(self.states), np.asarray(self.rows, np.float64)
+        wanted = (len(states), self.memory.width + 1), (len(states), len(self.actions))
+        for field, array, shape in (("states", states, wanted[0]), ("rows", rows, wanted[1])):
+            if array.shape != shape:
+                raise ControllerError(
+                    f"{self.name}: {field} has shape {array.shape}; expected {shape} for "
+                    f"{len(states)} states, a {self.memory} and {len(self.actions)} actions."
+                )
+        if len(states) and not np.issubdtype(states.dtype, np.integer):
+            raise ControllerError(f"{self.name}: states must be whole numbers.")
+        return states.astype(np.int64), rows
+
     def _check_rows(self) -> None:
-        if len(self.states) != len(self.rows):
-            raise ControllerError(
-                f"{self.name}: {len(self.states)} history states but {len(self.rows)} rows."
-            )
         if len(number_rows(self.states)[0]) < len(self.states):
             raise ControllerError(f"{self.name}: a history state has two rows.")
-        if len(self.states) and not (
-            (self.states >= 0).all() and (self.states[:, -1] < len(self.observations)).all()
-        ):
-            raise ControllerError(f"{self.name}: a history state is out of range.")
+        nodes, z = self.states[:, :-1], self.states[:, -1]
+        fits = (z >= 0) & (z < len(self.observations)) & self.memory.has(nodes)
+        for i in np.flatnonzero(~fits):
+            raise ControllerError(
+                f"{self.name}: history state {self.states[i].tolist()} does not exist in a "
+                f"{self.memory} with {len(self.observations)} observations."
+            )
         off = np.abs(self.rows.sum(1) - 1) > SUM_TOLERANCE
         for i in np.flatnonzero(off | ~np.isfinite(self.rows).all(1) | (self.rows < 0).any(1)):
             check_row(f"{self.name}: {self.describe(self.states[i])}", self.rows[i])

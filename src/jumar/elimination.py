@@ -43,7 +43,7 @@ def _order(filled: Ints) -> Ints:
     order = np.empty(n, np.int64)
     alive = np.ones(n, np.bool_)
     for step in range(n):
-        best, best_cost = -1, np.int64(0)
+        best, best_cost = -1, 0
         for i in range(n):
             if alive[i]:
                 rows, columns = 0, 0

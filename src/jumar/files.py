@@ -33,7 +33,7 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
             f"{path}: the text has half a character (a lone surrogate) at position "
             f"{error.start + 1}, which no file can hold. Correct the text."
         ) from error
-    with replacing(path) as temporary:
+    with replacing(path) as temporary, _naming(path):
         temporary.write_bytes(data)
 
 
@@ -43,7 +43,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     A symbolic link is followed, and a file that is replaced keeps its permissions.
     """
-    try:
+    with _naming(path):
         target = Path(os.path.realpath(path))
         if target.is_dir():
             raise ParameterError(f"{path}: this is a directory. Add the name of a file to it.")
@@ -52,18 +52,26 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         # not tempfile: its files are private (0600), while a new file should obey the umask
         temporary = target.parent / f".jumar-{secrets.token_hex(8)}.tmp"
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-        try:
-            yield temporary
+    try:
+        yield temporary
+        with _naming(path):
             _sync(temporary)
             if target.exists():
                 os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
             os.replace(temporary, target)
-        except BaseException:  # also when interrupted: leave nothing half written behind
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
-        with suppress(OSError):  # make the new name survive a power cut, where the system can
-            _sync(target.parent)
+    except BaseException:  # also when interrupted: leave nothing half written behind
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    with suppress(OSError):  # make the new name survive a power cut, where the system can
+        _sync(target.parent)
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Errors of the system as errors that name the path and the remedy."""
+    try:
+        yield
     except OSError as error:
         raise ParameterError(f"{path}: {_reason(Path(path), error)}") from error
     except ValueError as error:

@@ -121,7 +121,8 @@ def write_action_values(
 @compiled
 def worst_value(model: Model, discount: float) -> float:
     """A lower bound on every value of the model; episodes may end, hence the 0."""
-    return min(0.0, model.reward.min()) / (1.0 - discount)
+    least: float = min(0.0, model.reward.min())
+    return least / (1.0 - discount)
 
 
 @compiled

@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from jumar.arrays import Ints, closure, freeze
-from jumar.errors import ControllerError, MemoryMismatch, ParameterError
+from jumar.arrays import Bools, Ints, closure, freeze
+from jumar.errors import ControllerError, MemoryMismatch, ParameterError, TooLarge
 from jumar.names import NOTHING, check_names, position_of
 
 ENUMERABLE = 200_000  # nodes that may be listed one by one
+LONGEST_WINDOW = 1000
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,10 @@ class Memory(ABC):
         """(N, W) the node at every step of a log."""
 
     @abstractmethod
+    def has(self, nodes: Ints) -> Bools:
+        """(N,) is each row of words a node of this memory?"""
+
+    @abstractmethod
     def count_nodes(self) -> int:
         """How many nodes can be reached at most; may be astronomically large."""
 
@@ -101,6 +106,8 @@ class Memory(ABC):
             times = len(nodes)
             return self.step(np.repeat(nodes, O * A, 0), np.tile(z, times), np.tile(a, times))
 
+        if isinstance(self, Window) and self.count_nodes() > limit:
+            raise TooLarge(f"Nodes of a {self}: {self.count_nodes()} of them; too many to list.")
         return closure(self.initial()[None, :], successors, limit, f"Nodes of a {self}")
 
 
@@ -113,10 +120,11 @@ class Window(Memory):
     actions: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.length, int) or self.length < 1:
+        whole = isinstance(self.length, int) and not isinstance(self.length, bool)
+        if not whole or not 1 <= self.length <= LONGEST_WINDOW:
             raise ParameterError(
-                f"window: length {self.length!r} must be a whole number from 1 "
-                "(1 = only the current observation)."
+                f"window: length {self.length!r} must be a whole number from 1 (only the current "
+                f"observation) to {LONGEST_WINDOW}."
             )
 
     def __str__(self) -> str:
@@ -172,8 +180,17 @@ class Window(Memory):
         sizes = np.array(self._word_sizes, np.int64)
         return kernels.window_nodes(self.symbol(z, a), start, self._base, sizes)
 
+    def has(self, nodes: Ints) -> Bools:
+        fits = np.ones(len(nodes), np.bool_)
+        for w, size in enumerate(self._word_sizes):
+            fits &= (nodes[:, w] >= 0) & (nodes[:, w] < self._base**size)
+        empty = self.digits(nodes) == 0  # newest first: once there is nothing, nothing is older
+        fits &= (empty[:, :-1] <= empty[:, 1:]).all(1)
+        return fits
+
     def count_nodes(self) -> int:
-        return sum((self._base - 1) ** j for j in range(self.length))
+        symbols = self._base - 1
+        return self.length if symbols == 1 else (symbols**self.length - 1) // (symbols - 1)
 
     def digits(self, nodes: Ints) -> Ints:
         """(N, length-1) the digits of every node, newest first."""
@@ -212,10 +229,11 @@ class Window(Memory):
         self, value: Any, observations: Sequence[str], actions: Sequence[str], place: str = ""
     ) -> list[int]:
         what = "[observation, action] pairs" if self.actions else "observations"
+        nothing = '["", ""]' if self.actions else '""'
         if not isinstance(value, list) or len(value) != self._digits:
             raise ControllerError(
                 f"{place}node {value!r}: a {self} needs a list of the {self._digits} earlier "
-                f'{what}, oldest first; write "" for "nothing yet".'
+                f"{what}, oldest first; write {nothing} for nothing yet."
             )
         digits = [self._write_digit(item, observations, actions, place) for item in value]
         began = False
@@ -265,7 +283,7 @@ class Table(Memory):
         object.__setattr__(self, "nodes", check_names("node", self.nodes, ControllerError))
         object.__setattr__(self, "next", freeze(self.next, np.int64))
         M = len(self.nodes)
-        if self.next.ndim != 3 or len(self.next) != M:
+        if self.next.ndim != 3 or len(self.next) != M or self.next.size == 0:
             raise ControllerError(
                 f"memory table: next has shape {self.next.shape}; it must be "
                 f"(nodes, observations, actions) with {M} nodes."
@@ -307,6 +325,10 @@ class Table(Memory):
         from jumar import kernels
 
         return kernels.table_nodes(z, a, start, self.next, self.start)[:, None]
+
+    def has(self, nodes: Ints) -> Bools:
+        fits: Bools = (nodes[:, 0] >= 0) & (nodes[:, 0] < len(self.nodes))
+        return fits
 
     def count_nodes(self) -> int:
         seen, todo = {self.start}, [self.start]
@@ -383,6 +405,11 @@ class Product(Memory):
 
     def replay(self, z: Ints, a: Ints, start: Ints) -> Ints:
         return np.concatenate([part.replay(z, a, start) for part in self.parts], axis=1)
+
+    def has(self, nodes: Ints) -> Bools:
+        pieces = zip(self.parts, self.split(nodes), strict=True)
+        fits: Bools = np.all([part.has(piece) for part, piece in pieces], axis=0)
+        return fits
 
     def count_nodes(self) -> int:
         count = 1

@@ -129,4 +129,12 @@ def _walk_together(fine: Memory, coarse: Memory) -> Projection | None:
     if len(number_rows(pairs[:, :W])[0]) < len(pairs):
         return None
     index, images = RowIndex(pairs[:, :W]), pairs[:, W:]
-    return lambda nodes: images[index.find(nodes)]
+
+    def image(nodes: Ints) -> Ints:
+        at = index.find(nodes)
+        if (at < 0).any():
+            raise MemoryMismatch(f"A node of a {fine} that no history leads to was asked for.")
+        found: Ints = images[at]
+        return found
+
+    return image

@@ -1,0 +1,111 @@
+"""Where the results of a study live, so that a run can be killed at any moment and goes on.
+
+A run works through *blocks*: some data sets of one behavior. A finished block is one file, renamed
+into place whole; so a block is either done or not, and never done twice. When all are there they
+become one table, `results.parquet`. A manifest with a fingerprint of everything that determines
+the numbers refuses to mix two studies in one folder.
+
+    folder/
+      study.json           what is studied, and its fingerprint
+      behaviors/*.json     the controllers that collect the data
+      blocks/*.parquet     finished blocks, while the run goes on
+      results.parquet      the whole table
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from jumar.documents import slug
+from jumar.errors import ParameterError
+from jumar.files import make_folder, replacing, write_atomically
+
+FORMAT = "jumar-study-run/1"
+
+
+class Store:
+    """The folder of one run."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    @property
+    def results(self) -> Path:
+        return self.folder / "results.parquet"
+
+    @property
+    def manifest(self) -> Path:
+        return self.folder / "study.json"
+
+    def block(self, behavior: str, number: int) -> Path:
+        return self.folder / "blocks" / f"{slug(behavior)}-{number:04d}.parquet"
+
+    def open(self, identity: dict[str, Any]) -> None:
+        """Begin, or go on with, the study of that identity."""
+        fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+        if self.manifest.exists():
+            found = self.read_manifest().get("fingerprint")
+            if found != fingerprint:
+                raise ParameterError(
+                    f"{self.folder}: holds the results of another study (or of another version of "
+                    "jumar). Choose another folder, or delete this one."
+                )
+        else:
+            make_folder(self.folder)
+            body = {"format": FORMAT, "fingerprint": fingerprint, **identity}
+            write_atomically(self.manifest, json.dumps(body, indent=2) + "\n")
+        if not self.results.exists():
+            make_folder(self.folder / "blocks")
+
+    def read_manifest(self) -> dict[str, Any]:
+        """What the folder says of itself."""
+        try:
+            found = json.loads(self.manifest.read_text("utf-8"))
+        except FileNotFoundError as error:
+            raise ParameterError(
+                f"{self.folder}: no study has been run here (no {self.manifest.name})."
+            ) from error
+        except (OSError, ValueError) as error:
+            raise ParameterError(f"{self.manifest}: cannot be read: {error}.") from error
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise ParameterError(f"{self.manifest}: is not a {FORMAT} file.")
+        return found
+
+    def has_block(self, behavior: str, number: int) -> bool:
+        return self.results.exists() or self.block(behavior, number).exists()
+
+    def write_block(self, behavior: str, number: int, table: Any) -> None:
+        self._write(self.block(behavior, number), table)
+
+    def finish(self, blocks: list[tuple[str, int]]) -> None:
+        """All blocks, in the given order, as one table."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if not self.results.exists():
+            tables = [pq.read_table(self.block(*block)) for block in blocks]
+            self._write(self.results, pa.concat_tables(tables).unify_dictionaries())
+        shutil.rmtree(self.folder / "blocks", ignore_errors=True)
+
+    def read(self) -> Any:
+        """The table, also of a run that is not finished."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self.results.exists():
+            return pq.read_table(self.results)
+        self.read_manifest()
+        parts = sorted((self.folder / "blocks").glob("*.parquet"))
+        if not parts:
+            raise ParameterError(f"{self.folder}: there are no results yet.")
+        return pa.concat_tables([pq.read_table(part) for part in parts])
+
+    def _write(self, path: Path, table: Any) -> None:
+        import pyarrow.parquet as pq
+
+        with replacing(path) as temporary:
+            pq.write_table(table, temporary, compression="zstd")

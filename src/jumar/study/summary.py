@@ -1,0 +1,144 @@
+"""From a table of results to what people compare: mean, CVaR, how often it got worse.
+
+The α-CVaR of n values is the mean of the ⌈αn⌉ smallest: what to expect in the worst α of cases.
+Normalised improvement is (ρ - ρ_b)/(ρ* - ρ_b): 0 is the behavior, 1 the best policy of all.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jumar.arrays import Floats
+from jumar.study.store import Store
+
+WORSE = 1e-9  # a value this much below the behavior's counts as worse
+
+
+def cvar(values: Floats, α: float) -> float:
+    """Mean of the worst share α of the values.
+
+    >>> cvar(np.array([5.0, 1.0, 4.0, 2.0]), 0.5)
+    1.5
+    """
+    worst = max(1, math.ceil(α * len(values) - 1e-9))
+    return float(np.sort(values)[:worst].mean())
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A behavior of a study, and what it is measured by."""
+
+    name: str
+    model: str
+    window: int | None
+    memories: tuple[int, ...]
+    behavior: float
+    optimum: float | None
+
+    @property
+    def title(self) -> str:
+        words = self.model.partition(":")[0].replace("_", " ").title()
+        return words if self.window is None else f"{words}, k={self.window}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All data sets of one size under one memory and one setting."""
+
+    environment: Environment
+    k_new: int
+    algorithm: str
+    parameters: dict[str, Any]
+    size: int
+    values: Floats  # (datasets,) exact values, ascending by data set
+    zeta: float  # mean, NaN where there is no such bound
+    known: float  # mean fraction of pairs known
+
+    @property
+    def mean(self) -> float:
+        return float(self.values.mean())
+
+    def cvar(self, α: float) -> float:
+        return cvar(self.values, α)
+
+    @property
+    def worse(self) -> float:
+        """Share of data sets that end below the behavior."""
+        return float((self.values < self.environment.behavior - WORSE).mean())
+
+    def normalised(self, value: float) -> float:
+        """On the scale from the behavior (0) to the optimum (1); NaN without an optimum."""
+        e = self.environment
+        if e.optimum is None or e.optimum == e.behavior:
+            return float("nan")
+        return (value - e.behavior) / (e.optimum - e.behavior)
+
+
+class Results:
+    """The results of a study, cell by cell."""
+
+    def __init__(self, store: Store) -> None:
+        manifest = store.read_manifest()
+        self.title: str = manifest["title"]
+        self.manifest = manifest
+        self.sizes: tuple[int, ...] = tuple(manifest["sizes"])
+        self.environments = tuple(
+            Environment(
+                b["name"], b["model"], b["window"], tuple(b["memories"]), b["value"], b["optimum"]
+            )
+            for b in manifest["behaviors"]
+        )
+        self.settings: tuple[tuple[str, dict[str, Any]], ...] = tuple(
+            (name, dict(parameters)) for name, parameters in manifest["settings"]
+        )
+        self._cells = dict(_cells(store.read(), {e.name: e for e in self.environments}))
+
+    def cell(
+        self, environment: str, k_new: int, algorithm: str, size: int, **parameters: Any
+    ) -> Cell | None:
+        """One cell, or None if nothing of it was computed (yet)."""
+        return self._cells.get((environment, k_new, algorithm, json.dumps(parameters), size))
+
+    def cells(self) -> list[Cell]:
+        return list(self._cells.values())
+
+
+Key = tuple[str, int, str, str, int]
+
+
+def _cells(table: Any, environments: dict[str, Environment]) -> Iterator[tuple[Key, Cell]]:
+    """Group rows by everything but the data set."""
+    text = {c: table[c].combine_chunks().dictionary_encode() for c in ("k_new", "size")}
+    for column in ("behavior", "algorithm", "parameters"):
+        text[column] = table[column].unify_dictionaries().combine_chunks()
+    columns = ("behavior", "k_new", "algorithm", "parameters", "size")
+    code = np.zeros(table.num_rows, np.int64)
+    for column in columns:
+        array = text[column]
+        code = code * len(array.dictionary) + array.indices.to_numpy()
+    dataset = table["dataset"].to_numpy()
+    order = np.lexsort([dataset, code])
+    value, known = table["value"].to_numpy(), table["known"].to_numpy()
+    zeta = table["zeta"].to_numpy()
+    firsts = np.flatnonzero(np.diff(code[order], prepend=-1))
+    for first, last in zip(firsts, [*firsts[1:], len(order)], strict=True):
+        rows = order[first:last]
+        at = int(rows[0])
+        behavior, k_new, algorithm, parameters, size = (text[c][at].as_py() for c in columns)
+        cell = Cell(
+            environments[behavior],
+            k_new,
+            algorithm,
+            json.loads(parameters),
+            size,
+            value[rows],
+            float(zeta[rows].mean()),
+            float(known[rows].mean()),
+        )
+        yield (behavior, k_new, algorithm, parameters, size), cell

@@ -1,0 +1,133 @@
+"""A model run by a controller: only what can happen, and all of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import controllers, pomdps
+
+from jumar import models
+from jumar.chain import check_names_agree, unroll
+from jumar.controller import Controller
+from jumar.errors import ModelError, TooLarge
+from jumar.memory import window
+from jumar.pomdp import END
+
+TIGER = models.tiger()
+UNIFORM = Controller.uniform(TIGER.observations, TIGER.actions)
+LISTEN = Controller.constant(TIGER.observations, TIGER.actions, [0, 0, 1])
+OPEN = Controller.constant(TIGER.observations, TIGER.actions, [1, 0, 0])
+
+
+def test_tiger_without_memory_has_four_triples():
+    """Two places for the tiger, two sounds; from each, 2 doors that end and listening to 2 sounds."""
+    chain = unroll(TIGER, UNIFORM)
+    assert len(chain) == 4
+    assert len(chain.states) == 2
+    assert len(chain.source) == 4 * (2 + 2)
+    assert chain.start.tolist() == [0.425, 0.075, 0.075, 0.425]
+    assert (chain.target == END).sum() == 8
+
+
+def test_what_a_controller_never_does_is_not_in_the_chain():
+    assert set(unroll(TIGER, LISTEN).action.tolist()) == {2}
+    assert (unroll(TIGER, LISTEN).target != END).all()
+    opened = unroll(TIGER, OPEN)
+    assert set(opened.action.tolist()) == {0}
+    assert (opened.target == END).all()
+
+
+def test_memory_that_is_never_reached_costs_nothing():
+    """Opening at once ends the episode, so a window of 50 has one node, ∅, and two sounds."""
+    chain = unroll(TIGER, OPEN.lift(window(50)))
+    assert len(chain.states) == 2
+    assert len(chain) == 4
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 6])
+def test_a_window_on_tiger_reaches_every_history_of_sounds(k):
+    """1 + 2 + … + 2^(k-1) nodes, each with 2 sounds and 2 places."""
+    chain = unroll(TIGER, UNIFORM.lift(window(k)))
+    assert len(chain) == (2**k - 1) * 4
+
+
+@given(st.data())
+def test_the_chain_is_what_walking_the_model_by_hand_finds(data):
+    pomdp = data.draw(pomdps(discounts=(0.9,)))
+    controller = data.draw(controllers(pomdp.observations, pomdp.actions))
+    memory, A = controller.memory, len(pomdp.actions)
+
+    def act(node, z):
+        return controller.rows_at(np.array([[*node, z]], np.int64))[0]
+
+    first = {}
+    for s, z in np.ndindex(pomdp.first_observation.shape):
+        if pomdp.start[s] * pomdp.first_observation[s, z] > 0:
+            triple = (s, tuple(memory.initial().tolist()), z)
+            first[triple] = pomdp.start[s] * pomdp.first_observation[s, z]
+    seen, todo, steps = set(first), list(first), {}
+    while todo:
+        at = s, node, z = todo.pop()
+        for a in range(A):
+            nodes = np.array([node], np.int64).reshape(1, -1)
+            after = tuple(memory.step(nodes, np.array([z]), np.array([a]))[0].tolist())
+            for k in range(pomdp.pointer[s * A + a], pomdp.pointer[s * A + a + 1]):
+                p = act(node, z)[a] * pomdp.probability[k]
+                if p == 0:
+                    continue
+                s2, z2 = int(pomdp.next_state[k]), int(pomdp.next_observation[k])
+                to = END if s2 == END else (s2, after, z2)
+                p_r = steps.setdefault((at, a, to), np.zeros(2))
+                p_r += p, p * pomdp.reward[k]
+                if to != END and to not in seen:
+                    seen.add(to)
+                    todo.append(to)
+
+    chain = unroll(pomdp, controller)
+    triples = [
+        (int(s), tuple(chain.states[x, :-1].tolist()), int(chain.states[x, -1]))
+        for s, x in zip(chain.hidden, chain.history, strict=True)
+    ]
+    assert len(triples) == len(set(triples))
+    assert set(triples) == seen
+    start = {t: p for t, p in zip(triples, chain.start.tolist(), strict=True) if p > 0}
+    assert start == pytest.approx(first)
+    found = {}
+    for i, a, j, p, r in zip(
+        chain.source, chain.action, chain.target, chain.probability, chain.reward, strict=True
+    ):
+        to = END if j == END else triples[j]
+        found.setdefault((triples[i], int(a), to), np.zeros(2)).__iadd__((p, p * r))
+    assert found.keys() == steps.keys()
+    for step, expected in steps.items():
+        assert found[step] == pytest.approx(expected, abs=1e-12)
+    assert chain.source.tolist() == sorted(chain.source.tolist())
+
+
+@given(st.data())
+def test_something_happens_with_probability_one_from_every_triple(data):
+    pomdp = data.draw(pomdps(discounts=(0.9,)))
+    chain = unroll(pomdp, data.draw(controllers(pomdp.observations, pomdp.actions)))
+    leaving = np.bincount(chain.source, chain.probability, len(chain))
+    assert np.allclose(leaving, 1, rtol=0, atol=1e-12)
+    assert chain.start.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_a_controller_with_other_names_does_not_fit():
+    other = Controller.uniform(("hear-right", "hear-left"), TIGER.actions, name="mirror")
+    with pytest.raises(ModelError, match="mirror and model 'tiger' do not fit together.*hear-right"):
+        unroll(TIGER, other)
+    with pytest.raises(ModelError, match="actions are a; the model's are open-left"):
+        check_names_agree(TIGER, Controller.uniform(TIGER.observations, ("a",)))
+
+
+def test_a_chain_too_long_to_list_says_whose():
+    with pytest.raises(TooLarge, match="States of tiger x uniform: more than 100"):
+        unroll(TIGER, UNIFORM.lift(window(9)), most=100)
+
+
+def test_a_chain_is_read_only():
+    chain = unroll(TIGER, UNIFORM)
+    assert not any(array.flags.writeable for array in vars(chain).values())

@@ -1,0 +1,88 @@
+"""Discounted linear systems: closed forms, and the dense and sparse solver against each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jumar.linear import DENSE, solve_discounted
+
+
+def chain(n: int, weight: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """0 -> 1 -> … -> n-1 -> end."""
+    return np.arange(n), np.append(np.arange(1, n), -1), np.full(n, weight)
+
+
+@pytest.mark.parametrize("γ", [0.0, 0.5, 0.95, 0.999999])
+def test_one_for_ever_is_worth_one_over_one_minus_gamma(γ):
+    zero = np.array([0])
+    assert solve_discounted(zero, zero, np.array([γ]), np.ones(1)) == pytest.approx(1 / (1 - γ))
+
+
+@pytest.mark.parametrize("n", [1, 5, DENSE, DENSE + 1, 1000])
+def test_a_chain_of_n_steps_is_a_geometric_sum(n):
+    """v_i = 1 + γ + … + γ^(n-1-i); 2^-k is exact, so is the sum."""
+    values = solve_discounted(*chain(n, 0.5), np.ones(n))
+    assert values.tolist() == [2 - 0.5 ** (n - 1 - i) for i in range(n)]
+
+
+@pytest.mark.parametrize("n", [3, DENSE + 1])
+def test_the_transpose_counts_discounted_visits(n):
+    start = np.zeros(n)
+    start[0] = 1.0
+    visits = solve_discounted(*chain(n, 0.5), start, transpose=True)
+    assert visits.tolist() == [0.5**i for i in range(n)]
+
+
+def test_an_ending_does_not_continue():
+    """Half of state 0 ends, half repeats: v = 1 + .9·.5·v."""
+    source, target, weight = np.array([0, 0]), np.array([-1, 0]), np.array([0.45, 0.45])
+    assert solve_discounted(source, target, weight, np.ones(1)) == pytest.approx(1 / 0.55)
+
+
+@pytest.mark.parametrize("n", [1, DENSE + 1])
+def test_entries_for_the_same_pair_add_up(n):
+    source, target = np.zeros(3, np.int64), np.zeros(3, np.int64)
+    right = np.zeros(n)
+    right[0] = 1.0
+    values = solve_discounted(source, target, np.array([0.2, 0.2, 0.1]), right)
+    assert values[0] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 17, DENSE - 1, DENSE, DENSE + 1, 300])
+def test_both_solvers_agree_with_numpy(n, transpose):
+    rng = np.random.default_rng(n)
+    links = 5 * n
+    source = rng.integers(0, n, links)
+    target = rng.integers(-1, n, links)
+    weight = 0.95 * rng.random(links) / np.maximum(np.bincount(source, minlength=n), 1)[source]
+    right = rng.normal(size=n)
+    P = np.zeros((n, n))
+    for i, j, w in zip(source, target, weight, strict=True):
+        if j >= 0:
+            P[i, j] += w
+    expected = np.linalg.solve(np.eye(n) - (P.T if transpose else P), right)
+    found = solve_discounted(source, target, weight, right, transpose=transpose)
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [4, DENSE + 1])
+def test_what_is_handed_in_stays_as_it_was(n):
+    source, target, weight = chain(n, 0.5)
+    right = np.ones(n)
+    for array in (source, target, weight, right):
+        array.setflags(write=False)
+    first = solve_discounted(source, target, weight, right)
+    assert right.tolist() == [1.0] * n
+    assert solve_discounted(source, target, weight, right).tolist() == first.tolist()
+
+
+def test_whole_numbers_are_no_reason_to_round():
+    zero = np.array([0])
+    assert solve_discounted(zero, zero, np.array([0.5]), np.array([3])).tolist() == [6.0]
+
+
+def test_without_links_the_value_is_the_reward():
+    none = np.zeros(0, np.int64)
+    assert solve_discounted(none, none, np.zeros(0), np.array([3.0, -1.0])).tolist() == [3.0, -1.0]

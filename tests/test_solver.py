@@ -1,0 +1,186 @@
+"""Constrained policy iteration: against value iteration, with the gap it promises."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import dense, random_mdp
+
+from jumar import kernels
+from jumar.errors import NotConverged
+from jumar.history import HistoryMdp
+from jumar.memory import window
+from jumar.solver import Solution, action_values, policy_value, solve
+
+
+def anything(q, behavior, visits):
+    return kernels.greedy_rows(q, behavior, np.ones_like(visits))
+
+
+def nothing(q, behavior, visits):
+    return behavior
+
+
+def uniform(mdp: HistoryMdp) -> np.ndarray:
+    return np.full(mdp.shape, 1 / mdp.shape[1])
+
+
+def one_state(reward, ending, discount=0.5) -> HistoryMdp:
+    """Every action pays, then repeats or ends."""
+    A = len(reward)
+    go = [a for a in range(A) if ending[a] < 1]
+    return HistoryMdp(
+        ("z",), tuple(f"a{i}" for i in range(A)), window(1).on(1, A), [[0]],
+        visits=np.ones((1, A)), reward=[reward], ending=[ending], start=[1.0], pair=go,
+        successor=[0] * len(go), probability=[1 - ending[a] for a in go], discount=discount,
+    )  # fmt: skip
+
+
+def obvious_optimum(mdp: HistoryMdp, sweeps: int = 400) -> np.ndarray:
+    P = dense(mdp)
+    v = np.zeros(len(mdp))
+    for _ in range(sweeps):
+        v = (mdp.reward + mdp.discount * P @ v).max(1)
+    return v
+
+
+def obvious_value(mdp: HistoryMdp, policy: np.ndarray) -> np.ndarray:
+    P = np.einsum("ha,hat->ht", policy, dense(mdp))
+    return np.linalg.solve(np.eye(len(mdp)) - mdp.discount * P, (policy * mdp.reward).sum(1))
+
+
+# ---- values -------------------------------------------------------------------------------------
+
+
+def test_an_action_that_ends_is_worth_its_reward_and_one_that_repeats_a_geometric_sum():
+    mdp = one_state(reward=[1.0, 3.0], ending=[0.0, 1.0])
+    assert policy_value(mdp, np.array([[1.0, 0.0]])).tolist() == [2.0]
+    assert policy_value(mdp, np.array([[0.0, 1.0]])).tolist() == [3.0]
+    assert action_values(mdp, np.array([3.0])).tolist() == [[2.5, 3.0]]
+
+
+def test_an_ending_is_not_discounted_twice():
+    """Pays 1, ends with 1/2, else repeats: v = 1 + γ/2·v = 4/3 at γ = 1/2."""
+    mdp = one_state(reward=[1.0], ending=[0.5])
+    assert policy_value(mdp, np.ones((1, 1))) == pytest.approx(4 / 3, abs=1e-15)
+
+
+def test_a_pair_never_tried_has_the_value_it_is_given():
+    mdp = replace(one_state([1.0, 0.0], [1.0, 1.0]), visits=[[1.0, 0.0]], ending=[[1.0, 0.0]])
+    assert action_values(mdp, np.zeros(1), unseen_value=-7.0).tolist() == [[1.0, -7.0]]
+    assert policy_value(mdp, np.array([[0.5, 0.5]]), unseen_value=-7.0).tolist() == [-3.0]
+
+
+@given(st.integers(0, 10_000))
+def test_the_value_of_a_policy_is_the_fixed_point_of_its_equation(seed):
+    rng = np.random.default_rng(seed)
+    mdp = random_mdp(rng, int(rng.integers(1, 6)), int(rng.integers(1, 4)))
+    policy = rng.dirichlet(np.ones(mdp.shape[1]), mdp.shape[0])
+    v = policy_value(mdp, policy)
+    np.testing.assert_allclose(v, obvious_value(mdp, policy), rtol=1e-11, atol=1e-12)
+    q = action_values(mdp, v)
+    np.testing.assert_allclose(q, mdp.reward + mdp.discount * dense(mdp) @ v, atol=1e-12)
+
+
+# ---- solving ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_free_to_do_anything_it_finds_the_optimum(seed):
+    rng = np.random.default_rng(seed)
+    mdp = random_mdp(rng, 6, 3)
+    solution = solve(mdp, uniform(mdp), anything)
+    np.testing.assert_allclose(solution.values, obvious_optimum(mdp), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(solution.values, obvious_value(mdp, solution.policy), atol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_deterministic_policy_is_better(seed):
+    mdp = random_mdp(np.random.default_rng(seed), 4, 3)
+    best = solve(mdp, uniform(mdp), anything).values
+    for choice in itertools.product(range(3), repeat=4):
+        assert (obvious_value(mdp, np.eye(3)[list(choice)]) <= best + 1e-10).all()
+
+
+def test_allowed_nothing_it_returns_the_behavior_bit_for_bit():
+    mdp = random_mdp(np.random.default_rng(3), 5, 3)
+    behavior = np.random.default_rng(4).dirichlet(np.ones(3), 5)
+    solution = solve(mdp, behavior, nothing)
+    assert solution.policy.tobytes() == behavior.tobytes()
+    assert solution.values.tobytes() == solution.behavior_values.tobytes()
+    assert solution.trace.iterations == 1
+
+
+def test_the_behavior_handed_in_is_not_written_to():
+    mdp = random_mdp(np.random.default_rng(3), 5, 3)
+    behavior = uniform(mdp)
+    solve(mdp, behavior, anything)
+    assert (behavior == 1 / 3).all()
+
+
+def test_a_tie_is_no_reason_to_leave_the_behavior():
+    mdp = one_state(reward=[2.0, 2.0, 1.0], ending=[1.0, 1.0, 1.0])
+    behavior = np.array([[0.3, 0.7, 0.0]])
+    assert solve(mdp, behavior, anything).policy.tobytes() == behavior.tobytes()
+
+
+def test_values_of_the_behavior_are_kept_apart():
+    mdp = one_state(reward=[1.0, 3.0], ending=[1.0, 1.0])
+    solution = solve(mdp, np.array([[0.5, 0.5]]), anything)
+    assert solution.behavior_values.tolist() == [2.0]
+    assert solution.values.tolist() == [3.0]
+    assert solution.policy.tolist() == [[0.0, 1.0]]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_gap_covers_the_distance_to_the_optimum(seed):
+    """Stopped after one round, the policy is far off; the gap in the error must say how far."""
+    mdp = random_mdp(np.random.default_rng(seed), 6, 3)
+    with pytest.raises(NotConverged, match=r"gap .* after 1 rounds; asked for") as caught:
+        solve(mdp, uniform(mdp), anything, max_iterations=1)
+    promised = float(str(caught.value).split("gap ")[1].split()[0])
+    behind = (obvious_optimum(mdp) - obvious_value(mdp, uniform(mdp))).max()
+    assert behind > 0.01
+    assert promised * (1 + 5e-3) >= behind  # three digits are printed
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_solution_is_within_its_gap_and_the_gap_is_small(seed):
+    mdp = random_mdp(np.random.default_rng(seed), 6, 3)
+    solution = solve(mdp, uniform(mdp), anything)
+    assert solution.trace.gap < 1e-9
+    assert (obvious_optimum(mdp, 1000) <= solution.values + solution.trace.gap + 1e-12).all()
+
+
+def test_a_projection_that_is_no_projection_is_found_out():
+    """Always claims a row that looks better than any policy can be: never settles, so it says so."""
+    mdp = one_state(reward=[1.0, 0.0], ending=[1.0, 1.0])
+
+    def swaps(q, behavior, visits):
+        return behavior + [[1.0, 0.0]]
+
+    with pytest.raises(NotConverged):
+        solve(mdp, np.array([[0.5, 0.5]]), swaps)
+
+
+def test_policy_iteration_on_random_models_takes_a_handful_of_rounds():
+    rounds = []
+    for seed in range(20):
+        mdp = random_mdp(np.random.default_rng(seed), 20, 4)
+        solution = solve(mdp, uniform(mdp), anything)
+        assert isinstance(solution, Solution)
+        rounds.append(solution.trace.iterations)
+    assert 2 <= min(rounds)
+    assert max(rounds) <= 10
+
+
+@pytest.mark.xfail(raises=UnboundLocalError, reason="bug: no rounds at all is an UnboundLocalError")
+def test_no_rounds_at_all_is_an_error_of_ours():
+    mdp = one_state(reward=[1.0, 3.0], ending=[1.0, 1.0])
+    with pytest.raises((NotConverged, ValueError)):
+        solve(mdp, np.array([[0.5, 0.5]]), anything, max_iterations=0)
