@@ -12,7 +12,7 @@ from jumar.belief import first_beliefs, predict, update
 from jumar.controller import Controller
 from jumar.errors import ModelError, NotConverged, ParameterError, TooLarge
 from jumar.evaluation import evaluate
-from jumar.optimum import optimum
+from jumar.optimality import optimum
 from jumar.pomdp import from_arrays
 
 

@@ -157,17 +157,6 @@ def test_a_solution_is_within_its_gap_and_the_gap_is_small(seed):
     assert (obvious_optimum(mdp, 1000) <= solution.values + solution.trace.gap + 1e-12).all()
 
 
-def test_a_projection_that_is_no_projection_is_found_out():
-    """Always claims a row that looks better than any policy can be: never settles, so it says so."""
-    mdp = one_state(reward=[1.0, 0.0], ending=[1.0, 1.0])
-
-    def swaps(q, behavior, visits):
-        return behavior + [[1.0, 0.0]]
-
-    with pytest.raises(NotConverged):
-        solve(mdp, np.array([[0.5, 0.5]]), swaps)
-
-
 def test_policy_iteration_on_random_models_takes_a_handful_of_rounds():
     rounds = []
     for seed in range(20):

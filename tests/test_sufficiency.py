@@ -19,7 +19,7 @@ from jumar.controller import Controller
 from jumar.errors import MemoryMismatch, ModelError, ParameterError
 from jumar.evaluation import evaluate
 from jumar.memory import Table, window
-from jumar.optimum import optimum
+from jumar.optimality import optimum
 from jumar.pomdp import from_arrays
 from jumar.solver import policy_value
 from jumar.sufficiency import approximate_loss, sufficiency_gap

@@ -39,7 +39,7 @@ _PUBLIC = {
     "join": "refinement",
     "load_controller": "controller_files",
     "models": "models:",
-    "optimum_of": "optimum:optimum",
+    "optimum": "optimality",
     "product": "memory",
     "read_logs": "logs",
     "simulate": "simulation",
@@ -72,7 +72,7 @@ __all__ = [
     "join",
     "load_controller",
     "models",
-    "optimum_of",
+    "optimum",
     "product",
     "read_logs",
     "simulate",
@@ -100,7 +100,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.improvement import Improvement
     from jumar.logs import read_logs, write_logs
     from jumar.memory import Memory, Table, product, window
-    from jumar.optimum import optimum as optimum_of
+    from jumar.optimality import optimum
     from jumar.pipeline import Result, improve
     from jumar.pomdp import Pomdp
     from jumar.refinement import join

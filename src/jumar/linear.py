@@ -1,8 +1,8 @@
 """Discounted linear systems v = r + γ P v with a sub-stochastic P, solved directly.
 
 I - γP is a diagonally dominant M-matrix, so elimination without pivoting is stable. Small systems
-are eliminated densely by a compiled kernel, large ones by a sparse LU factorisation. `Linear` keeps
-the factors, because the same matrix serves the value (P) and the occupancy (Pᵀ).
+are eliminated densely by a compiled kernel, large ones by a sparse LU factorisation. The transpose
+serves the occupancy.
 """
 
 from __future__ import annotations

@@ -1,0 +1,263 @@
+"""The figures of a study: performance curves and heat maps of normalised improvement.
+
+Colours are told apart by lightness as well, and every line has its own dashes and marker, so that
+the figures survive grey print. In heat maps, cells that end below the behavior are hatched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jumar.arrays import Floats
+from jumar.files import make_folder, replacing
+from jumar.study.spec import FigureSpec
+from jumar.study.summary import Cell, Environment, Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = ("svg", "pdf", "png")
+BLUE, ORANGE, GREEN, GREY = "#0a4f8f", "#e08a00", "#1b8a5a", "#777777"
+STATISTICS = (
+    ("mean", "-", lambda cell: cell.mean),
+    ("10 %-CVaR", "--", lambda cell: cell.cvar(0.10)),
+    ("1 %-CVaR", ":", lambda cell: cell.cvar(0.01)),
+)
+STYLE = {
+    "font.size": 8,
+    "font.family": "DejaVu Sans",
+    "axes.titlesize": 8.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "svg.hashsalt": "jumar",  # the same figure, the same file
+    "svg.fonttype": "path",
+    "hatch.linewidth": 0.5,
+    "pdf.fonttype": 42,
+}
+
+
+def draw(spec: FigureSpec, results: Results, planner: dict[str, float]) -> Figure:
+    """One figure; `planner` holds the online planner's value by behavior name."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context(STYLE):
+        if spec.kind == "curves":
+            return _curves(spec, results, planner)
+        return _heatmap(spec, results)
+
+
+def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """The figure as SVG, PDF and PNG."""
+    import matplotlib.pyplot as plt
+
+    make_folder(folder)
+    files = []
+    with plt.rc_context(STYLE):
+        for kind in FORMATS:
+            path = folder / f"{name}.{kind}"
+            with replacing(path) as temporary:
+                dates = {"Date": None} if kind == "svg" else {}
+                dates = {"CreationDate": None} if kind == "pdf" else dates
+                figure.savefig(temporary, format=kind, dpi=160, metadata=dates or None)
+            files.append(path)
+    plt.close(figure)
+    return files
+
+
+# ---- curves -------------------------------------------------------------------------------------
+
+
+def _curves(spec: FigureSpec, results: Results, planner: dict[str, float]) -> Figure:
+    import matplotlib.pyplot as plt
+
+    rows = [e for name in spec.behaviors for e in results.environments if e.name == name]
+    columns = [(i, n) for i in range(max(len(e.memories) for e in rows)) for n in spec.n_wedge]
+    figure, axes = plt.subplots(
+        len(rows),
+        len(columns),
+        figsize=(2.15 * len(columns) + 0.4, 1.75 * len(rows) + 0.95),
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+        layout="constrained",
+    )
+    for i, environment in enumerate(rows):
+        for j, (memory, n_wedge) in enumerate(columns):
+            ax = axes[i][j]
+            if memory >= len(environment.memories):
+                ax.set_visible(False)
+                continue
+            k_new = environment.memories[memory]
+            _panel(ax, results, environment, k_new, n_wedge, planner.get(environment.name))
+            ax.set_title(f"N∧ = {n_wedge}, k′ = {k_new}")
+            if j == 0:
+                ax.set_ylabel(f"{environment.title}\nvalue")
+            if i == len(rows) - 1:
+                ax.set_xlabel("episodes in the log")
+    handles, labels = _legend(axes)
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(5, len(labels)))
+    return figure
+
+
+def _panel(
+    ax: Axes,
+    results: Results,
+    environment: Environment,
+    k_new: int,
+    n_wedge: int,
+    planned: float | None,
+) -> None:
+    lines: list[tuple[str, str, str, list[Cell | None]]] = []
+    for algorithm, parameters in results.settings:
+        if parameters.get("n_wedge", n_wedge) != n_wedge:
+            continue
+        cells = [
+            results.cell(environment.name, k_new, algorithm, size, **parameters)
+            for size in results.sizes
+        ]
+        lines.append((*_look(algorithm, parameters), cells))
+    for label, colour, marker, cells in lines:
+        sizes = [cell.size for cell in cells if cell]
+        minor = label.endswith("(never unseen)")
+        for name, dashes, statistic in STATISTICS[: 1 if minor else None]:
+            values = [statistic(cell) for cell in cells if cell]
+            ax.plot(
+                sizes,
+                values,
+                dashes,
+                color=colour,
+                marker=marker if name == "mean" else None,
+                markersize=2.6,
+                linewidth=1.0 if minor else 1.3,
+                label=f"{label}, {name}",
+                clip_on=True,
+            )
+    ax.axhline(environment.behavior, color=GREEN, linestyle="-.", linewidth=1.2, label="behavior")
+    top = environment.behavior
+    if environment.optimum is not None:
+        top = environment.optimum
+        ax.axhline(top, color="black", linewidth=0.8, label="best policy of all")
+    if planned is not None:
+        ax.axhline(
+            planned, color=GREY, linestyle=(0, (5, 1, 1, 1, 1, 1)), linewidth=1.0, label="PO-UCT"
+        )
+    ax.set_xscale("log")
+    ax.set_ylim(*_limits(environment.behavior, top, lines))
+
+
+def _look(algorithm: str, parameters: dict[str, Any]) -> tuple[str, str, str]:
+    """Label, colour and marker of an algorithm."""
+    if algorithm == "spibb":
+        return "SPIBB", BLUE, "o"
+    if algorithm == "basic":
+        if parameters.get("unseen") == "exclude":
+            return "Basic RL (never unseen)", "#f0c070", "v"
+        return "Basic RL", ORANGE, "s"
+    return algorithm, "#7a3b8f", "D"
+
+
+def _limits(
+    behavior: float, top: float, lines: Sequence[tuple[str, str, str, list[Cell | None]]]
+) -> tuple[float, float]:
+    """Room for what is compared; what falls far below the behavior leaves the frame."""
+    span = max(top - behavior, 1e-9)
+    lowest = min([behavior] + [cell.mean for label, *_, cells in lines for cell in cells if cell])
+    low = max(lowest, behavior - 1.6 * span) - 0.12 * span
+    return min(low, behavior - 0.35 * span), top + 0.12 * span
+
+
+def _legend(axes: Any) -> tuple[list[Any], list[str]]:
+    found: dict[str, Any] = {}
+    for ax in axes.ravel():
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    return list(found.values()), list(found)
+
+
+# ---- heat maps ----------------------------------------------------------------------------------
+
+
+def _heatmap(spec: FigureSpec, results: Results) -> Figure:
+    import matplotlib.pyplot as plt
+
+    (environment,) = (e for e in results.environments if e.name == spec.behaviors[0])
+    figure, axes = plt.subplots(
+        len(environment.memories),
+        len(STATISTICS),
+        figsize=(8.6, 1.15 + 1.95 * len(environment.memories)),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    thresholds = [p["n_wedge"] for name, p in results.settings if name == "spibb"]
+    image = None
+    for i, k_new in enumerate(environment.memories):
+        for j, (name, _, statistic) in enumerate(STATISTICS):
+            ax = axes[i][j]
+            table = _normalised(results, environment, k_new, thresholds, statistic)
+            image = ax.imshow(
+                np.clip(table, -1, 1),
+                vmin=-1,
+                vmax=1,
+                cmap="cividis",
+                aspect="auto",
+                origin="lower",
+                interpolation="nearest",
+            )
+            _hatch(ax, table)
+            ax.set_xticks(range(len(results.sizes)), [_short(s) for s in results.sizes])
+            ax.set_yticks(range(len(thresholds)), [str(n) for n in thresholds])
+            ax.tick_params(length=2, labelsize=6.5)
+            ax.spines[["top", "right", "left", "bottom"]].set_visible(False)
+            ax.set_title(f"{name}, k′ = {k_new}")
+            if j == 0:
+                ax.set_ylabel("N∧")
+            if i == len(environment.memories) - 1:
+                ax.set_xlabel("episodes in the log")
+    bar = figure.colorbar(image, ax=axes, shrink=0.85, pad=0.015)
+    bar.set_ticks([-1, -0.5, 0, 0.5, 1], labels=["≤ -1", "-0.5", "0: behavior", "0.5", "1: best"])
+    figure.suptitle(
+        f"{environment.title}: normalised improvement (hatched: worse than behavior)", fontsize=9
+    )
+    return figure
+
+
+def _normalised(
+    results: Results,
+    environment: Environment,
+    k_new: int,
+    thresholds: Sequence[int],
+    statistic: Any,
+) -> Floats:
+    table = np.full((len(thresholds), len(results.sizes)), np.nan)
+    for i, n_wedge in enumerate(thresholds):
+        for j, size in enumerate(results.sizes):
+            cell = results.cell(environment.name, k_new, "spibb", size, n_wedge=n_wedge)
+            if cell is not None:
+                table[i, j] = cell.normalised(statistic(cell))
+    return table
+
+
+def _hatch(ax: Axes, table: Floats) -> None:
+    from matplotlib.patches import Rectangle
+
+    for i, j in np.argwhere(table < -1e-9):
+        ax.add_patch(
+            Rectangle(
+                (j - 0.5, i - 0.5), 1, 1, fill=False, hatch="////", edgecolor="white", linewidth=0
+            )
+        )
+
+
+def _short(size: int) -> str:
+    return f"{size // 1000}k" if size >= 1000 and size % 1000 == 0 else str(size)

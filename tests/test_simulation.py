@@ -1,0 +1,158 @@
+"""Simulation: only what can happen, drawn from the generator that is handed in.
+
+Seeds are fixed, so no test here is random; each says how often it would fail for a fresh seed.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+from strategies import controllers, pomdps
+
+from jumar import models
+from jumar.controller import Controller
+from jumar.errors import ModelError, ParameterError
+from jumar.memory import window
+from jumar.pomdp import Pomdp
+from jumar.simulation import FOREVER, simulate, simulated_value, step_limit
+from jumar.streams import stream
+
+TIGER = models.tiger()
+UNIFORM = Controller.uniform(TIGER.observations, TIGER.actions)
+LISTEN = Controller.constant(TIGER.observations, TIGER.actions, [0, 0, 1])
+
+
+def test_the_same_generator_state_gives_the_same_log():
+    one = simulate(TIGER, UNIFORM, episodes=50, rng=stream(1, "data"))
+    two = simulate(TIGER, UNIFORM, episodes=50, rng=stream(1, "data"))
+    assert one.action.tobytes() == two.action.tobytes()
+    assert one.observation.tobytes() == two.observation.tobytes()
+
+
+def test_a_generator_goes_on_where_it_was():
+    """50 episodes and then 50 more are the same as 100 at once."""
+    rng = stream(1, "data")
+    parts = [simulate(TIGER, UNIFORM, episodes=50, rng=rng) for _ in range(2)]
+    whole = simulate(TIGER, UNIFORM, episodes=100, rng=stream(1, "data"))
+    assert (parts[0] + parts[1]).action.tobytes() == whole.action.tobytes()
+
+
+def test_an_episode_that_is_cut_off_did_not_end_and_shows_one_more_observation():
+    log = simulate(TIGER, LISTEN, episodes=4, rng=stream(1), max_steps=3)
+    assert log.lengths.tolist() == [3, 3, 3, 3]
+    assert not log.terminated.any()
+    assert (log.final_observation >= 0).all()
+
+
+def test_an_episode_that_ends_on_the_last_step_allowed_did_end():
+    log = simulate(TIGER, UNIFORM, episodes=200, rng=stream(1), max_steps=1)
+    opened = log.action < 2
+    assert log.terminated.tolist() == opened.tolist()
+    assert (log.final_observation[opened] == -1).all()
+    assert 0 < opened.sum() < 200
+
+
+def test_the_models_own_limit_holds_unless_another_is_given():
+    assert step_limit(TIGER, None) == 300
+    assert step_limit(TIGER, 7) == 7
+    assert step_limit(Pomdp(**{**vars(TIGER), "max_steps": None}), None) == FOREVER
+    assert simulate(TIGER, LISTEN, episodes=1, rng=stream(1)).n_steps == 300
+
+
+def test_a_log_longer_than_the_first_buffer_is_whole():
+    """300 steps in each of 40 episodes; the kernel begins with room for 16 in each."""
+    log = simulate(TIGER, LISTEN, episodes=40, rng=stream(1))
+    assert log.n_steps == 12_000
+    assert set(log.reward.tolist()) == {-1.0}
+    assert set(log.action.tolist()) == {2}
+
+
+@pytest.mark.parametrize(
+    ("call", "fact"),
+    [
+        ({"episodes": 0}, "episodes: 0; at least 1"),
+        ({"episodes": -1}, "episodes: -1"),
+        ({"episodes": 1, "max_steps": 0}, "max_steps: 0; at least 1"),
+    ],
+)
+def test_nothing_to_simulate_is_an_error(call, fact):
+    with pytest.raises(ParameterError, match=fact):
+        simulate(TIGER, UNIFORM, rng=stream(1), **call)
+
+
+def test_a_controller_with_other_names_does_not_fit():
+    with pytest.raises(ModelError, match="do not fit together"):
+        simulate(TIGER, Controller.uniform(("a", "b"), TIGER.actions), episodes=1, rng=stream(1))
+
+
+@given(st.data())
+def test_every_step_is_one_the_model_and_the_controller_allow(data):
+    pomdp = data.draw(pomdps(discounts=(0.9,)))
+    controller = data.draw(controllers(pomdp.observations, pomdp.actions))
+    log = simulate(pomdp, controller, episodes=20, rng=stream(5), max_steps=6)
+    nodes = controller.memory.replay(log.observation, log.action, log.start)
+    rows = controller.rows_at(np.column_stack([nodes, log.observation]))
+    assert (rows[np.arange(log.n_steps), log.action] > 0).all()
+    A = len(pomdp.actions)
+    # hidden states are not logged: carry the set of those that are possible
+    for e in range(len(log)):
+        first = log.start[e]
+        at = {
+            s
+            for s in range(len(pomdp.states))
+            if pomdp.start[s] * pomdp.first_observation[s, log.observation[first]] > 0
+        }
+        for t in range(first, log.start[e + 1]):
+            last = t == log.start[e + 1] - 1
+            shown = log.final_observation[e] if last else log.observation[t + 1]
+            after = set()
+            for s in at:
+                pair = s * A + log.action[t]
+                for k in range(pomdp.pointer[pair], pomdp.pointer[pair + 1]):
+                    fits = pomdp.probability[k] > 0 and pomdp.reward[k] == log.reward[t]
+                    if fits and pomdp.next_observation[k] == shown:
+                        after.add(int(pomdp.next_state[k]))
+            assert after
+            if last and log.terminated[e]:
+                assert -1 in after
+            at = after - {-1}
+
+
+def test_first_observations_actions_and_sounds_come_as_often_as_they_should():
+    """Three χ² tests at 1e-6: for a fresh seed this fails 3 times in a million."""
+    biased = Controller.constant(TIGER.observations, TIGER.actions, [0.1, 0.3, 0.6])
+    log = simulate(TIGER, biased, episodes=20_000, rng=stream(3, "χ²"))
+    first = np.bincount(log.observation[log.start[:-1]], minlength=2)
+    assert chisquare(first, first.sum() * np.array([0.5, 0.5])).pvalue > 1e-6
+    actions = np.bincount(log.action, minlength=3)
+    assert chisquare(actions, actions.sum() * np.array([0.1, 0.3, 0.6])).pvalue > 1e-6
+    # two sounds of the same tiger agree with probability .85² + .15² = .745
+    inside = np.setdiff1d(np.arange(log.n_steps), log.start[:-1])
+    agree = (log.observation[inside] == log.observation[inside - 1]).sum()
+    pair = np.array([agree, len(inside) - agree])
+    assert chisquare(pair, pair.sum() * np.array([0.745, 0.255])).pvalue > 1e-6
+
+
+def test_a_simulated_value_is_the_mean_return_with_its_standard_error():
+    log = simulate(TIGER, UNIFORM, episodes=500, rng=stream(7))
+    found = simulated_value(TIGER, UNIFORM, episodes=500, rng=stream(7))
+    returns = log.returns(0.95)
+    assert found.mean == pytest.approx(returns.mean(), abs=1e-12)
+    expected = math.sqrt(((returns - returns.mean()) ** 2).sum() / 499 / 500)
+    assert found.standard_error == pytest.approx(expected, rel=1e-12)
+    assert found.episodes == 500
+
+
+def test_one_episode_has_no_standard_error():
+    assert simulated_value(TIGER, UNIFORM, episodes=1, rng=stream(7)).standard_error == math.inf
+
+
+def test_a_memory_too_long_to_list_can_be_run_if_few_nodes_are_reached():
+    opens = Controller.constant(TIGER.observations, TIGER.actions, [1, 0, 0]).lift(window(500))
+    log = simulate(TIGER, opens, episodes=10, rng=stream(1))
+    assert log.lengths.tolist() == [1] * 10
