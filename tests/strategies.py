@@ -56,7 +56,9 @@ def single_memories(draw, n_observations: int, n_actions: int) -> Memory:
 @st.composite
 def memories(draw, n_observations: int, n_actions: int) -> Memory:
     """A window, an action window, a table, or a product of two of them; bound to the alphabet."""
-    parts = [draw(single_memories(n_observations, n_actions)) for _ in range(draw(st.integers(1, 2)))]
+    parts = [
+        draw(single_memories(n_observations, n_actions)) for _ in range(draw(st.integers(1, 2)))
+    ]
     return product(*parts).on(n_observations, n_actions)
 
 
@@ -180,7 +182,7 @@ def dense(mdp: HistoryMdp) -> np.ndarray:
 
 
 def arrays_of(thing: object) -> dict[str, bytes]:
-    """Every array of a dataclass, nested dataclasses included, as bytes: to see that none changed."""
+    """Every array of a dataclass and of those inside it, as bytes: to see that none changed."""
     found = {}
     for field, value in vars(thing).items():
         if isinstance(value, np.ndarray):

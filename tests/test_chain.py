@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import controllers, pomdps
 
 from jumar import models
 from jumar.chain import check_names_agree, unroll
@@ -14,6 +13,7 @@ from jumar.controller import Controller
 from jumar.errors import ModelError, TooLarge
 from jumar.memory import window
 from jumar.pomdp import END
+from strategies import controllers, pomdps
 
 TIGER = models.tiger()
 UNIFORM = Controller.uniform(TIGER.observations, TIGER.actions)
@@ -22,7 +22,7 @@ OPEN = Controller.constant(TIGER.observations, TIGER.actions, [1, 0, 0])
 
 
 def test_tiger_without_memory_has_four_triples():
-    """Two places for the tiger, two sounds; from each, 2 doors that end and listening to 2 sounds."""
+    """Two places and two sounds; from each, two doors that end and two sounds to listen to."""
     chain = unroll(TIGER, UNIFORM)
     assert len(chain) == 4
     assert len(chain.states) == 2
@@ -117,7 +117,9 @@ def test_something_happens_with_probability_one_from_every_triple(data):
 
 def test_a_controller_with_other_names_does_not_fit():
     other = Controller.uniform(("hear-right", "hear-left"), TIGER.actions, name="mirror")
-    with pytest.raises(ModelError, match="mirror and model 'tiger' do not fit together.*hear-right"):
+    with pytest.raises(
+        ModelError, match=r"mirror and model 'tiger' do not fit together.*hear-right"
+    ):
         unroll(TIGER, other)
     with pytest.raises(ModelError, match="actions are a; the model's are open-left"):
         check_names_agree(TIGER, Controller.uniform(TIGER.observations, ("a",)))

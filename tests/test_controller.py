@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import controllers, memories, names
 
 from jumar.controller import Controller
 from jumar.errors import ControllerError, MemoryMismatch
 from jumar.memory import Table, product, window
 from jumar.refinement import join
+from strategies import controllers, memories, names
 
 Z, A = ("good", "worn"), ("keep", "repair")
 TOGGLE = Table(("even", "odd"), [[[1, 1], [1, 1]], [[0, 0], [0, 0]]])
@@ -65,7 +65,7 @@ def test_a_history_state_is_described_in_names():
 
 
 def test_an_unknown_observation_is_told_with_a_remedy():
-    with pytest.raises(ControllerError, match="'wurn' is not one of good, worn. Did you mean"):
+    with pytest.raises(ControllerError, match=r"'wurn' is not one of good, worn\. Did you mean"):
         CAREFUL.row([""], "wurn")
 
 
@@ -86,8 +86,11 @@ def test_uniform_and_constant_controllers():
         ({"rows": [[np.nan, 1.0]]}, "negative or undefined"),
         ({"rows": [[1.0, np.inf]]}, "negative or undefined"),
         ({"states": [[2, 1], [2, 1]], "rows": [[1, 0], [0, 1]]}, "a history state has two rows"),
-        ({"states": [[2, 2]]}, "out of range"),
-        ({"states": [[-1, 1]]}, "out of range"),
+        (
+            {"states": [[2, 2]]},
+            r"history state \[2, 2\] does not exist in a window of 2 with 2 obs",
+        ),
+        ({"states": [[-1, 1]]}, r"history state \[-1, 1\] does not exist"),
         ({"otherwise": [0.5, 0.5, 0.0]}, "the default row needs 2 probabilities"),
         ({"otherwise": [0.5, 0.6]}, "the default row: probabilities sum to 1.1"),
         ({"otherwise": [np.nan, 0.5]}, "the default row: .* undefined"),
@@ -126,27 +129,42 @@ def test_a_controller_cannot_fall_back_on_more_memory_than_it_has():
         Controller(Z, A, window(1), np.zeros((0, 1)), np.zeros((0, 2)), CAREFUL)
 
 
-@pytest.mark.xfail(reason="bug: the words of a node are not checked against the memory")
-@pytest.mark.parametrize(("memory", "word"), [(TOGGLE, 7), (window(2), 3)])
-def test_a_row_for_a_node_that_does_not_exist_is_refused(memory, word):
-    with pytest.raises(ControllerError):
-        Controller(Z, A, memory, [[word, 0]], [[1.0, 0.0]], [0.5, 0.5])
-
-
-@pytest.mark.xfail(
-    raises=(pytest.fail.Exception, IndexError),
-    reason="bug: rows[order] drops the rows that are too many, and is an IndexError for too few",
+@pytest.mark.parametrize(
+    ("memory", "words"),
+    [
+        (TOGGLE, [2]),
+        (window(2), [3]),
+        (window(3), [3]),  # nothing yet, and before that a "good"
+        (window(3), [9]),
+        (window(2, actions=True), [5]),
+        (product(window(2), TOGGLE), [0, 2]),
+        (product(window(2), TOGGLE), [3, 0]),
+    ],
 )
+def test_a_row_for_a_node_that_does_not_exist_is_refused(memory, words):
+    with pytest.raises(ControllerError, match="does not exist in a "):
+        Controller(Z, A, memory, [[*words, 0]], [[1.0, 0.0]], [0.5, 0.5])
+
+
+def test_states_are_whole_numbers():
+    with pytest.raises(ControllerError, match="states must be whole numbers"):
+        Controller(Z, A, window(1), [[0.5]], [[1.0, 0.0]], [0.5, 0.5])
+
+
 @pytest.mark.parametrize("rows", [[[1.0, 0.0]], [[1.0, 0.0]] * 3])
 def test_as_many_rows_as_states_are_needed(rows):
-    with pytest.raises(ControllerError, match=f"2 history states but {len(rows)} rows"):
+    with pytest.raises(
+        ControllerError, match=rf"rows has shape \({len(rows)}, 2\); expected \(2, 2\)"
+    ):
         Controller(Z, A, window(1), [[0], [1]], rows, [0.5, 0.5])
 
 
-@pytest.mark.xfail(reason="bug: reshape() makes two states of one that has a word too many")
 def test_states_and_rows_of_the_wrong_width_are_refused():
-    with pytest.raises(ControllerError):
+    """Not reshaped: one state with a word too many would be two states."""
+    with pytest.raises(ControllerError, match=r"states has shape \(1, 2\); expected \(1, 1\)"):
         Controller(Z, A, window(1), [[0, 1]], [[1.0, 0.0, 0.0, 1.0]], [0.5, 0.5])
+    with pytest.raises(ControllerError, match=r"rows has shape \(1, 4\); expected \(1, 2\)"):
+        Controller(Z, A, window(1), [[0]], [[1.0, 0.0, 0.0, 1.0]], [0.5, 0.5])
 
 
 # ---- lifting ------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jumar import controller_files
 from jumar.arrays import number_rows
 from jumar.controller import Controller
 from jumar.controller_files import (
@@ -30,6 +29,7 @@ from jumar.controller_files import (
     save_controller,
     schema,
 )
+from jumar.controller_files.nodes import Alphabet, Nodes
 from jumar.errors import ControllerError, JumarError, ParameterError
 from jumar.files import write_atomically
 from jumar.memory import Memory, Product, Table, Window, product, window
@@ -408,7 +408,7 @@ def test_nodes_are_written_and_read_as_the_memory_itself_does_it(data):
     names = ("good", "worn"), ("keep", "inspect", "repair")
     memory = data.draw(memories(2, 3))
     words = memory.enumerate()
-    nodes = controller_files._Nodes(memory, controller_files._Alphabet(*names))
+    nodes = Nodes(memory, Alphabet(*names))
     written = nodes.write(words, "controller")
     assert written == [memory.read_node(row.tolist(), *names) for row in words]
     fields = np.array([nodes.read(node, "here") for node in written], np.int64)
@@ -515,24 +515,17 @@ def test_saving_needs_the_ending_json(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_row_for_a_node_that_does_not_exist_is_not_written():
+def test_a_row_for_a_node_that_does_not_exist_cannot_even_be_made():
     states = window(3).on(2, 1).pack(np.array([[0, 1]]))  # something, and then nothing yet
-    c = Controller(
-        ("good", "worn"),
-        ("keep",),
-        window(3),
-        np.column_stack([states, [0]]),
-        np.ones((1, 1)),
-        np.ones(1),
-    )
-    with pytest.raises(ControllerError, match="no node of a window of 3"):
-        controller_to_document(c)
-
-
-def test_a_window_too_long_to_be_read_is_not_written():
-    c = Controller.uniform(("good",), ("keep",), memory=window(1001))
-    with pytest.raises(ControllerError, match="window 1001 is not a whole number from 1"):
-        controller_to_document(c)
+    with pytest.raises(ControllerError, match="does not exist in a window of 3"):
+        Controller(
+            ("good", "worn"),
+            ("keep",),
+            window(3),
+            np.column_stack([states, [0]]),
+            np.ones((1, 1)),
+            np.ones(1),
+        )
 
 
 # ---- what is refused: the document --------------------------------------------------------
@@ -793,7 +786,7 @@ BAD_DOCUMENTS = {
     "a window node of the wrong length": (
         windowed(3, {"node": ["worn"], "action": "repair"}),
         "behavior.toml, rule 1: node ['worn']: a window of 3 needs a list of the 2 earlier "
-        'observations, oldest first; write "" for "nothing yet".',
+        'observations, oldest first; write "" for nothing yet.',
     ),
     "a window pattern of the wrong length": (
         windowed(3, {"node": ["*"], "action": "repair"}),

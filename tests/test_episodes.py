@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import logs, names
 
 from jumar.episodes import Episodes, Origin
 from jumar.errors import LogError
+from strategies import logs, names
 
 GOOD = {
     "observations": ("good", "worn"),
@@ -177,7 +177,7 @@ def test_aligning_to_the_same_names_is_free():
 
 
 def test_a_name_that_was_logged_must_be_known_to_the_other_side():
-    with pytest.raises(LogError, match="Log: observation 'worn' is not one of good, torn. Did you"):
+    with pytest.raises(LogError, match=r"Log: observation 'worn' is not one of good, torn\. Did"):
         log().align(("good", "torn"), ("keep", "repair"))
 
 

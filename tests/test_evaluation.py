@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import controllers, pomdps
 
 from jumar import models
 from jumar.chain import unroll
@@ -17,6 +16,7 @@ from jumar.errors import ModelError, ParameterError
 from jumar.evaluation import evaluate, occupancy, values
 from jumar.memory import Table, window
 from jumar.pomdp import END, Pomdp, from_arrays
+from strategies import controllers, pomdps
 
 TIGER = models.tiger()
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import logs, memories, names
 
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import LogError, MemoryMismatch, ParameterError
 from jumar.history import Counts, HistoryMdp, count
 from jumar.memory import Table, window
+from strategies import logs, memories, names
 
 Z, A = ("good", "worn"), ("keep", "repair")
 # episode 1: good keep(1) worn repair(-2), ended; episode 2: worn keep(.5) worn keep(4), cut off
@@ -205,7 +205,7 @@ def test_lost_probability_is_told_with_the_pair():
     mdp = count(LOG, window(1)).mle(0.9)
     with pytest.raises(LogError, match="state 1, action 'repair': outcomes have probability 0 in"):
         replace(mdp, ending=np.zeros((2, 2)))
-    with pytest.raises(LogError, match="state 0, action 'repair': outcomes have probability 0.5"):
+    with pytest.raises(LogError, match=r"state 0, action 'repair': outcomes have probability 0\.5"):
         replace(mdp, ending=[[0.0, 0.5], [0.0, 1.0]])  # never tried, so nothing can be known
 
 

@@ -309,7 +309,8 @@ def test_a_missing_column_is_named_with_what_may_be_meant(log_file):
     refused(
         path,
         ": no column for the action: column 'action' is not one of episode, observation, acton, "
-        "reward. Did you mean 'acton'?",
+        "reward. Did you mean 'acton'? If it has another name, say so: columns={'action': ...} "
+        "(--columns action=...).",
     )
 
 

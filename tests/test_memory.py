@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import memories, names
 
 from jumar.errors import ControllerError, MemoryMismatch, ParameterError, TooLarge
 from jumar.memory import Memory, Product, Table, Window, product, window
+from strategies import memories, names
 
 Z, A = names("z", 2), names("a", 2)
 TOGGLE = Table(("even", "odd"), [[[1, 1], [1, 1]], [[0, 0], [0, 0]]])  # counts steps modulo 2
@@ -121,10 +123,7 @@ def test_replaying_is_stepping(data):
     start = sorted({0, cut, len(steps)})
     z, a = np.array(steps, np.int64).T
     by_hand = np.concatenate(
-        [
-            walk(memory, z[i:j].tolist(), a[i:j].tolist())
-            for i, j in zip(start[:-1], start[1:], strict=True)
-        ]
+        [walk(memory, z[i:j].tolist(), a[i:j].tolist()) for i, j in itertools.pairwise(start)]
     )
     assert np.array_equal(memory.replay(z, a, np.array(start)), by_hand)
 
@@ -169,7 +168,7 @@ def test_a_node_that_is_none_is_told_with_its_place(memory, value, fact):
         memory.on(2, 2).write_node(value, Z, A, place="line 7: ")
 
 
-@pytest.mark.parametrize("length", [0, -1, 2.0, "2", None])
+@pytest.mark.parametrize("length", [0, -1, 1001, 2.0, True, "2", None])
 def test_a_window_needs_a_whole_number_from_one(length):
     with pytest.raises(ParameterError, match="must be a whole number from 1"):
         window(length)
@@ -245,7 +244,11 @@ def test_a_product_sets_the_words_of_its_parts_side_by_side():
 def test_products_are_flat_and_a_product_of_one_is_that_one():
     nested = product(window(2), product(TOGGLE, window(3)))
     assert isinstance(nested, Product)
-    assert [str(part) for part in nested.parts] == ["window of 2", "table of 2 nodes", "window of 3"]
+    assert [str(part) for part in nested.parts] == [
+        "window of 2",
+        "table of 2 nodes",
+        "window of 3",
+    ]
     assert product(window(2)) == window(2)
     with pytest.raises(ParameterError, match="at least one"):
         product()
@@ -288,3 +291,26 @@ def test_equal_memories_are_equal_and_hash_alike():
     assert hash(product(window(3), TOGGLE)) == hash(product(window(3), TOGGLE))
     assert window(3) != window(3, actions=True)
     assert window(3).on(2, 2) != window(3).on(2, 3)
+
+
+# ---- what is a node -----------------------------------------------------------------------------
+
+
+@given(st.data())
+def test_a_memory_has_the_nodes_it_reaches_and_all_it_has_can_be_named(data):
+    O, n_actions = data.draw(st.integers(1, 2)), data.draw(st.integers(1, 2))
+    memory = data.draw(memories(O, n_actions))
+    zs, as_ = names("z", O), names("a", n_actions)
+    assert memory.has(memory.enumerate()).all()
+    words = st.lists(st.integers(-1, 30), min_size=memory.width, max_size=memory.width)
+    rows = data.draw(st.lists(words, min_size=1, max_size=30))
+    nodes = np.array(rows, np.int64).reshape(len(rows), memory.width)
+    for node, exists in zip(rows, memory.has(nodes), strict=True):
+        if exists:
+            assert memory.write_node(memory.read_node(node, zs, as_), zs, as_) == node
+
+
+def test_a_window_has_exactly_the_nodes_it_reaches():
+    memory = window(3).on(2, 1)
+    everything = np.arange(-2, 30)[:, None]
+    assert everything[memory.has(everything)].tolist() == memory.enumerate().tolist()

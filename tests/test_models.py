@@ -67,7 +67,7 @@ def test_no_module_hides_a_builder():
 
 
 def test_an_unknown_model_is_told_with_a_remedy():
-    with pytest.raises(ParameterError, match="model 'tigr' is not one of .* Did you mean 'tiger'?"):
+    with pytest.raises(ParameterError, match=r"'tigr' is not one of .* Did you mean 'tiger'\?"):
         build("tigr")
     with pytest.raises(AttributeError):
         _ = models.tigr

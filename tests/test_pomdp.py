@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from strategies import pomdps
 
 from jumar.errors import ModelError
 from jumar.pomdp import END, Pomdp, from_arrays
+from strategies import pomdps
 
 MACHINE = {
     "name": "machine",
@@ -188,7 +188,9 @@ def test_observations_of_a_state_nobody_enters_need_no_law():
 def test_a_discount_of_one_needs_episodes_that_end():
     assert machine(discount=1.0).discount == 1.0
     endless = {"transition": [[[0.75, 0.25], [0, 1]], [[1, 0], [1, 0]]], "ending": 0.0}
-    with pytest.raises(ModelError, match=r"discount 1.0 must lie in \[0, 1\) as episodes never end"):
+    with pytest.raises(
+        ModelError, match=r"discount 1.0 must lie in \[0, 1\) as episodes never end"
+    ):
         machine(**endless, discount=1.0)
 
 
@@ -210,7 +212,9 @@ def test_every_outcome_needs_a_probability_a_next_state_an_observation_and_a_rew
         coin(**changes)
 
 
-@pytest.mark.xfail(raises=ValueError, reason="bug: the wrong shape of `ending` is a bare ValueError")
+@pytest.mark.xfail(
+    raises=ValueError, reason="bug: the wrong shape of `ending` is a bare ValueError"
+)
 def test_endings_of_the_wrong_shape_are_refused_like_any_other_array():
     with pytest.raises(ModelError):
         machine(ending=[0.0, 0.5, 0.0])

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
-from strategies import controllers, pomdps
 
 from jumar import models
 from jumar.controller import Controller
@@ -21,6 +20,7 @@ from jumar.memory import window
 from jumar.pomdp import Pomdp
 from jumar.simulation import FOREVER, simulate, simulated_value, step_limit
 from jumar.streams import stream
+from strategies import controllers, pomdps
 
 TIGER = models.tiger()
 UNIFORM = Controller.uniform(TIGER.observations, TIGER.actions)

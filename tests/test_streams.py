@@ -29,7 +29,12 @@ def test_seeds_and_names_all_lead_elsewhere():
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [(("a", "b"), ("b", "a")), (("a", "b"), ("ab",)), (("a", 12), ("a1", 2)), (("a", 1), ("a", 11))],
+    [
+        (("a", "b"), ("b", "a")),
+        (("a", "b"), ("ab",)),
+        (("a", 12), ("a1", 2)),
+        (("a", 1), ("a", 11)),
+    ],
 )
 def test_names_are_neither_sorted_nor_glued(one, other):
     assert first(1, *one) != first(1, *other)

@@ -6,20 +6,22 @@ JSON object; errors go to standard error either way.
 
 from __future__ import annotations
 
+import io
 import json
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from jumar import options
 from jumar.errors import JumarError, ParameterError
 
 if TYPE_CHECKING:
-    from jumar.certificate import RewardRange
-    from jumar.memory import Memory
+    from jumar.logs import Ends
     from jumar.pipeline import Result
 
 app = typer.Typer(
@@ -39,27 +41,38 @@ ModelName = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
-Window = Annotated[
-    Optional[int],  # noqa: UP045 - typer reads annotations at run time
-    typer.Option(help="Observations remembered, the current one included (1 = none but it)."),
-]
+WINDOW = "Observations remembered, the current one included (1 = none but it)."
 WithActions = Annotated[
     bool, typer.Option("--with-actions", help="The window also remembers the actions taken.")
 ]
 
 
+# what click raises for wrong usage, wherever this version of typer keeps click
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command line and exit."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    as_json = "--json" in arguments
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):  # a name or ζ must not crash a narrow terminal
+            output.reconfigure(errors="backslashreplace")
     try:
-        app(list(arguments))
+        sys.exit(app(arguments, prog_name="jumar", standalone_mode=not as_json))
     except JumarError as error:
-        if "--json" in arguments:
-            body = {"error": {"kind": type(error).__name__, "message": str(error)}}
-            print(json.dumps(body), file=sys.stderr)
-        else:
-            print(f"jumar: {type(error).__name__}: {error}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, ParameterError) else 1)
+        kind, message = type(error).__name__, str(error)
+        code = 2 if isinstance(error, ParameterError) else 1
+    except _UsageError as error:  # only with --json: else typer has printed it and left
+        kind, code = "UsageError", 2
+        message = cast(Any, error).format_message()
+    except OSError as error:  # nowhere to print to
+        kind, message, code = "OSError", str(error), 1
+    if as_json:
+        print(json.dumps({"error": {"kind": kind, "message": message}}), file=sys.stderr)
+    else:
+        print(f"jumar: {kind}: {message}", file=sys.stderr)
+    sys.exit(code)
 
 
 @app.callback(invoke_without_command=True)
@@ -76,13 +89,19 @@ def _top(
 def _say(as_json: bool, data: dict[str, Any], *renderables: Any) -> None:
     """Print for a machine or for a person."""
     if as_json:
-        print(json.dumps(data, indent=2, ensure_ascii=False))
+        print(json.dumps(data, indent=2))  # ASCII: no terminal or pipe can spoil it
         return
     from rich.console import Console
 
-    console = Console(highlight=False)
+    # names and paths are not markup; a line of text is left whole, so that it can be copied
+    console = Console(highlight=False, markup=False, emoji=False)
     for renderable in renderables:
-        console.print(renderable)
+        console.print(renderable, soft_wrap=isinstance(renderable, str))
+
+
+def _finite(number: float) -> float | None:
+    """JSON has no infinity."""
+    return number if math.isfinite(number) else None
 
 
 @contextmanager
@@ -103,15 +122,13 @@ def models(as_json: Json = False) -> None:
     from jumar.models import MODELS
     from jumar.tables import plain_table
 
-    table = plain_table(
-        "model", "what it is", "states", "actions", "observations", "optimum", "options"
-    )
-    data = []
+    rows, data = [], []
     for name, entry in MODELS.items():
         pomdp = entry.build()
         sizes = [len(pomdp.states), len(pomdp.actions), len(pomdp.observations)]
-        optimum = "" if entry.optimum is None else f"{entry.optimum:.6g}"
-        table.add_row(name, entry.summary, *map(str, sizes), optimum, ", ".join(entry.options))
+        best = "" if entry.optimum is None else f"{entry.optimum:.6g}"
+        extra = f" (options: {', '.join(entry.options)})" if entry.options else ""
+        rows.append([name, entry.summary + extra, " × ".join(map(str, sizes)), best])
         data.append(
             {
                 "name": name,
@@ -126,7 +143,8 @@ def models(as_json: Json = False) -> None:
                 "options": list(entry.options),
             }
         )
-    _say(as_json, {"models": data}, table)
+    heads = ["model", "what it is", "states × actions × observations", "best value"]
+    _say(as_json, {"models": data}, plain_table(heads, rows, right=["best value"]))
 
 
 @app.command()
@@ -135,13 +153,13 @@ def algorithms(as_json: Json = False) -> None:
     from jumar.algorithms import ALGORITHMS
     from jumar.tables import plain_table
 
-    table = plain_table("algorithm", "what it does", "parameters")
-    data = []
+    rows, data = [], []
     for name, entry in ALGORITHMS.items():
         defaults = {p: parameter.default for p, parameter in entry.parameters.items()}
-        table.add_row(name, entry.summary, ", ".join(f"{p}={d}" for p, d in defaults.items()))
+        rows.append([name, entry.summary, ", ".join(f"{p}={d}" for p, d in defaults.items())])
         data.append({"name": name, "summary": entry.summary, "parameters": defaults})
-    _say(as_json, {"algorithms": data}, table)
+    heads = ["algorithm", "what it does", "parameters"]
+    _say(as_json, {"algorithms": data}, plain_table(heads, rows))
 
 
 @app.command()
@@ -150,12 +168,12 @@ def train(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Controller file to write (.json).")
     ],
-    window: Window = 2,
+    window: Annotated[int, typer.Option(help=WINDOW)] = 2,
     with_actions: WithActions = False,
     seed: Seed = 1,
-    episodes: Annotated[Optional[int], typer.Option(help="Training episodes.")] = None,  # noqa: UP045
+    episodes: Annotated[int | None, typer.Option(help="Training episodes.")] = None,
     softmax: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option(help="Inverse temperature of the final policy; larger is greedier."),
     ] = None,
     as_json: Json = False,
@@ -174,7 +192,7 @@ def train(
         setting = replace(setting, episodes=episodes)
     if softmax is not None:
         setting = replace(setting, softmax=softmax)
-    memory = make_window(window or 1, actions=with_actions)
+    memory = make_window(window, actions=with_actions)
     with _working("Training", as_json):
         controller = learn(
             pomdp,
@@ -209,7 +227,7 @@ def simulate(
     episodes: Annotated[int, typer.Option(help="Episodes to simulate.")] = 1000,
     seed: Seed = 1,
     max_steps: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(help="Cut an episode off after so many steps (default: the model's limit)."),
     ] = None,
     as_json: Json = False,
@@ -248,40 +266,40 @@ def improve(
     policy: Annotated[Path, typer.Option(help="The controller that produced it (.toml or .json).")],
     discount: Annotated[float, typer.Option(help="Weight of the next step against this one.")],
     output: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option("--output", "-o", help="Folder for improved.json and certificate.json."),
     ] = None,
     algorithm: Annotated[str, typer.Option(help="See `jumar algorithms`.")] = "spibb",
     n_wedge: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(help="N∧: trust only what was seen more often than this."),
     ] = None,
     parameter: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Any parameter of the algorithm."),
     ] = None,
-    window: Window = None,
+    window: Annotated[int | None, typer.Option(help=WINDOW)] = None,
     with_actions: WithActions = False,
     delta: Annotated[
         float, typer.Option(help="Accepted chance that the certificate is wrong.")
     ] = 0.05,
     rewards: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(metavar="LO:HI", help="What a step can pay at least and at most."),
     ] = None,
     ending_rewards: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(metavar="LO:HI", help="The same for the step that ends an episode."),
     ] = None,
     ends: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             metavar="terminated|cut",
             help="What an episode's end means in a log without a 'terminated' column.",
         ),
     ] = None,
     columns: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             metavar="PART=NAME,...", help="Other column names: episode=bus_id,reward=gain"
         ),
@@ -292,22 +310,22 @@ def improve(
     from jumar import improve as run
     from jumar import load_controller, read_logs
 
-    parameters = _parameters(algorithm, n_wedge, parameter or [])
-    reward_range = _reward_range(rewards, ending_rewards)
+    parameters = options.parameters(algorithm, n_wedge, parameter or [])
+    reward_range = options.reward_range(rewards, ending_rewards)
     behavior = load_controller(policy)
     with _working("Improving", as_json):
         episodes = read_logs(
             log,
             observations=behavior.observations,
             actions=behavior.actions,
-            columns=_columns(columns),
-            ends=_ends(ends),
+            columns=options.columns(columns),
+            ends=cast("Ends | None", ends),
         )
         result = run(
             episodes,
             behavior,
             discount=discount,
-            memory=_memory(window, with_actions),
+            memory=options.memory(window, with_actions),
             algorithm=algorithm,
             delta=delta,
             rewards=reward_range,
@@ -316,7 +334,7 @@ def improve(
     files = _write_result(result, output) if output else []
     from jumar.tables import result_view
 
-    data = {**_result_data(result), "files": [str(f) for f in files]}
+    data = {**result.to_dict(), "files": [str(f) for f in files]}
     _say(as_json, data, result_view(result), *(f"Wrote {f}" for f in files))
 
 
@@ -325,7 +343,7 @@ def evaluate(
     model: ModelName,
     policy: Annotated[list[Path], typer.Option(help="Controller file; give several to compare.")],
     horizon: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(help="Value over so many steps instead of for ever."),
     ] = None,
     simulate: Annotated[
@@ -341,18 +359,18 @@ def evaluate(
     from jumar.tables import plain_table
 
     pomdp, optimum = library.build(model), library.optimum(model)
-    table = plain_table("controller", "value", "mean length", *(["simulated"] if simulate else []))
-    data = []
+    rows, data = [], []
     for path in policy:
         controller = load_controller(path)
         exact = run(pomdp, controller, horizon)
-        row = {
+        item: dict[str, Any] = {
             "file": str(path),
             "value": exact.value,
             "horizon": horizon,
-            "mean_length": exact.length if exact.length < float("inf") else None,
+            "mean_length": _finite(exact.length),
         }
-        cells = [str(path), f"{exact.value:.10g}", f"{exact.length:.6g}"]
+        length = "never ends" if math.isinf(exact.length) else f"{exact.length:.6g}"
+        cells = [str(path), f"{exact.value:.10g}", length]
         if simulate:
             with _working("Simulating", as_json):
                 estimate = simulated_value(
@@ -362,22 +380,25 @@ def evaluate(
                     rng=stream(seed, "evaluation"),
                     max_steps=horizon,
                 )
-            row["simulated"] = {
+            item["simulated"] = {
                 "mean": estimate.mean,
-                "standard_error": estimate.standard_error,
+                "standard_error": _finite(estimate.standard_error),
                 "episodes": simulate,
             }
             cells.append(f"{estimate.mean:.6g} ± {estimate.standard_error:.2g}")
-        table.add_row(*cells)
-        data.append(row)
+        rows.append(cells)
+        data.append(item)
+    value = "value" if horizon is None else f"value over {horizon} steps"
+    heads = ["controller", value, "mean length", *(["simulated"] if simulate else [])]
     note = [] if optimum is None else [f"The best policy of all is worth {optimum:.10g}."]
+    table = plain_table(heads, rows, right=heads[1:])
     _say(as_json, {"model": model, "optimum": optimum, "controllers": data}, table, *note)
 
 
 @app.command()
 def show(
     policy: Annotated[Path, typer.Argument(metavar="CONTROLLER", help="Controller file.")],
-    rows: Annotated[int, typer.Option(help="Rules to print at most.")] = 40,
+    rows: Annotated[int, typer.Option(min=1, help="Rules to print at most.")] = 40,
     as_json: Json = False,
 ) -> None:
     """Print a controller as a table."""
@@ -389,106 +410,14 @@ def show(
     _say(as_json, controller_to_document(controller), controller_view(controller, rows))
 
 
-# ---- reading options ----------------------------------------------------------------------------
-
-
-def _parameters(algorithm: str, n_wedge: int | None, settings: Sequence[str]) -> dict[str, object]:
-    from jumar.algorithms import read_parameter
-
-    texts = {} if n_wedge is None else {"n_wedge": str(n_wedge)}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise ParameterError(f"--set {setting}: expected NAME=VALUE, such as n_wedge=20.")
-        texts[name] = value
-    return {name: read_parameter(algorithm, name, text) for name, text in texts.items()}
-
-
-def _memory(window: int | None, with_actions: bool) -> Memory | None:
-    from jumar.memory import window as make_window
-
-    if window is None:
-        if with_actions:
-            raise ParameterError("--with-actions: give --window as well.")
-        return None
-    return make_window(window, actions=with_actions)
-
-
-def _reward_range(rewards: str | None, ending: str | None) -> RewardRange | None:
-    from jumar.certificate import RewardRange
-
-    if rewards is None:
-        if ending is not None:
-            raise ParameterError("--ending-rewards: give --rewards as well.")
-        return None
-    usual = _pair("--rewards", rewards)
-    if ending is None:
-        return RewardRange.constant(*usual)
-    return RewardRange(usual, _pair("--ending-rewards", ending))
-
-
-def _pair(option: str, text: str) -> tuple[float, float]:
-    low, colon, high = text.partition(":")
-    try:
-        if not colon:
-            raise ValueError(text)
-        return float(low), float(high)
-    except ValueError as error:
-        raise ParameterError(f"{option} {text}: expected LO:HI, such as -100:10.") from error
-
-
-def _columns(text: str | None) -> dict[str, str]:
-    from jumar.errors import not_one_of
-    from jumar.logs import NEEDED, OPTIONAL
-
-    mapping = {}
-    for item in filter(None, (text or "").split(",")):
-        part, equals, name = item.partition("=")
-        if not equals:
-            raise ParameterError(f"--columns {item}: expected PART=NAME, such as episode=bus_id.")
-        if part not in (*NEEDED, *OPTIONAL):
-            raise ParameterError("--columns: " + not_one_of("part", part, (*NEEDED, *OPTIONAL)))
-        mapping[part] = name
-    return mapping
-
-
-def _ends(text: str | None) -> Any:
-    if text not in (None, "terminated", "cut"):
-        raise ParameterError(f"--ends {text}: expected 'terminated' or 'cut'.")
-    return text
-
-
-# ---- writing results ----------------------------------------------------------------------------
-
-
-def _result_data(result: Result) -> dict[str, Any]:
-    improvement, counts = result.improvement, result.counts
-    return {
-        "algorithm": improvement.algorithm,
-        "parameters": dict(improvement.parameters),
-        "memory": str(improvement.mdp.memory),
-        "discount": improvement.mdp.discount,
-        "episodes": int(counts.starts.sum()),
-        "steps": int(counts.visits.sum()),
-        "steps_left_out": counts.unfinished,
-        "history_states": len(improvement.mdp),
-        "changed": improvement.changed,
-        "estimated": {
-            "behavior": improvement.behavior_performance,
-            "improved": improvement.performance,
-            "gain": improvement.gain,
-        },
-        "solver": {"iterations": improvement.trace.iterations, "gap": improvement.trace.gap},
-        "certificates": [c.to_dict() for c in result.certificates],
-    }
-
-
 def _write_result(result: Result, folder: Path) -> list[Path]:
-    from jumar.files import make_folder, write_atomically
+    from jumar.files import make_folder, replacing
 
     make_folder(folder)
     controller, certificate = folder / "improved.json", folder / "certificate.json"
-    result.controller.save(controller)
-    document = {"format": "jumar-certificate/1", **_result_data(result)}
-    write_atomically(certificate, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    document = {"format": "jumar-certificate/1", **result.to_dict()}
+    with replacing(certificate) as temporary:  # takes its place only once the controller is there
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        temporary.write_text(text, encoding="utf-8")
+        result.controller.save(controller)
     return [controller, certificate]

@@ -11,7 +11,7 @@ import numpy as np
 from jumar.arrays import Floats, freeze
 from jumar.controller import Controller
 from jumar.history import HistoryMdp
-from jumar.solver import Project, Trace, solve
+from jumar.solver import Project, Rule, Trace, solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +51,16 @@ class Improvement:
 
 
 def improve_by(
-    project: Project,
+    admitted: Rule | Project,
     mdp: HistoryMdp,
     behavior: Controller,
     *,
     algorithm: str,
     parameters: Mapping[str, object],
-    unseen_value: float = 0.0,
 ) -> Improvement:
-    """Solve with a projection and dress the solution as an improved controller."""
+    """Solve over the admitted policies and dress the solution as an improved controller."""
     behavior_rows = mdp.policy_of(behavior)
-    solution = solve(mdp, behavior_rows, project, unseen_value=unseen_value)
+    solution = solve(mdp, behavior_rows, admitted)
     lifted = behavior.lift(mdp.memory)
     return Improvement(
         algorithm=algorithm,

@@ -66,6 +66,16 @@ def write_row(
 
 
 @compiled
+def best_rows(kind: int, q: Floats, behavior: Floats, visits: Floats, n_wedge: float) -> Floats:
+    """(H, A) the admitted row with the largest row·q for every history state."""
+    rows = np.empty_like(behavior)
+    tie = TIE * max(1.0, np.abs(q).max())
+    for h in range(len(q)):
+        write_row(kind, q[h], behavior[h], visits[h], n_wedge, tie, rows[h])
+    return rows
+
+
+@compiled
 def evaluate_policy(
     model: Model,
     policy: Floats,

@@ -76,62 +76,6 @@ def solve_dominant(matrix: Floats, right: Floats) -> Floats:
 
 
 @compiled
-def bootstrapped_rows(q: Floats, behavior: Floats, visits: Floats, n_wedge: float) -> Floats:
-    """Π_b: unknown actions keep the behavior's mass, the best known one gets all the rest."""
-    rows = behavior.copy()
-    H, A = q.shape
-    for h in range(H):
-        best, mass = -1, 0.0
-        for a in range(A):
-            if visits[h, a] > n_wedge:
-                mass += behavior[h, a]
-                rows[h, a] = 0.0
-                if best < 0 or q[h, a] > q[h, best]:
-                    best = a
-        if best >= 0:
-            rows[h, best] = mass
-    return rows
-
-
-@compiled
-def bounded_rows(q: Floats, behavior: Floats, visits: Floats, n_wedge: float) -> Floats:
-    """Π_≤b: unknown actions keep at most the behavior's mass. Those better than the best known
-    action keep it all; that action gets everything else."""
-    rows = behavior.copy()
-    H, A = q.shape
-    for h in range(H):
-        best = -1
-        for a in range(A):
-            if visits[h, a] > n_wedge and (best < 0 or q[h, a] > q[h, best]):
-                best = a
-        if best < 0:
-            continue
-        mass = 0.0
-        for a in range(A):
-            if visits[h, a] > n_wedge or q[h, a] <= q[h, best]:
-                mass += behavior[h, a]
-                rows[h, a] = 0.0
-        rows[h, best] = mass
-    return rows
-
-
-@compiled
-def greedy_rows(q: Floats, behavior: Floats, allowed: Floats) -> Floats:
-    """All mass on the best allowed action (allowed > 0); the behavior's row where none is."""
-    rows = behavior.copy()
-    H, A = q.shape
-    for h in range(H):
-        best = -1
-        for a in range(A):
-            if allowed[h, a] > 0 and (best < 0 or q[h, a] > q[h, best]):
-                best = a
-        if best >= 0:
-            rows[h] = 0.0
-            rows[h, best] = 1.0
-    return rows
-
-
-@compiled
 def draw(cumulative: Floats, low: int, high: int, u: float) -> int:
     """First position in [low, high) whose cumulative probability exceeds u; the last one that
     adds any probability if rounding leaves none."""
@@ -142,6 +86,12 @@ def draw(cumulative: Floats, low: int, high: int, u: float) -> int:
     while last > low and cumulative[last] == cumulative[last - 1]:
         last -= 1
     return last
+
+
+@compiled
+def draw_from(cumulative: Floats, low: int, high: int, rng: Any) -> int:
+    """A position in [low, high) at random; what is certain costs no random number."""
+    return low if high - low == 1 else draw(cumulative, low, high, rng.random())
 
 
 @compiled
@@ -172,7 +122,7 @@ def simulate_episodes(
     terminated = np.zeros(episodes, np.bool_)
     n = 0
     for e in range(episodes):
-        first = draw(start_cdf, 0, len(start_cdf), rng.random())
+        first = draw_from(start_cdf, 0, len(start_cdf), rng)
         s, z, node = start_hidden[first], start_seen[first], first_node
         for _ in range(max_steps):
             if n == room:
@@ -181,9 +131,9 @@ def simulate_episodes(
                 a_log = np.append(a_log, np.empty(n, np.int64))
                 r_log = np.append(r_log, np.empty(n, np.float64))
             x = state_of[node, z]
-            a = draw(row_cdf, x * A, x * A + A, rng.random()) - x * A
+            a = draw_from(row_cdf, x * A, x * A + A, rng) - x * A
             pair = s * A + a
-            k = draw(outcome_cdf, pointer[pair], pointer[pair + 1], rng.random())
+            k = draw_from(outcome_cdf, pointer[pair], pointer[pair + 1], rng)
             z_log[n], a_log[n], r_log[n] = z, a, outcome_reward[k]
             n += 1
             s = next_hidden[k]
@@ -223,13 +173,13 @@ def q_learning(
     for e in range(episodes):
         fade = np.exp(-decay * e)
         α, ε = learning_rate * fade, exploration * fade
-        first = draw(start_cdf, 0, len(start_cdf), rng.random())
+        first = draw_from(start_cdf, 0, len(start_cdf), rng)
         s, z, n = start_hidden[first], start_seen[first], first_node
         for _ in range(max_steps):
             explore = rng.random() < ε
             a = int(rng.random() * A) if explore else np.argmax(q[n, z])
             pair = s * A + a
-            k = draw(outcome_cdf, pointer[pair], pointer[pair + 1], rng.random())
+            k = draw_from(outcome_cdf, pointer[pair], pointer[pair + 1], rng)
             target = outcome_reward[k]
             s = next_hidden[k]
             if s >= 0:

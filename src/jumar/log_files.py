@@ -160,8 +160,12 @@ def _find_columns(path: Path, found: Sequence[str], wanted: Mapping[str, str]) -
             parts[part] = name
         elif part in NEEDED or part in wanted:
             one = len(found) == 1 and any(mark in found[0] for mark in ";\t|")
-            hint = " Separate the columns by commas." if one else ""
+            remedy = (
+                f"If it has another name, say so: columns={{'{part}': ...}} (--columns {part}=...)."
+            )
+            if one:
+                remedy = "Separate the columns by commas."
             raise LogError(
-                f"{path}: no column for the {part}: {not_one_of('column', name, found)}{hint}"
+                f"{path}: no column for the {part}: {not_one_of('column', name, found)} {remedy}"
             )
     return parts

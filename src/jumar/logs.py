@@ -320,8 +320,9 @@ class _Reader:
             if ends is None:
                 raise LogError(
                     f"{self.path}: there is no column 'terminated', so it is not clear what the "
-                    "end of an episode means. Add the column, or say ends='terminated' (the "
-                    "process ended by itself) or ends='cut' (the recording stopped)."
+                    "end of an episode means. Add the column, or say ends='terminated' (--ends "
+                    "terminated: the process ended by itself) or ends='cut' (--ends cut: the "
+                    "recording stopped)."
                 )
             # an episode with a closing row was cut off, whatever is said of the others
             carries_on = ~np.append(is_step, True)[last_step + 1]

@@ -6,11 +6,15 @@ log -> align names -> check that the behavior could have done it -> replay and c
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from jumar import algorithms
+from jumar.arrays import Bools
+from jumar.bounds import check_delta
 from jumar.certificate import Certificate, RewardRange, certify, no_guarantee, unchanged
 from jumar.controller import Controller
 from jumar.episodes import Episodes
@@ -40,6 +44,31 @@ class Result:
         """The most trustworthy one."""
         return self.certificates[0]
 
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers and the certificates, in plain JSON types."""
+        improvement, counts = self.improvement, self.counts
+        return {
+            "algorithm": improvement.algorithm,
+            "parameters": {
+                name: value.item() if isinstance(value, np.generic) else value
+                for name, value in improvement.parameters.items()
+            },
+            "memory": str(improvement.mdp.memory),
+            "discount": improvement.mdp.discount,
+            "episodes": int(counts.starts.sum()),
+            "steps": int(counts.visits.sum()),
+            "steps_left_out": counts.unfinished,
+            "history_states": len(improvement.mdp),
+            "changed": improvement.changed,
+            "estimated": {
+                "behavior": improvement.behavior_performance,
+                "improved": improvement.performance,
+                "gain": improvement.gain,
+            },
+            "solver": {"iterations": improvement.trace.iterations, "gap": improvement.trace.gap},
+            "certificates": [c.to_dict() for c in self.certificates],
+        }
+
 
 def improve(
     log: Episodes,
@@ -55,8 +84,9 @@ def improve(
     """Improve the behavior that produced a log.
 
     `memory` is what the new controller may remember (with what the behavior remembers); without
-    it, what the behavior remembers. `rewards` declares what a step can pay; without it the range
-    seen in the log is used, and the certificate says that it assumes so.
+    it, what the behavior remembers. `rewards` declares what a step can pay, which the log must not
+    contradict; without it the range seen in the log is used, and the certificate says that it
+    assumes so.
 
     >>> from jumar import models, simulate, stream
     >>> tiger = models.tiger()
@@ -66,8 +96,11 @@ def improve(
     >>> result.improvement.changed, result.certificate.vacuous
     (2, True)
     """
+    check_delta(delta)
     log = log.align(behavior.observations, behavior.actions)
     check_possible(log, behavior)
+    if rewards is not None:
+        check_rewards(log, rewards)
     counts = count(log, _joined(behavior, memory))
     mdp = counts.mle(discount)
     improvement = algorithms.run(algorithm, mdp, behavior, **parameters)
@@ -98,10 +131,29 @@ def check_possible(log: Episodes, behavior: Controller) -> None:
     )
 
 
+def check_rewards(log: Episodes, rewards: RewardRange) -> None:
+    """No logged reward may lie outside the declared range: the bounds would be false."""
+    ended = _ended(log)
+    if rewards.ending is None and ended.any():
+        raise LogError(
+            f"{log.where(int(np.argmax(ended)))}: the episode ended, but the declared rewards say "
+            "that none ever does. Declare the rewards of endings too."
+        )
+    for chosen, (lo, hi), what in (
+        (~ended, rewards.continuing, "a step that goes on"),
+        (ended, rewards.ending or (-math.inf, math.inf), "a step that ends an episode"),
+    ):
+        outside = chosen & ((log.reward < lo) | (log.reward > hi))
+        for row in np.flatnonzero(outside)[:1].tolist():
+            raise LogError(
+                f"{log.where(row)}: reward {log.reward[row]:g} lies outside {lo:g} to {hi:g}, the "
+                f"declared rewards of {what}. Declare a wider range."
+            )
+
+
 def rewards_seen(log: Episodes) -> RewardRange:
     """The rewards that occur in a log, apart for steps that ended an episode."""
-    ended = np.zeros(log.n_steps, np.bool_)
-    ended[log.last[log.terminated]] = True
+    ended = _ended(log)
     on, end = log.reward[~ended], log.reward[ended]
     if len(on) == 0:
         on = end  # every episode is one step long: nothing else is known
@@ -112,12 +164,19 @@ def rewards_seen(log: Episodes) -> RewardRange:
     )
 
 
+def _ended(log: Episodes) -> Bools:
+    """(N,) the steps with which an episode ended."""
+    ended = np.zeros(log.n_steps, np.bool_)
+    ended[log.last[log.terminated]] = True
+    return ended
+
+
 def _certify(
     improvement: Improvement, counts: Counts, rewards: RewardRange, delta: float
 ) -> tuple[Certificate, ...]:
     mdp, memory = improvement.mdp, improvement.mdp.memory
     O, A = memory.alphabet
-    n_wedge = improvement.parameters.get("n_wedge")
+    n_wedge: Any = improvement.parameters.get("n_wedge", 0)
     scale = rewards.scale(
         states=memory.count_nodes() * O,
         actions=A,
@@ -140,7 +199,7 @@ def _certify(
         )
     return certify(
         scale,
-        n_wedge=int(n_wedge) if isinstance(n_wedge, int) else 0,
+        n_wedge=int(n_wedge),
         delta=delta,
         gain=improvement.gain,
         kind="spibb" if kind == "spibb" else "all-known",

@@ -1,9 +1,9 @@
 """Constrained policy iteration on a finite-history MDP.
 
 Admitted are all policies whose row at every h lies in a fixed convex set C(h) that contains the
-behavior's row. `project(q, behavior, visits)` returns for every h the row of C(h) with the largest
-π·q. Starting from the behavior, each round evaluates the policy exactly (a linear solve) and
-replaces the rows that get strictly better, so values never fall and no policy comes twice.
+behavior's row. Starting from the behavior, each round evaluates the policy exactly (a linear
+solve), takes for every h the row of C(h) with the largest π·q, and replaces the rows that get
+strictly better; so values never fall and no policy comes twice.
 
 What is guaranteed. With v the value of the returned policy and r = max_h (best admitted π·q(h) -
 v(h)), the best admitted value is at most v + r/(1-γ) everywhere (r is the residual of a
@@ -11,13 +11,16 @@ v(h)), the best admitted value is at most v + r/(1-γ) everywhere (r is the resi
 left over; it is at most `tolerance`/(1-γ) times the scale of the values, or `NotConverged` is
 raised.
 
-A pair that was never tried has Q = `unseen_value` (0 unless an algorithm says otherwise).
+The sets are given as a `Rule`, which compiled code knows, or as any function
+`project(q, behavior, visits) -> rows`. Small models with a rule are solved by one compiled call,
+the same that studies use; all others by the loop below.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,6 +33,19 @@ Project = Callable[[Floats, Floats, Floats], Floats]
 
 TOLERANCE = 1e-11
 MAX_ITERATIONS = 1000
+COMPILED = 128  # history states up to which planning the elimination pays
+
+# kinds of rules and the mark for "worst value", as `jumar.iteration` numbers them
+BOOTSTRAPPED, BOUNDED, GREEDY = 0, 1, 2
+WORST = float("nan")
+
+
+class Rule(NamedTuple):
+    """Which rows are admitted, in the form the compiled loops know (`jumar.iteration`)."""
+
+    kind: int
+    n_wedge: float  # a pair is known iff it was tried more often than this
+    unseen_value: float = 0.0  # Q of a pair that was never tried; NaN: the worst rewards allow
 
 
 @dataclass(frozen=True)
@@ -54,36 +70,78 @@ class Solution:
 def solve(
     mdp: HistoryMdp,
     behavior: Floats,
-    project: Project,
+    admitted: Rule | Project,
     *,
     unseen_value: float = 0.0,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> Solution:
     """The best admitted policy of the model, starting from the behavior's rows (H, A)."""
+    if isinstance(admitted, Rule):
+        worst = min(0.0, float(mdp.reward.min())) / (1 - mdp.discount)
+        unseen_value = worst if np.isnan(admitted.unseen_value) else admitted.unseen_value
+        if len(mdp) <= COMPILED:
+            return _solve_compiled(mdp, behavior, admitted, unseen_value, tolerance)
+        admitted = _projection(admitted)
     γ = mdp.discount
     policy = np.array(behavior)
     v = policy_value(mdp, policy, unseen_value)
-    behavior_values = v
-    gap = np.inf
+    behavior_values, gap, scale, iteration = v, np.inf, 1.0, 0
     for iteration in range(1, max_iterations + 1):
         q = action_values(mdp, v, unseen_value)
-        best = project(q, behavior, mdp.visits)
+        best = admitted(q, behavior, mdp.visits)
         scale = max(1.0, float(np.abs(q).max()))
         now, then = (policy * q).sum(1), (best * q).sum(1)
         leftover = float(np.abs(now - v).max())
         gap = (max(0.0, float((then - v).max())) + leftover) / (1 - γ)
         better = then > now + 1e-13 * scale  # a tie is no reason to leave the behavior
         if not better.any():
-            if gap > tolerance * scale / (1 - γ):
-                break
-            return Solution(policy, v, q, behavior_values, Trace(iteration, gap))
+            trace = Trace(iteration, _checked(gap, iteration, tolerance * scale / (1 - γ)))
+            return Solution(policy, v, q, behavior_values, trace)
         policy[better] = best[better]
         v = policy_value(mdp, policy, unseen_value)
     raise NotConverged(
-        f"Policy iteration: gap {gap:.3g} after {iteration} rounds; "
-        f"asked for {tolerance * scale / (1 - γ):.3g}."
+        f"Policy iteration: gap {gap:.3g}, still improving after {iteration} rounds."
     )
+
+
+def _solve_compiled(
+    mdp: HistoryMdp, behavior: Floats, rule: Rule, unseen_value: float, tolerance: float
+) -> Solution:
+    from jumar import elimination, iteration
+
+    H, A = mdp.shape
+    γ = mdp.discount
+    model = iteration.Model(mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits)
+    plan = elimination.analyse(H, mdp.pair // A, mdp.successor)
+    behavior = np.array(behavior, np.float64)
+    slots, v, q = np.empty(plan.n_slots), np.empty(H), np.empty((H, A))
+    iteration.evaluate_policy(model, behavior, γ, unseen_value, plan, slots, v)
+    behavior_values, policy = v.copy(), np.empty((H, A))
+    rounds, gap, scale = iteration.iterate(
+        model, behavior, γ, rule.kind, rule.n_wedge, unseen_value, plan, slots, policy, v, q
+    )
+    if rounds < 0:
+        raise NotConverged(f"Policy iteration: still improving after {-rounds} rounds.")
+    trace = Trace(rounds, _checked(gap, rounds, tolerance * scale / (1 - γ)))
+    return Solution(policy, v, q, behavior_values, trace)
+
+
+def _checked(gap: float, rounds: int, asked: float) -> float:
+    if not gap <= asked:
+        raise NotConverged(
+            f"Policy iteration: gap {gap:.3g} after {rounds} rounds; asked for {asked:.3g}."
+        )
+    return gap
+
+
+def _projection(rule: Rule) -> Project:
+    def project(q: Floats, behavior: Floats, visits: Floats) -> Floats:
+        from jumar import iteration
+
+        return iteration.best_rows(rule.kind, q, np.array(behavior), np.array(visits), rule.n_wedge)
+
+    return project
 
 
 def policy_value(mdp: HistoryMdp, policy: Floats, unseen_value: float = 0.0) -> Floats:

@@ -1,102 +1,130 @@
 """What people look at in a terminal: controllers, improvements and certificates as tables.
 
-Functions here return rich renderables; only the command line prints them.
+Functions here return rich renderables; only the command line prints them. Names come from files,
+so they are never handed to rich as markup, and what could disturb a terminal is spelled out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
 from rich import box
 from rich.console import Group, RenderableType
-from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from jumar.arrays import Floats, Ints
+from jumar.certificate import Certificate
 from jumar.controller import Controller
 from jumar.errors import TooLarge
-from jumar.memory import Product, Window
+from jumar.memory import Memory, Product, Window
 from jumar.memory import Table as MemoryTable
 from jumar.names import NOTHING
 from jumar.pipeline import Result
 
 MOST_ROWS = 40
 COLUMNS = 6  # actions up to which each has a column of its own
+LONGEST = 40  # letters of a name that are shown
 
 
-def plain_table(*headers: str, title: str | None = None) -> Table:
-    """The one look all tables share."""
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
+# ---- the look all tables share ------------------------------------------------------------------
+
+
+def plain_table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str | None = None,
+    right: Sequence[str] = (),
+) -> RenderableType:
+    """Rows of text under headers; the columns called in `right` hold numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for header in headers:
-        table.add_column(escape(header))
-    return table
+        number = header in right
+        justify: Any = "right" if number else "left"
+        table.add_column(Text(header), justify=justify, no_wrap=number, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    parts: list[RenderableType] = [Padding(table, (0, 0, 0, 1))]
+    return Group(Text(title, style="bold"), *parts) if title else parts[0]
 
 
-def node_text(controller: Controller, words: Ints) -> str:
-    """A memory node as people read it."""
-    value = controller.memory.read_node(
-        [int(w) for w in words], controller.observations, controller.actions
+def facts(pairs: Iterable[tuple[str, str | Text]]) -> RenderableType:
+    """Labels and what belongs to them."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, text in pairs:
+        grid.add_row(Text(label), text if isinstance(text, Text) else Text(text))
+    return Padding(grid, (0, 0, 0, 2))
+
+
+def shown(name: str, most: int = LONGEST) -> str:
+    """A name that cannot disturb a terminal: control characters spelled out, long ones cut.
+
+    >>> shown("worn"), shown("a\\nb"), shown("x" * 100) == "x" * 39 + "…"
+    ('worn', 'a\\\\nb', True)
+    """
+    text = "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in name[: most + 1]
     )
-    return _node_words(value) or "-"
-
-
-def _node_words(value: object) -> str:
-    if not isinstance(value, list):
-        return str(value)
-    if value and all(isinstance(item, list) for item in value):
-        return "  ".join(_node_words(item) or "-" for item in value)
-    return " → ".join("(start)" if item == NOTHING else str(item) for item in value)
-
-
-def row_cells(actions: tuple[str, ...], row: Floats) -> list[str]:
-    """A rule as cells: one per action while they are few, else one text."""
-    if len(actions) <= COLUMNS:
-        return [percent(p) for p in row]
-    order = np.argsort(-row, kind="stable")[:COLUMNS]
-    return [", ".join(f"{escape(actions[a])} {percent(row[a])}" for a in order if row[a] > 0)]
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def percent(p: float) -> str:
     """A probability as people write it.
 
     >>> percent(0.5), percent(0.0), percent(0.0004), percent(1.0), percent(0.99996)
-    ('50 %', '·', '<0.1 %', '100 %', '>99.9 %')
+    ('50%', '0%', '<0.1%', '100%', '>99.9%')
     """
-    if p == 0:
-        return "·"
-    if p < 0.0005:
-        return "<0.1 %"
+    if 0 < p < 0.0005:
+        return "<0.1%"
     if 0.9995 <= p < 1:
-        return ">99.9 %"
-    return f"{100 * p:.3g} %"
+        return ">99.9%"
+    return f"{100 * p:.3g}%"
+
+
+def _rest(more: int, what: str) -> list[RenderableType]:
+    return [Text(f"  ... and {more:,} more {what}", style="dim")] if more > 0 else []
+
+
+# ---- controllers --------------------------------------------------------------------------------
 
 
 def controller_view(controller: Controller, most: int = MOST_ROWS) -> RenderableType:
     """A controller as text: its memory, its rules, and what it does everywhere else."""
     parts: list[RenderableType] = [
-        Text.assemble(
-            (controller.name, "bold"),
-            f"  ·  memory: {controller.memory}  ·  actions: {', '.join(controller.actions)}",
-        )
+        Text(shown(controller.name, 200), style="bold"),
+        facts(
+            [
+                ("memory", str(controller.memory)),
+                ("observations", _names(controller.observations)),
+                ("actions", _names(controller.actions)),
+            ]
+        ),
     ]
     states, complete = _states_to_show(controller, most)
     if len(states):
         parts.append(_rules(controller, states[:most]))
-    if len(states) > most:
-        parts.append(Text(f"  ... and {len(states) - most} more rules", style="dim"))
+    parts += _rest(len(states) - most, "rules")
     if isinstance(controller.otherwise, Controller):
-        parts.append(Text("Everywhere else as:", style="bold"))
-        parts.append(controller_view(controller.otherwise, most))
+        where = "Everywhere else" if len(states) else "Everywhere"
+        parts.append(Text(f"{where} it does the same as:"))
+        parts.append(Padding(controller_view(controller.otherwise, most), (0, 0, 0, 2)))
     elif not complete:
-        cells = row_cells(controller.actions, controller.otherwise)
-        texts = [f"{a} {c}" for a, c in zip(controller.actions, cells, strict=False) if c != "·"]
-        if len(controller.actions) > COLUMNS:
-            texts = cells
-        parts.append(Text("Everywhere else: " + ", ".join(texts)))
-    moves = _moves(controller)
-    if moves is not None:
-        parts.append(moves)
+        rule = ", ".join(rule_lines(controller.actions, controller.otherwise))
+        parts.append(Text(f"Everywhere else: {rule}"))
+    parts += _moves(controller, most)
     return Group(*parts)
+
+
+def _names(names: Sequence[str], most: int = 12) -> str:
+    more = f", ... ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(map(shown, names[:most])) + more
 
 
 def _states_to_show(controller: Controller, most: int) -> tuple[Ints, bool]:
@@ -112,136 +140,203 @@ def _states_to_show(controller: Controller, most: int) -> tuple[Ints, bool]:
     return np.column_stack([nodes[n], z]), True
 
 
-def _memory_header(controller: Controller) -> str:
-    memory = controller.memory
+def _rules(controller: Controller, states: Ints) -> RenderableType:
+    actions, rows, behavior = controller.actions, controller.rows_at(states), controller.otherwise
+    heads, columns = _situation_heads(controller.memory), ["rule"]
+    if isinstance(behavior, Controller):
+        columns = ["rule: was → is"]
+        old = behavior.lift(controller.memory).rows_at(states)
+        cells = [["\n".join(rule_lines(actions, *pair))] for pair in zip(rows, old, strict=True)]
+    elif len(actions) <= COLUMNS:
+        columns = [shown(action) for action in actions]
+        cells = [[percent(p) if p else "·" for p in row] for row in rows]
+    else:
+        cells = [[", ".join(rule_lines(actions, row))] for row in rows]
+    situations = [_situation(controller, state) for state in states]
+    return plain_table(
+        [*heads, *columns], [[*s, *c] for s, c in zip(situations, cells, strict=True)]
+    )
+
+
+def _situation_heads(memory: Memory) -> list[str]:
+    if memory.width == 0:
+        return ["seen now"]
     if isinstance(memory, Window):
-        return "earlier observations" + (" and actions" if memory.actions else "")
-    return "memory parts" if isinstance(memory, Product) else "memory"
+        return ["seen and done before" if memory.actions else "seen before", "seen now"]
+    return ["memory", "seen now"]
 
 
-def _rules(controller: Controller, states: Ints) -> Table:
-    actions = controller.actions
-    heads = list(actions) if len(actions) <= COLUMNS else ["actions"]
-    replaced = isinstance(controller.otherwise, Controller)
-    table = plain_table(_memory_header(controller), "observation", *heads)
-    if replaced:
-        table.add_column("instead of")
-    rows = controller.rows_at(states)
-    old = _behavior_rows(controller, states) if replaced else None
-    for i, state in enumerate(states):
-        cells = [
-            escape(node_text(controller, state[:-1])),
-            escape(controller.observations[int(state[-1])]),
-            *row_cells(actions, rows[i]),
-        ]
-        if old is not None:
-            cells.append(rule_text(actions, old[i]))
-        table.add_row(*cells)
-    return table
-
-
-def _behavior_rows(controller: Controller, states: Ints) -> Floats:
-    assert isinstance(controller.otherwise, Controller)
-    return controller.otherwise.lift(controller.memory).rows_at(states)
-
-
-def rule_text(actions: tuple[str, ...], row: Floats, most: int = 3) -> str:
-    """A rule in one line: the likeliest actions.
-
-    >>> rule_text(("keep", "repair"), np.array([0.25, 0.75]))
-    'repair 75 %, keep 25 %'
-    """
-    order = np.argsort(-row, kind="stable")
-    shown = [a for a in order if row[a] > 0]
-    text = ", ".join(f"{escape(actions[a])} {percent(row[a])}" for a in shown[:most])
-    return text + (", ..." if len(shown) > most else "")
-
-
-def _moves(controller: Controller) -> Table | None:
+def _situation(controller: Controller, state: Ints) -> list[str]:
+    """⟨n, z⟩ as people read it, under `_situation_heads`."""
     memory = controller.memory
-    if not isinstance(memory, MemoryTable):
-        return None
-    table = plain_table("memory", "on seeing", "after doing", "goes to", title="Memory")
-    document = memory.to_document(controller.observations, controller.actions)
-    for move in document["moves"]:
-        cells = (move["node"], move.get("observation", "anything"), move.get("action", "anything"))
-        table.add_row(*(escape(cell) for cell in cells), escape(move["to"]))
-    return table
+    now = shown(controller.observations[int(state[-1])])
+    if memory.width == 0:
+        return [now]
+    words = [int(w) for w in state[:-1]]
+    return [
+        _node(memory, memory.read_node(words, controller.observations, controller.actions)),
+        now,
+    ]
+
+
+def _node(memory: Memory, value: Any) -> str:
+    if isinstance(memory, Product):
+        pairs = zip(memory.parts, value, strict=True)
+        return " | ".join(_node(part, item) for part, item in pairs if part.width)
+    if isinstance(memory, Window):
+        moments = [_moment(item) for item in value]
+        begun = moments.count("")  # nothing yet: said once, however long
+        return " → ".join(["(start)"] * (begun > 0) + moments[begun:])
+    return shown(value)
+
+
+def _moment(item: Any) -> str:
+    if not isinstance(item, list):
+        return "" if item == NOTHING else shown(item)
+    return "" if item[0] == NOTHING else f"{shown(item[0])}: {shown(item[1])}"
+
+
+def rule_lines(
+    actions: Sequence[str], row: Floats, old: Floats | None = None, most: int = COLUMNS
+) -> list[str]:
+    """A rule as text, the likeliest action first; with what it was, where that is another.
+
+    >>> rule_lines(("keep", "repair"), np.array([0.25, 0.75]))
+    ['repair 75%', 'keep 25%']
+    >>> rule_lines(("keep", "repair", "sell"), np.array([0, 1, 0]), np.array([0.25, 0.75, 0]))
+    ['repair 75% → 100%', 'keep 25% → 0%']
+    """
+    before = row if old is None else old
+    order = [a for a in np.argsort(-row, kind="stable") if row[a] > 0 or before[a] != row[a]]
+    lines = []
+    for a in order[:most]:
+        was = f"{percent(before[a])} → " if before[a] != row[a] else ""
+        lines.append(f"{shown(actions[a])} {was}{percent(row[a])}")
+    return lines + ["..."] * (len(order) > most)
+
+
+def _moves(controller: Controller, most: int) -> list[RenderableType]:
+    """How the tables of the memory move, unless the controller it falls back on shows them."""
+    below = controller.otherwise
+    known = _parts(below.memory) if isinstance(below, Controller) else ()
+    views: list[RenderableType] = []
+    for part in _parts(controller.memory):
+        if not isinstance(part, MemoryTable) or part in known:
+            continue
+        document = part.to_document(controller.observations, controller.actions)
+        rows = [
+            [shown(move[key]) if key in move else "anything" for key in _MOVE]
+            for move in document["moves"]
+        ]
+        heads = ["memory", "on seeing", "after doing", "goes to"]
+        title = f"How the memory moves; it starts with {shown(document['start'])!r}"
+        views += [plain_table(heads, rows[:most], title=title), *_rest(len(rows) - most, "moves")]
+    return views
+
+
+_MOVE = ("node", "observation", "action", "to")
+
+
+def _parts(memory: Memory) -> Sequence[Memory]:
+    return memory.parts if isinstance(memory, Product) else (memory,)
+
+
+# ---- improvements -------------------------------------------------------------------------------
 
 
 def result_view(result: Result, most: int = 20) -> RenderableType:
     """An improvement: what was learned from, what changes, what it promises."""
     improvement, counts = result.improvement, result.counts
-    facts = plain_table("", "", title="Improvement")
-    facts.show_header = False
-    parameters = ", ".join(f"{k}={v}" for k, v in improvement.parameters.items())
-    known = ""
-    n_wedge = improvement.parameters.get("n_wedge")
-    if isinstance(n_wedge, int):
-        tried = int((counts.visits > n_wedge).sum())
-        known = f", {tried} of {counts.visits.size} pairs seen more than {n_wedge} times"
-    for label, text in (
-        (
-            "log",
-            f"{counts.starts.sum():,} episodes, {counts.visits.sum():,} steps counted"
-            + (f", {counts.unfinished:,} left out" if counts.unfinished else ""),
+    log = f"{counts.starts.sum():,} episodes, {counts.visits.sum():,} steps counted"
+    if counts.unfinished:
+        log += f"; {counts.unfinished:,} left out, as the log does not tell what followed them"
+    settings = ", ".join(f"{name}={value}" for name, value in improvement.parameters.items())
+    parts: list[RenderableType] = [
+        Text("Improvement", style="bold"),
+        facts(
+            [
+                ("log", log),
+                (
+                    "memory",
+                    f"{improvement.mdp.memory}; {len(improvement.mdp):,} history states seen",
+                ),
+                *_evidence(result),
+                ("algorithm", f"{improvement.algorithm}({settings})"),
+                ("changed", f"{improvement.changed:,} of {len(improvement.mdp):,} history states"),
+                (
+                    "estimated value",
+                    f"{improvement.behavior_performance:.6g} → {improvement.performance:.6g}, a "
+                    f"gain of {improvement.gain:.6g} in the model estimated from the log "
+                    f"(solved to {improvement.trace.gap:.1e})",
+                ),
+            ]
         ),
-        ("memory", f"{improvement.mdp.memory}: {len(improvement.mdp):,} history states{known}"),
-        ("algorithm", f"{improvement.algorithm}({parameters})"),
-        ("changed", f"{improvement.changed:,} of {len(improvement.mdp):,} history states"),
-        (
-            "value in the estimated model",
-            f"{improvement.behavior_performance:.6g} → {improvement.performance:.6g} "
-            f"(gain {improvement.gain:.6g}; solver gap {improvement.trace.gap:.1e})",
-        ),
-    ):
-        facts.add_row(label, escape(text))
-    parts: list[RenderableType] = [facts]
+        Text(),
+    ]
     if improvement.changed:
-        parts.append(_changes(result, most))
-    parts.append(certificates_view(result))
-    return Group(*parts)
+        parts += _changes(result, most)
+    return Group(*parts, *_certificates(result))
 
 
-def _changes(result: Result, most: int) -> RenderableType:
+def _evidence(result: Result) -> list[tuple[str, str | Text]]:
+    """What an algorithm with N∧ may touch: where there is no choice, nothing can change."""
+    n_wedge = result.improvement.parameters.get("n_wedge")
+    if not isinstance(n_wedge, int | float):
+        return []
+    known = result.counts.visits > n_wedge
+    choices = int((known.sum(1) > 1).sum())
+    text = (
+        f"{int(known.sum()):,} of {known.size:,} (state, action) pairs seen more than "
+        f"N∧ = {n_wedge:g} times; states with a choice of such actions: {choices:,}"
+    )
+    return [("evidence", text)]
+
+
+def _changes(result: Result, most: int) -> list[RenderableType]:
     """The changed rules, most visited first."""
     improvement, controller = result.improvement, result.controller
     changed = np.flatnonzero((improvement.policy != improvement.behavior_policy).any(1))
     visits = improvement.mdp.visits.sum(1)
     order = changed[np.argsort(-visits[changed], kind="stable")]
-    table = plain_table(
-        _memory_header(controller), "observation", "was", "becomes", "seen", title="What changes"
-    )
-    table.columns[-1].justify = "right"
-    for h in order[:most]:
-        state = improvement.mdp.states[h]
-        table.add_row(
-            escape(node_text(controller, state[:-1])),
-            escape(controller.observations[int(state[-1])]),
-            rule_text(controller.actions, improvement.behavior_policy[h]),
-            rule_text(controller.actions, improvement.policy[h]),
+    rows = [
+        [
+            *_situation(controller, improvement.mdp.states[h]),
+            "\n".join(
+                rule_lines(
+                    controller.actions, improvement.policy[h], improvement.behavior_policy[h]
+                )
+            ),
             f"{int(visits[h]):,}",
-        )
-    if len(order) <= most:
-        return table
-    return Group(table, Text(f"  ... and {len(order) - most} more", style="dim"))
-
-
-def certificates_view(result: Result) -> RenderableType:
-    """The most trustworthy certificate in words, the others as a table."""
-    best = result.certificate
-    lines: list[RenderableType] = [
-        Text("Certificate", style="bold"),
-        Text(f"  {best.claim}"),
-        Text(f"  Worth: {best.verdict}.", style="yellow" if best.vacuous else "green"),
-        Text(f"  Validity: {best.validity}. {best.validity.meaning}"),
+        ]
+        for h in order[:most]
     ]
-    for assumption in best.assumptions:
-        lines.append(Text(f"  Assumes: {assumption}", style="dim"))
+    heads = [*_situation_heads(controller.memory), "rule: was → becomes", "visits"]
+    table = plain_table(heads, rows, title="What changes", right=["visits"])
+    return [table, *_rest(len(order) - most, "history states")]
+
+
+def _certificates(result: Result) -> list[RenderableType]:
+    """The most trustworthy certificate in words, all of them as a table."""
+    best = result.certificate
+    worth = Text(best.verdict, style="yellow" if best.vacuous else "green")
+    lines: list[tuple[str, str | Text]] = [
+        ("claim", best.claim),
+        ("worth", worth),
+        ("validity", f"{best.validity}. {best.validity.meaning}"),
+    ]
+    labels = ["assumes"] + [""] * len(best.assumptions)
+    lines += list(zip(labels, (f"- {text}" for text in best.assumptions), strict=False))
+    parts: list[RenderableType] = [Text("Certificate", style="bold"), facts(lines)]
     if len(result.certificates) > 1:
-        table = plain_table("bound", "ζ", "validity", "worth", title="Every bound that applies")
-        for c in result.certificates:
-            worth = "vacuous" if c.vacuous else c.verdict
-            table.add_row(c.title, f"{c.zeta:.6g}", str(c.validity), worth)
-        lines.append(table)
-    return Group(*lines)
+        rows = [_bound_cells(c) for c in result.certificates]
+        heads = ["bound", "ζ", "validity", "worth"]
+        parts += [
+            Text(),
+            plain_table(heads, rows, title="Every bound that applies", right=["ζ"]),
+        ]
+    return parts
+
+
+def _bound_cells(certificate: Certificate) -> list[str]:
+    worth = certificate.verdict.partition(":")[0].partition(",")[0]
+    return [certificate.title, f"{certificate.zeta:.6g}", str(certificate.validity), worth]

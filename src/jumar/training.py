@@ -7,6 +7,8 @@ to greedy. Defaults per model are the paper's (appendix B) and stand in the mode
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
+
 import numpy as np
 
 from jumar.arrays import RowIndex
@@ -15,6 +17,29 @@ from jumar.errors import ParameterError
 from jumar.memory import Memory
 from jumar.pomdp import Pomdp
 from jumar.simulation import model_tables, step_limit
+from jumar.streams import stream
+
+
+@dataclass(frozen=True)
+class Training:
+    """The settings of one training run."""
+
+    softmax: float  # τ in exp(+τ Q): an inverse temperature
+    episodes: int = 5000
+    learning_rate: float = 1.0
+    exploration: float = 0.5
+    decay: float = 0.002
+
+
+def train_behavior(pomdp: Pomdp, memory: Memory, setting: Training, seed: int) -> Controller:
+    """The behavior that a setting and a seed give: the one `jumar train` writes and studies use."""
+    return train(
+        pomdp,
+        memory,
+        rng=stream(seed, "train", pomdp.name, str(memory)),
+        name=f"{pomdp.name} behavior, {memory}, seed {seed}",
+        **asdict(setting),
+    )
 
 
 def train(

@@ -1,8 +1,9 @@
 """Algorithms: from an estimated model and the behavior to an improved controller.
 
 An algorithm is a module with ``improve(mdp, behavior, *, parameters) -> Improvement``, usually only
-a projection handed to the solver, and one entry in `ALGORITHMS`. It sees counts and the behavior,
-never a true model: this package may not import models, simulation or exact evaluation.
+a rule for the rows it admits, handed to the solver, and one entry in `ALGORITHMS`. If it offers
+that rule as ``rule(parameters)``, studies run it in compiled loops. It sees counts and the
+behavior, never a true model: this package may not import models, simulation or exact evaluation.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from jumar.controller import Controller
 from jumar.errors import ParameterError, not_one_of
 from jumar.history import HistoryMdp
 from jumar.improvement import Improvement
+from jumar.solver import Rule
 
 Improve = Callable[..., Improvement]
 
@@ -34,6 +36,11 @@ class Algorithm:
     def improve(self) -> Improve:
         function: Improve = import_module(self.module).improve
         return function
+
+    @property
+    def rule(self) -> Callable[..., Rule] | None:
+        """Parameters to a rule for compiled loops, where the algorithm is one."""
+        return getattr(import_module(self.module), "rule", None)
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -62,16 +69,25 @@ ALGORITHMS: dict[str, Algorithm] = {
 }
 
 
+def algorithm_name(name: str) -> str:
+    """The name as the registry spells it.
+
+    >>> algorithm_name("SPIBB-leq")
+    'spibb_leq'
+    """
+    key = name.replace("-", "_").lower()
+    if key not in ALGORITHMS:
+        raise ParameterError(not_one_of("algorithm", name, ALGORITHMS))
+    return key
+
+
 def algorithm(name: str) -> Algorithm:
     """A registry entry by name.
 
     >>> sorted(algorithm("spibb").parameters)
     ['n_wedge']
     """
-    key = name.replace("-", "_").lower()
-    if key not in ALGORITHMS:
-        raise ParameterError(not_one_of("algorithm", name, ALGORITHMS))
-    return ALGORITHMS[key]
+    return ALGORITHMS[algorithm_name(name)]
 
 
 def run(name: str, mdp: HistoryMdp, behavior: Controller, **parameters: object) -> Improvement:

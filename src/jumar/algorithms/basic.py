@@ -12,38 +12,27 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-import numpy as np
-
-from jumar.arrays import Floats
 from jumar.controller import Controller
 from jumar.errors import ParameterError, not_one_of
 from jumar.history import HistoryMdp
 from jumar.improvement import Improvement, improve_by
+from jumar.solver import GREEDY, WORST, Rule
 
 Unseen = Literal["exclude", "zero", "pessimistic"]
+
+SEEN, ANYTHING = 0.0, -1.0  # thresholds: tried at all, or not even that
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, unseen: Unseen = "exclude") -> Improvement:
     """The greedy policy of the model."""
+    parameters = {"unseen": unseen}
+    return improve_by(rule(unseen), mdp, behavior, algorithm="basic", parameters=parameters)
+
+
+def rule(unseen: Unseen = "exclude") -> Rule:
+    """The admitted rows: any."""
     if unseen not in get_args(Unseen):
         raise ParameterError("unseen: " + not_one_of("choice", unseen, get_args(Unseen)))
-
-    def project(q: Floats, rows: Floats, visits: Floats) -> Floats:
-        from jumar import kernels
-
-        allowed = visits if unseen == "exclude" else np.ones_like(visits)
-        return kernels.greedy_rows(q, rows, allowed)
-
-    return improve_by(
-        project,
-        mdp,
-        behavior,
-        algorithm="basic",
-        parameters={"unseen": unseen},
-        unseen_value=worst_value(mdp) if unseen == "pessimistic" else 0.0,
-    )
-
-
-def worst_value(mdp: HistoryMdp) -> float:
-    """A lower bound on every value of the model: its episodes may end, hence the 0."""
-    return min(0.0, float(mdp.reward.min())) / (1 - mdp.discount)
+    if unseen == "exclude":
+        return Rule(GREEDY, SEEN)
+    return Rule(GREEDY, ANYTHING, WORST if unseen == "pessimistic" else 0.0)

@@ -7,29 +7,29 @@ behavior's probability, the mass of the known ones goes to the best of them. On 
 
 from __future__ import annotations
 
-from jumar.arrays import Floats
 from jumar.controller import Controller
 from jumar.errors import ParameterError
 from jumar.history import HistoryMdp
 from jumar.improvement import Improvement, improve_by
+from jumar.solver import BOOTSTRAPPED, Rule
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Improvement:
     """Leave the behavior only where a pair was seen more than `n_wedge` times."""
-    check_n_wedge(n_wedge)
-
-    def project(q: Floats, rows: Floats, visits: Floats) -> Floats:
-        from jumar import kernels
-
-        return kernels.bootstrapped_rows(q, rows, visits, float(n_wedge))
-
-    return improve_by(project, mdp, behavior, algorithm="spibb", parameters={"n_wedge": n_wedge})
+    parameters = {"n_wedge": n_wedge}
+    return improve_by(rule(n_wedge), mdp, behavior, algorithm="spibb", parameters=parameters)
 
 
-def check_n_wedge(n_wedge: int) -> None:
+def rule(n_wedge: int = 20) -> Rule:
+    """The admitted rows: unknown actions keep the behavior's mass."""
+    return Rule(BOOTSTRAPPED, check_n_wedge(n_wedge))
+
+
+def check_n_wedge(n_wedge: int) -> float:
     """N∧ is a count."""
     if not n_wedge >= 0:
         raise ParameterError(
             f"n_wedge: {n_wedge} is negative. It is the count a pair must exceed to be trusted; "
             "use 0 to trust everything that was seen at all."
         )
+    return float(n_wedge)

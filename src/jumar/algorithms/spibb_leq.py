@@ -7,21 +7,18 @@ SPIBB's, so the value in the model is at least as high; there is no published bo
 from __future__ import annotations
 
 from jumar.algorithms.spibb import check_n_wedge
-from jumar.arrays import Floats
 from jumar.controller import Controller
 from jumar.history import HistoryMdp
 from jumar.improvement import Improvement, improve_by
+from jumar.solver import BOUNDED, Rule
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Improvement:
     """Never do more often what was seen `n_wedge` times or less."""
-    check_n_wedge(n_wedge)
+    parameters = {"n_wedge": n_wedge}
+    return improve_by(rule(n_wedge), mdp, behavior, algorithm="spibb_leq", parameters=parameters)
 
-    def project(q: Floats, rows: Floats, visits: Floats) -> Floats:
-        from jumar import kernels
 
-        return kernels.bounded_rows(q, rows, visits, float(n_wedge))
-
-    return improve_by(
-        project, mdp, behavior, algorithm="spibb_leq", parameters={"n_wedge": n_wedge}
-    )
+def rule(n_wedge: int = 20) -> Rule:
+    """The admitted rows: unknown actions keep at most the behavior's mass."""
+    return Rule(BOUNDED, check_n_wedge(n_wedge))

@@ -9,20 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 
 from jumar.errors import ParameterError, not_one_of
 from jumar.pomdp import Pomdp
-
-
-@dataclass(frozen=True)
-class Training:
-    """How the paper trains a behavior on this model (Q-learning, appendix B)."""
-
-    softmax: float  # τ in exp(+τ Q): an inverse temperature
-    episodes: int = 5000
-    learning_rate: float = 1.0
-    exploration: float = 0.5
-    decay: float = 0.002
+from jumar.training import Training
 
 
 @dataclass(frozen=True)
@@ -31,7 +22,7 @@ class Entry:
 
     place: str  # module:function
     summary: str
-    training: Training
+    training: Training  # the paper's, appendix B
     optimum: float | None = None  # value of the best policy of all, with default arguments
     source: str = ""
     options: tuple[str, ...] = field(default=())
@@ -100,12 +91,21 @@ def parse(spec: str) -> tuple[str, dict[str, float]]:
     return key, options
 
 
-def build(spec: str) -> Pomdp:
-    """A model by name, with options after a colon.
+def is_file(spec: str) -> bool:
+    """Does this name a model file rather than a model of the registry?"""
+    return spec.endswith((".json", ".toml"))
+
+
+def build(spec: str, folder: str = ".") -> Pomdp:
+    """A model by name, with options after a colon; or from a model file in that folder.
 
     >>> build("tiger").actions
     ('open-left', 'open-right', 'listen')
     """
+    if is_file(spec):
+        from jumar.model_files import load_model
+
+        return load_model(Path(folder) / spec)
     key, options = parse(spec)
     return MODELS[key].build(**options)
 
@@ -116,8 +116,20 @@ def optimum(spec: str) -> float | None:
     >>> optimum("tiger")
     5.0212519209
     """
+    if is_file(spec):
+        return None
     key, options = parse(spec)
     return None if options else MODELS[key].optimum
+
+
+def training(spec: str, pomdp: Pomdp) -> Training:
+    """How to train a behavior on a model: the paper's way for its own, else with a softmax that is
+    as decided, relative to the range of rewards, as theirs."""
+    if is_file(spec):
+        rewards = pomdp.reward[pomdp.probability > 0]
+        spread = float(rewards.max() - rewards.min())
+        return Training(softmax=6.0 / spread if spread > 0 else 1.0)
+    return entry(spec).training
 
 
 def __getattr__(name: str) -> Callable[..., Pomdp]:

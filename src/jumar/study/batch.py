@@ -17,8 +17,8 @@ from jumar.iteration import Model, evaluate_policy, iterate, worst_value
 from jumar.kernels import Bools, Floats, Ints, compiled
 
 # what is reported of every policy
-VALUE, MODEL_VALUE, MODEL_BEHAVIOR, KNOWN, STATUS = range(5)
-FIELDS = 5
+VALUE, MODEL_VALUE, MODEL_BEHAVIOR, KNOWN = range(4)
+FIELDS = 4
 
 
 class Task(NamedTuple):
@@ -154,7 +154,6 @@ def run_dataset(
                 pair = x * A + b
                 for e in range(task.pointer[pair], task.pointer[pair + 1]):
                     probability[e] = follows[e] / n
-        seen = np.sum(visits > 0.0)
         for j in range(len(kinds)):
             known = np.sum(visits > n_wedges[j])
             twin = _twin(out, i, j, known, kinds, unseens)
@@ -179,6 +178,8 @@ def run_dataset(
                 v,
                 q,
             )
+            if rounds < 0:
+                raise ArithmeticError("policy iteration did not converge")
             before, after = 0.0, 0.0
             for x in range(X):
                 before += starts[x] * behavior_v[x]
@@ -190,7 +191,6 @@ def run_dataset(
             out[i, j, MODEL_VALUE] = after / sizes[i]
             out[i, j, MODEL_BEHAVIOR] = before / sizes[i]
             out[i, j, KNOWN] = known
-            out[i, j, STATUS] = seen if rounds > 0 else -1.0
             if keep.size:
                 keep[i, j] = policy
     return out

@@ -6,7 +6,7 @@ the figures survive grey print. In heat maps, cells that end below the behavior 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 FORMATS = ("svg", "pdf", "png")
 BLUE, ORANGE, GREEN, GREY = "#0a4f8f", "#e08a00", "#1b8a5a", "#777777"
-STATISTICS = (
+STATISTICS: tuple[tuple[str, str, Callable[[Cell], float]], ...] = (
     ("mean", "-", lambda cell: cell.mean),
     ("10 %-CVaR", "--", lambda cell: cell.cvar(0.10)),
     ("1 %-CVaR", ":", lambda cell: cell.cvar(0.01)),
 )
-STYLE = {
+STYLE: Any = {
     "font.size": 8,
     "font.family": "DejaVu Sans",
     "axes.titlesize": 8.5,
@@ -151,6 +151,8 @@ def _panel(
             planned, color=GREY, linestyle=(0, (5, 1, 1, 1, 1, 1)), linewidth=1.0, label="PO-UCT"
         )
     ax.set_xscale("log")
+    ax.set_xticks([t for t in (1, 10, 100, 1000, 10_000) if t <= results.sizes[-1]])
+    ax.xaxis.set_major_formatter(lambda x, _: _short(round(x)))
     ax.set_ylim(*_limits(environment.behavior, top, lines))
 
 
@@ -200,7 +202,7 @@ def _heatmap(spec: FigureSpec, results: Results) -> Figure:
         layout="constrained",
     )
     thresholds = [p["n_wedge"] for name, p in results.settings if name == "spibb"]
-    image = None
+    image: Any = None
     for i, k_new in enumerate(environment.memories):
         for j, (name, _, statistic) in enumerate(STATISTICS):
             ax = axes[i][j]
@@ -215,7 +217,8 @@ def _heatmap(spec: FigureSpec, results: Results) -> Figure:
                 interpolation="nearest",
             )
             _hatch(ax, table)
-            ax.set_xticks(range(len(results.sizes)), [_short(s) for s in results.sizes])
+            labels = [_short(size) for size in results.sizes]
+            ax.set_xticks(range(len(labels)), labels, rotation=60)
             ax.set_yticks(range(len(thresholds)), [str(n) for n in thresholds])
             ax.tick_params(length=2, labelsize=6.5)
             ax.spines[["top", "right", "left", "bottom"]].set_visible(False)

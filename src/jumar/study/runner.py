@@ -1,17 +1,17 @@
 """Runs a study: every behavior, data set, size, memory and setting, each policy evaluated exactly.
 
-One data set is one stream of random numbers, named after study seed, behavior and number; its first n
-episodes are the log of size n. So results do not depend on how the work is spread or interrupted,
-and a single log can be made again by name (`dataset_stream`). Threads share the work: the compiled
-loops run without the interpreter.
+One data set is one stream of random numbers, named after study seed, behavior and number; its
+first n episodes are the log of size n. So results do not depend on how the work is spread or
+interrupted, and a single log can be made again by name (`dataset_stream`). Threads share the work:
+the compiled loops run without the interpreter.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,18 @@ import numpy as np
 
 from jumar import __version__, kernels, models
 from jumar.algorithms import algorithm
+from jumar.algorithms import run as run_algorithm
 from jumar.arrays import Floats, Ints
 from jumar.certificate import RewardRange, bound
 from jumar.chain import check_names_agree, unroll
 from jumar.controller import Controller
 from jumar.controller_files import controller_to_document, load_controller
+from jumar.episodes import Episodes
+from jumar.errors import ModelError, NotConverged, TooLarge
 from jumar.evaluation import evaluate
+from jumar.history import count
 from jumar.memory import Memory, window
+from jumar.optimality import optimum
 from jumar.pomdp import Pomdp
 from jumar.refinement import join
 from jumar.simulation import controller_tables, model_tables, step_limit
@@ -35,7 +40,7 @@ from jumar.study.batch import Task
 from jumar.study.spec import BehaviorSpec, Setting, StudySpec
 from jumar.study.store import Store
 from jumar.study.tasks import make_task
-from jumar.training import train
+from jumar.training import train_behavior
 
 BLOCK = 25  # data sets per block: what a kill can cost
 BOUND = "corollary"  # the ζ in the table
@@ -71,7 +76,7 @@ def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
         pomdp=pomdp,
         behavior=controller,
         value=evaluate(pomdp, controller).value,
-        optimum=models.optimum(behavior.model),
+        optimum=_optimum(pomdp),
         memories=memories,
         tasks=tuple(task for task, _ in made),
         states=tuple(states for _, states in made),
@@ -83,23 +88,21 @@ def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
     )
 
 
+def _optimum(pomdp: Pomdp) -> float | None:
+    """The value of the best policy of all, where it can be computed in reasonable time."""
+    try:
+        bracket = optimum(pomdp, tolerance=1e-9, most=20_000)
+    except (TooLarge, NotConverged, ModelError):
+        return None
+    return (bracket.lower + bracket.upper) / 2
+
+
 def _controller(spec: StudySpec, behavior: BehaviorSpec, pomdp: Pomdp) -> Controller:
     if behavior.policy is not None:
         return load_controller(Path(spec.folder) / behavior.policy)
     assert behavior.window is not None
-    return train_behavior(behavior.model, pomdp, window(behavior.window), behavior.seed)
-
-
-def train_behavior(model: str, pomdp: Pomdp, memory: Memory, seed: int) -> Controller:
-    """The behavior the paper's recipe gives for a model, a memory and a seed."""
-    setting = asdict(models.training(model))
-    return train(
-        pomdp,
-        memory,
-        rng=stream(seed, "train", pomdp.name, str(memory)),
-        name=f"{pomdp.name} behavior, {memory}, seed {seed}",
-        **setting,
-    )
+    setting = models.training(behavior.model, pomdp)
+    return train_behavior(pomdp, window(behavior.window), setting, behavior.seed)
 
 
 def dataset_stream(spec: StudySpec, behavior: BehaviorSpec, number: int) -> np.random.Generator:
@@ -112,21 +115,48 @@ def run_dataset(spec: StudySpec, prepared: Prepared, number: int) -> Floats:
     rng = dataset_stream(spec, prepared.spec, number)
     limit, *tables = prepared.tables
     log = kernels.simulate_episodes(spec.sizes[-1], limit, rng, *tables)
-    kinds, n_wedges, unseens = rule_arrays(spec.settings)
-    nothing = np.zeros((0, 0, 0, 0))
-    sizes = np.array(spec.sizes, np.int64)
-    γ = prepared.pomdp.discount
-    return np.stack(
-        [
-            batch.run_dataset(*log, sizes, task, kinds, n_wedges, unseens, γ, nothing)
-            for task in prepared.tasks
-        ]
-    )
+    shape = len(prepared.tasks), len(spec.sizes), len(spec.settings), batch.FIELDS
+    results = np.empty(shape)
+    ruled = [j for j, s in enumerate(spec.settings) if algorithm(s.algorithm).rule is not None]
+    if ruled:
+        rules = rule_arrays([spec.settings[j] for j in ruled])
+        sizes, γ = np.array(spec.sizes, np.int64), prepared.pomdp.discount
+        nothing = np.zeros((0, 0, 0, 0))
+        for m, task in enumerate(prepared.tasks):
+            results[m][:, ruled] = batch.run_dataset(*log, sizes, task, *rules, γ, nothing)
+    for j in set(range(len(spec.settings))) - set(ruled):
+        results[:, :, j] = _run_one_by_one(spec, prepared, log, spec.settings[j])
+    return results
 
 
-def rule_arrays(settings: tuple[Setting, ...]) -> tuple[Ints, Floats, Floats]:
-    """Kind, threshold and unseen value of every setting."""
-    rules = [algorithm(s.algorithm).rule(**dict(s.parameters)) for s in settings]
+def _run_one_by_one(
+    spec: StudySpec, prepared: Prepared, log: tuple[Any, ...], setting: Setting
+) -> Floats:
+    """(memories, sizes, fields) of an algorithm that compiled loops do not know."""
+    pomdp = prepared.pomdp
+    whole = Episodes(pomdp.observations, pomdp.actions, *log)
+    results = np.empty((len(prepared.memories), len(spec.sizes), batch.FIELDS))
+    for i, size in enumerate(spec.sizes):
+        part = whole.select(np.arange(size))
+        for m, memory in enumerate(prepared.memories):
+            mdp = count(part, memory).mle(pomdp.discount)
+            parameters = dict(setting.parameters)
+            found = run_algorithm(setting.algorithm, mdp, prepared.behavior, **parameters)
+            results[m, i, batch.VALUE] = evaluate(pomdp, found.controller).value
+            results[m, i, batch.MODEL_VALUE] = found.performance
+            results[m, i, batch.MODEL_BEHAVIOR] = found.behavior_performance
+            known = mdp.visits > (setting.get("n_wedge") or 0)
+            results[m, i, batch.KNOWN] = known.sum()
+    return results
+
+
+def rule_arrays(settings: Sequence[Setting]) -> tuple[Ints, Floats, Floats]:
+    """Kind, threshold and unseen value of settings that are rules."""
+    rules = []
+    for setting in settings:
+        make = algorithm(setting.algorithm).rule
+        assert make is not None, f"{setting.algorithm} is no rule"
+        rules.append(make(**dict(setting.parameters)))
     return (
         np.array([rule.kind for rule in rules], np.int64),
         np.array([rule.n_wedge for rule in rules], np.float64),

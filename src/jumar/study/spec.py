@@ -1,4 +1,4 @@
-"""What a study is: a grid over behaviors, data sets, sizes, memories and algorithms, as a TOML file.
+"""What a study is: a grid over behaviors, data sets, sizes, memories and algorithms, as a file.
 
     format   = "jumar-study/1"
     title    = "..."
@@ -16,24 +16,60 @@
     name     = "spibb"
     n_wedge  = [5, 20]                 # a list makes a grid
 
-Files are looked for next to the TOML file.
+The same in JSON is read as well. Files are looked for next to the study file.
 """
 
 from __future__ import annotations
 
 import itertools
-import tomllib
-from collections.abc import Mapping
+import os
+import re
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from jumar.algorithms import algorithm as algorithm_entry
+from jumar.algorithms import algorithm_name, read_parameter
+from jumar.bounds import check_delta
+from jumar.documents import (
+    Format,
+    at,
+    check_format,
+    check_keys,
+    checked,
+    nesting,
+    number,
+    parse,
+    read_document,
+    show,
+    whole,
+)
 from jumar.errors import ParameterError, not_one_of
+from jumar.memory import LONGEST_WINDOW
 
-FORMAT = "jumar-study/1"
 SHIPPED = ("paper",)
+STUDY = Format(
+    "study",
+    1,
+    ParameterError,
+    keys=(
+        "format",
+        "title",
+        "seed",
+        "datasets",
+        "sizes",
+        "delta",
+        "behaviors",
+        "algorithms",
+        "figures",
+    ),
+    elsewhere=f"Studies that come with jumar: {', '.join(SHIPPED)}.",
+)
+FORMAT = STUDY.tag
+
+_FIGURE_KEYS = ("name", "kind", "title", "behaviors", "n_wedge")
+_BEHAVIOR_KEYS = ("name", "model", "window", "seed", "policy", "memories", "with_actions")
 
 
 @dataclass(frozen=True)
@@ -66,6 +102,17 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class FigureSpec:
+    """One figure: curves of some behaviors at some thresholds, or the heat map of one behavior."""
+
+    name: str
+    kind: str  # "curves" or "heatmap"
+    behaviors: tuple[str, ...]
+    n_wedge: tuple[int, ...] = ()
+    title: str = ""
+
+
+@dataclass(frozen=True)
 class StudySpec:
     """A whole grid."""
 
@@ -76,21 +123,29 @@ class StudySpec:
     behaviors: tuple[BehaviorSpec, ...]
     settings: tuple[Setting, ...]
     delta: float = 0.05
+    figures: tuple[FigureSpec, ...] = ()
     folder: str = field(default=".", compare=False)  # where files named in it are looked for
 
     def __post_init__(self) -> None:
         if self.datasets < 1:
-            raise ParameterError(f"study: datasets is {self.datasets}; at least 1 is needed.")
+            raise ParameterError(f"datasets is {show(self.datasets)}; at least 1 is needed.")
         if self.seed < 0:
-            raise ParameterError(f"study: seed is {self.seed}; use a whole number from 0.")
+            raise ParameterError(f"seed is {show(self.seed)}; use a whole number from 0.")
         if not self.sizes or min(self.sizes) < 1 or list(self.sizes) != sorted(set(self.sizes)):
-            raise ParameterError("study: sizes must be whole numbers from 1, ascending.")
+            raise ParameterError("sizes must be whole numbers from 1, ascending.")
         if not self.behaviors or not self.settings:
-            raise ParameterError("study: give at least one behavior and one algorithm.")
+            raise ParameterError("give at least one behavior and one algorithm.")
         names = [b.name for b in self.behaviors]
         for name in names:
             if names.count(name) > 1:
-                raise ParameterError(f"study: two behaviors are called {name!r}; name them apart.")
+                raise ParameterError(f"two behaviors are called {name!r}; name them apart.")
+        for behavior in self.behaviors:
+            if len(set(behavior.memories)) < len(behavior.memories):
+                raise ParameterError(f"behavior {behavior.name!r}: a memory is listed twice.")
+        for setting in self.settings:
+            if self.settings.count(setting) > 1:
+                raise ParameterError(f"{setting.label} is asked for twice.")
+        check_delta(self.delta)
 
     @property
     def n_policies(self) -> int:
@@ -103,135 +158,195 @@ class StudySpec:
         for name in names:
             if name not in known:
                 raise ParameterError("--only: " + not_one_of("behavior", name, known))
+        if not names:
+            return self
         kept = tuple(b for b in self.behaviors if b.name in names)
-        return replace(self, behaviors=kept) if names else self
+        figures = [
+            replace(f, behaviors=tuple(b for b in f.behaviors if b in names)) for f in self.figures
+        ]
+        return replace(self, behaviors=kept, figures=tuple(f for f in figures if f.behaviors))
+
+    def figures_to_draw(self) -> tuple[FigureSpec, ...]:
+        """The figures asked for; without any, curves and a heat map of every behavior."""
+        if self.figures:
+            return self.figures
+        thresholds = tuple(s.get("n_wedge") for s in self.settings if s.algorithm == "spibb")
+        ends = tuple(dict.fromkeys(thresholds[:1] + thresholds[-1:]))
+        figures = []
+        for name in (b.name for b in self.behaviors):
+            plain = re.sub(r"[^A-Za-z0-9_]+", "-", name)
+            figures.append(FigureSpec(f"curves-{plain}", "curves", (name,), ends))
+            if len(thresholds) > 1 and len(self.sizes) > 1:
+                figures.append(FigureSpec(f"heatmap-{plain}", "heatmap", (name,)))
+        return tuple(figures)
 
 
-def load_study(source: str | Path) -> StudySpec:
-    """A study from a TOML file, or a shipped one by name.
+def load_study(source: str | os.PathLike[str]) -> StudySpec:
+    """A study from a TOML or JSON file, or a shipped one by name.
 
     >>> load_study("paper").n_policies
     715000
     """
-    if str(source) in SHIPPED:
-        text = resources.files("jumar.study").joinpath(f"{source}.toml").read_text("utf-8")
-        return study_from_document(_parse(text, str(source)), str(source))
-    path = Path(source)
-    try:
-        text = path.read_text("utf-8")
-    except FileNotFoundError as error:
-        shipped = ", ".join(SHIPPED)
-        raise ParameterError(
-            f"{path}: there is no such file, and no shipped study of that name ({shipped})."
-        ) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise ParameterError(f"{path}: cannot be read as text: {error}.") from error
-    return study_from_document(_parse(text, str(path)), str(path), folder=str(path.parent))
-
-
-def _parse(text: str, place: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ParameterError(f"{place}: not valid TOML: {error}.") from error
-
-
-_TOP = ("format", "title", "seed", "datasets", "sizes", "delta", "behaviors", "algorithms")
-_BEHAVIOR = ("name", "model", "window", "seed", "policy", "memories", "with_actions")
+    name = str(os.fspath(source))
+    if name in SHIPPED:
+        text = resources.files("jumar.study").joinpath(f"{name}.toml").read_text("utf-8")
+        return study_from_document(parse(text, f"{name}.toml", STUDY), name)
+    return study_from_document(read_document(name, STUDY), name, folder=str(Path(name).parent))
 
 
 def study_from_document(
-    document: Mapping[str, Any], place: str = "study", folder: str = "."
+    document: dict[str, Any], place: str = "study", folder: str = "."
 ) -> StudySpec:
-    """A study from its parsed TOML document."""
-    _check_keys(document, _TOP, place)
-    if document.get("format") != FORMAT:
-        raise ParameterError(
-            f"{place}: format is {document.get('format')!r}; this jumar reads {FORMAT!r}."
-        )
-    behaviors = tuple(
-        _behavior(item, f"{place}, behavior {i + 1}")
-        for i, item in enumerate(_list(document, "behaviors", dict, place))
-    )
-    settings = tuple(
-        itertools.chain.from_iterable(
-            _settings(item, f"{place}, algorithm {i + 1}")
-            for i, item in enumerate(_list(document, "algorithms", dict, place))
-        )
-    )
-    return StudySpec(
-        title=_value(document, "title", str, place, "study"),
-        seed=_value(document, "seed", int, place, 1),
-        datasets=_value(document, "datasets", int, place, 100),
-        sizes=tuple(_list(document, "sizes", int, place)),
-        behaviors=behaviors,
-        settings=settings,
-        delta=_value(document, "delta", float, place, 0.05),
-        folder=folder,
-    )
+    """The study a document describes; `place` is what error messages call the document.
+
+    >>> tiger = {"model": "tiger", "window": 2, "memories": [2, 3]}
+    >>> spibb = {"name": "spibb", "n_wedge": [5, 20]}
+    >>> study = study_from_document({"format": "jumar-study/1", "datasets": 10, "sizes": [1, 2],
+    ...                              "behaviors": [tiger], "algorithms": [spibb]})
+    >>> [setting.label for setting in study.settings], study.n_policies
+    (['spibb(n_wedge=5)', 'spibb(n_wedge=20)'], 80)
+    """
+    with nesting(place, STUDY):
+        return _study(document, place, folder)
 
 
-def _behavior(item: Mapping[str, Any], place: str) -> BehaviorSpec:
-    _check_keys(item, _BEHAVIOR, place)
-    if "model" not in item:
-        raise ParameterError(f'{place}: names no model. Add model = "tiger".')
+def _study(document: Any, place: str, folder: str) -> StudySpec:
+    document = checked(document, dict, place, ParameterError)
+    check_format(document, place, STUDY)
+    check_keys(document, STUDY.keys, place, STUDY)
+    behaviors = [
+        _behavior(item, f"{place}, behavior {i}")
+        for i, item in enumerate(_list(document, "behaviors", place, "[[behaviors]]"), 1)
+    ]
+    settings = [
+        _settings(item, f"{place}, algorithm {i}")
+        for i, item in enumerate(_list(document, "algorithms", place, "[[algorithms]]"), 1)
+    ]
+    sizes = [
+        whole(size, f"{place}, size {i}", ParameterError, least=1)
+        for i, size in enumerate(_list(document, "sizes", place, "sizes = [1, 10, 100]"), 1)
+    ]
+    figures = [
+        _figure(item, f"{place}, figure {i}", [b.name for b in behaviors])
+        for i, item in enumerate(
+            checked(document.get("figures", []), list, place, ParameterError), 1
+        )
+    ]
+    title = checked(document.get("title", "study"), str, f"{place}, title", ParameterError)
+    seed = whole(document.get("seed", 1), f"{place}, seed", ParameterError)
+    datasets = whole(document.get("datasets", 100), f"{place}, datasets", ParameterError, least=1)
+    delta = number(document.get("delta", 0.05), f"{place}, delta", ParameterError)
+    with at(place, ParameterError):
+        return StudySpec(
+            title=title,
+            seed=seed,
+            datasets=datasets,
+            sizes=tuple(sizes),
+            behaviors=tuple(behaviors),
+            settings=tuple(itertools.chain.from_iterable(settings)),
+            delta=delta,
+            figures=tuple(figures),
+            folder=folder,
+        )
+
+
+def _behavior(item: Any, place: str) -> BehaviorSpec:
+    item = checked(item, dict, place, ParameterError)
+    check_keys(item, _BEHAVIOR_KEYS, place, STUDY)
+    model = checked(
+        _required(item, "model", place, 'model = "tiger"'), str, f"{place}, model", ParameterError
+    )
     if ("window" in item) == ("policy" in item):
         raise ParameterError(
             f"{place}: give either window (train a behavior) or policy (a controller file)."
         )
-    model = _value(item, "model", str, place, "")
-    window = item.get("window") and _value(item, "window", int, place, 1)
-    label = f"{model.partition(':')[0]}:{window or Path(str(item.get('policy'))).stem}"
-    memories = tuple(_list(item, "memories", int, place))
-    if not memories or min(memories) < 1:
-        raise ParameterError(f"{place}: memories must be windows from 1, such as [2, 3].")
+    window = policy = None
+    if "window" in item:
+        window = _window(item["window"], f"{place}, window")
+    else:
+        policy = checked(item["policy"], str, f"{place}, policy", ParameterError)
+    memories = _list(item, "memories", place, "memories = [2, 3]")
+    if not memories:
+        raise ParameterError(f"{place}: memories is empty. List windows from 1, such as [2, 3].")
+    label = f"{model.partition(':')[0]}:{window or Path(str(policy)).stem}"
+    actions = item.get("with_actions", False)
     return BehaviorSpec(
-        name=_value(item, "name", str, place, label),
+        name=checked(item.get("name", label), str, f"{place}, name", ParameterError),
         model=model,
-        memories=memories,
+        memories=tuple(_window(k, f"{place}, memory {i}") for i, k in enumerate(memories, 1)),
         window=window,
-        seed=_value(item, "seed", int, place, 1),
-        policy=item.get("policy"),
-        with_actions=_value(item, "with_actions", bool, place, False),
+        seed=whole(item.get("seed", 1), f"{place}, seed", ParameterError),
+        policy=policy,
+        with_actions=checked(actions, bool, f"{place}, with_actions", ParameterError),
     )
 
 
-def _settings(item: Mapping[str, Any], place: str) -> list[Setting]:
+def _figure(item: Any, place: str, behaviors: list[str]) -> FigureSpec:
+    item = checked(item, dict, place, ParameterError)
+    check_keys(item, _FIGURE_KEYS, place, STUDY)
+    kind = _required(item, "kind", place, 'kind = "curves"')
+    if kind not in ("curves", "heatmap"):
+        raise ParameterError(f"{place}: {not_one_of('kind', kind, ('curves', 'heatmap'))}")
+    name = _required(item, "name", place, 'name = "performance"')
+    name = checked(name, str, f"{place}, name", ParameterError)
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        raise ParameterError(
+            f"{place}: name {show(name)} becomes a file's name; use letters, digits, - and _."
+        )
+    shown = _list(item, "behaviors", place, 'behaviors = ["tiger:2"]')
+    for behavior in shown:
+        if behavior not in behaviors:
+            raise ParameterError(f"{place}: {not_one_of('behavior', behavior, behaviors)}")
+    if not shown or (kind == "heatmap" and len(shown) != 1):
+        raise ParameterError(f"{place}: curves show one behavior or more, a heat map exactly one.")
+    thresholds = [
+        whole(n, f"{place}, n_wedge", ParameterError)
+        for n in checked(item.get("n_wedge", []), list, f"{place}, n_wedge", ParameterError)
+    ]
+    if kind == "curves" and not thresholds:
+        raise ParameterError(f"{place}: curves need thresholds. Add n_wedge = [5, 20].")
+    title = checked(item.get("title", ""), str, f"{place}, title", ParameterError)
+    return FigureSpec(name, kind, tuple(shown), tuple(thresholds), title)
+
+
+def _window(value: Any, place: str) -> int:
+    return whole(value, place, ParameterError, least=1, most=LONGEST_WINDOW)
+
+
+def _settings(item: Any, place: str) -> list[Setting]:
     """One algorithm table: every combination of the lists in it."""
-    name = _value(item, "name", str, place, "")
-    entry = algorithm_entry(name)
-    axes = []
-    for parameter, value in item.items():
-        if parameter == "name":
-            continue
-        if parameter not in entry.parameters:
+    item = checked(item, dict, place, ParameterError)
+    name = _required(item, "name", place, 'name = "spibb"')
+    name = checked(name, str, f"{place}, name", ParameterError)
+    with at(place, ParameterError):
+        name = algorithm_name(name)
+    known = algorithm_entry(name).parameters
+    for parameter in item:
+        if parameter != "name" and parameter not in known:
             raise ParameterError(
-                f"{place}: " + not_one_of("parameter", parameter, entry.parameters)
+                f"{place}: {not_one_of('parameter', parameter, known or ['(none)'])}"
             )
+    axes = []
+    for parameter, default in known.items():
+        value = item.get(parameter, default.default)
         values = value if isinstance(value, list) else [value]
-        axes.append([(parameter, v) for v in values])
+        if not values:
+            raise ParameterError(f"{place}: {parameter} is empty. List at least one value.")
+        with at(place, ParameterError):
+            axes.append([(parameter, _parameter(name, parameter, v)) for v in values])
     return [Setting(name, combination) for combination in itertools.product(*axes)]
 
 
-def _check_keys(item: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:
-    for key in item:
-        if key not in known:
-            raise ParameterError(f"{place}: " + not_one_of("key", key, known))
+def _parameter(name: str, parameter: str, value: Any) -> object:
+    return read_parameter(name, parameter, value if isinstance(value, str) else show(value))
 
 
-def _value(item: Mapping[str, Any], key: str, kind: type, place: str, default: Any) -> Any:
-    value = item.get(key, default)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise ParameterError(f"{place}: {key} is {value!r}; expected {kind.__name__}.")
-    return value
+def _required(item: dict[str, Any], key: str, place: str, example: str) -> Any:
+    if key not in item:
+        raise ParameterError(f"{place}: {key!r} is missing. Add {example}.")
+    return item[key]
 
 
-def _list(item: Mapping[str, Any], key: str, kind: type, place: str) -> list[Any]:
-    values = item.get(key)
-    if not isinstance(values, list) or not all(
-        isinstance(v, kind) and not isinstance(v, bool) for v in values
-    ):
-        raise ParameterError(f"{place}: {key} must be a list of {kind.__name__}.")
-    return values
+def _list(item: dict[str, Any], key: str, place: str, example: str) -> list[Any]:
+    found = _required(item, key, place, example)
+    return checked(found, list, f"{place}, {key}", ParameterError)

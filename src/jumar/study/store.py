@@ -16,15 +16,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
-from jumar.documents import slug
 from jumar.errors import ParameterError
 from jumar.files import make_folder, replacing, write_atomically
 
 FORMAT = "jumar-study-run/1"
+
+
+def slug(name: str) -> str:
+    """A name as part of a file's name: safe anywhere, and different names stay different.
+
+    >>> slug("tiger:2")
+    'tiger-2-8f0b'
+    """
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40]
+    return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:4]}"
 
 
 class Store:

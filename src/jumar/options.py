@@ -1,0 +1,75 @@
+"""Options of the command line that are more than a number: read, or refused with an example."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jumar.errors import ParameterError
+
+if TYPE_CHECKING:
+    from jumar.certificate import RewardRange
+    from jumar.memory import Memory
+
+
+def parameters(algorithm: str, n_wedge: int | None, settings: Sequence[str]) -> dict[str, object]:
+    """The parameters of an algorithm, from --n-wedge and --set."""
+    from jumar.algorithms import algorithm as entry
+    from jumar.algorithms import read_parameter
+
+    entry(algorithm)  # a wrong name is told before the log is read
+    texts = {} if n_wedge is None else {"n_wedge": str(n_wedge)}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ParameterError(f"--set {setting}: expected NAME=VALUE, such as n_wedge=20.")
+        if name in texts:
+            raise ParameterError(f"--set {setting}: {name} is given twice. Give it once.")
+        texts[name] = value
+    return {name: read_parameter(algorithm, name, text) for name, text in texts.items()}
+
+
+def memory(window: int | None, with_actions: bool) -> Memory | None:
+    """What the new controller may remember, from --window and --with-actions."""
+    from jumar.memory import window as make_window
+
+    if window is None:
+        if with_actions:
+            raise ParameterError("--with-actions: give --window as well.")
+        return None
+    return make_window(window, actions=with_actions)
+
+
+def reward_range(rewards: str | None, ending: str | None) -> RewardRange | None:
+    """What a step can pay, from --rewards and --ending-rewards."""
+    from jumar.certificate import RewardRange
+
+    if rewards is None:
+        if ending is not None:
+            raise ParameterError("--ending-rewards: give --rewards as well.")
+        return None
+    usual = _pair("--rewards", rewards)
+    if ending is None:
+        return RewardRange.constant(*usual)
+    return RewardRange(usual, _pair("--ending-rewards", ending))
+
+
+def _pair(option: str, text: str) -> tuple[float, float]:
+    low, colon, high = text.partition(":")
+    try:
+        if not colon:
+            raise ValueError(text)
+        return float(low), float(high)
+    except ValueError as error:
+        raise ParameterError(f"{option} {text}: expected LO:HI, such as -100:10.") from error
+
+
+def columns(text: str | None) -> dict[str, str]:
+    """Which column plays which part, from --columns."""
+    mapping = {}
+    for item in text.split(",") if text is not None else []:
+        part, equals, name = item.partition("=")
+        if not equals or not name:
+            raise ParameterError(f"--columns {text}: expected PART=NAME, such as episode=bus_id.")
+        mapping[part] = name
+    return mapping

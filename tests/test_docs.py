@@ -1,0 +1,105 @@
+"""Every example in a docstring or on a page does what it says."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import jumar
+
+ROOT = Path(jumar.__file__).parents[2]
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+MODULES = [
+    "jumar",
+    *(
+        module.name
+        for module in pkgutil.walk_packages(jumar.__path__, "jumar.")
+        if not module.name.endswith("__main__")  # importing it runs the command line
+    ),
+]
+BLOCK = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def examples_on(text: str, name: str = "page") -> doctest.DocTest:
+    """All >>> examples of a page, in the order of the page; they share their names."""
+    kept, end = [], 0
+    for block in BLOCK.finditer(text):
+        # blank lines instead of prose: the line numbers of a failure are those of the page
+        kept.append("\n" * text.count("\n", end, block.start(1)))
+        kept.append(block[1] if ">>>" in block[1] else "\n" * block[1].count("\n"))
+        end = block.end(1)
+    return doctest.DocTestParser().get_doctest("".join(kept), {}, name, name, 0)
+
+
+def run(test: doctest.DocTest) -> tuple[doctest.TestResults, str]:
+    report: list[str] = []
+    runner = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS)
+    return runner.run(test, out=report.append), "".join(report)
+
+
+PAGES = {
+    str(path.relative_to(ROOT)): examples_on(path.read_text(), str(path.relative_to(ROOT)))
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_module(name):
+    module = importlib.import_module(name)
+    results = doctest.testmod(module, optionflags=OPTIONS)
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("page", [page for page, test in PAGES.items() if test.examples])
+def test_page(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # an example that writes a file writes it here
+    results, report = run(PAGES[page])
+    assert results.failed == 0, report
+
+
+def test_the_readme_has_examples():
+    assert PAGES["README.md"].examples
+
+
+def test_public_functions_and_types_have_an_example_or_at_least_a_sentence():
+    """Everything behind `jumar.__all__` is documented."""
+    silent = [name for name in jumar.__all__ if not (getattr(jumar, name).__doc__ or "").strip()]
+    assert silent == []
+
+
+# ---- the runner itself --------------------------------------------------------------------------
+
+PAGE = """# Title
+
+```python
+import not_run_as_it_has_no_prompt
+```
+
+```python
+>>> x = 3
+```
+
+Text with >>> x, which is no example.
+
+```python
+>>> x + 1
+4
+>>> x + 1
+5
+```
+"""
+
+
+def test_a_wrong_example_fails_with_the_line_of_the_page():
+    results, report = run(examples_on(PAGE))
+    assert results == (1, 3)
+    assert f"line {PAGE.splitlines().index('5')}, in page" in report
+
+
+def test_a_page_without_examples_is_not_a_test():
+    assert examples_on("```bash\n>>> no\n```\n").examples == []

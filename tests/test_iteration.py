@@ -1,0 +1,209 @@
+"""Compiled policy iteration against slow, obvious twins: rows, elimination, the whole loop."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from jumar import elimination, iteration, solver
+from jumar.history import Counts
+from jumar.iteration import BOOTSTRAPPED, BOUNDED, GREEDY, best_rows
+from jumar.memory import window
+from jumar.solver import Rule
+
+# ---- the twins ----------------------------------------------------------------------------------
+
+
+def obvious_bootstrapped_rows(q, behavior, visits, n_wedge):
+    rows = behavior.copy()
+    for h in range(len(q)):
+        known = [a for a in range(q.shape[1]) if visits[h, a] > n_wedge]
+        if known:
+            best = max(known, key=lambda a: (q[h, a], -a))
+            for a in known:
+                rows[h, a] = sum(behavior[h, b] for b in known) if a == best else 0.0
+    return rows
+
+
+def obvious_bounded_rows(q, behavior, visits, n_wedge):
+    """From the best action down: an unknown one gets its old mass, a known one all that is left."""
+    rows = behavior.copy()
+    for h in range(len(q)):
+        known = [bool(visits[h, a] > n_wedge) for a in range(q.shape[1])]
+        if not any(known):
+            continue
+        rows[h], left = 0.0, 1.0
+        for a in sorted(range(q.shape[1]), key=lambda a: (-q[h, a], not known[a], a)):
+            rows[h, a] = left if known[a] else behavior[h, a]
+            left -= rows[h, a]
+            if known[a]:
+                break
+    return rows
+
+
+def obvious_greedy_rows(q, behavior, allowed):
+    rows = behavior.copy()
+    for h in range(len(q)):
+        candidates = [a for a in range(q.shape[1]) if allowed[h, a] > 0]
+        if candidates:
+            rows[h] = np.eye(q.shape[1])[max(candidates, key=lambda a: (q[h, a], -a))]
+    return rows
+
+
+# ---- rows ---------------------------------------------------------------------------------------
+
+
+@st.composite
+def improvement_problems(draw):
+    """Few distinct numbers, so that ties and the boundary visits == n_wedge are common."""
+    H, A = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+
+    def grid(values):
+        return np.reshape(draw(st.lists(values, min_size=H * A, max_size=H * A)), (H, A))
+
+    q = grid(st.sampled_from([-2.0, -1.0, 0.0, 0.5, 3.0]))
+    visits = grid(st.sampled_from([0.0, 1.0, 4.0, 5.0, 6.0, math.inf]))
+    weights = grid(st.integers(0, 3)).astype(float)
+    weights[weights.sum(1) == 0] = 1.0
+    behavior = weights / weights.sum(1, keepdims=True)
+    return q, behavior, visits, draw(st.sampled_from([0.0, 4.5, 5.0, math.inf]))
+
+
+@given(improvement_problems())
+def test_bootstrapped_rows(problem):
+    np.testing.assert_allclose(
+        best_rows(BOOTSTRAPPED, *problem), obvious_bootstrapped_rows(*problem), atol=1e-15
+    )
+
+
+@given(improvement_problems())
+def test_bounded_rows(problem):
+    np.testing.assert_allclose(
+        best_rows(BOUNDED, *problem), obvious_bounded_rows(*problem), atol=1e-15
+    )
+
+
+@given(improvement_problems())
+def test_greedy_rows(problem):
+    q, behavior, visits, _ = problem
+    found = best_rows(GREEDY, q, behavior, visits, 0.0)
+    assert np.array_equal(found, obvious_greedy_rows(q, behavior, visits))
+
+
+@settings(max_examples=40)
+@given(improvement_problems(), st.booleans())
+def test_no_row_that_is_allowed_is_better(problem, bounded):
+    """The largest π·q over the set of admitted rows, found by a linear programme."""
+    q, behavior, visits, n_wedge = problem
+    found = best_rows(BOUNDED if bounded else BOOTSTRAPPED, q, behavior, visits, n_wedge)
+    for h in range(len(q)):
+        limits = []
+        for a in range(q.shape[1]):
+            unknown, mass = visits[h, a] <= n_wedge, behavior[h, a]
+            limits.append((0.0 if bounded else mass, mass) if unknown else (0.0, 1.0))
+        best = linprog(-q[h], A_eq=np.ones((1, q.shape[1])), b_eq=[1.0], bounds=limits)
+        assert found[h] @ q[h] == pytest.approx(-best.fun, abs=1e-9)
+        assert found[h].sum() == pytest.approx(1, abs=1e-12)
+        for a, (low, high) in enumerate(limits):
+            assert low - 1e-12 <= found[h, a] <= high + 1e-12
+
+
+@given(improvement_problems())
+def test_kernels_of_rows_leave_their_arguments_alone(problem):
+    q, behavior, visits, n_wedge = problem
+    before = [array.tobytes() for array in (q, behavior, visits)]
+    for kind in (BOOTSTRAPPED, BOUNDED, GREEDY):
+        best_rows(kind, q, behavior, visits, n_wedge)
+    assert [array.tobytes() for array in (q, behavior, visits)] == before
+
+
+@given(improvement_problems())
+def test_where_nothing_is_known_the_row_is_the_behaviors_bit_for_bit(problem):
+    q, behavior, visits, _ = problem
+    for kind in (BOOTSTRAPPED, BOUNDED, GREEDY):
+        assert best_rows(kind, q, behavior, visits, math.inf).tobytes() == behavior.tobytes()
+
+
+def test_values_that_differ_by_rounding_only_are_equal_and_the_first_action_wins():
+    q = np.array([[1.0, 1.0 + 1e-15, 0.5]])
+    behavior, visits = np.full((1, 3), 1 / 3), np.full((1, 3), 9.0)
+    assert best_rows(BOOTSTRAPPED, q, behavior, visits, 5.0).tolist() == [[1.0, 0.0, 0.0]]
+
+
+# ---- elimination --------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10_000), st.integers(1, 12), st.floats(0, 0.999))
+def test_planned_elimination_solves_what_a_dense_solver_solves(seed, n, γ):
+    rng = np.random.default_rng(seed)
+    P = rng.random((n, n)) * (rng.random((n, n)) < 0.4)
+    P /= np.maximum(P.sum(1, keepdims=True), 1)
+    source, target = np.nonzero(P)
+    right = rng.normal(size=n)
+    plan = elimination.analyse(n, source, target)
+    slots = np.zeros(plan.n_slots)
+    slots[plan.diagonal] = 1
+    np.subtract.at(slots, plan.entry_slot, γ * P[source, target])
+    found = right.copy()
+    elimination.solve(plan, slots, found)
+    np.testing.assert_allclose(found, np.linalg.solve(np.eye(n) - γ * P, right), atol=1e-9)
+
+
+def test_a_chain_is_eliminated_without_any_fill():
+    source, target = np.arange(9), np.arange(1, 10)
+    assert elimination.analyse(10, source, target).n_slots == 19
+
+
+# ---- the whole loop -----------------------------------------------------------------------------
+
+
+def random_problem(rng):
+    """A model counted from random moves, some pairs rarely or never tried, and a behavior."""
+    H, A = int(rng.integers(1, 6)), int(rng.integers(1, 4))
+    times = rng.integers(0, 5, (H, A, H + 1)) * (rng.random((H, A, 1)) < 0.8)
+    h, a, to = np.nonzero(times[:, :, :H])
+    visits = times.sum(2)
+    counts = Counts(
+        tuple(f"z{i}" for i in range(H)),
+        tuple(f"a{i}" for i in range(A)),
+        window(1),
+        states=np.arange(H)[:, None],
+        visits=visits,
+        reward_sum=visits * rng.normal(size=(H, A)),
+        reward_squares=np.zeros((H, A)),
+        ends=times[:, :, H],
+        starts=np.ones(H, np.int64),
+        pair=h * A + a,
+        successor=to,
+        times=times[h, a, to],
+    )
+    return counts.mle(0.9), rng.dirichlet(np.ones(A), H)
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from([BOOTSTRAPPED, BOUNDED, GREEDY]),
+    st.sampled_from([-1.0, 0.0, 3.0, 8.0]),
+    st.sampled_from([0.0, math.nan, -1.0]),
+)
+def test_the_compiled_loop_finds_what_the_plain_loop_finds(seed, kind, n_wedge, unseen):
+    mdp, behavior = random_problem(np.random.default_rng(seed))
+    rule = Rule(kind, n_wedge, unseen)
+    fast = solver.solve(mdp, behavior, rule)
+    value = min(0.0, mdp.reward.min()) / (1 - mdp.discount) if math.isnan(unseen) else unseen
+    slow = solver.solve(mdp, behavior, solver._projection(rule), unseen_value=value)
+    np.testing.assert_allclose(fast.values, slow.values, atol=1e-9)
+    np.testing.assert_allclose(fast.behavior_values, slow.behavior_values, atol=1e-9)
+    np.testing.assert_allclose(fast.policy, slow.policy, atol=1e-12)
+    assert fast.trace.gap < 1e-9
+
+
+def test_numbers_of_rules_agree_between_solver_and_kernels():
+    ours = solver.BOOTSTRAPPED, solver.BOUNDED, solver.GREEDY
+    assert ours == (iteration.BOOTSTRAPPED, iteration.BOUNDED, iteration.GREEDY)

@@ -1,0 +1,589 @@
+"""What a study is: the shipped one, the grid a file makes, and everything that is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jumar.errors import ParameterError
+from jumar.study.spec import BehaviorSpec, Setting, StudySpec, load_study, study_from_document
+
+TEXT = """
+format   = "jumar-study/1"
+title    = "two thresholds"
+seed     = 7
+datasets = 10
+sizes    = [1, 5, 20]
+delta    = 0.1
+
+[[behaviors]]
+model    = "tiger"
+window   = 2
+memories = [2, 3]
+
+[[behaviors]]
+name         = "given"
+model        = "machine.json"
+policy       = "plans/yearly.toml"
+memories     = [4]
+seed         = 3
+with_actions = true
+
+[[algorithms]]
+name    = "spibb"
+n_wedge = [5, 20]
+
+[[algorithms]]
+name   = "basic"
+unseen = "zero"
+"""
+
+
+def behavior(**changes: Any) -> dict[str, Any]:
+    """A behavior as a document; None removes a key."""
+    made = {"model": "tiger", "window": 2, "memories": [2, 3], **changes}
+    return {key: value for key, value in made.items() if value is not None}
+
+
+def study(**changes: Any) -> dict[str, Any]:
+    """A small study as a document; None removes a key."""
+    made: dict[str, Any] = {
+        "format": "jumar-study/1",
+        "datasets": 10,
+        "sizes": [1, 5, 20],
+        "behaviors": [behavior()],
+        "algorithms": [{"name": "spibb", "n_wedge": [5, 20]}],
+        **changes,
+    }
+    return {key: value for key, value in made.items() if value is not None}
+
+
+def write(folder: Path, text: str | bytes, name: str = "study.toml") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+# ---- the shipped study --------------------------------------------------------------------
+
+
+def test_the_papers_study_has_five_behaviors_thirteen_sizes_and_eleven_settings():
+    spec = load_study("paper")
+    assert len(spec.behaviors) == 5
+    assert len(spec.sizes) == 13
+    assert len(spec.settings) == 11
+    assert spec.datasets == 500
+    # 500 data sets × 13 sizes × (5 behaviors × 2 memories) × 11 settings
+    assert spec.n_policies == 715_000
+
+
+def test_the_papers_behaviors_are_trained_and_improved_with_equal_or_one_more_step_of_memory():
+    spec = load_study("paper")
+    assert [b.name for b in spec.behaviors] == [
+        "cheese_maze:2",
+        "tiger:2",
+        "tiger:1",
+        "voicemail:2",
+        "voicemail:1",
+    ]
+    for b in spec.behaviors:
+        assert b.window is not None
+        assert b.memories == (b.window, b.window + 1)
+        assert b.name == f"{b.model}:{b.window}"  # what they would be called without a name
+
+
+def test_the_papers_settings_are_nine_thresholds_and_two_ways_to_read_the_unseen():
+    settings = load_study("paper").settings
+    thresholds = [s.get("n_wedge") for s in settings if s.algorithm == "spibb"]
+    assert thresholds == [5, 7, 10, 15, 20, 30, 50, 70, 100]
+    assert [s.label for s in settings[9:]] == ["basic(unseen=zero)", "basic(unseen=exclude)"]
+
+
+# ---- files --------------------------------------------------------------------------------
+
+
+def test_a_file_says_everything_about_its_study(tmp_path):
+    assert load_study(write(tmp_path, TEXT)) == StudySpec(
+        title="two thresholds",
+        seed=7,
+        datasets=10,
+        sizes=(1, 5, 20),
+        behaviors=(
+            BehaviorSpec("tiger:2", "tiger", (2, 3), window=2),
+            BehaviorSpec(
+                "given",
+                "machine.json",
+                (4,),
+                seed=3,
+                policy="plans/yearly.toml",
+                with_actions=True,
+            ),
+        ),
+        settings=(
+            Setting("spibb", (("n_wedge", 5),)),
+            Setting("spibb", (("n_wedge", 20),)),
+            Setting("basic", (("unseen", "zero"),)),
+        ),
+        delta=0.1,
+    )
+
+
+def test_files_named_in_a_study_are_looked_for_next_to_it(tmp_path):
+    assert load_study(write(tmp_path, TEXT)).folder == str(tmp_path)
+    assert study_from_document(study()).folder == "."
+
+
+@pytest.mark.parametrize("name", ["study.json", "study", "STUDY.JSON"])
+def test_toml_and_json_say_the_same(name, tmp_path):
+    from_json = load_study(write(tmp_path, json.dumps(study(delta=1e-3)), name))
+    assert from_json == study_from_document(study(delta=1e-3))
+
+
+def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(tmp_path):
+    marked = write(tmp_path, "\ufeff" + TEXT.replace("\n", "\r\n"), "marked.toml")
+    assert load_study(marked) == load_study(write(tmp_path, TEXT))
+
+
+def test_what_is_left_out_has_a_default():
+    spec = study_from_document(study(datasets=None))
+    assert (spec.title, spec.seed, spec.datasets, spec.delta) == ("study", 1, 100, 0.05)
+    (b,) = spec.behaviors
+    assert (b.name, b.seed, b.policy, b.with_actions) == ("tiger:2", 1, None, False)
+
+
+def test_a_behavior_without_a_name_is_called_after_its_model_and_its_window_or_policy():
+    items = [
+        behavior(model="maze:width=3", window=4),
+        behavior(window=None, policy="plans/yearly.toml"),
+    ]
+    spec = study_from_document(study(behaviors=items))
+    assert [b.name for b in spec.behaviors] == ["maze:4", "tiger:yearly"]
+
+
+def test_whether_there_is_such_a_model_is_not_asked_here():
+    spec = study_from_document(study(behaviors=[behavior(model="unheard of")]))
+    assert spec.behaviors[0].model == "unheard of"
+
+
+def test_a_chance_of_one_is_no_chance():
+    with pytest.raises(ParameterError, match="delta"):
+        study_from_document(study(delta=1))
+
+
+def test_a_parameter_that_is_not_given_has_its_default():
+    spec = study_from_document(study(algorithms=[{"name": "SPIBB"}]))
+    assert [s.label for s in spec.settings] == ["spibb(n_wedge=20)"]
+
+
+def test_a_setting_or_a_memory_asked_for_twice_is_refused():
+    with pytest.raises(ParameterError, match="asked for twice"):
+        study_from_document(study(algorithms=[{"name": "spibb", "n_wedge": [5, 5]}]))
+    with pytest.raises(ParameterError, match="listed twice"):
+        study_from_document(study(behaviors=[behavior(memories=[2, 2])]))
+
+
+# ---- the grid -----------------------------------------------------------------------------
+
+
+def test_lists_of_an_algorithm_make_a_grid():
+    items = [
+        {"name": "spibb", "n_wedge": [5, 20]},
+        {"name": "basic", "unseen": ["zero", "exclude"]},
+        {"name": "spibb_leq", "n_wedge": 7},
+    ]
+    spec = study_from_document(study(algorithms=items))
+    assert [s.label for s in spec.settings] == [
+        "spibb(n_wedge=5)",
+        "spibb(n_wedge=20)",
+        "basic(unseen=zero)",
+        "basic(unseen=exclude)",
+        "spibb_leq(n_wedge=7)",
+    ]
+    # 10 data sets × 3 sizes × 2 memories × 5 settings
+    assert spec.n_policies == 300
+
+
+def test_two_lists_of_one_algorithm_are_combined(monkeypatch):
+    parameter = SimpleNamespace(default=None)
+    both = SimpleNamespace(parameters={"n_wedge": parameter, "unseen": parameter})
+    monkeypatch.setattr("jumar.study.spec.algorithm_entry", lambda name: both)
+    monkeypatch.setattr("jumar.study.spec.algorithm_name", lambda name: name)
+    monkeypatch.setattr("jumar.study.spec.read_parameter", lambda name, parameter, text: text)
+    item = {"name": "both", "n_wedge": [5, 20], "unseen": ["zero", "exclude"]}
+    spec = study_from_document(study(algorithms=[item]))
+    assert [s.label for s in spec.settings] == [
+        "both(n_wedge=5, unseen=zero)",
+        "both(n_wedge=5, unseen=exclude)",
+        "both(n_wedge=20, unseen=zero)",
+        "both(n_wedge=20, unseen=exclude)",
+    ]
+
+
+def test_a_setting_knows_its_parameters_by_name():
+    setting = Setting("spibb", (("n_wedge", 5),))
+    assert setting.get("n_wedge") == 5
+    assert setting.get("unseen") is None
+
+
+def test_only_keeps_the_behaviors_that_are_named():
+    spec = load_study("paper")
+    some = spec.only(("tiger:1", "cheese_maze:2"))
+    assert [b.name for b in some.behaviors] == ["cheese_maze:2", "tiger:1"]
+    assert some.n_policies == 715_000 * 2 // 5
+    assert (some.sizes, some.settings, some.seed) == (spec.sizes, spec.settings, spec.seed)
+
+
+def test_only_without_names_keeps_all():
+    spec = load_study("paper")
+    assert spec.only(()) == spec
+
+
+def test_only_of_an_unknown_behavior_is_refused():
+    with pytest.raises(ParameterError) as caught:
+        load_study("paper").only(("tigre:2",))
+    assert str(caught.value) == (
+        "--only: behavior 'tigre:2' is not one of cheese_maze:2, tiger:2, tiger:1, voicemail:2, "
+        "voicemail:1. Did you mean 'tiger:2'?"
+    )
+
+
+# ---- what is refused: the document --------------------------------------------------------
+
+KEYS = "format, title, seed, datasets, sizes, delta, behaviors, algorithms, figures"
+
+BAD_DOCUMENTS = {
+    "an unknown key": (
+        study(dataset=3),
+        f"study.toml: key 'dataset' is not one of {KEYS}. Did you mean 'datasets'?",
+    ),
+    "an unknown key of a behavior": (
+        study(behaviors=[behavior(memory=[2])]),
+        "study.toml, behavior 1: key 'memory' is not one of name, model, window, seed, policy, "
+        "memories, with_actions. Did you mean 'memories'?",
+    ),
+    "a key below the wrong heading": (
+        study(behaviors=[behavior(datasets=500)]),
+        "study.toml, behavior 1: key 'datasets' is not one of name, model, window, seed, policy, "
+        "memories, with_actions. 'datasets = ...' goes above the first [heading].",
+    ),
+    "a document that is a list": ([1], "study.toml: is a list. Write {...}."),
+    "no format": (
+        study(format=None),
+        "study.toml: there is no 'format'. Add format = \"jumar-study/1\" at the top "
+        '(in JSON: "format": "jumar-study/1").',
+    ),
+    "a newer format": (
+        study(format="jumar-study/2", figures=[]),
+        "study.toml: the file is of a newer format version 2; this jumar reads version 1. "
+        "Update jumar.",
+    ),
+    "another format": (
+        study(format="jumar-controller/1"),
+        "study.toml: format 'jumar-controller/1' is not 'jumar-study/1'. Correct it.",
+    ),
+    "a title that is a number": (
+        study(title=3),
+        "study.toml, title: is a number. Write text in quotes.",
+    ),
+    "a seed in words": (study(seed="one"), "study.toml, seed: 'one' is not a whole number from 0."),
+    "a negative seed": (study(seed=-1), "study.toml, seed: -1 is not a whole number from 0."),
+    "a seed that is true": (study(seed=True), "study.toml, seed: True is not a whole number from"),
+    "half a data set": (
+        study(datasets=0.5),
+        "study.toml, datasets: 0.5 is not a whole number from 1.",
+    ),
+    "no data sets": (study(datasets=0), "study.toml, datasets: 0 is not a whole number from 1."),
+    "a chance in words": (
+        study(delta="5 %"),
+        "study.toml, delta: '5 %' is not a number. Write one, such as 0.5.",
+    ),
+    "an undefined chance": (study(delta=float("nan")), "study.toml, delta: nan is not a number."),
+    "a chance beyond all floats": (study(delta=10**400), "study.toml, delta: 1000"),
+    "no sizes": (
+        study(sizes=None),
+        "study.toml: 'sizes' is missing. Add sizes = [1, 10, 100].",
+    ),
+    "one size": (study(sizes=10), "study.toml, sizes: is a number. Write a list [...]."),
+    "a size in words": (
+        study(sizes=[1, "ten"]),
+        "study.toml, size 2: 'ten' is not a whole number from 1.",
+    ),
+    "a size of 0": (study(sizes=[0, 1]), "study.toml, size 1: 0 is not a whole number from 1."),
+    "sizes that do not ascend": (
+        study(sizes=[1, 10, 5]),
+        "study.toml: sizes must be whole numbers from 1, ascending.",
+    ),
+    "a size twice": (
+        study(sizes=[1, 5, 5]),
+        "study.toml: sizes must be whole numbers from 1, ascending.",
+    ),
+    "an empty list of sizes": (
+        study(sizes=[]),
+        "study.toml: sizes must be whole numbers from 1, ascending.",
+    ),
+    "no behaviors": (
+        study(behaviors=None),
+        "study.toml: 'behaviors' is missing. Add [[behaviors]].",
+    ),
+    "an empty list of behaviors": (
+        study(behaviors=[]),
+        "study.toml: give at least one behavior and one algorithm.",
+    ),
+    "one pair of brackets around behaviors": (
+        study(behaviors=behavior()),
+        "study.toml, behaviors: is a table of keys and values. Write a list; as a heading in "
+        "TOML it has two brackets: [[behaviors]].",
+    ),
+    "a behavior that is text": (
+        study(behaviors=[behavior(), "tiger"]),
+        "study.toml, behavior 2: is text. Write {...}.",
+    ),
+    "a behavior without a model": (
+        study(behaviors=[behavior(model=None)]),
+        "study.toml, behavior 1: 'model' is missing. Add model = \"tiger\".",
+    ),
+    "a model that is a list": (
+        study(behaviors=[behavior(model=["tiger"])]),
+        "study.toml, behavior 1, model: is a list. Write text in quotes.",
+    ),
+    "both window and policy": (
+        study(behaviors=[behavior(policy="yearly.toml")]),
+        "study.toml, behavior 1: give either window (train a behavior) or policy (a controller "
+        "file).",
+    ),
+    "neither window nor policy": (
+        study(behaviors=[behavior(window=None)]),
+        "study.toml, behavior 1: give either window (train a behavior) or policy (a controller "
+        "file).",
+    ),
+    "a window of 0": (
+        study(behaviors=[behavior(window=0)]),
+        "study.toml, behavior 1, window: 0 is not a whole number from 1 to 1000.",
+    ),
+    "a window of false": (
+        study(behaviors=[behavior(window=False)]),
+        "study.toml, behavior 1, window: False is not a whole number from 1 to 1000.",
+    ),
+    "a window too long to print": (
+        study(behaviors=[behavior(window=10**5000)]),
+        "study.toml, behavior 1, window: a number of thousands of digits is not a whole number",
+    ),
+    "a policy that is a number": (
+        study(behaviors=[behavior(window=None, policy=3)]),
+        "study.toml, behavior 1, policy: is a number. Write text in quotes.",
+    ),
+    "no memories": (
+        study(behaviors=[behavior(memories=None)]),
+        "study.toml, behavior 1: 'memories' is missing. Add memories = [2, 3].",
+    ),
+    "an empty list of memories": (
+        study(behaviors=[behavior(memories=[])]),
+        "study.toml, behavior 1: memories is empty. List windows from 1, such as [2, 3].",
+    ),
+    "a memory of 0": (
+        study(behaviors=[behavior(memories=[2, 0])]),
+        "study.toml, behavior 1, memory 2: 0 is not a whole number from 1 to 1000.",
+    ),
+    "a memory that is no window": (
+        study(behaviors=[behavior(memories=["long"])]),
+        "study.toml, behavior 1, memory 1: 'long' is not a whole number from 1 to 1000.",
+    ),
+    "actions in words": (
+        study(behaviors=[behavior(with_actions="yes")]),
+        "study.toml, behavior 1, with_actions: is text. Write true or false.",
+    ),
+    "a behavior seed that is text": (
+        study(behaviors=[behavior(seed="1")]),
+        "study.toml, behavior 1, seed: '1' is not a whole number from 0.",
+    ),
+    "the same name twice": (
+        study(behaviors=[behavior(), behavior(name="tiger:2", memories=[4])]),
+        "study.toml: two behaviors are called 'tiger:2'; name them apart.",
+    ),
+    "no algorithms": (
+        study(algorithms=None),
+        "study.toml: 'algorithms' is missing. Add [[algorithms]].",
+    ),
+    "an empty list of algorithms": (
+        study(algorithms=[]),
+        "study.toml: give at least one behavior and one algorithm.",
+    ),
+    "an algorithm that is text": (
+        study(algorithms=["spibb"]),
+        "study.toml, algorithm 1: is text. Write {...}.",
+    ),
+    "an algorithm without a name": (
+        study(algorithms=[{"n_wedge": 5}]),
+        "study.toml, algorithm 1: 'name' is missing. Add name = \"spibb\".",
+    ),
+    "an unknown algorithm": (
+        study(algorithms=[{"name": "spib"}]),
+        "study.toml, algorithm 1: algorithm 'spib' is not one of spibb, spibb_leq, basic. "
+        "Did you mean 'spibb'?",
+    ),
+    "an unknown parameter": (
+        study(algorithms=[{"name": "basic", "unseen": "zero"}, {"name": "spibb", "nwedge": 5}]),
+        "study.toml, algorithm 2: parameter 'nwedge' is not one of n_wedge. "
+        "Did you mean 'n_wedge'?",
+    ),
+    "a parameter in words": (
+        study(algorithms=[{"name": "spibb", "n_wedge": [5, "twenty"]}]),
+        "study.toml, algorithm 1: n_wedge: 'twenty' is not a",
+    ),
+    "a parameter that is a list in a list": (
+        study(algorithms=[{"name": "spibb", "n_wedge": [[5]]}]),
+        "study.toml, algorithm 1: n_wedge: '[5]' is not a",
+    ),
+    "an unknown choice": (
+        study(algorithms=[{"name": "basic", "unseen": "zeros"}]),
+        "study.toml, algorithm 1: unseen: choice 'zeros' is not one of exclude, zero, "
+        "pessimistic. Did you mean 'zero'?",
+    ),
+    "a parameter without values": (
+        study(algorithms=[{"name": "spibb", "n_wedge": []}]),
+        "study.toml, algorithm 1: n_wedge is empty. List at least one value.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_DOCUMENTS)
+def test_a_wrong_document_is_refused_with_place_fact_and_remedy(case):
+    document, message = BAD_DOCUMENTS[case]
+    with pytest.raises(ParameterError) as caught:
+        study_from_document(document, "study.toml")
+    assert str(caught.value).startswith(message)
+
+
+ANYTHING = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.sampled_from(["", "tiger", "spibb", "zero", "jumar-study/1", "\ud800"]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["name", "model", "window", "x"]), inner, max_size=3),
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.data())
+def test_a_document_with_anything_anywhere_only_ever_raises_our_own_errors(data):
+    document = copy.deepcopy(study(title="t", seed=1, delta=0.1, behaviors=[behavior(name="b")]))
+    where: Any = document
+    while True:
+        key = data.draw(st.sampled_from(list(where) if isinstance(where, dict) else [0]))
+        if not isinstance(where[key], dict | list) or data.draw(st.booleans()):
+            break
+        where = where[key]
+    where[key] = data.draw(ANYTHING)
+    try:
+        spec = study_from_document(document, "study.toml")
+    except ParameterError as error:
+        assert str(error).startswith("study.toml")  # noqa: PT017
+    else:
+        assert spec.n_policies >= 1
+
+
+def test_a_study_made_in_a_program_is_checked_as_well():
+    made: dict[str, Any] = {
+        "title": "study",
+        "seed": 1,
+        "datasets": 10,
+        "sizes": (1, 5),
+        "behaviors": (BehaviorSpec("tiger:2", "tiger", (2,), window=2),),
+        "settings": (Setting("spibb", (("n_wedge", 5),)),),
+    }
+    assert StudySpec(**made).n_policies == 20
+    for change, message in (
+        ({"datasets": 0}, r"datasets is 0; at least 1"),
+        ({"seed": -1}, r"seed is -1; use a whole number from 0"),
+        ({"sizes": (5, 1)}, r"sizes must be whole numbers from 1, ascending"),
+        ({"behaviors": ()}, r"give at least one behavior"),
+        ({"behaviors": made["behaviors"] * 2}, r"two behaviors are called 'tiger:2'"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            StudySpec(**{**made, **change})
+
+
+# ---- what is refused: the file ------------------------------------------------------------
+
+BAD_FILES = {
+    "wrong TOML": (
+        "s.toml",
+        'format = "jumar-study/1"\ntitle = two words\n',
+        r"s\.toml, line 2, column 9: not valid TOML: Invalid value\. Correct it there",
+    ),
+    "the same key twice in TOML": (
+        "s.toml",
+        "seed = 1\nseed = 2\n",
+        r"s\.toml, line 2, column 9: not valid TOML: Cannot overwrite a value",
+    ),
+    "wrong JSON": (
+        "s.json",
+        '{"format": "jumar-study/1"\n "seed": 1}',
+        r"s\.json, line 2, column 2: not valid JSON: Expecting ',' delimiter\. Correct it there",
+    ),
+    "the same key twice in JSON": (
+        "s.json",
+        '{"seed": 1, "seed": 2}',
+        r"s\.json: the key 'seed' stands twice in one object\. Remove one of them",
+    ),
+    "a number of 5000 digits": (
+        "s.json",
+        '{"seed": ' + "1" * 5000 + "}",
+        r"s\.json: a number has too many digits\. Write a shorter one",
+    ),
+    "not a number in JSON": (
+        "s.json",
+        json.dumps(study(delta=float("nan"))),
+        r"s\.json, delta: nan is not a number",
+    ),
+    "binary": ("s.toml", b"\xff\xfe", r"s\.toml: not UTF-8 text .* the path of a study file\."),
+    "nothing": (
+        "s.toml",
+        "",
+        r's\.toml: the file is empty\. A study begins with format = "jumar-study/1"',
+    ),
+    "deep lists": ("s.json", "[" * 100_000, r"s\.json: nested too deeply to be a study\. Nest few"),
+    "a controller": (
+        "s.toml",
+        'format = "jumar-controller/1"\n',
+        r"s\.toml: format 'jumar-controller/1' is not 'jumar-study/1'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_a_wrong_file_is_refused_with_place_fact_and_remedy(case, tmp_path):
+    name, content, message = BAD_FILES[case]
+    with pytest.raises(ParameterError, match=message):
+        load_study(write(tmp_path, content, name))
+
+
+def test_a_missing_file_is_refused_and_the_shipped_studies_are_named(tmp_path):
+    write(tmp_path, TEXT)
+    with pytest.raises(ParameterError, match=r"no such file\. Did you mean '.*study\.toml'\? Stud"):
+        load_study(tmp_path / "studdy.toml")
+    with pytest.raises(
+        ParameterError, match=r"x\.json: there is no such file\. Check the path\. Studies that come"
+    ):
+        load_study(tmp_path / "x.json")
+    with pytest.raises(ParameterError, match=r"Studies that come with jumar: paper\.$"):
+        load_study("papr")
+
+
+def test_a_directory_is_not_a_study(tmp_path):
+    with pytest.raises(ParameterError, match=r"this is a directory\. Give the path of a"):
+        load_study(tmp_path)

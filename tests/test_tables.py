@@ -1,0 +1,362 @@
+"""What people see: every table rendered at a width, compared letter by letter where it is small."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from strategies import controllers
+
+import jumar as jm
+from jumar.controller import Controller
+from jumar.episodes import UNKNOWN, Episodes
+from jumar.memory import Table, product, window
+from jumar.tables import controller_view, percent, plain_table, result_view, rule_lines, shown
+
+NAMES = ("good", "worn"), ("keep", "repair")
+
+
+def rendered(view, width: int = 80) -> str:
+    """As printed, without the spaces at the ends of lines."""
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    console.print(view)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+
+
+def same(view, expected: str, width: int = 80) -> None:
+    assert rendered(view, width).strip("\n") == expected.strip("\n")
+
+
+# ---------------------------------------------------------------- words and numbers
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        (0, "0%"),
+        (1, "100%"),
+        (0.5, "50%"),
+        (1 / 3, "33.3%"),
+        (0.0005, "0.05%"),
+        (0.0004999, "<0.1%"),
+        (1e-300, "<0.1%"),
+        (0.9994, "99.9%"),
+        (0.9995, ">99.9%"),
+        (1 - 1e-16, ">99.9%"),
+    ],
+)
+def test_probabilities_as_people_write_them(p, text):
+    assert percent(p) == text
+
+
+@given(st.floats(0, 1))
+def test_only_certainty_is_printed_as_certain(p):
+    assert (percent(p) == "100%") == (p == 1)
+    assert (percent(p) == "0%") == (p == 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("worn", "worn"),
+        ("תקין 🔧 é", "תקין 🔧 é"),
+        ("[red]", "[red]"),
+        ("a\nb", r"a\nb"),
+        ("\x1b[0m", r"\x1b[0m"),
+        ("\u202egnorw", r"\u202egnorw"),  # would turn the rest of the line around
+        ("\ud800", r"\ud800"),
+        ("x" * 40, "x" * 40),
+        ("x" * 41, "x" * 39 + "…"),
+        ("x" * 10_000, "x" * 39 + "…"),
+    ],
+)
+def test_names_cannot_disturb_a_terminal(name, text):
+    assert shown(name) == text
+
+
+@given(st.text())
+def test_every_name_is_printable_and_short(name):
+    assert shown(name).isprintable()
+    assert len(shown(name)) <= 40
+
+
+def test_a_rule_tells_what_it_was():
+    actions = ("a", "b", "c", "d")
+    new, old = np.array([0, 0.75, 0.25, 0]), np.array([0.5, 0.25, 0.25, 0])
+    assert rule_lines(actions, new) == ["b 75%", "c 25%"]
+    assert rule_lines(actions, new, old) == ["b 25% → 75%", "c 25%", "a 50% → 0%"]
+    assert rule_lines(actions, new, old, most=2) == ["b 25% → 75%", "c 25%", "..."]
+    assert rule_lines(actions, new, old, most=3)[-1] == "a 50% → 0%"
+
+
+def test_cells_and_headers_are_never_markup():
+    text = rendered(plain_table(["[red]x", ":smile:"], [["[/]", "[bold]y[/bold]"]], title="[b]t"))
+    for literal in ("[red]x", ":smile:", "[/]", "[bold]y[/bold]", "[b]t"):
+        assert literal in text
+
+
+def test_numbers_stand_at_the_right_and_are_not_broken():
+    same(
+        plain_table(["what", "n"], [["a b c d e f", "1"], ["g", "1,000,000"]], right=["n"]),
+        """
+  what            n
+  ─────────────────
+  a b c           1
+  d e f
+  g       1,000,000
+""",
+        width=20,
+    )
+
+
+# ---------------------------------------------------------------- controllers
+
+
+def test_a_controller_without_memory():
+    controller = Controller(
+        *NAMES, window(1), [[1]], [[0.0, 1.0]], [0.75, 0.25], name="repair what is worn"
+    )
+    same(
+        controller_view(controller),
+        """
+repair what is worn
+  memory        window of 1
+  observations  good, worn
+  actions       keep, repair
+
+  seen now   keep   repair
+  ────────────────────────
+  good       75%    25%
+  worn       ·      100%
+""",
+    )
+
+
+def test_a_window_says_once_that_nothing_was_seen_yet():
+    uniform = Controller.uniform(("z",), ("a", "b"), memory=window(4), name="u")
+    text = rendered(controller_view(uniform))
+    rows = [line.split("  ")[1] for line in text.splitlines() if line.endswith("50%")]
+    assert rows == ["(start)", "(start) → z", "(start) → z → z", "z → z → z"]
+
+
+def test_a_window_with_actions_tells_what_was_done():
+    uniform = Controller.uniform(("z",), ("a",), memory=window(2, actions=True), name="u")
+    text = rendered(controller_view(uniform))
+    assert "seen and done before" in text
+    rows = [line.split("  ")[1] for line in text.splitlines() if line.endswith("100%")]
+    assert rows == ["(start)", "z: a"]
+
+
+TWO = Table(("inspected", "due"), np.array([[[1, 1], [1, 0]], [[0, 0], [0, 0]]]))
+
+
+def test_a_table_shows_how_it_moves():
+    controller = Controller.constant(*NAMES, [1, 0], memory=TWO, name="keep")
+    same(
+        controller_view(controller),
+        """
+keep
+  memory        table of 2 nodes
+  observations  good, worn
+  actions       keep, repair
+
+  memory      seen now   keep   repair
+  ────────────────────────────────────
+  inspected   good       100%   ·
+  inspected   worn       100%   ·
+  due         good       100%   ·
+  due         worn       100%   ·
+
+How the memory moves; it starts with 'inspected'
+
+  memory      on seeing   after doing   goes to
+  ───────────────────────────────────────────────
+  inspected   good        anything      due
+  inspected   worn        keep          due
+  inspected   worn        repair        inspected
+  due         anything    anything      inspected
+""",
+    )
+
+
+def test_an_improved_controller_shows_what_it_changes_and_its_behavior_once():
+    behavior = Controller.constant(*NAMES, [0.75, 0.25], memory=TWO, name="rule")
+    lifted = behavior.lift(product(TWO, window(2)))
+    state = lifted.state(["due", ["good"]], "worn")
+    better = lifted.except_at(state[None, :], np.array([[0.0, 1.0]]), "better")
+    same(
+        controller_view(better),
+        """
+better
+  memory        table of 2 nodes × window of 2
+  observations  good, worn
+  actions       keep, repair
+
+  memory       seen now   rule: was → is
+  ──────────────────────────────────────────
+  due | good   worn       repair 25% → 100%
+                          keep 75% → 0%
+
+Everywhere else it does the same as:
+  rule
+    memory        table of 2 nodes
+    observations  good, worn
+    actions       keep, repair
+
+    memory      seen now   keep   repair
+    ────────────────────────────────────
+    inspected   good       75%    25%
+    inspected   worn       75%    25%
+    due         good       75%    25%
+    due         worn       75%    25%
+
+  How the memory moves; it starts with 'inspected'
+
+    memory      on seeing   after doing   goes to
+    ───────────────────────────────────────────────
+    inspected   good        anything      due
+    inspected   worn        keep          due
+    inspected   worn        repair        inspected
+    due         anything    anything      inspected
+""",
+    )
+
+
+def test_a_long_window_shows_the_exceptions_and_the_default():
+    controller = Controller(*NAMES, window(9), [[0, 1]], [[0.0, 1.0]], [0.75, 0.25], name="long")
+    text = rendered(controller_view(controller))
+    assert text.count("(start)") == 1
+    assert "Everywhere else: keep 75%, repair 25%" in text
+
+
+def test_many_actions_share_a_column():
+    actions = tuple(f"a{i}" for i in range(8))
+    row = [0.3, 0, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]
+    controller = Controller.constant(("z",), actions, row, name="many")
+    assert "a0 30%, a2 20%, a3 10%, a4 10%, a5 10%, a6 10%, ..." in rendered(
+        controller_view(controller)
+    )
+
+
+def test_many_names_are_not_all_listed():
+    names = tuple(f"z{i}" for i in range(20))
+    text = rendered(controller_view(Controller.uniform(names, ("a", "b"))))
+    assert "z11, ... (20 in all)" in text
+
+
+def test_rows_beyond_the_limit_are_counted():
+    uniform = Controller.uniform(*NAMES, memory=window(2), name="u")
+    trained = Controller(
+        *NAMES, uniform.memory, [[0, 0], [0, 1], [1, 0]], [[1, 0]] * 3, [0, 1], name="t"
+    )
+    text = rendered(controller_view(trained, 2))
+    assert "... and 1 more rules" in text
+    assert "Everywhere else: repair 100%" in text
+    moving = Controller.uniform(*NAMES, memory=TWO, name="m")
+    assert "... and 3 more moves" in rendered(controller_view(moving, 1))
+
+
+@given(controllers(*NAMES), st.sampled_from([20, 80, 200]))
+def test_every_controller_can_be_shown_at_every_width(controller, width):
+    text = rendered(controller_view(controller), width)
+    assert text.startswith("random")
+    assert max(map(len, text.splitlines())) <= width
+
+
+# ---------------------------------------------------------------- improvements
+
+
+def one_step_log(n: int, terminated: bool = True) -> Episodes:
+    """Keeping pays 1, repairing 3; each was done n times."""
+    return Episodes(
+        *NAMES,
+        [1] * 2 * n,
+        [0, 1] * n,
+        [1.0, 3.0] * n,
+        range(2 * n + 1),
+        [UNKNOWN] * 2 * n,
+        [terminated] * 2 * n,
+    )
+
+
+HALF = Controller.uniform(*NAMES, name="half")
+
+
+def test_an_improvement_on_a_page():
+    result = jm.improve(one_step_log(30), HALF, discount=0.9, algorithm="basic")
+    assert result.improvement.trace.gap < 1e-9
+    text = rendered(result_view(result))
+    lines = text.replace(f"{result.improvement.trace.gap:.1e}", "GAP").strip()
+    assert (
+        lines
+        == (
+            """
+Improvement
+  log              60 episodes, 60 steps counted
+  memory           window of 1; 1 history states seen
+  algorithm        basic(unseen=exclude)
+  changed          1 of 1 history states
+  estimated value  2 → 3, a gain of 1 in the model estimated from the log
+                   (solved to GAP)
+
+What changes
+
+  seen now   rule: was → becomes   visits
+  ───────────────────────────────────────
+  worn       repair 50% → 100%         60
+             keep 50% → 0%
+
+Certificate
+  claim     No bound is known for basic; nothing is claimed.
+  worth     vacuous: zeta is infinite, so it excludes nothing
+  validity  claimed. It was proposed, but a step of its proof is missing or was
+            not checked.
+"""
+        ).strip()
+    )
+
+
+def test_evidence_tells_where_there_is_a_choice():
+    text = rendered(result_view(jm.improve(one_step_log(30), HALF, discount=0.9, n_wedge=29)), 200)
+    assert (
+        "2 of 2 (state, action) pairs seen more than N∧ = 29 times; "
+        "states with a choice of such actions: 1" in text
+    )
+    assert "spibb(n_wedge=29)" in text
+    none = rendered(result_view(jm.improve(one_step_log(30), HALF, discount=0.9, n_wedge=30)), 200)
+    assert "0 of 2 (state, action) pairs" in none
+    assert "What changes" not in none
+    assert "The controller is the behavior itself, so nothing can be lost." in none
+
+
+def test_steps_left_out_are_told():
+    log = one_step_log(30, terminated=False)
+    text = rendered(result_view(jm.improve(log, HALF, discount=0.9)), 200)
+    assert "0 steps counted; 60 left out, as the log does not tell what followed them" in text
+
+
+def test_all_bounds_are_listed_with_what_they_are_worth():
+    result = jm.improve(one_step_log(30), HALF, discount=0.9)
+    text = rendered(result_view(result), 200)
+    table = text.partition("Every bound that applies")[2]
+    for certificate in result.certificates:
+        line = next(x for x in table.splitlines() if certificate.title + "  " in x)
+        assert f"{certificate.zeta:.6g}" in line
+        assert str(certificate.validity) in line
+        assert line.endswith("vacuous")
+    for assumption in result.certificate.assumptions:
+        assert f"- {assumption}" in text
+
+
+def test_changes_beyond_the_limit_are_counted():
+    tiger = jm.models.tiger()
+    behavior = Controller.uniform(tiger.observations, tiger.actions)
+    log = jm.simulate(tiger, behavior, episodes=500, rng=jm.stream(1, "data"))
+    result = jm.improve(log, behavior, discount=0.95, memory=window(2), n_wedge=5)
+    more = result.improvement.changed - 2
+    assert more > 0
+    assert f"... and {more} more history states" in rendered(result_view(result, most=2))
