@@ -743,7 +743,9 @@ AS_READ = [([("z", "a", 1.0), ("y", "b", 2.0)], None, True), ([("z", "a", 3.0)],
         {"terminated": pa.array([None, True, True])},
         {"note": pa.array([[1], [], None])},
     ],
-    ids=str,
+    ids=lambda changed: ", ".join(
+        f"{name} {getattr(column, 'type', '')}" for name, column in changed.items()
+    ),
 )
 def test_parquet_columns_of_many_types_mean_the_same(parquet_file, changed):
     assert in_names(read_logs(parquet_file(**{**ONE_OF_EACH, **changed}))) == AS_READ

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 
 from jumar.errors import NotConverged
 from jumar.history import HistoryMdp
-from jumar.iteration import GREEDY, best_rows
+from jumar.iteration import BOOTSTRAPPED, BOUNDED, GREEDY, best_rows
 from jumar.memory import window
-from jumar.solver import Solution, action_values, policy_value, solve
+from jumar.solver import COMPILED, Rule, Solution, action_values, policy_value, solve
 from strategies import dense, random_mdp
 
 
@@ -141,9 +142,9 @@ def test_values_of_the_behavior_are_kept_apart():
 def test_the_gap_covers_the_distance_to_the_optimum(seed):
     """Stopped after one round, the policy is far off; the gap in the error must say how far."""
     mdp = random_mdp(np.random.default_rng(seed), 6, 3)
-    with pytest.raises(NotConverged, match=r"gap .* after 1 rounds; asked for") as caught:
+    with pytest.raises(NotConverged, match=r"gap .*, still improving after 1 rounds") as caught:
         solve(mdp, uniform(mdp), anything, max_iterations=1)
-    promised = float(str(caught.value).split("gap ")[1].split()[0])
+    promised = float(str(caught.value).split("gap ")[1].split(",")[0])
     behind = (obvious_optimum(mdp) - obvious_value(mdp, uniform(mdp))).max()
     assert behind > 0.01
     assert promised * (1 + 5e-3) >= behind  # three digits are printed
@@ -168,8 +169,70 @@ def test_policy_iteration_on_random_models_takes_a_handful_of_rounds():
     assert max(rounds) <= 10
 
 
-@pytest.mark.xfail(raises=UnboundLocalError, reason="bug: no rounds at all is an UnboundLocalError")
 def test_no_rounds_at_all_is_an_error_of_ours():
     mdp = one_state(reward=[1.0, 3.0], ending=[1.0, 1.0])
-    with pytest.raises((NotConverged, ValueError)):
+    with pytest.raises(NotConverged, match="after 0 rounds"):
         solve(mdp, np.array([[0.5, 0.5]]), anything, max_iterations=0)
+
+
+def test_a_gap_that_is_asked_for_and_not_reached_is_an_error():
+    mdp = random_mdp(np.random.default_rng(0), 6, 3)
+    for admitted in (anything, Rule(GREEDY, 0.0)):
+        with pytest.raises(NotConverged, match=r"gap .* after \d rounds; asked for 0"):
+            solve(mdp, uniform(mdp), admitted, tolerance=0.0)
+
+
+@pytest.mark.parametrize("H", [1, COMPILED, COMPILED + 1])
+@pytest.mark.parametrize("kind", [BOOTSTRAPPED, BOUNDED, GREEDY])
+def test_a_rule_is_solved_alike_by_the_compiled_loop_and_by_the_plain_one(H, kind):
+    """One history state more than the compiled loop takes makes no difference."""
+    rng = np.random.default_rng(H)
+    mdp = random_mdp(rng, H, 3)
+    visits = rng.integers(4, 8, mdp.shape).astype(float)
+    mdp, behavior = replace(mdp, visits=visits), rng.dirichlet(np.ones(3), H)
+    by_rule = solve(mdp, behavior, Rule(kind, 5.0))
+    by_hand = solve(mdp, behavior, lambda q, rows, n: best_rows(kind, q, rows, n * 1.0, 5.0))
+    np.testing.assert_allclose(by_rule.values, by_hand.values, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(by_rule.policy, by_hand.policy, rtol=0, atol=1e-14)
+    assert by_rule.behavior_values == pytest.approx(obvious_value(mdp, behavior), abs=1e-10)
+    assert by_rule.values == pytest.approx(obvious_value(mdp, by_rule.policy), abs=1e-10)
+    assert by_rule.trace.gap < 1e-9
+
+
+@pytest.mark.parametrize("unseen", [0.0, -3.0, math.nan])
+@pytest.mark.parametrize("H", [2, COMPILED + 1])
+def test_a_rule_says_what_a_pair_never_tried_is_worth(H, unseen):
+    """NaN stands for the worst that rewards allow, min(0, r_min)/(1-γ)."""
+    mdp = random_mdp(np.random.default_rng(1), H, 2)
+    untried = np.arange(H) == 0
+    go = ~untried[mdp.pair // 2]
+    mdp = replace(
+        mdp,
+        visits=np.where(untried[:, None], 0.0, mdp.visits),
+        ending=np.where(untried[:, None], 0.0, mdp.ending),
+        pair=mdp.pair[go],
+        successor=mdp.successor[go],
+        probability=mdp.probability[go],
+    )
+    worst = min(0.0, mdp.reward.min()) / (1 - mdp.discount)
+    solution = solve(mdp, uniform(mdp), Rule(BOOTSTRAPPED, 0.0, unseen))
+    expected = worst if math.isnan(unseen) else unseen
+    assert solution.q[0].tolist() == pytest.approx([expected] * 2)
+    assert solution.values[0] == pytest.approx(expected)
+
+
+@pytest.mark.xfail(reason="bug: the compiled loop never hears of max_iterations")
+def test_a_limit_on_rounds_holds_for_rules_too():
+    mdp = random_mdp(np.random.default_rng(0), 6, 3)
+    with pytest.raises(NotConverged):
+        solve(mdp, uniform(mdp), Rule(GREEDY, 0.0), max_iterations=1)
+
+
+@pytest.mark.xfail(
+    reason="bug: a row passed over as a tie (1e-12 of the scale) is missing from the residual"
+)
+def test_the_gap_covers_what_a_tie_leaves_behind():
+    """Pays 1 or 1 + 9e-11 for ever, γ = .99: worth 100 or 100 + 9e-9. The two count as a tie."""
+    mdp = one_state(reward=[1.0, 1.0 + 9e-11], ending=[0.0, 0.0], discount=0.99)
+    solution = solve(mdp, np.array([[1.0, 0.0]]), Rule(GREEDY, 0.0))
+    assert solution.values[0] + solution.trace.gap >= 100 + 9e-9

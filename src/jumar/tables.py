@@ -322,8 +322,9 @@ def _certificates(result: Result) -> list[RenderableType]:
     lines: list[tuple[str, str | Text]] = [
         ("claim", best.claim),
         ("worth", worth),
-        ("validity", f"{best.validity}. {best.validity.meaning}"),
     ]
+    if best.bound != "none":  # where nothing is claimed, there is nothing to be valid
+        lines.append(("validity", f"{best.validity}. {best.validity.meaning}"))
     labels = ["assumes"] + [""] * len(best.assumptions)
     lines += list(zip(labels, (f"- {text}" for text in best.assumptions), strict=False))
     parts: list[RenderableType] = [Text("Certificate", style="bold"), facts(lines)]

@@ -1,0 +1,129 @@
+"""The compiled study against the single-problem API: the same data give the same policies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jumar as jm
+from jumar import algorithms, kernels
+from jumar.study import batch
+from jumar.study.runner import dataset_stream, prepare, rule_arrays, run_dataset
+from jumar.study.spec import study_from_document
+
+SIZES = (1, 3, 10, 60, 400)
+SETTINGS = [
+    {"name": "spibb", "n_wedge": [0, 3, 5, 20]},
+    {"name": "spibb_leq", "n_wedge": [3, 20]},
+    {"name": "basic", "unseen": ["exclude", "zero", "pessimistic"]},
+]
+
+
+def study(**changes):
+    document = {
+        "format": "jumar-study/1",
+        "seed": 7,
+        "datasets": 3,
+        "sizes": list(SIZES),
+        "behaviors": [
+            {"model": "tiger", "window": 2, "memories": [2, 3]},
+            {"model": "voicemail", "window": 1, "memories": [1, 2]},
+            {"model": "cheese_maze", "window": 2, "memories": [2, 3]},
+        ],
+        "algorithms": SETTINGS,
+    }
+    return study_from_document({**document, **changes})
+
+
+SPEC = study()
+PREPARED = {b.name: prepare(SPEC, b) for b in SPEC.behaviors}
+
+
+@pytest.fixture(params=sorted(PREPARED))
+def prepared(request):
+    return PREPARED[request.param]
+
+
+def the_log(prepared, number, size):
+    """The log of a data set, made again by name with the public simulator."""
+    rng = dataset_stream(SPEC, prepared.spec, number)
+    return jm.simulate(prepared.pomdp, prepared.behavior, episodes=size, rng=rng)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_every_policy_is_the_one_the_single_problem_api_finds(prepared, number):
+    limit, *tables = prepared.tables
+    rng = dataset_stream(SPEC, prepared.spec, number)
+    log = kernels.simulate_episodes(SIZES[-1], limit, rng, *tables)
+    γ = prepared.pomdp.discount
+    for task, states, memory in zip(
+        prepared.tasks, prepared.states, prepared.memories, strict=True
+    ):
+        keep = np.zeros((len(SIZES), len(SPEC.settings), *task.behavior.shape))
+        sizes = np.array(SIZES)
+        out = batch.run_dataset(*log, sizes, task, *rule_arrays(SPEC.settings), γ, keep)
+        for i, size in enumerate(SIZES):
+            mdp = jm.count(the_log(prepared, number, size), memory).mle(γ)
+            for j, setting in enumerate(SPEC.settings):
+                single = algorithms.run(
+                    setting.algorithm, mdp, prepared.behavior, **dict(setting.parameters)
+                )
+                np.testing.assert_allclose(
+                    keep[i, j], single.controller.rows_at(states), atol=1e-12
+                )
+                exact = jm.evaluate(prepared.pomdp, single.controller).value
+                assert out[i, j, batch.VALUE] == pytest.approx(exact, abs=1e-9)
+                assert out[i, j, batch.MODEL_VALUE] == pytest.approx(single.performance, abs=1e-9)
+                behavior = single.behavior_performance
+                assert out[i, j, batch.MODEL_BEHAVIOR] == pytest.approx(behavior, abs=1e-9)
+
+
+def test_known_pairs_are_counted(prepared):
+    out = run_dataset(SPEC, prepared, 0)
+    for m, memory in enumerate(prepared.memories):
+        visits = jm.count(the_log(prepared, 0, 60), memory).visits
+        j = [s.label for s in SPEC.settings].index("spibb(n_wedge=3)")
+        assert out[m, SIZES.index(60), j, batch.KNOWN] == (visits > 3).sum()
+
+
+def test_episodes_that_are_cut_off_count_their_last_step_with_its_successor():
+    maze = jm.models.cheese_maze()
+    short = type(maze)(**{**vars(maze), "max_steps": 4})
+    behavior = jm.Controller.uniform(maze.observations, maze.actions)
+    from jumar.chain import unroll
+    from jumar.simulation import controller_tables, model_tables
+    from jumar.study.tasks import make_task
+
+    memory = jm.window(2).on(7, 4)
+    task, states = make_task(short, behavior, memory)
+    tables = *model_tables(short), *controller_tables(unroll(short, behavior), behavior)
+    log = kernels.simulate_episodes(50, 4, jm.stream(1, "data"), *tables)
+    X, A = task.behavior.shape
+    visits, paid, starts = np.zeros((X, A)), np.zeros((X, A)), np.zeros(X)
+    follows = np.zeros(len(task.successor))
+    batch.count_episodes(*log, 0, 50, task, visits, paid, follows, starts)
+    counts = jm.count(jm.Episodes(maze.observations, maze.actions, *log), memory)
+    at = [states.tolist().index(state) for state in counts.states.tolist()]
+    assert (visits[at] == counts.visits).all()
+    assert visits.sum() == counts.visits.sum()
+    np.testing.assert_allclose(paid[at], counts.reward_sum, atol=1e-12)
+    assert starts[at].tolist() == counts.starts.tolist()
+    pair = np.repeat(np.arange(X * A), np.diff(task.pointer))
+    found = {(p, s): n for p, s, n in zip(pair, task.successor, follows, strict=True) if n}
+    expected = {
+        (at[p // A] * A + p % A, at[s]): n
+        for p, s, n in zip(counts.pair, counts.successor, counts.times, strict=True)
+    }
+    assert found == expected
+
+
+def test_an_algorithm_without_a_rule_is_run_one_by_one_with_the_same_numbers(monkeypatch):
+    spec = study(
+        sizes=[1, 20],
+        behaviors=[{"model": "tiger", "window": 1, "memories": [1, 2]}],
+        algorithms=[{"name": "spibb", "n_wedge": [2, 5]}, {"name": "basic"}],
+    )
+    prepared = prepare(spec, spec.behaviors[0])
+    fast = run_dataset(spec, prepared, 0)
+    monkeypatch.setattr(algorithms.Algorithm, "rule", None)
+    np.testing.assert_allclose(run_dataset(spec, prepared, 0), fast, atol=1e-9)
