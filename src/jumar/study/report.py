@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from jumar.files import write_atomically
 from jumar.study.figures import draw, save
 from jumar.study.page import write_page
 from jumar.study.spec import StudySpec
-from jumar.study.store import Store
+from jumar.study.store import Store, read_planned
 from jumar.study.summary import Results
-
-PLANNED = "planner.json"
 
 
 def write_report(
-    store: Store, spec: StudySpec, progress: Callable[[str], None] | None = None
+    store: Store, spec: StudySpec, progress: Callable[[int], None] | None = None
 ) -> list[Path]:
     """Draw every figure that has data and write index.html; returns the files."""
     results = Results(store)
@@ -27,22 +22,9 @@ def write_report(
     names = {e.name for e in results.environments}
     figures = [f for f in spec.figures_to_draw() if set(f.behaviors) <= names]
     files = []
-    for figure in figures:
-        if progress:
-            progress(figure.name)
+    for done, figure in enumerate(figures, 1):
         files += save(draw(figure, results, values), store.folder / "figures", figure.name)
+        if progress:
+            progress(done)
     write_page(store, results, tuple(figures), planned)
     return [*files, store.folder / "index.html"]
-
-
-def read_planned(store: Store) -> dict[str, dict[str, Any]]:
-    """The online planner's results by behavior, if it was run."""
-    path = store.folder / PLANNED
-    if not path.exists():
-        return {}
-    found: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))
-    return found
-
-
-def write_planned(store: Store, planned: dict[str, dict[str, Any]]) -> None:
-    write_atomically(store.folder / PLANNED, json.dumps(planned, indent=2) + "\n")

@@ -31,6 +31,7 @@ from jumar.evaluation import evaluate
 from jumar.history import count
 from jumar.memory import Memory, window
 from jumar.optimality import optimum
+from jumar.planning import Pouct, plan
 from jumar.pomdp import Pomdp
 from jumar.refinement import join
 from jumar.simulation import controller_tables, model_tables, step_limit
@@ -38,7 +39,7 @@ from jumar.streams import stream
 from jumar.study import batch
 from jumar.study.batch import Task
 from jumar.study.spec import BehaviorSpec, Setting, StudySpec
-from jumar.study.store import Store
+from jumar.study.store import Store, read_planned, write_planned
 from jumar.study.tasks import make_task
 from jumar.training import train_behavior
 
@@ -313,3 +314,34 @@ def _zeta_before_gain(spec: StudySpec, p: Prepared) -> Floats:
             if algorithm(setting.algorithm).bound_kind == "spibb":
                 table[m, j] = bound(BOUND).zeta(scale, setting.get("n_wedge"), spec.delta)
     return table
+
+
+def run_planner(
+    spec: StudySpec,
+    store: Store,
+    *,
+    episodes: int,
+    simulations: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Play every model of the study with the online planner; what is there is not done again."""
+    planned = read_planned(store)
+    asked = {"episodes": episodes, "simulations": simulations}
+    todo: dict[str, list[str]] = {}
+    for behavior in spec.behaviors:
+        known = planned.get(behavior.name, {})
+        if any(known.get(key) != value for key, value in asked.items()):
+            todo.setdefault(behavior.model, []).append(behavior.name)
+    total = episodes * len(todo)
+    for i, (model, names) in enumerate(todo.items()):
+        tell = (lambda done, i=i: progress(i * episodes + done, total)) if progress else None
+        found = plan(
+            models.build(model, folder=spec.folder),
+            Pouct(simulations=simulations),
+            episodes=episodes,
+            seed=spec.seed,
+            progress=tell,
+        )
+        for name in names:
+            planned[name] = {"mean": found.mean, "standard_error": found.standard_error, **asked}
+        write_planned(store, planned)

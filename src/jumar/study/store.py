@@ -119,3 +119,20 @@ class Store:
 
         with replacing(path) as temporary:
             pq.write_table(table, temporary, compression="zstd")
+
+
+PLANNED = "planner.json"
+
+
+def read_planned(store: Store) -> dict[str, dict[str, Any]]:
+    """The online planner's results by behavior, if it was run."""
+    path = store.folder / PLANNED
+    if not path.exists():
+        return {}
+    found: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))
+    return found
+
+
+def write_planned(store: Store, planned: dict[str, dict[str, Any]]) -> None:
+    """Keep the online planner's results."""
+    write_atomically(store.folder / PLANNED, json.dumps(planned, indent=2) + "\n")
