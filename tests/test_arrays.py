@@ -64,6 +64,12 @@ def test_five_words_of_63_bits_do_not_collide():
     assert np.array_equal(distinct[number], rows)
 
 
+def test_later_words_do_not_push_the_first_one_out():
+    """Packed blindly, w0·2·2 + … is 0 modulo 2^64 for w0 = 2^62, as it is for w0 = 0."""
+    rows = np.array([[0, 0, 0], [2**62, 0, 0], [0, 1, 1]])
+    assert number_rows(rows)[1].tolist() == [0, 2, 1]
+
+
 def test_rows_without_words_are_all_the_same_row():
     distinct, number = number_rows(np.zeros((3, 0), np.int64))
     assert distinct.shape == (1, 0)

@@ -12,7 +12,7 @@ from jumar.chain import check_names_agree, unroll
 from jumar.controller import Controller
 from jumar.errors import ModelError, TooLarge
 from jumar.memory import window
-from jumar.pomdp import END
+from jumar.pomdp import END, Pomdp
 from strategies import controllers, pomdps
 
 TIGER = models.tiger()
@@ -44,6 +44,27 @@ def test_memory_that_is_never_reached_costs_nothing():
     chain = unroll(TIGER, OPEN.lift(window(50)))
     assert len(chain.states) == 2
     assert len(chain) == 4
+
+
+def test_outcomes_of_probability_zero_are_not_in_the_chain():
+    """One state is left for another, or (never) for a third, or (never) the episode ends."""
+    model = Pomdp(
+        name="m",
+        states=("s", "t", "never"),
+        actions=("a",),
+        observations=("z",),
+        start=[1.0, 0.0, 0.0],
+        first_observation=[[1.0]] * 3,
+        pointer=[0, 3, 4, 5],
+        probability=[1.0, 0.0, 0.0, 1.0, 1.0],
+        next_state=[1, 2, END, 1, 2],
+        next_observation=[0, 0, END, 0, 0],
+        reward=[0.0, 9.0, 9.0, 0.0, 0.0],
+        discount=0.9,
+    )
+    chain = unroll(model, Controller.uniform(("z",), ("a",)))
+    assert chain.hidden.tolist() == [0, 1]
+    assert chain.target.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 6])

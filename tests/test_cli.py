@@ -213,13 +213,13 @@ def test_simulate_writes_the_log_it_tells_of(jumar, tiger, tmp_path, ending):
 
 def test_simulate_can_cut_episodes_off(jumar, tiger, tmp_path):
     path = tmp_path / "log.csv"
-    done = jumar(
-        *("simulate", "tiger", "--policy", tiger / "behavior.json", "--episodes", 100),
-        *("--max-steps", 1, "-o", path, "--json"),
-    )
+    arguments = ("simulate", "tiger", "--policy", tiger / "behavior.json", "--episodes", 100)
+    done = jumar(*arguments, "--max-steps", 1, "-o", path, "--json")
     log = jm.read_logs(path)
     assert done.data["cut_off"] == int((~log.terminated).sum()) > 0
     assert log.lengths.tolist() == [1] * 100
+    printed = jumar(*arguments, "--max-steps", 1, "-o", path).out
+    assert printed.startswith(f"{path}: 100 episodes ({done.data['cut_off']} cut off), 100 steps,")
 
 
 # ---------------------------------------------------------------- improve
@@ -425,7 +425,7 @@ def test_an_engineer_improves_and_looks(jumar, buses):
         rules = [line for line in output.splitlines() if "%" in line][:3]
         assert "inspected   nothing seen   keep 98.7% → 99.3%" in rules[0]
         assert rules[1].strip() == "inspect 0.667%"
-        assert rules[2].strip() == "repair 0.667% → 0%"
+        assert rules[2].strip() == "dropped: repair 0.667%"
     assert "Everywhere else it does the same as:" in shown
 
 

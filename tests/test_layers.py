@@ -39,19 +39,20 @@ LADDER = [
     ("algorithms", "algorithms.spibb"),
     ("algorithms", "algorithms.spibb_leq algorithms.basic"),
     ("algorithms", "algorithms"),
-    ("doing", "pipeline"),
-    ("truth", "chain"),
+    ("doing", "pipeline options"),
+    ("doing", "tables"),
+    ("truth", "chain pouct"),
     ("truth", "evaluation simulation"),
-    ("truth", "belief training"),
+    ("truth", "belief training planning"),
     ("truth", "optimality sufficiency"),
     ("truth", "models.paper"),
     ("truth", "models"),
     ("study", "study study.batch study.spec study.store"),
     ("study", "study.tasks study.summary"),
     ("study", "study.runner study.figures study.page"),
-    ("showing", "tables options"),
-    ("showing", "cli"),
-    ("showing", "__main__"),
+    ("study", "study.report study.tables"),
+    ("command line", "cli"),
+    ("command line", "__main__"),
 ]
 
 # a controller can save itself; the files know controllers. Only inside a function.
@@ -62,7 +63,7 @@ TRUTH = {module for room, line in LADDER for module in line.split() if room == "
     "pomdp",
     "model_files",
 }
-MAY_SEE_THE_TRUTH = {"truth", "study", "showing"}
+MAY_SEE_THE_TRUTH = {"truth", "study", "command line"}
 
 # registries load by name; what they name counts as imported
 REGISTRIES = {"jumar", "algorithms", "models"}
@@ -141,7 +142,8 @@ def wrong_ways(graph: dict[str, set[Import]]) -> list[str]:
         f"{module} imports {target}, which does not stand above it in the ladder"
         for module, imports in sorted(graph.items())
         for target, lazily in sorted(imports)
-        if LEVEL[target] >= LEVEL[module] and not (lazily and (module, target) in LAZY_UPWARDS)
+        if LEVEL.get(target, -1) >= LEVEL.get(module, len(LADDER))
+        and not (lazily and (module, target) in LAZY_UPWARDS)
     ]
 
 
@@ -149,7 +151,7 @@ def ways_to_the_truth(graph: dict[str, set[Import]]) -> list[str]:
     """For every module that must not see the truth, a way on which it could."""
     found = []
     for start in sorted(graph):
-        if start in TRUTH or ROOM[start] in MAY_SEE_THE_TRUTH:
+        if start in TRUTH or ROOM.get(start, "truth") in MAY_SEE_THE_TRUTH:
             continue
         todo, seen = [[start]], {start}
         while todo:
@@ -165,19 +167,19 @@ def ways_to_the_truth(graph: dict[str, set[Import]]) -> list[str]:
     return found
 
 
-def misplaced(modules: set[str]) -> set[str]:
+def misplaced(modules: set[str], places: set[str]) -> set[str]:
     """Modules without a place, and places without a module."""
-    return modules ^ set(LEVEL)
+    return modules ^ places
 
 
-GRAPH = {} if misplaced(set(SOURCES)) else graph_of(SOURCES)  # else one failure, not fifty
+GRAPH = graph_of(SOURCES)
 
 
 # ---- the walls ----------------------------------------------------------------------------------
 
 
 def test_every_module_has_a_place_and_every_place_a_module():
-    assert misplaced(set(SOURCES)) == set()
+    assert misplaced(set(SOURCES), set(LEVEL)) == set()
 
 
 def test_nobody_stands_on_the_ladder_twice():
@@ -185,12 +187,10 @@ def test_nobody_stands_on_the_ladder_twice():
 
 
 def test_lower_never_imports_higher():
-    assert GRAPH
     assert wrong_ways(GRAPH) == []
 
 
 def test_nothing_that_improves_a_policy_can_see_the_truth():
-    assert GRAPH
     assert ways_to_the_truth(GRAPH) == []
 
 
@@ -350,4 +350,4 @@ def test_a_relative_import_is_not_overlooked():
 
 
 def test_a_module_without_a_place_is_found_and_a_place_without_a_module():
-    assert misplaced({*SOURCES, "new_room"} - {"errors"}) == {"new_room", "errors"}
+    assert misplaced({"errors", "new_room"}, {"errors", "old_room"}) == {"new_room", "old_room"}

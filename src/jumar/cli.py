@@ -244,20 +244,19 @@ def simulate(
         )
         write_logs(log, output)
     mean = float(log.returns(pomdp.discount).mean())
+    cut_off = int((~log.terminated).sum())
     data = {
         "model": model,
         "episodes": len(log),
         "steps": log.n_steps,
         "mean_return": mean,
-        "cut_off": int((~log.terminated).sum()),
+        "cut_off": cut_off,
         "seed": seed,
         "file": str(output),
     }
-    _say(
-        as_json,
-        data,
-        f"{output}: {len(log):,} episodes, {log.n_steps:,} steps, mean return {mean:.6g}",
-    )
+    cut = f" ({cut_off:,} cut off)" if cut_off else ""
+    text = f"{len(log):,} episodes{cut}, {log.n_steps:,} steps, mean return {mean:.6g}"
+    _say(as_json, data, f"{output}: {text}")
 
 
 @app.command()

@@ -8,34 +8,37 @@ particles. `jumar.pouct` has the rules; what the settings mean:
   really followed is kept.
 - `exploration` is c in Q + c √(ln N(h) / N(h, a)). Left out, it is √2 times the range of values:
   with b the greatest and w the least expected return that any policy has from any state
-  within the horizon, c = √2 (b - w), which is UCB1 as Auer, Cesa-Bianchi and Fischer proved it.
+  within the horizon, c = √2 (b - w), the constant of UCB1 (Auer, Cesa-Bianchi, Fischer 2002).
 - `particles` hold the belief: the error of a probability p is about √(p (1-p) / particles).
 - `horizon_epsilon` ends a simulation after the least d steps with γ^d <= ε, or when the
-  episode is cut off, if that is sooner: what is not looked at is worth at most ε (b - w).
+  episode is cut off, if that is sooner: what lies beyond is worth at most ε times a value.
 - `backup` says what a history is worth: "max", the value of its best action so far, or "mean", the
   mean return of all visits, as published. The mean counts every bad action that was only tried
   to learn about it, so it needs many more simulations where one of them is a disaster.
 
-Either way the estimates converge to the best value as simulations grow; no finite number of them
-proves anything, so `plan` reports what was really earned, with a standard error.
+Either way the estimates converge to the best value within the horizon, up to the error of the
+particles, as simulations grow. No finite number of them proves anything, so `plan` reports what was
+really earned, with a standard error.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from jumar.arrays import Floats, Ints, freeze
 from jumar.errors import ParameterError, not_one_of
+from jumar.names import position_of
 from jumar.pomdp import END, Pomdp
-from jumar.simulation import model_tables, step_limit
+from jumar.simulation import FOREVER, model_tables, step_limit
 from jumar.streams import stream
 
 BACKUPS = ("max", "mean")
+NEGLIGIBLE = 1e-6  # a discount below which nothing more is waited for, unless a limit is set
 _ROOM = 4  # nodes per simulation: a kept subtree may take three quarters of the tree
 
 
@@ -57,7 +60,7 @@ class Pouct:
 
     def __post_init__(self) -> None:
         c, ε = self.exploration, self.horizon_epsilon
-        for field, value, fits, remedy in (
+        for name, value, fits, remedy in (
             ("simulations", self.simulations, self.simulations >= 1, "use at least 1"),
             (
                 "exploration",
@@ -69,7 +72,7 @@ class Pouct:
             ("horizon_epsilon", ε, 0 < ε < 1, "use a number in (0, 1)"),
         ):
             if not fits:
-                raise ParameterError(f"{field}: {value} is out of range; {remedy}.")
+                raise ParameterError(f"{name}: {value} is out of range; {remedy}.")
         if self.backup not in BACKUPS:
             raise ParameterError(not_one_of("backup", self.backup, BACKUPS))
 
@@ -82,7 +85,8 @@ class Planned:
     standard_error: float
     episodes: int
     mean_length: float  # decisions in an episode
-    returns: Floats  # (episodes,) discounted, from the first decision on
+    # (episodes,) discounted, from the first decision on
+    returns: Floats = field(repr=False)
 
 
 def plan(
@@ -98,7 +102,8 @@ def plan(
 
     The first observation is drawn before the first decision. Episode e depends on the seed and e
     alone, and its world and its planner draw from streams of their own. `progress` is told after
-    every episode how many are finished.
+    every episode how many are finished. An episode is cut off after `max_steps`, or the model's;
+    without either, as soon as γ^t is below a millionth.
 
     >>> from jumar import models
     >>> found = plan(models.tiger(), Pouct(simulations=200), episodes=20, seed=1)
@@ -109,7 +114,7 @@ def plan(
 
     if episodes < 1:
         raise ParameterError(f"episodes: {episodes}; at least 1 is needed.")
-    A, γ, limit = len(pomdp.actions), pomdp.discount, step_limit(pomdp, max_steps)
+    A, γ, limit = len(pomdp.actions), pomdp.discount, episode_limit(pomdp, max_steps)
     start, first_state, first_seen, pointer, cumulative, *_ = model_tables(pomdp)
     planner = Planner(pomdp, settings, max_steps=max_steps)
     returns, steps = np.zeros(episodes), 0
@@ -147,17 +152,20 @@ class Planner:
     >>> from jumar import models
     >>> tiger = models.tiger()
     >>> planner = Planner(tiger, Pouct())
-    >>> planner.begin(tiger.observations.index("hear-left"), stream(1, "planner"))
+    >>> planner.begin("hear-left", stream(1, "planner"))
     >>> tiger.actions[planner.decide()]
     'listen'
+    >>> planner.observe("listen", "hear-left")
+    >>> bool(planner.belief[0] > 0.9)
+    True
     """
 
     def __init__(self, pomdp: Pomdp, settings: Pouct, *, max_steps: int | None = None) -> None:
         from jumar import pouct
 
         self.pomdp, self.settings = pomdp, settings
-        self._limit = step_limit(pomdp, max_steps)
-        self.horizon = _horizon(pomdp.discount, settings.horizon_epsilon, self._limit)
+        self._limit = episode_limit(pomdp, max_steps)
+        self.horizon = min(self._limit, _steps_until(settings.horizon_epsilon, pomdp.discount))
         low, high = return_range(pomdp, self.horizon)
         c = settings.exploration
         self.exploration = math.sqrt(2) * (high - low) if c is None else c
@@ -175,27 +183,27 @@ class Planner:
         self._tree = pouct.new_tree(_ROOM * settings.simulations + 1, len(pomdp.actions))
         self._particles = np.zeros(settings.particles, np.int64)
         self._passed = np.full((settings.simulations, 3), END)
-        self._rng: Any = None
+        self._rng: np.random.Generator | None = None
         self._time = 0
 
-    def begin(self, observation: int, rng: np.random.Generator) -> None:
+    def begin(self, observation: int | str, rng: np.random.Generator) -> None:
         """A new episode, after its first observation; all the planner draws comes from rng."""
         from jumar import pouct
 
-        joint = self.pomdp.start * self.pomdp.first_observation[:, observation]
+        z = _number("observation", observation, self.pomdp.observations)
+        joint = self.pomdp.start * self.pomdp.first_observation[:, z]
         if joint.sum() == 0:
-            raise ParameterError(f"{self._shown(observation)} cannot come first.")
-        self._rng, self._time = rng, 0
-        P = len(self._particles)
-        share = np.cumsum(joint)
+            raise ParameterError(f"{self._shown(z)} cannot come first.")
+        P, share = len(self._particles), np.cumsum(joint)
         at = (np.arange(P) + rng.random()) / P * share[-1]
-        last = int(np.flatnonzero(joint)[-1])
+        last = np.flatnonzero(joint)[-1]  # rounding may lead beyond it
         self._particles[:] = np.minimum(np.searchsorted(share, at, side="right"), last)
+        self._rng, self._time = rng, 0
         self._passed[:] = END
-        pouct.plant(self._tree, observation)
+        pouct.plant(self._tree, z)
 
     def decide(self) -> int:
-        """Search, and the action that looks best."""
+        """Search, and the number of the action that looks best."""
         from jumar import pouct
 
         settings, left = self.settings, max(1, self._limit - self._time)
@@ -208,27 +216,23 @@ class Planner:
                 min(self.horizon, left),
                 self.exploration,
                 settings.backup == "max",
-                self._rng,
+                self._begun(),
                 self._passed,
             )
         )
 
-    def observe(self, action: int, observation: int) -> None:
+    def observe(self, action: int | str, observation: int | str) -> None:
         """What was done, and what was seen after it."""
         from jumar import pouct
 
+        a = _number("action", action, self.pomdp.actions)
+        z = _number("observation", observation, self.pomdp.observations)
         possible = pouct.advance(
-            self._model,
-            self._tree,
-            self._particles,
-            action,
-            observation,
-            self._passed,
-            self._rng,
+            self._model, self._tree, self._particles, a, z, self._passed, self._begun()
         )
         if not possible:
-            done = repr(self.pomdp.actions[action])
-            raise ParameterError(f"{self._shown(observation)} cannot follow {done} in any state.")
+            done = repr(self.pomdp.actions[a])
+            raise ParameterError(f"{self._shown(z)} cannot follow {done} in any state.")
         self._passed[:] = END
         self._time += 1
 
@@ -238,15 +242,35 @@ class Planner:
         count = np.bincount(self._particles, minlength=len(self.pomdp.states))
         return count / len(self._particles)
 
-    def _shown(self, observation: int) -> str:
-        return f"Model {self.pomdp.name!r}: observation {self.pomdp.observations[observation]!r}"
+    def _begun(self) -> np.random.Generator:
+        if self._rng is None:
+            raise ParameterError("Planner: the episode has not begun; call begin first.")
+        return self._rng
+
+    def _shown(self, z: int) -> str:
+        return f"Model {self.pomdp.name!r}: observation {self.pomdp.observations[z]!r}"
 
 
-def _horizon(γ: float, ε: float, limit: int) -> int:
-    """The least d with γ^d <= ε, but not beyond the end of the episode."""
+def _number(kind: str, name: int | str, names: tuple[str, ...]) -> int:
+    if isinstance(name, str):
+        return position_of(kind, name, names, ParameterError)
+    if not 0 <= name < len(names):
+        raise ParameterError(f"{kind} {name}: there are only numbers 0 to {len(names) - 1}.")
+    return int(name)
+
+
+def _steps_until(ε: float, γ: float) -> int:
+    """The least d >= 1 with γ^d <= ε; for γ = 1 beyond any limit."""
     if γ == 0:
         return 1
-    return limit if γ == 1 else min(limit, math.ceil(math.log(ε) / math.log(γ)))
+    return sys.maxsize if γ == 1 else max(1, math.ceil(math.log(ε) / math.log(γ)))
+
+
+def episode_limit(pomdp: Pomdp, max_steps: int | None) -> int:
+    """After how many decisions an episode is cut off."""
+    if max_steps is None and pomdp.max_steps is None:
+        return min(FOREVER, _steps_until(NEGLIGIBLE, pomdp.discount))
+    return step_limit(pomdp, max_steps)
 
 
 def return_range(pomdp: Pomdp, horizon: int) -> tuple[float, float]:

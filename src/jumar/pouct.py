@@ -244,23 +244,21 @@ def keep_subtree(tree: Tree, root: int) -> None:
 def resample(model: Model, states: Ints, a: int, z: int, u: float, into: Ints) -> bool:
     """Fill `into` with states after doing a in one of `states`, all equally likely, and seeing z.
 
-    Systematic: draw j takes the outcome in which the share (j + u)/J of the whole probability
+    Systematic: draw j of J takes the outcome in which the share (j + u)/J of all the probability
     falls. False, and nothing written, if z cannot be seen from any of them.
     """
-    J, together = len(into), 0.0
+    together = 0.0
     for s in states:
-        for k in range(
-            model.pointer[s * model.actions + a], model.pointer[s * model.actions + a + 1]
-        ):
+        pair = s * model.actions + a
+        for k in range(model.pointer[pair], model.pointer[pair + 1]):
             if model.next_observation[k] == z:
                 together += model.probability[k]
     if together == 0.0:
         return False
-    j, reached, last = 0, 0.0, -1
+    J, j, reached, last = len(into), 0, 0.0, -1
     for s in states:
-        for k in range(
-            model.pointer[s * model.actions + a], model.pointer[s * model.actions + a + 1]
-        ):
+        pair = s * model.actions + a
+        for k in range(model.pointer[pair], model.pointer[pair + 1]):
             if model.next_observation[k] == z and model.probability[k] > 0.0:
                 reached += model.probability[k]
                 last = model.next_state[k]

@@ -76,14 +76,14 @@ def shown(name: str, most: int = LONGEST) -> str:
 
 
 def percent(p: float) -> str:
-    """A probability as people write it.
+    """A probability as people write it; what rounding took from 1 does not count.
 
-    >>> percent(0.5), percent(0.0), percent(0.0004), percent(1.0), percent(0.99996)
+    >>> percent(0.5), percent(0.0), percent(0.0004), percent(1 - 1e-15), percent(0.99996)
     ('50%', '0%', '<0.1%', '100%', '>99.9%')
     """
     if 0 < p < 0.0005:
         return "<0.1%"
-    if 0.9995 <= p < 1:
+    if 0.9995 <= p < 1 - 1e-9:
         return ">99.9%"
     return f"{100 * p:.3g}%"
 
@@ -203,16 +203,23 @@ def rule_lines(
 
     >>> rule_lines(("keep", "repair"), np.array([0.25, 0.75]))
     ['repair 75%', 'keep 25%']
-    >>> rule_lines(("keep", "repair", "sell"), np.array([0, 1, 0]), np.array([0.25, 0.75, 0]))
-    ['repair 75% → 100%', 'keep 25% → 0%']
+    >>> rule_lines(("keep", "repair", "sell"), np.array([0.5, 0.5, 0]), np.array([0.5, 0.25, 0.25]))
+    ['keep 50%', 'repair 25% → 50%', 'dropped: sell 25%']
     """
     before = row if old is None else old
-    order = [a for a in np.argsort(-row, kind="stable") if row[a] > 0 or before[a] != row[a]]
-    lines = []
-    for a in order[:most]:
-        was = f"{percent(before[a])} → " if before[a] != row[a] else ""
-        lines.append(f"{shown(actions[a])} {was}{percent(row[a])}")
-    return lines + ["..."] * (len(order) > most)
+
+    def texts(chosen: Ints, rows: Floats) -> list[str]:
+        found = []
+        for a in chosen[:most]:
+            was = f"{percent(before[a])} → " if before[a] != rows[a] else ""
+            found.append(f"{shown(actions[a])} {was}{percent(rows[a])}")
+        return found + ["..."] * (len(chosen) > most)
+
+    done = np.argsort(-row, kind="stable")
+    dropped = np.argsort(-before, kind="stable")
+    dropped = dropped[(row[dropped] == 0) & (before[dropped] > 0)]
+    lines = texts(done[row[done] > 0], row)
+    return [*lines, "dropped: " + ", ".join(texts(dropped, before))] if len(dropped) else lines
 
 
 def _moves(controller: Controller, most: int) -> list[RenderableType]:

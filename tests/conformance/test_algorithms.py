@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import pickle
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -235,6 +236,13 @@ def test_what_comes_back_is_read_only(name, chosen):
     for array in (result.policy, result.behavior_policy, result.values, result.controller.rows):
         with pytest.raises(ValueError, match="read-only"):
             array[:] = 0
+
+
+@pytest.mark.xfail(raises=TypeError, reason="bug: a mappingproxy cannot be pickled")
+@every_case
+def test_what_comes_back_goes_to_another_process(name, chosen):
+    result = run(name, *logged(5, k=2), **chosen)
+    assert pickle.loads(pickle.dumps(result)).policy.tobytes() == result.policy.tobytes()
 
 
 @every_case

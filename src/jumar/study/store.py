@@ -100,6 +100,8 @@ class Store:
             tables = [pq.read_table(self.block(*block)) for block in blocks]
             self._write(self.results, pa.concat_tables(tables).unify_dictionaries())
         shutil.rmtree(self.folder / "blocks", ignore_errors=True)
+        for left_behind in self.folder.glob(".jumar-*.tmp"):  # by a run that was killed
+            left_behind.unlink(missing_ok=True)
 
     def read(self) -> Any:
         """The table, also of a run that is not finished."""

@@ -56,19 +56,20 @@ def summary_view(store: Store) -> list[RenderableType]:
         online = planned.get(environment.name)
         note = f", PO-UCT {online['mean']:.4g} ± {online['standard_error']:.2g}" if online else ""
         for k_new in environment.memories:
-            table = plain_table(
-                "mean | 10 %-CVaR | worse",
-                *(f"{size:,} episodes" for size in sizes),
-                title=f"{environment.title}, k′ = {k_new}: behavior {environment.behavior:.4g}, "
-                f"best policy of all {best}{note}",
-            )
+            rows = []
             for name, parameters in results.settings:
                 cells = [
                     results.cell(environment.name, k_new, name, size, **parameters)
                     for size in sizes
                 ]
-                table.add_row(setting_label(name, parameters), *(_text(cell) for cell in cells))
-            views.append(table)
+                rows.append([setting_label(name, parameters), *(_text(cell) for cell in cells)])
+            title = (
+                f"{environment.title}, k′ = {k_new}: behavior {environment.behavior:.4g}, best "
+                f"policy of all {best}{note}"
+            )
+            columns = [f"{size:,} episodes" for size in sizes]
+            heads = ["mean | 10 %-CVaR | worse", *columns]
+            views.append(plain_table(heads, rows, title=title, right=columns))
     return views
 
 

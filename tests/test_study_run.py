@@ -1,0 +1,279 @@
+"""A study as a run: killed and resumed, any number of jobs, its table, its figures, its page."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from jumar.errors import ParameterError
+from jumar.study import runner
+from jumar.study.report import write_report
+from jumar.study.runner import run_planner, run_study
+from jumar.study.spec import study_from_document
+from jumar.study.store import Store, slug
+from jumar.study.summary import Results, cvar
+from jumar.study.tables import summary_data, summary_view
+
+STUDY = """
+format = "jumar-study/1"
+title = "a <small> study"
+seed = 3
+datasets = {datasets}
+sizes = [1, 10, 100]
+
+[[behaviors]]
+model = "tiger"
+window = 1
+memories = [1, 2]
+
+[[behaviors]]
+model = "voicemail"
+window = 2
+memories = [2]
+
+[[algorithms]]
+name = "spibb"
+n_wedge = [5, 20]
+
+[[algorithms]]
+name = "basic"
+unseen = ["zero", "exclude"]
+"""
+DOCUMENT = {
+    "format": "jumar-study/1",
+    "title": "a <small> study",
+    "seed": 3,
+    "datasets": 60,
+    "sizes": [1, 10, 100],
+    "behaviors": [
+        {"model": "tiger", "window": 1, "memories": [1, 2]},
+        {"model": "voicemail", "window": 2, "memories": [2]},
+    ],
+    "algorithms": [
+        {"name": "spibb", "n_wedge": [5, 20]},
+        {"name": "basic", "unseen": ["zero", "exclude"]},
+    ],
+}
+SPEC = study_from_document(DOCUMENT)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """One whole run, to compare with and to look at."""
+    folder = tmp_path_factory.mktemp("study")
+    return run_study(SPEC, folder)
+
+
+def rows(store: Store):
+    return pq.read_table(store.results).to_pylist()
+
+
+# ---- the table ----------------------------------------------------------------------------------
+
+
+def test_the_table_has_one_row_for_every_policy(finished):
+    table = pq.read_table(finished.results)
+    assert table.num_rows == SPEC.n_policies == 60 * 3 * 3 * 4
+    keys = ("behavior", "k_new", "parameters", "algorithm", "size", "dataset")
+    assert len({tuple(row[key] for key in keys) for row in rows(finished)}) == table.num_rows
+    assert set(table.column_names) >= {
+        "environment", "k", "k_new", "algorithm", "n_wedge", "size", "dataset", "value",
+        "model_value", "zeta", "known",
+    }  # fmt: skip
+
+
+def test_zeta_stands_only_where_a_bound_applies_and_falls_with_the_estimated_gain(finished):
+    for row in rows(finished):
+        assert (row["zeta"] is None) == (row["algorithm"] != "spibb")
+    spibb = [r for r in rows(finished) if r["n_wedge"] == 5 and r["behavior"] == "tiger:1"]
+    same = {
+        r["zeta"] + r["model_value"] - r["model_behavior_value"] for r in spibb if r["k_new"] == 2
+    }
+    assert max(same) == pytest.approx(min(same))
+
+
+def test_with_one_episode_nothing_is_known_and_spibb_is_the_behavior(finished):
+    values = {e.name: e.behavior for e in Results(finished).environments}
+    first = [r for r in rows(finished) if r["size"] == 1 and r["algorithm"] == "spibb"]
+    for row in first:
+        assert row["value"] == pytest.approx(values[row["behavior"]], abs=1e-12)
+        assert row["known"] == 0
+
+
+# ---- killed and resumed -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_results_do_not_depend_on_the_number_of_jobs(finished, tmp_path, jobs):
+    assert rows(run_study(SPEC, tmp_path, jobs=jobs)) == rows(finished)
+
+
+def test_a_run_goes_on_where_it_was_and_does_nothing_twice(finished, tmp_path, monkeypatch):
+    calls = []
+    work = runner.run_dataset
+
+    def fails_later(spec, prepared, number):
+        calls.append((prepared.spec.name, number))
+        if len(calls) == 40:
+            raise KeyboardInterrupt
+        return work(spec, prepared, number)
+
+    monkeypatch.setattr(runner, "run_dataset", fails_later)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(SPEC, tmp_path)
+    blocks = {b: b.stat().st_mtime_ns for b in (tmp_path / "blocks").iterdir()}
+    assert len(blocks) == 1  # 25 of the 40 data sets are a whole block
+    assert not (tmp_path / "results.parquet").exists()
+    assert len(Results(Store(tmp_path)).cells()) > 0  # what is there can be looked at
+
+    done = []
+    monkeypatch.setattr(runner, "run_dataset", lambda *a: done.append(a[2]) or work(*a))
+    told = []
+    store = run_study(SPEC, tmp_path, progress=lambda done, total: told.append((done, total)))
+    assert len(done) == 2 * 60 - 25
+    assert told[0] == (25 * 3 * 2 * 4, SPEC.n_policies)
+    assert told[-1] == (SPEC.n_policies, SPEC.n_policies)
+    assert rows(store) == rows(finished)
+    assert not (tmp_path / "blocks").exists()
+
+    done.clear()
+    run_study(SPEC, tmp_path)
+    assert done == []  # a finished study is not run again
+
+
+def test_a_run_survives_kill_9_at_any_moment(tmp_path):
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY.format(datasets=1500))
+    folder = tmp_path / "out"
+    command = [sys.executable, "-m", "jumar", "study", str(study), "-o", str(folder), "--json"]
+    kills = 0
+    for _ in range(6):
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        before = len(list(folder.glob("blocks/*.parquet")))
+        while process.poll() is None:
+            if len(list(folder.glob("blocks/*.parquet"))) > before:
+                os.killpg(process.pid, signal.SIGKILL)
+                kills += 1
+                break
+            time.sleep(0.005)
+        process.communicate()
+        if process.returncode == 0:
+            break
+    subprocess.run(command, check=True, capture_output=True)
+    assert kills >= 1
+    plain = run_study(replace(SPEC, datasets=1500), tmp_path / "plain")
+    assert rows(Store(folder)) == rows(plain)
+    assert not list(folder.rglob("*.tmp"))  # what a killed writer left behind is gone
+    assert not [f for f in folder.rglob("*.parquet") if f.name != "results.parquet"]
+
+
+def test_a_folder_of_another_study_is_refused(finished):
+    with pytest.raises(ParameterError, match="another study"):
+        run_study(replace(SPEC, seed=4), finished.folder)
+
+
+def test_names_that_look_alike_in_a_file_name_stay_apart():
+    assert slug("tiger:2") != slug("tiger 2")
+    assert re.fullmatch(r"[a-z0-9-]+", slug("../../<evil>/ä 😀"))
+
+
+# ---- summaries ----------------------------------------------------------------------------------
+
+
+def test_cvar_is_the_mean_of_the_worst_share():
+    values = np.arange(500.0)[::-1]
+    assert cvar(values, 0.01) == 2.0
+    assert cvar(values, 0.10) == 24.5
+    assert cvar(values, 1.0) == values.mean()
+    assert cvar(np.array([3.0, 1.0]), 0.01) == 1.0
+
+
+def test_cells_hold_the_values_of_the_table(finished):
+    cell = Results(finished).cell("tiger:1", 2, "spibb", 100, n_wedge=5)
+    wanted = [
+        r["value"]
+        for r in rows(finished)
+        if (r["behavior"], r["k_new"], r["n_wedge"], r["size"]) == ("tiger:1", 2, 5, 100)
+    ]
+    assert cell.values.tolist() == wanted
+    assert cell.worse == np.mean(cell.values < cell.environment.behavior - 1e-9)
+    assert cell.normalised(cell.environment.behavior) == 0
+    assert cell.normalised(cell.environment.optimum) == 1
+
+
+def test_a_cell_that_does_not_exist_is_none(finished):
+    assert Results(finished).cell("tiger:1", 9, "spibb", 100, n_wedge=5) is None
+
+
+def test_summary_data_is_json_with_every_cell(finished):
+    data = json.loads(json.dumps(summary_data(finished)))
+    assert len(data["cells"]) == 3 * 3 * 4
+    assert {"mean", "cvar_10", "cvar_1", "worse", "zeta"} <= set(data["cells"][0])
+
+
+def test_summary_view_has_a_table_for_every_behavior_and_memory(finished):
+    assert len(summary_view(finished)) == 3
+
+
+def test_a_summary_of_nothing_says_so(tmp_path):
+    with pytest.raises(ParameterError, match="no study has been run here"):
+        Results(Store(tmp_path))
+
+
+# ---- figures and page ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reported(finished):
+    run_planner(SPEC, finished, episodes=3, simulations=20)
+    return finished, write_report(finished, SPEC)
+
+
+def test_every_figure_is_there_as_svg_pdf_and_png(reported):
+    store, files = reported
+    names = {path.name for path in files}
+    for figure in SPEC.figures_to_draw():
+        assert {f"{figure.name}.{kind}" for kind in ("svg", "pdf", "png")} <= names
+    for path in files:
+        assert path.stat().st_size > 1000
+    for svg in (store.folder / "figures").glob("*.svg"):
+        ElementTree.parse(svg)
+
+
+def test_the_same_results_give_the_same_svg(reported):
+    store, _ = reported
+    before = {p.name: p.read_bytes() for p in (store.folder / "figures").glob("*.svg")}
+    write_report(store, SPEC)
+    assert before == {p.name: p.read_bytes() for p in (store.folder / "figures").glob("*.svg")}
+
+
+def test_the_page_shows_every_figure_escapes_names_and_needs_no_network(reported):
+    store, _ = reported
+    page = (store.folder / "index.html").read_text()
+    assert "a &lt;small&gt; study" in page
+    assert "<small>" not in page
+    for figure in SPEC.figures_to_draw():
+        assert f'src="figures/{figure.name}.svg"' in page
+        assert Path(store.folder, f"figures/{figure.name}.svg").exists()
+    assert not re.findall(r"https?://|//[a-z]|<script", page)
+    assert page.count("<figcaption>") == len(SPEC.figures_to_draw())
+
+
+def test_the_planner_is_not_run_again_for_what_is_known(reported, monkeypatch):
+    store, _ = reported
+    monkeypatch.setattr(runner, "plan", lambda *a, **k: pytest.fail("planned again"))
+    run_planner(SPEC, store, episodes=3, simulations=20)
