@@ -373,6 +373,12 @@ def test_a_controller_that_never_ends_is_told_in_words_and_json(jumar, tmp_path)
     assert data["value"] == pytest.approx(-20)
     assert data["mean_length"] is None
     assert "never ends" in jumar("evaluate", "tiger", "--policy", path).out
+    # listening three times costs 1 + 0.95 + 0.95² each time
+    short = jumar("evaluate", "tiger", "--policy", path, "--horizon", 3, "--simulate", 9, "--json")
+    (item,) = short.data["controllers"]
+    assert item["value"] == pytest.approx(-2.8525)
+    assert item["simulated"]["mean"] == pytest.approx(-2.8525)
+    assert item["simulated"]["standard_error"] == pytest.approx(0, abs=1e-12)
     # one episode has no error bar, and JSON no infinity
     one = jumar("evaluate", "tiger", "--policy", path, "--simulate", 1, "--json")
     assert one.data["controllers"][0]["simulated"]["standard_error"] is None
@@ -416,7 +422,11 @@ def test_an_engineer_improves_and_looks(jumar, buses):
     assert "2 of 9 (state, action) pairs seen more than N∧ = 20 times" in text
     assert "states with a choice of such actions: 0" in text
     assert "The controller is the behavior itself, so nothing can be lost." in text
-    assert "Everywhere it does the same as:" in jumar("show", buses / "out" / "improved.json").out
+    rule = jm.load_controller(buses / "rule.toml")
+    unchanged = jm.load_controller(buses / "out" / "improved.json")
+    for node in ("inspected", "due"):
+        for seen in rule.observations:
+            assert unchanged.row(node, seen).tolist() == rule.row(node, seen).tolist()
 
     bold = jumar(*improve(buses, "--n-wedge", 5, "-o", buses / "out"))
     assert bold.code == 0
@@ -616,6 +626,11 @@ def test_an_option_out_of_its_range_is_named(jumar, buses, options, message):
     refused_everywhere(jumar, buses, 2, "ParameterError", message, *options)
 
 
+def test_a_wrong_algorithm_is_told_before_the_log_is_read(jumar, buses):
+    (buses / "log.csv").unlink()
+    assert "algorithm 'spib' is not" in jumar(*improve(buses, "--algorithm", "spib")).err
+
+
 def test_declared_rewards_that_the_log_contradicts_are_named(jumar, buses):
     message = "row 2 (episode bus 0): reward -8 lies outside -5 to 0"
     refused_everywhere(jumar, buses, 1, "LogError", message, "--rewards", "-5:0")
@@ -653,10 +668,10 @@ def test_wrong_usage_is_told_before_anything_is_done(jumar, arguments, message):
     [
         (["train", "tigr", "-o", "b.json"], "model 'tigr' is not one of"),
         (["train", "tiger", "-o", "b.json", "--window", 0], "window: length 0"),
-        (["train", "tiger", "-o", "b.json", "--seed", -1], "seed: -1 is negative"),
-        (["train", "tiger", "-o", "b.json", "--episodes", 0], "episodes: 0 is out of range"),
-        (["train", "tiger", "-o", "b.json", "--softmax", -1], "softmax: -1.0 is out of range"),
-        (["evaluate", "tiger", "--policy", "BEHAVIOR", "--horizon", 0], "horizon: 0 steps"),
+        (["train", "tiger", "-o", "b.json", "--seed", -1], "seed: -1"),
+        (["train", "tiger", "-o", "b.json", "--episodes", 0], "episodes: 0"),
+        (["train", "tiger", "-o", "b.json", "--softmax", -1], "softmax: -1.0"),
+        (["evaluate", "tiger", "--policy", "BEHAVIOR", "--horizon", 0], "horizon: 0"),
         (["evaluate", "tiger", "--policy", "BEHAVIOR", "--simulate", -1], "episodes: -1"),
         (
             ["evaluate", "cheese_maze:speed=2", "--policy", "BEHAVIOR"],
@@ -743,6 +758,20 @@ def test_a_file_of_unknown_kind_is_not_written(jumar, tiger, tmp_path, arguments
     assert (done.code, done.out) == (1, "")
     assert message in done.err
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_nowhere_to_print_to_is_one_line_and_no_traceback():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "jumar", "models"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("jumar: OSError: ")
+    assert "Traceback" not in done.stderr
 
 
 # ---------------------------------------------------------------- what a terminal may do with names

@@ -290,15 +290,10 @@ def test_a_controller_goes_to_another_process_and_does_the_same_there():
     assert copy.same_as(CAREFUL)
 
 
-@pytest.mark.xfail(
-    raises=AttributeError,
-    reason="bug: the projection is kept as a local function, which cannot be pickled",
-)
 def test_a_lifted_controller_goes_to_another_process_too():
     lifted = CAREFUL.lift(window(3))
     assert pickle.loads(pickle.dumps(lifted)).same_as(lifted)
 
 
-@pytest.mark.xfail(reason="bug: numpy does not pickle the read-only flag")
 def test_what_arrives_there_is_read_only_too():
     assert not pickle.loads(pickle.dumps(CAREFUL)).rows.flags.writeable

@@ -86,13 +86,11 @@ def test_a_log_that_cannot_be_is_refused_with_the_place(changes, fact):
         log(**changes)
 
 
-@pytest.mark.xfail(reason="bug: freeze() cuts 0.9 down to 0 without a word")
 def test_a_number_that_is_not_whole_is_no_observation():
     with pytest.raises(LogError):
         log(observation=[0.9, 1, 1, 0])
 
 
-@pytest.mark.xfail(reason="bug: any text that is not empty counts as True, 'False' too")
 def test_a_text_is_not_a_flag():
     with pytest.raises(LogError):
         log(terminated=["False", "False"], final_observation=[-1, -1])
@@ -141,7 +139,6 @@ def test_choosing_no_episodes_is_an_empty_log():
         log().select([])
 
 
-@pytest.mark.xfail(reason="bug: a mask is read as the numbers 0 and 1: episodes 1 and 0 come back")
 def test_a_mask_chooses_the_episodes_it_marks():
     ended = log().select(log().terminated)
     assert ended.reward.tolist() == [1.0, -2.0]

@@ -121,7 +121,7 @@ def test_a_controller_that_ends_some_histories_only_may_go_on_for_ever():
 
 @pytest.mark.parametrize("horizon", [0, -1])
 def test_a_horizon_is_at_least_one_step(horizon):
-    with pytest.raises(ParameterError, match="at least 1 is needed"):
+    with pytest.raises(ParameterError, match="whole number of steps from 1"):
         evaluate(TIGER, Controller.uniform(TIGER.observations, TIGER.actions), horizon=horizon)
 
 
@@ -179,7 +179,7 @@ def test_infinite_visits_are_an_error():
     with pytest.raises(ModelError, match="visits are infinite"):
         occupancy(unroll(TIGER, listen), 1.0)
     assert occupancy(unroll(TIGER, listen), 1.0, horizon=7).sum() == pytest.approx(7)
-    with pytest.raises(ParameterError, match="at least 1"):
+    with pytest.raises(ParameterError, match="whole number of steps from 1"):
         occupancy(unroll(TIGER, listen), 1.0, horizon=0)
 
 

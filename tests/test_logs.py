@@ -578,6 +578,14 @@ def test_every_truncation_of_a_parquet_file_is_refused(tmp_path):
             read_logs(path)
 
 
+def test_text_in_parquet_that_is_not_utf8_is_refused(parquet_file):
+    """Parquet promises UTF-8 and nobody checks it on writing."""
+    latin = pa.array([b"z", b"\xe4", b"z"]).view(pa.string())
+    path = parquet_file(**{**ONE_OF_EACH, "observation": latin})
+    with pytest.raises(LogError, match=r"log\.parquet: cannot be read as Parquet: .*UTF"):
+        read_logs(path)
+
+
 def test_a_ragged_row_is_named(log_file):
     remedy = "Is a comma missing, or a quotation mark?"
     path = log_file("1,z,a,0,", "1,z,a,0")

@@ -174,7 +174,6 @@ def test_a_window_needs_a_whole_number_from_one(length):
         window(length)
 
 
-@pytest.mark.xfail(reason="bug: numpy's whole numbers are refused as not whole", strict=True)
 def test_numpy_counts_too():
     assert window(np.int64(3)) == window(3)
 
@@ -204,7 +203,6 @@ def test_a_table_that_leads_nowhere_is_refused(make, fact):
         make()
 
 
-@pytest.mark.xfail(reason="bug: freeze() cuts 0.9 down to 0 without a word")
 @pytest.mark.parametrize(("moves", "start"), [([[[0.9]], [[0]]], 0), ([[[1]], [[0]]], 0.5)])
 def test_a_table_goes_to_whole_numbers(moves, start):
     with pytest.raises(ControllerError):

@@ -247,6 +247,11 @@ def test_a_log_that_never_ends_has_no_ending_rewards():
     assert (rewards_seen(log).continuing, rewards_seen(log).ending) == ((-1, 2), None)
 
 
+def test_where_every_episode_is_one_step_long_other_steps_may_pay_the_same():
+    seen = rewards_seen(one_step_log(2, 2))
+    assert (seen.continuing, seen.ending) == ((1, 3), (1, 3))
+
+
 def test_the_certificate_says_when_the_rewards_were_only_seen():
     seen = jm.improve(one_step_log(30, 30), HALF, discount=0.9)
     declared = jm.improve(

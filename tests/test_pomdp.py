@@ -194,10 +194,6 @@ def test_a_discount_of_one_needs_episodes_that_end():
         machine(**endless, discount=1.0)
 
 
-@pytest.mark.xfail(
-    raises=(pytest.fail.Exception, ValueError),
-    reason="bug: columns of the wrong length are broadcast, kept, or a bare ValueError of numpy",
-)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -212,15 +208,11 @@ def test_every_outcome_needs_a_probability_a_next_state_an_observation_and_a_rew
         coin(**changes)
 
 
-@pytest.mark.xfail(
-    raises=ValueError, reason="bug: the wrong shape of `ending` is a bare ValueError"
-)
 def test_endings_of_the_wrong_shape_are_refused_like_any_other_array():
     with pytest.raises(ModelError):
         machine(ending=[0.0, 0.5, 0.0])
 
 
-@pytest.mark.xfail(reason="bug: an ending of probability 0 passes for one that happens")
 def test_an_ending_that_cannot_happen_is_no_reason_for_a_discount_of_one():
     with pytest.raises(ModelError):
         coin(probability=[1.0, 0.0], discount=1.0)

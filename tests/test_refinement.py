@@ -115,9 +115,6 @@ def test_the_join_of_different_alphabets_is_an_error():
         join(window(2).on(2, 2), window(2).on(3, 2))
 
 
-@pytest.mark.xfail(
-    reason="bug: a window with more than 200,000 nodes is not walked, and no shorter one is tried"
-)
 def test_a_window_too_long_to_list_refines_what_a_shorter_one_refines():
     """The table remembers the last of 7 observations, as window(2) does; so does window(8)."""
     moves = np.tile(np.arange(1, 8)[None, :, None], (8, 1, 4))
@@ -126,9 +123,6 @@ def test_a_window_too_long_to_list_refines_what_a_shorter_one_refines():
     assert refines(window(8).on(7, 4), last_seen)
 
 
-@pytest.mark.xfail(
-    reason="bug: where there is one action, pairs are observations, but _shorten does not see it"
-)
 def test_with_a_single_action_a_plain_window_knows_the_actions():
     assert refines(window(2).on(2, 1), window(2, actions=True).on(2, 1))
 

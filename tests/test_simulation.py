@@ -75,7 +75,7 @@ def test_a_log_longer_than_the_first_buffer_is_whole():
 @pytest.mark.parametrize(
     ("call", "fact"),
     [
-        ({"episodes": 0}, "episodes: 0; at least 1"),
+        ({"episodes": 0}, "episodes: 0 is not a whole number from 1"),
         ({"episodes": -1}, "episodes: -1"),
         ({"episodes": 1, "max_steps": 0}, "max_steps: 0; at least 1"),
     ],

@@ -227,6 +227,14 @@ Everywhere else it does the same as:
     )
 
 
+def test_a_lifted_controller_is_shown_as_the_one_it_is():
+    lifted = Controller.constant(*NAMES, [1, 0], name="keep").lift(window(5))
+    text = rendered(controller_view(lifted))
+    assert "window of 5" in text
+    assert "Everywhere it does the same as:" in text
+    assert text.count("100%") == 2
+
+
 def test_a_long_window_shows_the_exceptions_and_the_default():
     controller = Controller(*NAMES, window(9), [[0, 1]], [[0.0, 1.0]], [0.75, 0.25], name="long")
     text = rendered(controller_view(controller))

@@ -125,10 +125,6 @@ def test_a_parameter_out_of_range_is_told(parameters, fact):
 
 
 @pytest.mark.parametrize(("parameter", "value"), [("softmax", np.inf), ("decay", np.inf)])
-@pytest.mark.xfail(
-    raises=(ControllerError, RuntimeWarning),
-    reason="bug: inf passes the check; inf·0 is nan, and so is every row",
-)
 def test_infinite_parameters_are_out_of_range(parameter, value):
     with pytest.raises(ParameterError):
         train(TIGER, window(1), rng=stream(1), **{"softmax": 0.05, parameter: value})

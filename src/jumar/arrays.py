@@ -9,12 +9,14 @@ what they have whenever the next column would not fit.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jumar.errors import TooLarge
+from jumar.errors import JumarError, ParameterError, TooLarge
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -24,15 +26,49 @@ Bools = NDArray[np.bool_]
 _LIMIT = 2**63
 
 
-def freeze(values: ArrayLike, dtype: Any) -> Array:
+def freeze(
+    values: ArrayLike, dtype: Any, what: str = "array", error: type[JumarError] = ParameterError
+) -> Array:
     """A read-only copy: what is handed over can neither change nor be changed.
+
+    Numbers that are not whole, and flags that are not true or false, are refused, not rounded.
 
     >>> freeze([1, 2], np.int64).flags.writeable
     False
     """
-    array = np.array(values, dtype=dtype, order="C")
+    given = np.asarray(values)
+    if np.issubdtype(dtype, np.integer) and given.size and not _are_whole(given):
+        raise error(f"{what}: expected whole numbers, got {given.ravel()[:5].tolist()}.")
+    if dtype is np.bool_ and given.size and given.dtype != np.bool_ and not _are_flags(given):
+        raise error(f"{what}: expected true or false, got {given.ravel()[:5].tolist()}.")
+    array = np.array(given, dtype=dtype, order="C")
     array.setflags(write=False)
     return array
+
+
+def _are_whole(given: Array) -> bool:
+    if np.issubdtype(given.dtype, np.integer) or given.dtype == np.bool_:
+        return True
+    return bool(np.issubdtype(given.dtype, np.number) and (given == np.floor(given)).all())
+
+
+def _are_flags(given: Array) -> bool:
+    return bool(np.issubdtype(given.dtype, np.number) and np.isin(given, (0, 1)).all())
+
+
+class Frozen:
+    """A dataclass that stays read-only when it is sent to another process."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in state.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            frozen = MappingProxyType(value) if type(value) is dict else value
+            object.__setattr__(self, name, frozen)
 
 
 def _codes(values: Ints) -> tuple[Ints, int]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.arrays import Floats, Ints, RowIndex, closure, freeze, number_rows
+from jumar.arrays import Floats, Frozen, Ints, RowIndex, closure, freeze, number_rows
 from jumar.controller import Controller
 from jumar.errors import ModelError
 from jumar.pomdp import END, Pomdp
@@ -20,7 +20,7 @@ MOST_TRIPLES = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class Chain(Frozen):
     """K reachable triples, X reachable history states ⟨n, z⟩ among them, L possible steps."""
 
     states: Ints  # (X, W+1) int64, the history states, sorted

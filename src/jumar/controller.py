@@ -10,7 +10,7 @@ So a behavior *lifted* to more memory is nothing but that projection, an improve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jumar.arrays import Floats, Ints, RowIndex, freeze, number_rows
+from jumar.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows
 from jumar.errors import ControllerError
 from jumar.memory import Memory, window
 from jumar.names import check_names, position_of
@@ -28,7 +28,7 @@ SUM_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Controller:
+class Controller(Frozen):
     """A finite-state controller. K rows of its own, W words per memory node.
 
     >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"))
@@ -168,6 +168,8 @@ class Controller:
     def except_at(self, states: Ints, rows: Floats, name: str | None = None) -> Controller:
         """This controller, except for the given rows; rows that change nothing are dropped."""
         changed = (self.rows_at(states) != rows).any(1)
+        if not changed.any():
+            return replace(self, name=name or self.name)
         base: Controller | Floats = self
         if len(self.rows) == 0:
             base = self.otherwise  # no exceptions of its own: skip the empty layer

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.arrays import Bools, Floats, Ints, freeze
+from jumar.arrays import Bools, Floats, Frozen, Ints, freeze
 from jumar.errors import LogError
 from jumar.names import check_names, position_of
 
@@ -30,7 +30,7 @@ class Origin:
 
 
 @dataclass(frozen=True, eq=False)
-class Episodes:
+class Episodes(Frozen):
     """A log. E episodes, N steps.
 
     >>> log = Episodes(
@@ -53,7 +53,7 @@ class Episodes:
 
     def __post_init__(self) -> None:
         def put(name: str, dtype: type) -> None:
-            object.__setattr__(self, name, freeze(getattr(self, name), dtype))
+            object.__setattr__(self, name, freeze(getattr(self, name), dtype, name, LogError))
 
         for kind, field in (("observation", "observations"), ("action", "actions")):
             object.__setattr__(self, field, check_names(kind, getattr(self, field), LogError))
@@ -145,8 +145,15 @@ class Episodes:
         return sums
 
     def select(self, episodes: Ints) -> Episodes:
-        """The chosen episodes, in the given order."""
-        episodes = np.asarray(episodes, np.int64)
+        """The chosen episodes, in the given order; a mask chooses too."""
+        episodes = np.asarray(episodes)
+        if episodes.dtype == np.bool_:
+            if len(episodes) != len(self):
+                raise LogError(f"select: a mask of {len(episodes)} for {len(self)} episodes.")
+            episodes = np.flatnonzero(episodes)
+        episodes = episodes.astype(np.int64)
+        if len(episodes) and not (episodes.min() >= 0 and episodes.max() < len(self)):
+            raise LogError(f"select: there are {len(self)} episodes, numbered from 0.")
         lengths = self.lengths[episodes]
         start = np.concatenate([[0], np.cumsum(lengths)])
         rows = np.arange(start[-1]) + np.repeat(self.start[episodes] - start[:-1], lengths)

@@ -89,8 +89,8 @@ def occupancy(chain: Chain, discount: float, horizon: int | None = None) -> Floa
 
 def check_horizon(horizon: int) -> int:
     """A horizon is a whole number of steps, at least one."""
-    if horizon < 1:
-        raise ParameterError(f"horizon: {horizon} steps; at least 1 is needed.")
+    if not isinstance(horizon, int | np.integer) or horizon < 1:
+        raise ParameterError(f"horizon: {horizon!r} is not a whole number of steps from 1.")
     return horizon
 
 

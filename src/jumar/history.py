@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from jumar.arrays import Floats, Ints, RowIndex, freeze, number_rows
+from jumar.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows
 from jumar.controller import Controller
 from jumar.episodes import UNKNOWN, Episodes
 from jumar.errors import LogError, MemoryMismatch, ParameterError
@@ -28,7 +28,7 @@ from jumar.memory import Memory
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(Frozen):
     """What a log says about each history state. H states, A actions, L seen (h, a, h')."""
 
     observations: tuple[str, ...]
@@ -124,7 +124,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class HistoryMdp:
+class HistoryMdp(Frozen):
     """A finite-history MDP: what happens from ⟨n, z⟩ when a is done, as far as it is known."""
 
     observations: tuple[str, ...]
@@ -151,6 +151,10 @@ class HistoryMdp:
                 f"discount: {γ} must lie in [0, 1). Values of a learned model are only certain to "
                 "exist below 1; for undiscounted episodes use a discount close to 1, such as 0.999."
             )
+        for field in ("visits", "reward", "ending", "start", "probability"):
+            values = getattr(self, field)
+            if np.isnan(values).any() or (field != "reward" and (values < 0).any()):
+                raise LogError(f"History model: {field} has a negative or undefined number.")
         total = self.ending + self._continuing()
         off = np.abs(total - (self.visits > 0)) > 1e-9
         if off.any():
@@ -176,7 +180,7 @@ class HistoryMdp:
     @cached_property
     def pointer(self) -> Ints:
         """(H*A + 1,) where the successors of each pair begin."""
-        return np.searchsorted(self.pair, np.arange(self.visits.size + 1))
+        return freeze(np.searchsorted(self.pair, np.arange(self.visits.size + 1)), np.int64)
 
     @cached_property
     def index(self) -> RowIndex:

@@ -8,14 +8,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from jumar.arrays import Floats, freeze
+from jumar.arrays import Floats, Frozen, freeze
 from jumar.controller import Controller
 from jumar.history import HistoryMdp
 from jumar.solver import Project, Rule, Trace, solve
 
 
 @dataclass(frozen=True, eq=False)
-class Improvement:
+class Improvement(Frozen):
     """An improved controller and the model's view of it.
 
     History states that were never logged keep the behavior's row. The two performances are what

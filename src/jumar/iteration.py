@@ -66,6 +66,37 @@ def write_row(
 
 
 @compiled
+def write_start(
+    kind: int, behavior: Floats, visits: Floats, n_wedge: float, policy: Floats
+) -> bool:
+    """An admitted policy to start from; says whether it is the behavior itself.
+
+    The behavior's rows are admitted, except that GREEDY does not admit unknown actions: there it
+    is the behavior restricted to the known ones.
+    """
+    H, A = behavior.shape
+    policy[:] = behavior
+    same = True
+    if kind != GREEDY:
+        return same
+    for h in range(H):
+        known, mass = 0, 0.0
+        for a in range(A):
+            if visits[h, a] > n_wedge:
+                known += 1
+                mass += behavior[h, a]
+        if known == 0 or known == A:
+            continue
+        same = False
+        for a in range(A):
+            if visits[h, a] <= n_wedge:
+                policy[h, a] = 0.0
+            else:
+                policy[h, a] = behavior[h, a] / mass if mass > 0.0 else 1.0 / known
+    return same
+
+
+@compiled
 def best_rows(kind: int, q: Floats, behavior: Floats, visits: Floats, n_wedge: float) -> Floats:
     """(H, A) the admitted row with the largest row·q for every history state."""
     rows = np.empty_like(behavior)
@@ -148,15 +179,18 @@ def iterate(
     policy: Floats,
     v: Floats,
     q: Floats,
+    max_iterations: int,
 ) -> tuple[int, float, float]:
     """Improve from the behavior, whose value v holds on entry; policy, v and q hold the result.
 
     Returns iterations (negative if they ran out), gap, and scale of the values.
     """
     H, A = behavior.shape
-    policy[:] = behavior
+    if not write_start(kind, behavior, model.visits, n_wedge, policy):
+        evaluate_policy(model, policy, discount, unseen, plan, slots, v)
     row = np.empty(A)
-    for iteration in range(1, MAX_ITERATIONS + 1):
+    scale = 1.0
+    for iteration in range(1, max_iterations + 1):
         scale = write_action_values(model, v, discount, unseen, q)
         residual, leftover, replaced = 0.0, 0.0, False
         for h in range(H):
@@ -173,6 +207,8 @@ def iterate(
                 policy[h] = row
                 replaced = True
         if not replaced:
-            return iteration, (residual + leftover) / (1.0 - discount), scale
+            # a row within a tie of the best one counts as best: that much may be missing
+            gap = (residual + TIE * scale + leftover) / (1.0 - discount)
+            return iteration, gap, scale
         evaluate_policy(model, policy, discount, unseen, plan, slots, v)
-    return -MAX_ITERATIONS, np.inf, scale
+    return -1, np.inf, scale

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from jumar.arrays import Bools, Ints, closure, freeze
+from jumar.arrays import Bools, Frozen, Ints, closure, freeze
 from jumar.errors import ControllerError, MemoryMismatch, ParameterError, TooLarge
 from jumar.names import NOTHING, check_names, position_of
 
@@ -29,7 +29,7 @@ LONGEST_WINDOW = 1000
 
 
 @dataclass(frozen=True)
-class Memory(ABC):
+class Memory(Frozen, ABC):
     """A deterministic automaton over observations and actions.
 
     It is written down without an alphabet (``window(3)``) and bound to one with `on`.
@@ -120,7 +120,9 @@ class Window(Memory):
     actions: bool = False
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.length, int) and not isinstance(self.length, bool)
+        whole = isinstance(self.length, int | np.integer) and not isinstance(self.length, bool)
+        if whole:
+            object.__setattr__(self, "length", int(self.length))
         if not whole or not 1 <= self.length <= LONGEST_WINDOW:
             raise ParameterError(
                 f"window: length {self.length!r} must be a whole number from 1 (only the current "
@@ -281,7 +283,10 @@ class Table(Memory):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nodes", check_names("node", self.nodes, ControllerError))
-        object.__setattr__(self, "next", freeze(self.next, np.int64))
+        next_ = freeze(self.next, np.int64, "memory table: next", ControllerError)
+        object.__setattr__(self, "next", next_)
+        if not isinstance(self.start, int | np.integer):
+            raise ControllerError(f"memory table: start {self.start!r} is not a node number.")
         M = len(self.nodes)
         if self.next.ndim != 3 or len(self.next) != M or self.next.size == 0:
             raise ControllerError(

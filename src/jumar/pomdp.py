@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jumar.arrays import Floats, Ints, freeze
+from jumar.arrays import Floats, Frozen, Ints, freeze
 from jumar.errors import ModelError
 from jumar.names import check_names
 
@@ -25,7 +25,7 @@ SUM_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Pomdp:
+class Pomdp(Frozen):
     """A model. S states, A actions, O observations, K outcomes in all."""
 
     name: str
@@ -64,6 +64,11 @@ class Pomdp:
                 f"{self.first_observation.shape}; expected ({S},) and ({S}, {O})."
             )
         K = len(self.probability)
+        for field in ("next_state", "next_observation", "reward"):
+            if len(getattr(self, field)) != K:
+                raise ModelError(
+                    f"{place}: {len(getattr(self, field))} entries in {field}, but {K} outcomes."
+                )
         fits = self.pointer.shape == (S * A + 1,) and self.pointer[0] == 0
         if not fits or self.pointer[-1] != K or (np.diff(self.pointer) < 0).any():
             raise ModelError(f"{place}: pointer does not cut {K} outcomes into {S}x{A} groups.")
@@ -88,7 +93,7 @@ class Pomdp:
                 f"probability {sums[lost]:.12g} in all, not 1. If the episode can end here, "
                 "declare the missing mass as an ending."
             )
-        γ, episodic = self.discount, bool(ends.any())
+        γ, episodic = self.discount, self.episodic
         if not (0 <= γ < 1 or (γ == 1 and episodic)):
             raise ModelError(
                 f"{place}: discount {γ} must lie in [0, 1)"
@@ -156,11 +161,13 @@ def from_arrays(
     """
     S, A, O = len(states), len(actions), len(observations)
     T, Z = np.asarray(transition, float), np.asarray(observation, float)
-    R, E = np.asarray(reward, float), np.broadcast_to(np.asarray(ending, float), (A, S))
+    R, E = np.asarray(reward, float), np.asarray(ending, float)
+    E = np.full((A, S), E) if E.ndim == 0 else E
     for field, array, shape in (
         ("transition", T, (A, S, S)),
         ("observation", Z, (A, S, O)),
         ("reward", R, (A, S)),
+        ("ending", E, (A, S)),
     ):
         if array.shape != shape:
             raise ModelError(f"Model {name!r}: {field} has shape {array.shape}, not {shape}.")

@@ -10,6 +10,7 @@ both automata together; `join` makes a memory that refines two given ones.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -80,7 +81,21 @@ def _projection(fine: Memory, coarse: Memory) -> Projection | None:
         return _shorten(fine, coarse)
     if fine.count_nodes() <= ENUMERABLE:
         return _walk_together(fine, coarse)
+    if isinstance(fine, Window):
+        return _through_shorter(fine, coarse)
     return None
+
+
+def _through_shorter(fine: Window, coarse: Memory) -> Projection | None:
+    """What the longest window that can be enumerated knows, a longer one knows too."""
+    length = fine.length - 1
+    while length > 1 and replace(fine, length=length).count_nodes() > ENUMERABLE:
+        length -= 1
+    shorter = replace(fine, length=length)
+    inner, shorten = _projection(shorter, coarse), _shorten(fine, shorter)
+    if inner is None or shorten is None:
+        return None
+    return lambda nodes: inner(shorten(nodes))
 
 
 def _onto_product(fine: Memory, coarse: Product) -> Projection | None:
@@ -96,9 +111,9 @@ def _after_split(fine: Product, i: int, inner: Projection) -> Projection:
 
 
 def _shorten(fine: Window, coarse: Window) -> Projection | None:
-    if fine.length < coarse.length or (coarse.actions and not fine.actions):
-        return None
     A = fine.alphabet[1]
+    if fine.length < coarse.length or (coarse.actions and not fine.actions and A > 1):
+        return None
 
     def shorten(nodes: Ints) -> Ints:
         digits = fine.digits(nodes)[:, : coarse.length - 1]

@@ -42,8 +42,10 @@ def simulate(
     """
     from jumar import kernels
 
-    if episodes < 1:
-        raise ParameterError(f"episodes: {episodes}; at least 1 is needed.")
+    if not isinstance(episodes, int | np.integer) or episodes < 1:
+        raise ParameterError(f"episodes: {episodes!r} is not a whole number from 1.")
+    if not isinstance(rng, np.random.Generator):
+        raise ParameterError("rng: give a numpy Generator, such as jumar.stream(1, 'data').")
     check_names_agree(pomdp, controller)
     chain = unroll(pomdp, controller)
     z, a, r, start, final, terminated = kernels.simulate_episodes(
@@ -68,9 +70,8 @@ def model_tables(pomdp: Pomdp) -> tuple[Floats, Ints, Ints, Ints, Floats, Ints, 
     """What the kernels draw from: first (s, z), then outcomes, as cumulative probabilities."""
     joint = pomdp.start[:, None] * pomdp.first_observation
     s, z = np.nonzero(joint)
-    p = pomdp.probability
-    total = np.concatenate([[0.0], np.cumsum(p)])
-    within = np.cumsum(p) - np.repeat(total[pomdp.pointer[:-1]], np.diff(pomdp.pointer))
+    groups = np.split(pomdp.probability, pomdp.pointer[1:-1])
+    within = np.concatenate([np.cumsum(group) for group in groups])
     return (
         np.cumsum(joint[s, z]),
         s.astype(np.int64),

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jumar.arrays import Floats
-from jumar.errors import NotConverged
+from jumar.errors import NotConverged, ParameterError
 from jumar.history import HistoryMdp
 from jumar.linear import solve_discounted
 
@@ -38,6 +38,7 @@ COMPILED = 128  # history states up to which planning the elimination pays
 # kinds of rules and the mark for "worst value", as `jumar.iteration` numbers them
 BOOTSTRAPPED, BOUNDED, GREEDY = 0, 1, 2
 WORST = float("nan")
+TIE = 1e-12  # of the scale of the values: rows closer than this count as equally good
 
 
 class Rule(NamedTuple):
@@ -72,28 +73,42 @@ def solve(
     behavior: Floats,
     admitted: Rule | Project,
     *,
-    unseen_value: float = 0.0,
+    unseen_value: float | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> Solution:
-    """The best admitted policy of the model, starting from the behavior's rows (H, A)."""
+    """The best admitted policy of the model, starting from the behavior's rows (H, A).
+
+    `unseen_value` is Q of a pair that was never tried, 0 unless given; a rule brings its own.
+    """
+    start = np.array(behavior, np.float64)
+    first = start
     if isinstance(admitted, Rule):
         worst = min(0.0, float(mdp.reward.min())) / (1 - mdp.discount)
+        if unseen_value is not None:
+            raise ParameterError("unseen_value: a rule has its own; give only one of them.")
         unseen_value = worst if np.isnan(admitted.unseen_value) else admitted.unseen_value
         if len(mdp) <= COMPILED:
-            return _solve_compiled(mdp, behavior, admitted, unseen_value, tolerance)
+            return _solve_compiled(mdp, start, admitted, unseen_value, tolerance, max_iterations)
+        first = _admitted_start(admitted, start, mdp.visits)
         admitted = _projection(admitted)
-    γ = mdp.discount
-    policy = np.array(behavior)
+    unseen_value = unseen_value or 0.0
+    γ, policy = mdp.discount, first.copy()
+    behavior_values = policy_value(mdp, start, unseen_value)
     v = policy_value(mdp, policy, unseen_value)
-    behavior_values, gap, scale, iteration = v, np.inf, 1.0, 0
+    gap, iteration = np.inf, 0
     for iteration in range(1, max_iterations + 1):
         q = action_values(mdp, v, unseen_value)
-        best = admitted(q, behavior, mdp.visits)
+        best = admitted(q, start, mdp.visits)
         scale = max(1.0, float(np.abs(q).max()))
         now, then = (policy * q).sum(1), (best * q).sum(1)
         leftover = float(np.abs(now - v).max())
-        gap = (max(0.0, float((then - v).max())) + leftover) / (1 - γ)
+        gap = (max(0.0, float((then - v).max())) + TIE * scale + leftover) / (1 - γ)
+        if (then < now - 1e-9 * scale).any():
+            raise ParameterError(
+                "project: returned a row that is worse than the one it replaces. The admitted set "
+                "must contain the behavior's row, and the best row of the set must be returned."
+            )
         better = then > now + 1e-13 * scale  # a tie is no reason to leave the behavior
         if not better.any():
             trace = Trace(iteration, _checked(gap, iteration, tolerance * scale / (1 - γ)))
@@ -106,7 +121,12 @@ def solve(
 
 
 def _solve_compiled(
-    mdp: HistoryMdp, behavior: Floats, rule: Rule, unseen_value: float, tolerance: float
+    mdp: HistoryMdp,
+    behavior: Floats,
+    rule: Rule,
+    unseen_value: float,
+    tolerance: float,
+    max_iterations: int,
 ) -> Solution:
     from jumar import elimination, iteration
 
@@ -114,15 +134,25 @@ def _solve_compiled(
     γ = mdp.discount
     model = iteration.Model(mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits)
     plan = elimination.analyse(H, mdp.pair // A, mdp.successor)
-    behavior = np.array(behavior, np.float64)
     slots, v, q = np.empty(plan.n_slots), np.empty(H), np.empty((H, A))
     iteration.evaluate_policy(model, behavior, γ, unseen_value, plan, slots, v)
     behavior_values, policy = v.copy(), np.empty((H, A))
     rounds, gap, scale = iteration.iterate(
-        model, behavior, γ, rule.kind, rule.n_wedge, unseen_value, plan, slots, policy, v, q
+        model,
+        behavior,
+        γ,
+        rule.kind,
+        rule.n_wedge,
+        unseen_value,
+        plan,
+        slots,
+        policy,
+        v,
+        q,
+        max_iterations,
     )
     if rounds < 0:
-        raise NotConverged(f"Policy iteration: still improving after {-rounds} rounds.")
+        raise NotConverged(f"Policy iteration: still improving after {max_iterations} rounds.")
     trace = Trace(rounds, _checked(gap, rounds, tolerance * scale / (1 - γ)))
     return Solution(policy, v, q, behavior_values, trace)
 
@@ -133,6 +163,14 @@ def _checked(gap: float, rounds: int, asked: float) -> float:
             f"Policy iteration: gap {gap:.3g} after {rounds} rounds; asked for {asked:.3g}."
         )
     return gap
+
+
+def _admitted_start(rule: Rule, behavior: Floats, visits: Floats) -> Floats:
+    from jumar import iteration
+
+    start = np.empty_like(behavior)
+    iteration.write_start(rule.kind, behavior, np.array(visits), rule.n_wedge, start)
+    return start
 
 
 def _projection(rule: Rule) -> Project:

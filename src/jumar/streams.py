@@ -20,9 +20,10 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     >>> a.random() == b.random(), stream(1, "data").random() == stream(1, "data").random()
     (False, True)
     """
-    if seed < 0:
-        raise ParameterError(f"seed: {seed} is negative; use a whole number from 0.")
-    text = "\x1f".join(str(name) for name in names)
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ParameterError(f"seed: {seed!r} is not a whole number from 0.")
+    # lengths and kinds, so that no two lists of names read the same
+    text = "".join(f"{type(name).__name__}:{len(str(name))}:{name};" for name in names)
     digest = blake2b(text.encode(), digest_size=16).digest()
     key = tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

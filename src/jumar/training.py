@@ -7,6 +7,7 @@ to greedy. Defaults per model are the paper's (appendix B) and stand in the mode
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -89,11 +90,11 @@ def _check(
     softmax: float, episodes: int, learning_rate: float, exploration: float, decay: float
 ) -> None:
     for field, value, fits, remedy in (
-        ("softmax", softmax, softmax >= 0, "use a number from 0 (uniform) upwards"),
+        ("softmax", softmax, 0 <= softmax < math.inf, "use a finite number from 0 (uniform)"),
         ("episodes", episodes, episodes >= 1, "use at least 1"),
         ("learning_rate", learning_rate, 0 < learning_rate <= 1, "use a number in (0, 1]"),
         ("exploration", exploration, 0 <= exploration <= 1, "use a number in [0, 1]"),
-        ("decay", decay, decay >= 0, "use a number from 0 upwards"),
+        ("decay", decay, 0 <= decay < math.inf, "use a finite number from 0"),
     ):
         if not fits:
             raise ParameterError(f"{field}: {value} is out of range; {remedy}.")

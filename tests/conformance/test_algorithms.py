@@ -116,7 +116,6 @@ def test_a_negative_threshold_is_an_error(name, n_wedge):
         run(name, *logged(1), n_wedge=n_wedge)
 
 
-@pytest.mark.xfail(raises=TypeError, reason="bug: '7' >= 0 is a bare TypeError")
 @with_threshold
 def test_a_threshold_that_is_no_number_is_an_error_of_ours(name):
     with pytest.raises(JumarError):
@@ -168,7 +167,7 @@ def test_it_says_what_it_was_and_how_it_was_asked(name, chosen):
 @every_case
 @pytest.mark.parametrize("k", [2, 3])
 def test_history_states_never_logged_keep_the_behaviors_row(name, chosen, k):
-    mdp, behavior = logged(3, episodes=8, k=k)
+    mdp, behavior = logged(3, episodes=1 if k == 2 else 8, k=k)
     result = run(name, mdp, behavior, **chosen)
     states = everywhere(result.controller)
     new = states[mdp.index.find(states) < 0]
@@ -238,7 +237,6 @@ def test_what_comes_back_is_read_only(name, chosen):
             array[:] = 0
 
 
-@pytest.mark.xfail(raises=TypeError, reason="bug: a mappingproxy cannot be pickled")
 @every_case
 def test_what_comes_back_goes_to_another_process(name, chosen):
     result = run(name, *logged(5, k=2), **chosen)
@@ -342,10 +340,6 @@ def one_bad_try(behavior_row: list[float]) -> tuple[HistoryMdp, Controller]:
     return count(log, window(1)).mle(0.9), behavior
 
 
-@pytest.mark.xfail(
-    reason="bug: the solver starts from the behavior's row, which `exclude` does not admit, and "
-    "keeps it where the mass on the untried action (Q = 0) makes it look better than any other"
-)
 def test_basic_exclude_never_chooses_what_was_never_tried():
     result = run("basic", *one_bad_try([0.1, 0.8, 0.1]), unseen="exclude")
     assert result.policy.tolist() == [[0.0, 0.0, 1.0]]

@@ -27,9 +27,9 @@ def rule(n_wedge: int = 20) -> Rule:
 
 def check_n_wedge(n_wedge: int) -> float:
     """N∧ is a count."""
-    if not n_wedge >= 0:
+    if isinstance(n_wedge, str | bool) or not n_wedge >= 0:
         raise ParameterError(
-            f"n_wedge: {n_wedge} is negative. It is the count a pair must exceed to be trusted; "
-            "use 0 to trust everything that was seen at all."
+            f"n_wedge: {n_wedge!r} is not a number from 0. It is the count a pair must exceed to "
+            "be trusted; use 0 to trust everything that was seen at all."
         )
     return float(n_wedge)

@@ -84,6 +84,8 @@ def parse(spec: str) -> tuple[str, dict[str, float]]:
         if option not in MODELS[key].options:
             known = MODELS[key].options or ("(none)",)
             raise ParameterError(f"{key}: " + not_one_of("option", option, known))
+        if option in options:
+            raise ParameterError(f"{key}: option {option} is given twice.")
         try:
             options[option] = float(text)
         except ValueError as error:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jumar.elimination import Plan, solve
-from jumar.iteration import Model, evaluate_policy, iterate, worst_value
+from jumar.iteration import GREEDY, MAX_ITERATIONS, Model, evaluate_policy, iterate, worst_value
 from jumar.kernels import Bools, Floats, Ints, compiled
 
 # what is reported of every policy
@@ -177,6 +177,7 @@ def run_dataset(
                 policy,
                 v,
                 q,
+                MAX_ITERATIONS,
             )
             if rounds < 0:
                 raise ArithmeticError("policy iteration did not converge")
@@ -184,7 +185,7 @@ def run_dataset(
             for x in range(X):
                 before += starts[x] * behavior_v[x]
                 after += starts[x] * v[x]
-            same = rounds == 1
+            same = rounds == 1 and kinds[j] != GREEDY  # nothing was replaced
             out[i, j, VALUE] = (
                 behavior_value if same else true_value(task, policy, discount, truth_slots, truth_v)
             )
