@@ -52,6 +52,7 @@ class Validity(StrEnum):
     PUBLISHED = "published"
     ASYMPTOTIC = "asymptotic"
     CLAIMED = "claimed"
+    NOTHING = "nothing claimed"
 
     @property
     def meaning(self) -> str:
@@ -60,7 +61,7 @@ class Validity(StrEnum):
 
     @property
     def strength(self) -> int:
-        """4 for the strongest class, 0 for the weakest."""
+        """Larger for a stronger class, 0 for the weakest."""
         return len(_MEANING) - 1 - list(_MEANING).index(self)
 
 
@@ -75,6 +76,7 @@ _MEANING = {  # strongest first: the order is the strength
         "It becomes true as the data grow; how far it is off at this size is unknown."
     ),
     Validity.CLAIMED: "It was proposed, but a step of its proof is missing or was not checked.",
+    Validity.NOTHING: "There is no statement that could be valid.",
 }
 
 

@@ -399,7 +399,7 @@ def no_guarantee(
         delta=None,
         zeta=math.inf,
         value_range=value_range,
-        validity=Validity.CLAIMED,
+        validity=Validity.NOTHING,
         estimated_gain=estimated_gain,
         n_wedge=n_wedge,
         reason=reason,

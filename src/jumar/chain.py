@@ -13,7 +13,7 @@ import numpy as np
 
 from jumar.arrays import Floats, Frozen, Ints, RowIndex, closure, freeze, number_rows
 from jumar.controller import Controller
-from jumar.errors import ModelError
+from jumar.errors import ModelError, listing
 from jumar.pomdp import END, Pomdp
 
 MOST_TRIPLES = 5_000_000
@@ -109,8 +109,13 @@ def check_names_agree(pomdp: Pomdp, controller: Controller) -> None:
         ("observations", controller.observations, pomdp.observations),
         ("actions", controller.actions, pomdp.actions),
     ):
+        if theirs != ours and sorted(theirs) == sorted(ours):
+            raise ModelError(
+                f"{controller.name} and model {pomdp.name!r} list the same {kind} in another "
+                f"order. List them in the controller as the model does: {listing(ours)}."
+            )
         if theirs != ours:
             raise ModelError(
                 f"{controller.name} and model {pomdp.name!r} do not fit together: the controller's "
-                f"{kind} are {', '.join(theirs)}; the model's are {', '.join(ours)}."
+                f"{kind} are {listing(theirs)}; the model's are {listing(ours)}."
             )

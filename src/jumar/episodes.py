@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.arrays import Bools, Floats, Frozen, Ints, freeze
-from jumar.errors import LogError
-from jumar.names import check_names, position_of
+from jumar.errors import LogError, not_one_of
+from jumar.names import check_names
 
 UNKNOWN = -1
+LARGEST_REWARD = 1e100  # squares and sums of it are still numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,11 @@ class Origin:
     source: str
     row: Ints  # (N,) int64, row of each step in the file
     label: Sequence[object]  # (E,) what the file calls each episode
+
+    def followed_by(self, other: Origin) -> Origin:
+        """The origin of two logs one after the other."""
+        source = self.source if self.source == other.source else f"{self.source} + {other.source}"
+        return Origin(source, np.concatenate([self.row, other.row]), [*self.label, *other.label])
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +105,12 @@ class Episodes(Frozen):
             raise LogError(
                 f"{self.where(int(bad[0]))}: reward is {self.reward[bad[0]]}; "
                 "rewards must be finite numbers."
+            )
+        bad = np.flatnonzero(np.abs(self.reward) > LARGEST_REWARD)
+        if len(bad):
+            raise LogError(
+                f"{self.where(int(bad[0]))}: reward {self.reward[bad[0]]:g} is too large to "
+                "compute with. Use a larger unit."
             )
         bad = np.flatnonzero(self.terminated & (self.final_observation != UNKNOWN))
         if len(bad):
@@ -186,6 +198,7 @@ class Episodes(Frozen):
             np.concatenate([self.start, other.start[1:] + self.n_steps]),
             np.concatenate([self.final_observation, other.final_observation]),
             np.concatenate([self.terminated, other.terminated]),
+            self.origin and other.origin and self.origin.followed_by(other.origin),
         )
 
     def align(self, observations: Sequence[str], actions: Sequence[str]) -> Episodes:
@@ -194,8 +207,8 @@ class Episodes(Frozen):
             return self
         # a name nobody ever logged need not be known to the other side
         seen = np.unique(np.concatenate([self.observation, self.final_observation]))
-        z = _renumbering("observation", self.observations, observations, seen[seen != UNKNOWN])
-        a = _renumbering("action", self.actions, actions, np.unique(self.action))
+        z = self._renumbering("observation", observations, seen[seen != UNKNOWN])
+        a = self._renumbering("action", actions, np.unique(self.action))
         final = self.final_observation
         return Episodes(
             tuple(observations),
@@ -209,9 +222,14 @@ class Episodes(Frozen):
             self.origin,
         )
 
-
-def _renumbering(kind: str, old: Sequence[str], new: Sequence[str], used: Ints) -> Ints:
-    number = np.full(len(old), UNKNOWN, np.int64)
-    for i in used:
-        number[i] = position_of(kind, old[i], list(new), LogError, place="Log: ")
-    return number
+    def _renumbering(self, kind: str, new: Sequence[str], used: Ints) -> Ints:
+        """The new number of every name that occurs; an unknown one is an error with its place."""
+        old: tuple[str, ...] = getattr(self, f"{kind}s")
+        number = np.full(len(old), UNKNOWN, np.int64)
+        for i in used:
+            if old[i] not in new:
+                rows = np.flatnonzero(getattr(self, kind) == i)
+                place = self.where(int(rows[0])) if len(rows) else "Log, a final observation"
+                raise LogError(f"{place}: {not_one_of(kind, old[i], new)}")
+            number[i] = list(new).index(old[i])
+        return number

@@ -60,7 +60,7 @@ def listing(names: Iterable[str], most: int = 12) -> str:
     >>> listing("abcde", most=2)
     'a, b, ... (5 in all)'
     """
-    names = list(names)
+    names = [printable(name) for name in names]
     if len(names) <= most:
         return ", ".join(names)
     return ", ".join(names[:most]) + f", ... ({len(names)} in all)"
@@ -73,6 +73,19 @@ def not_one_of(kind: str, name: object, names: Iterable[str]) -> str:
     "action 'repaire' is not one of keep, inspect, repair. Did you mean 'repair'?"
     """
     names = list(names)
-    close = get_close_matches(str(name), names, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return f"{kind} {str(name)!r} is not one of {listing(names)}.{hint}"
+    close = get_close_matches(str(name)[:LONGEST], names, n=1)
+    hint = f" Did you mean {printable(close[0])!r}?" if close else ""
+    return f"{kind} {printable(str(name))!r} is not one of {listing(names)}.{hint}"
+
+
+LONGEST = 60
+
+
+def printable(name: str) -> str:
+    """A name that is safe in a terminal and not too long: names from logs can be anything.
+
+    >>> printable("worn"), printable("\x1b[2J"), len(printable("x" * 10_000))
+    ('worn', '\\\\x1b[2J', 60)
+    """
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    return safe if len(safe) <= LONGEST else safe[: LONGEST - 3] + "..."

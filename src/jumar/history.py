@@ -146,10 +146,10 @@ class HistoryMdp(Frozen):
         for field in ("states", "pair", "successor"):
             object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
         γ = self.discount
-        if not 0 <= γ < 1:
+        if not isinstance(γ, int | float | np.number) or not 0 <= γ < 1:
             raise ParameterError(
-                f"discount: {γ} must lie in [0, 1). Values of a learned model are only certain to "
-                "exist below 1; for undiscounted episodes use a discount close to 1, such as 0.999."
+                f"discount: {γ!r} must lie in [0, 1). Values of a learned model are only "
+                "certain to exist below 1; for undiscounted episodes use one close to 1, as 0.999."
             )
         for field in ("visits", "reward", "ending", "start", "probability"):
             values = getattr(self, field)

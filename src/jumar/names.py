@@ -28,6 +28,11 @@ def check_names(kind: str, names: Iterable[object], error: type[JumarError]) -> 
             raise error(
                 f'{kind} name {position + 1}: {name!r} is not text. Write it in quotes: "{name}".'
             )
+        if any("\ud800" <= c <= "\udfff" for c in name):
+            raise error(
+                f"{kind} name {position + 1}: {name!r} has half a character (a lone surrogate), "
+                "which no file can hold. Correct it."
+            )
         if name in (WILDCARD, NOTHING):
             raise error(
                 f"{kind} name {position + 1}: {name!r} is reserved "

@@ -54,7 +54,7 @@ class Pouct:
 
     simulations: int = 1000
     exploration: float | None = None
-    particles: int = 1000
+    particles: int = 10_000
     horizon_epsilon: float = 0.005
     backup: str = "max"
 
@@ -177,6 +177,7 @@ class Planner:
             pomdp.next_state,
             pomdp.next_observation,
             pomdp.reward,
+            pomdp.expected_reward.ravel(),
             len(pomdp.actions),
             pomdp.discount,
         )

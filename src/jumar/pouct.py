@@ -15,6 +15,9 @@ worth. On the way back, with V the value of a node,
 the second being the plain mean of returns. As V(haz) changes, so does the sum: the difference
 N V - (N - 1) V_before is what one more visit to haz adds to it.
 
+At last the action with the greatest Q in node 0 is done; there the rewards of the visits are
+replaced by what the action is expected to pay in the belief, which is known without sampling.
+
 Nodes are stored in the order they were made, so a child has a greater number than its parent.
 Children of (h, a) form a list, so memory follows the search and not the number of observations.
 """
@@ -38,6 +41,7 @@ class Model(NamedTuple):
     next_state: Ints  # (K,) or -1
     next_observation: Ints  # (K,) or -1
     reward: Floats  # (K,)
+    expected: Floats  # (S*A,) reward
     actions: int
     discount: float
 
@@ -50,6 +54,7 @@ class Tree(NamedTuple):
     value: Floats  # (N,) V(h)
     visits: Ints  # (N, A) N(h, a)
     gain: Floats  # (N, A) N(h, a) Q(h, a)
+    paid: Floats  # (N, A) rewards of its visits, without what followed
     child: Ints  # (N, A) the newest child of (h, a), or -1
     sibling: Ints  # (N,) the child made before this one under the same (h, a), or -1
     seen: Ints  # (N,) the observation that leads here
@@ -63,6 +68,7 @@ def new_tree(room: int, actions: int) -> Tree:
         value=np.empty(room),
         visits=np.empty((room, actions), np.int64),
         gain=np.empty((room, actions)),
+        paid=np.empty((room, actions)),
         child=np.empty((room, actions), np.int64),
         sibling=np.empty(room, np.int64),
         seen=np.empty(room, np.int64),
@@ -76,7 +82,8 @@ def grow(tree: Tree, z: int, sibling: int) -> int:
     tree.size[0] += 1
     tree.total[n], tree.value[n] = 0, 0.0
     for a in range(tree.visits.shape[1]):
-        tree.visits[n, a], tree.gain[n, a], tree.child[n, a] = 0, 0.0, -1
+        tree.visits[n, a], tree.gain[n, a], tree.paid[n, a] = 0, 0.0, 0.0
+        tree.child[n, a] = -1
     tree.sibling[n], tree.seen[n] = sibling, z
     return n
 
@@ -157,7 +164,7 @@ def search(
     """Simulate from node 0; the action whose estimate is best."""
     A, room = model.actions, len(tree.seen)
     path, taken = np.empty(horizon, np.int64), np.empty(horizon, np.int64)
-    paid = np.empty(horizon)
+    reward = np.empty(horizon)
     for i in range(simulations):
         s = particles[int(rng.random() * len(particles))]
         n, depth, ahead, is_new = 0, 0, 0.0, False
@@ -165,7 +172,7 @@ def search(
             a = choose(tree, n, exploration, rng)
             pair = s * A + a
             k = draw(model.cumulative, model.pointer[pair], model.pointer[pair + 1], rng.random())
-            path[depth], taken[depth], paid[depth] = n, a, model.reward[k]
+            path[depth], taken[depth], reward[depth] = n, a, model.reward[k]
             depth += 1
             s, z = model.next_state[k], model.next_observation[k]
             if depth == 1:
@@ -185,20 +192,27 @@ def search(
             before = tree.total[n] * tree.value[n]
             tree.total[n] += 1
             tree.visits[n, a] += 1
-            tree.gain[n, a] += paid[d] + model.discount * ahead
+            tree.paid[n, a] += reward[d]
+            tree.gain[n, a] += reward[d] + model.discount * ahead
             tree.value[n] = node_value(tree, n, take_best)
             ahead = tree.total[n] * tree.value[n] - before
-    return best_action(tree)
+    return best_action(model, tree, particles)
 
 
 @compiled
-def best_action(tree: Tree) -> int:
-    """The action with the greatest Q in node 0, among those that were tried."""
+def best_action(model: Model, tree: Tree, particles: Ints) -> int:
+    """The action that promises most in node 0, among those that were tried."""
     best, highest = 0, -np.inf
-    for a in range(tree.visits.shape[1]):
+    for a in range(model.actions):
         tries = tree.visits[0, a]
-        if tries > 0 and tree.gain[0, a] / tries > highest:
-            best, highest = a, tree.gain[0, a] / tries
+        if tries == 0:
+            continue
+        now = 0.0
+        for s in particles:
+            now += model.expected[s * model.actions + a]
+        promise = now / len(particles) + (tree.gain[0, a] - tree.paid[0, a]) / tries
+        if promise > highest:
+            best, highest = a, promise
     return best
 
 
@@ -227,7 +241,7 @@ def keep_subtree(tree: Tree, root: int) -> None:
                 number[m] = 0
                 m = tree.sibling[m]
             tree.visits[kept, a], tree.gain[kept, a] = tree.visits[n, a], tree.gain[n, a]
-            tree.child[kept, a] = tree.child[n, a]
+            tree.paid[kept, a], tree.child[kept, a] = tree.paid[n, a], tree.child[n, a]
         tree.total[kept], tree.value[kept] = tree.total[n], tree.value[n]
         tree.sibling[kept], tree.seen[kept] = tree.sibling[n], tree.seen[n]
         kept += 1

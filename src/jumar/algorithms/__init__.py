@@ -118,4 +118,5 @@ def read_parameter(name: str, parameter: str, text: str) -> object:
     try:
         return wanted(text)
     except ValueError as error:
-        raise ParameterError(f"{parameter}: {text!r} is not a {wanted.__name__}.") from error
+        kind = "whole number" if wanted is int else "number"
+        raise ParameterError(f"{parameter}: {text!r} is not a {kind}.") from error

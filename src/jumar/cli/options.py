@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -59,9 +60,14 @@ def _pair(option: str, text: str) -> tuple[float, float]:
     try:
         if not colon:
             raise ValueError(text)
-        return float(low), float(high)
+        pair = float(low), float(high)
+        if not -math.inf < pair[0] <= pair[1] < math.inf:
+            raise ValueError(text)
+        return pair
     except ValueError as error:
-        raise ParameterError(f"{option} {text}: expected LO:HI, such as -100:10.") from error
+        raise ParameterError(
+            f"{option} {text}: expected LO:HI, lower number first, such as -100:10."
+        ) from error
 
 
 def columns(text: str | None) -> dict[str, str]:

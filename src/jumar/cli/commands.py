@@ -1,119 +1,20 @@
-"""The command line: the only place that prints and exits.
-
-Exit codes: 0 done, 1 failed (bad data, bad file), 2 wrong usage. With --json a command prints one
-JSON object; errors go to standard error either way.
-"""
+"""Commands of the main job: look around, train, simulate, improve, evaluate, show."""
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from jumar import options
-from jumar.errors import JumarError, ParameterError
+from jumar.cli import options
+from jumar.cli.app import WINDOW, Json, ModelName, Seed, WithActions, app, finite, say, working
 
 if TYPE_CHECKING:
     from jumar.logs import Ends
     from jumar.pipeline import Result
-
-app = typer.Typer(
-    help="Safe policy improvement under partial observability: from logs and the controller that "
-    "made them to a better controller with an honest certificate.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-ModelName = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL", help="A model by name, e.g. tiger or cheese_maze:step_reward=0."
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
-Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
-WINDOW = "Observations remembered, the current one included (1 = none but it)."
-WithActions = Annotated[
-    bool, typer.Option("--with-actions", help="The window also remembers the actions taken.")
-]
-
-
-# what click raises for wrong usage, wherever this version of typer keeps click
-_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command line and exit."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
-    as_json = "--json" in arguments
-    for output in (sys.stdout, sys.stderr):
-        if isinstance(output, io.TextIOWrapper):  # a name or ζ must not crash a narrow terminal
-            output.reconfigure(errors="backslashreplace")
-    try:
-        sys.exit(app(arguments, prog_name="jumar", standalone_mode=not as_json))
-    except JumarError as error:
-        kind, message = type(error).__name__, str(error)
-        code = 2 if isinstance(error, ParameterError) else 1
-    except _UsageError as error:  # only with --json: else typer has printed it and left
-        kind, code = "UsageError", 2
-        message = cast(Any, error).format_message()
-    except OSError as error:  # nowhere to print to
-        kind, message, code = "OSError", str(error), 1
-    if as_json:
-        print(json.dumps({"error": {"kind": kind, "message": message}}), file=sys.stderr)
-    else:
-        print(f"jumar: {kind}: {message}", file=sys.stderr)
-    sys.exit(code)
-
-
-@app.callback(invoke_without_command=True)
-def _top(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
-) -> None:
-    if version:
-        from jumar import __version__
-
-        print(f"jumar {__version__}")
-        raise typer.Exit
-
-
-def _say(as_json: bool, data: dict[str, Any], *renderables: Any) -> None:
-    """Print for a machine or for a person."""
-    if as_json:
-        print(json.dumps(data, indent=2))  # ASCII: no terminal or pipe can spoil it
-        return
-    from rich.console import Console
-
-    # names and paths are not markup; a line of text is left whole, so that it can be copied
-    console = Console(highlight=False, markup=False, emoji=False)
-    for renderable in renderables:
-        console.print(renderable, soft_wrap=isinstance(renderable, str))
-
-
-def _finite(number: float) -> float | None:
-    """JSON has no infinity."""
-    return number if math.isfinite(number) else None
-
-
-@contextmanager
-def _working(what: str, as_json: bool) -> Iterator[None]:
-    """A sign of life on standard error while something takes its time."""
-    if as_json or not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(what):
-        yield
 
 
 @app.command()
@@ -144,7 +45,7 @@ def models(as_json: Json = False) -> None:
             }
         )
     heads = ["model", "what it is", "states × actions × observations", "best value"]
-    _say(as_json, {"models": data}, plain_table(heads, rows, right=["best value"]))
+    say(as_json, {"models": data}, plain_table(heads, rows, right=["best value"]))
 
 
 @app.command()
@@ -159,7 +60,7 @@ def algorithms(as_json: Json = False) -> None:
         rows.append([name, entry.summary, ", ".join(f"{p}={d}" for p, d in defaults.items())])
         data.append({"name": name, "summary": entry.summary, "parameters": defaults})
     heads = ["algorithm", "what it does", "parameters"]
-    _say(as_json, {"algorithms": data}, plain_table(heads, rows))
+    say(as_json, {"algorithms": data}, plain_table(heads, rows))
 
 
 @app.command()
@@ -181,30 +82,20 @@ def train(
     """Train a behavior policy by Q-learning, as in the paper."""
     from dataclasses import replace
 
-    from jumar import evaluate, stream
+    from jumar import evaluate
     from jumar import models as library
-    from jumar import train as learn
     from jumar.memory import window as make_window
+    from jumar.training import train_behavior
 
     pomdp = library.build(model)
-    setting = library.entry(model).training
+    setting = library.training(model, pomdp)
     if episodes is not None:
         setting = replace(setting, episodes=episodes)
     if softmax is not None:
         setting = replace(setting, softmax=softmax)
     memory = make_window(window, actions=with_actions)
-    with _working("Training", as_json):
-        controller = learn(
-            pomdp,
-            memory,
-            rng=stream(seed, "train", pomdp.name, str(memory)),
-            softmax=setting.softmax,
-            episodes=setting.episodes,
-            learning_rate=setting.learning_rate,
-            exploration=setting.exploration,
-            decay=setting.decay,
-            name=f"{pomdp.name} behavior, {memory}, seed {seed}",
-        )
+    with working("Training", as_json):
+        controller = train_behavior(pomdp, memory, setting, seed)
         value = evaluate(pomdp, controller).value
     controller.save(output)
     data = {
@@ -214,7 +105,7 @@ def train(
         "value": value,
         "file": str(output),
     }
-    _say(as_json, data, f"{output}: {memory}, exact value {value:.6g}")
+    say(as_json, data, f"{output}: {memory}, exact value {value:.6g}")
 
 
 @app.command()
@@ -238,7 +129,7 @@ def simulate(
     from jumar import simulate as run
 
     pomdp, controller = library.build(model), load_controller(policy)
-    with _working("Simulating", as_json):
+    with working("Simulating", as_json):
         log = run(
             pomdp, controller, episodes=episodes, rng=stream(seed, "data"), max_steps=max_steps
         )
@@ -256,7 +147,7 @@ def simulate(
     }
     cut = f" ({cut_off:,} cut off)" if cut_off else ""
     text = f"{len(log):,} episodes{cut}, {log.n_steps:,} steps, mean return {mean:.6g}"
-    _say(as_json, data, f"{output}: {text}")
+    say(as_json, data, f"{output}: {text}")
 
 
 @app.command()
@@ -312,7 +203,7 @@ def improve(
     parameters = options.parameters(algorithm, n_wedge, parameter or [])
     reward_range = options.reward_range(rewards, ending_rewards)
     behavior = load_controller(policy)
-    with _working("Improving", as_json):
+    with working("Improving", as_json):
         episodes = read_logs(
             log,
             observations=behavior.observations,
@@ -334,7 +225,7 @@ def improve(
     from jumar.tables import result_view
 
     data = {**result.to_dict(), "files": [str(f) for f in files]}
-    _say(as_json, data, result_view(result), *(f"Wrote {f}" for f in files))
+    say(as_json, data, result_view(result), *(f"Wrote {f}" for f in files))
 
 
 @app.command()
@@ -366,12 +257,12 @@ def evaluate(
             "file": str(path),
             "value": exact.value,
             "horizon": horizon,
-            "mean_length": _finite(exact.length),
+            "mean_length": finite(exact.length),
         }
         length = "never ends" if math.isinf(exact.length) else f"{exact.length:.6g}"
         cells = [str(path), f"{exact.value:.10g}", length]
         if simulate:
-            with _working("Simulating", as_json):
+            with working("Simulating", as_json):
                 estimate = simulated_value(
                     pomdp,
                     controller,
@@ -381,7 +272,7 @@ def evaluate(
                 )
             item["simulated"] = {
                 "mean": estimate.mean,
-                "standard_error": _finite(estimate.standard_error),
+                "standard_error": finite(estimate.standard_error),
                 "episodes": simulate,
             }
             cells.append(f"{estimate.mean:.6g} ± {estimate.standard_error:.2g}")
@@ -391,7 +282,7 @@ def evaluate(
     heads = ["controller", value, "mean length", *(["simulated"] if simulate else [])]
     note = [] if optimum is None else [f"The best policy of all is worth {optimum:.10g}."]
     table = plain_table(heads, rows, right=heads[1:])
-    _say(as_json, {"model": model, "optimum": optimum, "controllers": data}, table, *note)
+    say(as_json, {"model": model, "optimum": optimum, "controllers": data}, table, *note)
 
 
 @app.command()
@@ -406,7 +297,7 @@ def show(
     from jumar.tables import controller_view
 
     controller = load_controller(policy)
-    _say(as_json, controller_to_document(controller), controller_view(controller, rows))
+    say(as_json, controller_to_document(controller), controller_view(controller, rows))
 
 
 def _write_result(result: Result, folder: Path) -> list[Path]:

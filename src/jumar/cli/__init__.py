@@ -1,0 +1,46 @@
+"""The command line: the only place that prints and exits.
+
+Exit codes: 0 done, 1 failed (bad data, bad file), 2 wrong usage. With --json a command prints one
+JSON object; errors go to standard error either way.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any, cast
+
+import typer
+
+from jumar.cli import commands, studies  # noqa: F401 - they register themselves
+from jumar.cli.app import app
+from jumar.errors import JumarError, ParameterError
+
+# what click raises for wrong usage, wherever this version of typer keeps click
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command line and exit."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    as_json = "--json" in arguments
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):  # a name or ζ must not crash a narrow terminal
+            output.reconfigure(errors="backslashreplace")
+    try:
+        sys.exit(app(arguments, prog_name="jumar", standalone_mode=not as_json))
+    except JumarError as error:
+        kind, message = type(error).__name__, str(error)
+        code = 2 if isinstance(error, ParameterError) else 1
+    except _UsageError as error:  # only with --json: else typer has printed it and left
+        kind, code = "UsageError", 2
+        message = cast(Any, error).format_message()
+    except OSError as error:  # nowhere to print to
+        kind, message, code = "OSError", str(error), 1
+    if as_json:
+        print(json.dumps({"error": {"kind": kind, "message": message}}), file=sys.stderr)
+    else:
+        print(f"jumar: {kind}: {message}", file=sys.stderr)
+    sys.exit(code)

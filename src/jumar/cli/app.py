@@ -1,0 +1,113 @@
+"""What all commands share: the app, common options, printing for people and for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    help="Safe policy improvement under partial observability: from logs and the controller that "
+    "made them to a better controller with an honest certificate.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ModelName = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL", help="A model by name, e.g. tiger or cheese_maze:step_reward=0."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
+WINDOW = "Observations remembered, the current one included (1 = none but it)."
+WithActions = Annotated[
+    bool, typer.Option("--with-actions", help="The window also remembers the actions taken.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    if version:
+        from jumar import __version__
+
+        print(f"jumar {__version__}")
+        raise typer.Exit
+
+
+def say(as_json: bool, data: dict[str, Any], *renderables: Any) -> None:
+    """Print for a machine or for a person."""
+    if as_json:
+        print(json.dumps(data, indent=2))  # ASCII: no terminal or pipe can spoil it
+        return
+    from rich.console import Console
+
+    # names and paths are not markup; a line of text is left whole, so that it can be copied
+    console = Console(highlight=False, markup=False, emoji=False)
+    for renderable in renderables:
+        console.print(renderable, soft_wrap=isinstance(renderable, str))
+
+
+def finite(number: float) -> float | None:
+    """JSON has no infinity."""
+    return number if math.isfinite(number) else None
+
+
+@contextmanager
+def working(what: str, as_json: bool) -> Iterator[None]:
+    """A sign of life on standard error while something takes its time."""
+    if as_json or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+@contextmanager
+def progress_bar(what: str, total: int, as_json: bool) -> Iterator[Callable[..., None]]:
+    """A bar with rate and time left on standard error; nothing where nobody looks.
+
+    Yields a function of how much is done, and optionally of how much there is in all.
+    """
+    if as_json or not sys.stderr.isatty():
+        yield lambda done, whole=0: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total or None, rate="")
+
+        def tell(done: int, whole: int = 0) -> None:
+            speed = bar.tasks[0].speed
+            rate = f"{speed:,.0f}/s" if speed else ""
+            bar.update(task, completed=done, rate=rate, total=whole or total or None)
+
+        yield tell

@@ -1,0 +1,179 @@
+"""Commands that run whole studies: paper, study, plan."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jumar.cli.app import Json, ModelName, Seed, app, progress_bar, say
+from jumar.errors import ParameterError, not_one_of
+
+if TYPE_CHECKING:
+    from jumar.study.spec import StudySpec
+    from jumar.study.store import Store
+
+Folder = Annotated[Path, typer.Option("--output", "-o", help="Folder for results and figures.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(metavar="BEHAVIOR", help="Only this behavior, e.g. tiger:1; may be repeated."),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(help="Threads to work with (default: all cores)."),
+]
+Summary = Annotated[
+    bool, typer.Option("--summary", help="Run nothing; print tables of what is in the folder.")
+]
+PLANNER_EPISODES = 1000
+PLANNER_SIMULATIONS = 1000
+
+
+@app.command()
+def paper(
+    output: Folder,
+    seeds: Annotated[int, typer.Option(help="Data sets of each size.")] = 500,
+    only: Only = None,
+    jobs: Jobs = None,
+    cheese_step_reward: Annotated[
+        float, typer.Option(help="What a step in CheeseMaze pays; 0 gives the published curves.")
+    ] = -0.01,
+    unseen: Annotated[
+        str,
+        typer.Option(
+            metavar="zero|exclude|both",
+            help="Basic RL on what was never tried: worth 0 (as published), never chosen, or both.",
+        ),
+    ] = "both",
+    planner: Annotated[
+        int, typer.Option(metavar="EPISODES", help="PO-UCT episodes per model; 0 leaves it out.")
+    ] = PLANNER_EPISODES,
+    summary: Summary = False,
+    as_json: Json = False,
+) -> None:
+    """Reproduce the paper: every table and figure, in one run that can be interrupted."""
+    from jumar.study.spec import load_study
+
+    spec = replace(load_study("paper"), datasets=seeds)
+    if unseen not in ("zero", "exclude", "both"):
+        raise ParameterError(
+            "--unseen: " + not_one_of("choice", unseen, ("zero", "exclude", "both"))
+        )
+    if unseen != "both":
+        kept = tuple(s for s in spec.settings if s.get("unseen") in (None, unseen))
+        spec = replace(spec, settings=kept)
+    if cheese_step_reward != -0.01:
+        model = f"cheese_maze:step_reward={cheese_step_reward!r}"
+        behaviors = (
+            replace(b, model=model) if b.model == "cheese_maze" else b for b in spec.behaviors
+        )
+        spec = replace(spec, behaviors=tuple(behaviors))
+    _study(spec.only(tuple(only or ())), output, jobs, planner, summary, as_json)
+
+
+@app.command()
+def study(
+    source: Annotated[str, typer.Argument(metavar="STUDY", help="A TOML file, or a shipped name.")],
+    output: Folder,
+    datasets: Annotated[
+        int | None,
+        typer.Option(help="Data sets of each size, instead of what the file says."),
+    ] = None,
+    only: Only = None,
+    jobs: Jobs = None,
+    planner: Annotated[
+        int, typer.Option(metavar="EPISODES", help="PO-UCT episodes per model; 0 leaves it out.")
+    ] = 0,
+    summary: Summary = False,
+    as_json: Json = False,
+) -> None:
+    """Run any grid of models, behaviors, sizes, memories and algorithms."""
+    from jumar.study.spec import load_study
+
+    spec = load_study(source)
+    if datasets is not None:
+        spec = replace(spec, datasets=datasets)
+    _study(spec.only(tuple(only or ())), output, jobs, planner, summary, as_json)
+
+
+@app.command()
+def plan(
+    model: ModelName,
+    simulations: Annotated[int, typer.Option(help="Simulations before every decision.")] = 1000,
+    episodes: Annotated[int, typer.Option(help="Episodes to play.")] = 1000,
+    exploration: Annotated[
+        float | None,
+        typer.Option(help="UCB constant (default: √2 times the range of values)."),
+    ] = None,
+    particles: Annotated[int, typer.Option(help="States that hold the belief.")] = 1000,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Play a model with an online planner (PO-UCT) that knows it."""
+    from jumar import models
+    from jumar.planning import Pouct
+    from jumar.planning import plan as run
+
+    pomdp, optimum = models.build(model), models.optimum(model)
+    settings = Pouct(simulations=simulations, exploration=exploration, particles=particles)
+    with progress_bar("Episodes", episodes, as_json) as tell:
+        found = run(pomdp, settings, episodes=episodes, seed=seed, progress=tell)
+    data = {
+        "model": model,
+        "simulations": simulations,
+        "episodes": episodes,
+        "seed": seed,
+        "mean": found.mean,
+        "standard_error": found.standard_error,
+        "mean_length": found.mean_length,
+        "optimum": optimum,
+    }
+    best = "" if optimum is None else f"; the best policy of all is worth {optimum:.6g}"
+    say(
+        as_json,
+        data,
+        f"PO-UCT earns {found.mean:.4g} ± {found.standard_error:.2g} "
+        f"({episodes:,} episodes of {found.mean_length:.3g} decisions){best}.",
+    )
+
+
+def _study(
+    spec: StudySpec, folder: Path, jobs: int | None, planner: int, summary: bool, as_json: bool
+) -> None:
+    from jumar.study.store import Store
+
+    store = Store(folder)
+    if not summary:
+        try:
+            _run(spec, store, jobs, planner, as_json)
+        except KeyboardInterrupt:
+            print(
+                f"\nStopped. What is finished is kept in {folder}; run the same command again to "
+                "go on from there.",
+                file=sys.stderr,
+            )
+            raise typer.Exit(1) from None
+    from jumar.study.tables import summary_data, summary_view
+
+    files = [] if summary else [f"Wrote {folder / 'index.html'} and the figures next to it."]
+    say(as_json, summary_data(store), *summary_view(store), *files)
+
+
+def _run(spec: StudySpec, store: Store, jobs: int | None, planner: int, as_json: bool) -> None:
+    import os
+
+    from jumar.study.report import write_report
+    from jumar.study.runner import run_planner, run_study
+
+    with progress_bar("Policies", spec.n_policies, as_json) as tell:
+        run_study(spec, store.folder, jobs=jobs or os.cpu_count() or 1, progress=tell)
+    if planner:
+        with progress_bar("PO-UCT episodes", 0, as_json) as tell:
+            run_planner(
+                spec, store, episodes=planner, simulations=PLANNER_SIMULATIONS, progress=tell
+            )
+    with progress_bar("Figures", len(spec.figures_to_draw()), as_json) as tell:
+        write_report(store, spec, progress=tell)
