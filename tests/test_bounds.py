@@ -119,6 +119,7 @@ def test_classes_in_order_of_strength():
         "published",
         "asymptotic",
         "claimed",
+        "nothing claimed",
     ]
     assert all(v.meaning.endswith(".") and v.meaning.count(".") == 1 for v in Validity)
 

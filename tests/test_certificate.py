@@ -167,7 +167,7 @@ def test_spibb_gets_the_published_bound_first_then_the_claimed_ones_by_size():
     assert {c.bound for c in found} == {n for n, b in BOUNDS.items() if b.applies_to == "spibb"}
     claimed = [c.zeta for c in found[1:]]
     assert claimed == sorted(claimed)
-    assert [c.validity.strength for c in found] == [2] + [0] * 7
+    assert [c.validity.strength for c in found] == [3] + [1] * 7
 
 
 def test_one_step_gets_its_own_bound_only():
@@ -303,8 +303,7 @@ def test_a_certificate_reads_in_one_glance():
         "No guarantee (none)",
         "  claim     Unseen pairs may be chosen.",
         "  verdict   vacuous: zeta is infinite, so it excludes nothing",
-        "  validity  claimed: It was proposed, but a step of its proof is missing or was not "
-        "checked.",
+        "  validity  nothing claimed: There is no statement that could be valid.",
         "  numbers   zeta infinite, value range 110",
     ]
 
