@@ -227,7 +227,7 @@ def test_summary_data_is_json_with_every_cell(finished):
 
 
 def test_summary_view_has_a_table_for_every_behavior_and_memory(finished):
-    assert len(summary_view(finished)) == 3
+    assert len(summary_view(finished)) == 3 + 1  # and a line that explains the columns
 
 
 def test_a_summary_of_nothing_says_so(tmp_path):

@@ -8,10 +8,10 @@ from rich.console import RenderableType
 
 from jumar.study.page import setting_label
 from jumar.study.store import Store, read_planned
-from jumar.study.summary import Cell, Results
+from jumar.study.summary import Cell, Environment, Results
 from jumar.tables import plain_table
 
-SHOWN = 4  # sizes in a table: what fits a terminal
+SHOWN = 3  # sizes in a table: what fits a terminal
 
 
 def summary_data(store: Store) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def summary_data(store: Store) -> dict[str, Any]:
 
 
 def summary_view(store: Store) -> list[RenderableType]:
-    """Mean, 10 %-CVaR and share of worse data sets, per behavior and memory."""
+    """Per behavior and memory: means at some sizes, and the worst over all sizes."""
     results = Results(store)
     sizes = _some(results.sizes)
     planned = read_planned(store)
@@ -56,30 +56,49 @@ def summary_view(store: Store) -> list[RenderableType]:
         online = planned.get(environment.name)
         note = f", PO-UCT {online['mean']:.4g} ± {online['standard_error']:.2g}" if online else ""
         for k_new in environment.memories:
-            rows = []
-            for name, parameters in results.settings:
-                cells = [
-                    results.cell(environment.name, k_new, name, size, **parameters)
-                    for size in sizes
-                ]
-                rows.append([setting_label(name, parameters), *(_text(cell) for cell in cells)])
+            rows = [
+                _row(results, environment, k_new, name, parameters, sizes)
+                for name, parameters in results.settings
+            ]
             title = (
                 f"{environment.title}, k′ = {k_new}: behavior {environment.behavior:.4g}, best "
                 f"policy of all {best}{note}"
             )
-            columns = [f"{size:,} episodes" for size in sizes]
-            heads = ["mean | 10 %-CVaR | worse", *columns]
-            views.append(plain_table(heads, rows, title=title, right=columns))
+            numbers = [*(f"n = {size:,}" for size in sizes), "lowest CVaR", "worse"]
+            views.append(plain_table(["setting", *numbers], rows, title=title, right=numbers))
+    views.append(
+        "Mean value of the improved controllers at n episodes; lowest 10 %-CVaR and largest share "
+        "of data sets that end below the behavior, over all sizes."
+    )
     return views
+
+
+def _row(
+    results: Results,
+    environment: Environment,
+    k_new: int,
+    name: str,
+    parameters: dict[str, Any],
+    sizes: list[int],
+) -> list[str]:
+    cells = {
+        size: results.cell(environment.name, k_new, name, size, **parameters)
+        for size in results.sizes
+    }
+    there = [cell for cell in cells.values() if cell]
+    return [
+        setting_label(name, parameters),
+        *(_mean(cells[size]) for size in sizes),
+        f"{min(cell.cvar(0.1) for cell in there):.4g}" if there else "-",
+        f"{100 * max(cell.worse for cell in there):.3g} %" if there else "-",
+    ]
 
 
 def _some(sizes: tuple[int, ...]) -> list[int]:
     """A few sizes, evenly spread, the largest among them."""
-    step = max(1, round((len(sizes) - 1) / (SHOWN - 1)))
+    step = max(1, round((len(sizes) - 1) / SHOWN))
     return sorted(sizes[::-1][::step][:SHOWN])
 
 
-def _text(cell: Cell | None) -> str:
-    if cell is None:
-        return "-"
-    return f"{cell.mean:.3g} | {cell.cvar(0.1):.3g} | {100 * cell.worse:.3g} %"
+def _mean(cell: Cell | None) -> str:
+    return "-" if cell is None else f"{cell.mean:.4g}"
