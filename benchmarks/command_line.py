@@ -1,4 +1,4 @@
-"""Wall time of whole commands: `jumar --help`, and a warm `jumar improve` of a 10,000-episode log."""
+"""Wall time of whole commands: `jumar --help`, a warm `jumar improve` of 10,000 episodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole grid of the paper, each policy evaluated exactly; and how cost grows with a data set."""
+"""The whole grid of the paper, every policy evaluated exactly; how cost grows with a data set."""
 
 from __future__ import annotations
 

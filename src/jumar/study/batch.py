@@ -154,6 +154,7 @@ def run_dataset(
                 pair = x * A + b
                 for e in range(task.pointer[pair], task.pointer[pair + 1]):
                     probability[e] = follows[e] / n
+        valued_with = np.nan  # the unseen value for which behavior_v holds
         for j in range(len(kinds)):
             known = np.sum(visits > n_wedges[j])
             twin = _twin(out, i, j, known, kinds, unseens)
@@ -163,7 +164,11 @@ def run_dataset(
                     keep[i, j] = keep[i, twin]
                 continue
             unseen = worst_value(model, discount) if np.isnan(unseens[j]) else unseens[j]
-            evaluate_policy(model, task.behavior, discount, unseen, task.plan, slots, behavior_v)
+            if unseen != valued_with:  # also at the first rule, where it is NaN
+                evaluate_policy(
+                    model, task.behavior, discount, unseen, task.plan, slots, behavior_v
+                )
+                valued_with = unseen
             v[:] = behavior_v
             rounds, _, _ = iterate(
                 model,
