@@ -38,6 +38,7 @@ _PUBLIC = {
     "improve": "pipeline",
     "join": "refinement",
     "load_controller": "controller_files",
+    "load_model": "model_files",
     "models": "models:",
     "optimum": "optimality",
     "product": "memory",
@@ -71,6 +72,7 @@ __all__ = [
     "improve",
     "join",
     "load_controller",
+    "load_model",
     "models",
     "optimum",
     "product",
@@ -100,6 +102,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.improvement import Improvement
     from jumar.logs import read_logs, write_logs
     from jumar.memory import Memory, Table, product, window
+    from jumar.model_files import load_model
     from jumar.optimality import optimum
     from jumar.pipeline import Result, improve
     from jumar.pomdp import Pomdp

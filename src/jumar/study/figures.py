@@ -81,10 +81,13 @@ def _curves(spec: FigureSpec, results: Results, planner: dict[str, float]) -> Fi
 
     rows = [e for name in spec.behaviors for e in results.environments if e.name == name]
     columns = [(i, n) for i in range(max(len(e.memories) for e in rows)) for n in spec.n_wedge]
+    width = max(4.6, 2.15 * len(columns) + 0.4)
+    legend_columns = max(2, round(width / 1.9))
+    legend_rows = -(-10 // legend_columns)  # about ten lines to explain
     figure, axes = plt.subplots(
         len(rows),
         len(columns),
-        figsize=(2.15 * len(columns) + 0.4, 1.75 * len(rows) + 0.95),
+        figsize=(width, 1.75 * len(rows) + 0.5 + 0.17 * legend_rows),
         sharex=True,
         sharey="row",
         squeeze=False,
@@ -104,7 +107,7 @@ def _curves(spec: FigureSpec, results: Results, planner: dict[str, float]) -> Fi
             if i == len(rows) - 1:
                 ax.set_xlabel("episodes in the log")
     handles, labels = _legend(axes)
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(5, len(labels)))
+    figure.legend(handles, labels, loc="outside lower center", ncols=legend_columns)
     return figure
 
 
