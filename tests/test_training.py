@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jumar import models
-from jumar.errors import ControllerError, ParameterError, TooLarge
+from jumar.errors import ParameterError, TooLarge
 from jumar.evaluation import evaluate
 from jumar.memory import Table, window
 from jumar.pomdp import Pomdp, from_arrays
