@@ -26,11 +26,11 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Literal
 
 from jumar.errors import ParameterError, not_one_of
+from jumar.validity import Validity
 
 __all__ = ["BOUNDS", "Bound", "Kind", "Scale", "Validity", "bound"]
 
@@ -38,46 +38,6 @@ Kind = Literal["spibb", "one-step", "all-known"]
 
 _MOST = 10**300  # the largest count that is still looked at: beyond it a double overflows
 _LOG2 = math.log(2.0)
-
-
-class Validity(StrEnum):
-    """How far a statement can be trusted.
-
-    >>> max(Validity.CLAIMED, Validity.PUBLISHED, key=lambda v: v.strength).value
-    'published'
-    """
-
-    PROVED = "proved"
-    PROVED_IF_SUFFICIENT = "proved under finite-history sufficiency"
-    PUBLISHED = "published"
-    ASYMPTOTIC = "asymptotic"
-    CLAIMED = "claimed"
-    NOTHING = "nothing claimed"
-
-    @property
-    def meaning(self) -> str:
-        """The class in one plain sentence."""
-        return _MEANING[self]
-
-    @property
-    def strength(self) -> int:
-        """Larger for a stronger class, 0 for the weakest."""
-        return len(_MEANING) - 1 - list(_MEANING).index(self)
-
-
-_MEANING = {  # strongest first: the order is the strength
-    Validity.PROVED: "It follows from how the data were collected, whatever the environment is.",
-    Validity.PROVED_IF_SUFFICIENT: (
-        "It is proved, provided that the memory node and the current observation "
-        "tell all of the past that matters."
-    ),
-    Validity.PUBLISHED: "It is a theorem in print, taken over without checking its proof again.",
-    Validity.ASYMPTOTIC: (
-        "It becomes true as the data grow; how far it is off at this size is unknown."
-    ),
-    Validity.CLAIMED: "It was proposed, but a step of its proof is missing or was not checked.",
-    Validity.NOTHING: "There is no statement that could be valid.",
-}
 
 
 def check_count(name: str, value: int, least: int, remedy: str) -> int:
