@@ -162,3 +162,12 @@ def closure(first: Ints, successors: Callable[[Ints], Ints], most: int, what: st
         frontier = merged[RowIndex(known).find(merged) < 0]
         known = merged
     return known
+
+
+def sum_by(group: Ints, amounts: Floats, size: int) -> Floats:
+    """(size,) the sum of the amounts of each group.
+
+    >>> sum_by(np.array([0, 2, 0]), np.array([1.0, 5.0, 2.0]), 3).tolist()
+    [3.0, 0.0, 5.0]
+    """
+    return np.bincount(group, amounts, size).astype(np.float64, copy=False)

@@ -27,14 +27,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jumar.arrays import Bools, Floats, Ints, freeze, number_rows
+from jumar.arrays import Bools, Floats, Ints, freeze, number_rows, sum_by
 from jumar.chain import Chain, unroll
 from jumar.controller import Controller
 from jumar.errors import ModelError, ParameterError, TooLarge
 from jumar.evaluation import occupancy
 from jumar.history import HistoryMdp
 from jumar.memory import Memory, window
-from jumar.names import position_of
+from jumar.names import number_of
 from jumar.pomdp import END, SUM_TOLERANCE, Pomdp
 from jumar.refinement import join
 
@@ -73,12 +73,12 @@ def update(
     ([0.9698, 0.0302], 0.745)
     """
     b = _check_belief(pomdp, belief)
-    a = _number("action", action, pomdp.actions)
-    z = _number("observation", observation, pomdp.observations)
+    a = number_of("action", action, pomdp.actions)
+    z = number_of("observation", observation, pomdp.observations)
     S, A = len(pomdp.states), len(pomdp.actions)
     s, done = np.divmod(pomdp.pair_of_outcome, A)
     chosen = (done == a) & (pomdp.next_observation == z)
-    mass = _sum_by(pomdp.next_state[chosen], b[s[chosen]] * pomdp.probability[chosen], S)
+    mass = sum_by(pomdp.next_state[chosen], b[s[chosen]] * pomdp.probability[chosen], S)
     p = float(mass.sum())
     if p == 0:
         raise ParameterError(
@@ -103,7 +103,7 @@ def predict(pomdp: Pomdp, beliefs: ArrayLike) -> tuple[Floats, Floats, Floats]:
     shown = np.zeros((S, A * O))
     s, a = np.divmod(pair[~ends], A)
     np.add.at(shown, (s, a * O + pomdp.next_observation[~ends]), p[~ends])
-    ending = _sum_by(pair[ends], p[ends], S * A).reshape(S, A)
+    ending = sum_by(pair[ends], p[ends], S * A).reshape(S, A)
     return (b @ shown).reshape(len(b), A, O), b @ ending, b @ pomdp.expected_reward
 
 
@@ -137,7 +137,7 @@ class BeliefGraph:
     @property
     def start(self) -> Floats:
         """(B,) probability that it is the first belief."""
-        return _sum_by(self.first[self.first >= 0], self.first_law[self.first >= 0], len(self))
+        return sum_by(self.first[self.first >= 0], self.first_law[self.first >= 0], len(self))
 
 
 class Explorer:
@@ -304,7 +304,7 @@ def limit_mdp(
     X = len(seen)
     at = np.searchsorted(seen, chain.history)  # only read at triples that were seen
     pair = at[source] * A + chain.action[taken]
-    total = _sum_by(pair, times, X * A)
+    total = sum_by(pair, times, X * A)
     share = times / total[pair]
     moves, which = number_rows(np.column_stack([pair[goes_on], at[target[goes_on]]]))
     return HistoryMdp(
@@ -313,12 +313,12 @@ def limit_mdp(
         memory,
         chain.states[seen],
         visits=np.where(total > 0, np.inf, 0.0).reshape(X, A),
-        reward=_sum_by(pair, share * chain.reward[taken], X * A).reshape(X, A),
-        ending=_sum_by(pair[~goes_on], share[~goes_on], X * A).reshape(X, A),
-        start=_sum_by(chain.history, chain.start, len(chain.states))[seen],
+        reward=sum_by(pair, share * chain.reward[taken], X * A).reshape(X, A),
+        ending=sum_by(pair[~goes_on], share[~goes_on], X * A).reshape(X, A),
+        start=sum_by(chain.history, chain.start, len(chain.states))[seen],
         pair=moves[:, 0],
         successor=moves[:, 1],
-        probability=_sum_by(which, share[goes_on], len(moves)),
+        probability=sum_by(which, share[goes_on], len(moves)),
         discount=pomdp.discount,
     )
 
@@ -341,18 +341,6 @@ def check_depth(depth: int) -> int:
     if depth < 1:
         raise ParameterError(f"depth: {depth} actions; at least 1 is needed.")
     return depth
-
-
-def _sum_by(group: Ints, amounts: Floats, size: int) -> Floats:
-    return np.bincount(group, amounts, size).astype(np.float64, copy=False)
-
-
-def _number(kind: str, name: int | str, names: tuple[str, ...]) -> int:
-    if isinstance(name, str):
-        return position_of(kind, name, names, ParameterError)
-    if not 0 <= name < len(names):
-        raise ParameterError(f"{kind} {name}: there are only numbers 0 to {len(names) - 1}.")
-    return int(name)
 
 
 def _check_belief(pomdp: Pomdp, belief: ArrayLike) -> Floats:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.arrays import Bools, Floats, Ints
+from jumar.arrays import Bools, Floats, sum_by
 from jumar.chain import Chain, unroll
 from jumar.controller import Controller
 from jumar.errors import ModelError, ParameterError
@@ -63,7 +63,7 @@ def evaluate(pomdp: Pomdp, controller: Controller, horizon: int | None = None) -
 
 def values(chain: Chain, discount: float) -> Floats:
     """(K,) the value of every triple, for ever."""
-    paid = _sum_by(chain.source, chain.probability * chain.reward, len(chain))
+    paid = sum_by(chain.source, chain.probability * chain.reward, len(chain))
     return solve_discounted(chain.source, chain.target, discount * chain.probability, paid)
 
 
@@ -83,7 +83,7 @@ def occupancy(chain: Chain, discount: float, horizon: int | None = None) -> Floa
     visits = np.zeros(len(chain))
     for _ in range(check_horizon(horizon)):
         visits += present
-        present = _sum_by(target, weight * present[source], len(chain))
+        present = sum_by(target, weight * present[source], len(chain))
     return visits
 
 
@@ -97,11 +97,11 @@ def check_horizon(horizon: int) -> int:
 def _finite(chain: Chain, discount: float, horizon: int) -> tuple[float, float]:
     go = chain.target != END
     source, target, p = chain.source[go], chain.target[go], chain.probability[go]
-    paid = _sum_by(chain.source, chain.probability * chain.reward, len(chain))
+    paid = sum_by(chain.source, chain.probability * chain.reward, len(chain))
     v, steps = np.zeros(len(chain)), np.zeros(len(chain))
     for _ in range(horizon):
-        v = paid + discount * _sum_by(source, p * v[target], len(chain))
-        steps = 1 + _sum_by(source, p * steps[target], len(chain))
+        v = paid + discount * sum_by(source, p * v[target], len(chain))
+        steps = 1 + sum_by(source, p * steps[target], len(chain))
     return float(chain.start @ v), float(chain.start @ steps)
 
 
@@ -124,7 +124,3 @@ def _can_end(chain: Chain) -> Bools:
         if (grown == can).all():
             return can
         can = grown
-
-
-def _sum_by(group: Ints, amounts: Floats, size: int) -> Floats:
-    return np.bincount(group, amounts, size).astype(np.float64, copy=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from jumar.errors import JumarError, not_one_of
+from jumar.errors import JumarError, ParameterError, not_one_of
 
 WILDCARD = "*"
 NOTHING = ""  # stands in a window where the episode had not begun yet
@@ -54,3 +54,16 @@ def position_of(
     if isinstance(name, str) and name in names:
         return names.index(name)
     raise error(f"{place}{not_one_of(kind, name, names)}")
+
+
+def number_of(kind: str, name: int | str, names: Sequence[str]) -> int:
+    """The number of a name, or of a number that is one; for callers who may use either.
+
+    >>> number_of("action", "repair", ("keep", "repair")), number_of("action", 0, ("keep",))
+    (1, 0)
+    """
+    if isinstance(name, str):
+        return position_of(kind, name, names, ParameterError)
+    if not 0 <= name < len(names):
+        raise ParameterError(f"{kind} {name}: there are only numbers 0 to {len(names) - 1}.")
+    return int(name)

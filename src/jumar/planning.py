@@ -32,7 +32,7 @@ import numpy as np
 
 from jumar.arrays import Floats, Ints, freeze
 from jumar.errors import ParameterError, not_one_of
-from jumar.names import position_of
+from jumar.names import number_of
 from jumar.pomdp import END, Pomdp
 from jumar.simulation import FOREVER, model_tables, step_limit
 from jumar.streams import stream
@@ -191,7 +191,7 @@ class Planner:
         """A new episode, after its first observation; all the planner draws comes from rng."""
         from jumar import pouct
 
-        z = _number("observation", observation, self.pomdp.observations)
+        z = number_of("observation", observation, self.pomdp.observations)
         joint = self.pomdp.start * self.pomdp.first_observation[:, z]
         if joint.sum() == 0:
             raise ParameterError(f"{self._shown(z)} cannot come first.")
@@ -226,8 +226,8 @@ class Planner:
         """What was done, and what was seen after it."""
         from jumar import pouct
 
-        a = _number("action", action, self.pomdp.actions)
-        z = _number("observation", observation, self.pomdp.observations)
+        a = number_of("action", action, self.pomdp.actions)
+        z = number_of("observation", observation, self.pomdp.observations)
         possible = pouct.advance(
             self._model, self._tree, self._particles, a, z, self._passed, self._begun()
         )
@@ -250,14 +250,6 @@ class Planner:
 
     def _shown(self, z: int) -> str:
         return f"Model {self.pomdp.name!r}: observation {self.pomdp.observations[z]!r}"
-
-
-def _number(kind: str, name: int | str, names: tuple[str, ...]) -> int:
-    if isinstance(name, str):
-        return position_of(kind, name, names, ParameterError)
-    if not 0 <= name < len(names):
-        raise ParameterError(f"{kind} {name}: there are only numbers 0 to {len(names) - 1}.")
-    return int(name)
 
 
 def _steps_until(ε: float, γ: float) -> int:
