@@ -12,17 +12,25 @@ from pathlib import Path
 
 OUT = Path("out/demo")
 STEPS = (
-    ("A behavior: Q-learning with a memory of two observations.",
-     "jumar train tiger --window 2 --seed 1 -o out/demo/behavior.json"),
-    ("Its log: what an operator would have on disk.",
-     "jumar simulate tiger --policy out/demo/behavior.json --episodes 1000 --seed 1 "
-     "-o out/demo/log.csv"),
-    ("The improvement: from the log and the behavior alone, with one more observation of memory.",
-     "jumar improve out/demo/log.csv --policy out/demo/behavior.json --discount 0.95 --window 3 "
-     "--n-wedge 20 --rewards=-1:-1 --ending-rewards=-100:10 -o out/demo"),
-    ("The truth, which the improvement never saw: both controllers evaluated exactly.",
-     "jumar evaluate tiger --policy out/demo/behavior.json --policy out/demo/improved.json "
-     "--simulate 100000"),
+    (
+        "A behavior: Q-learning with a memory of two observations.",
+        "jumar train tiger --window 2 --seed 1 -o out/demo/behavior.json",
+    ),
+    (
+        "Its log: what an operator would have on disk.",
+        "jumar simulate tiger --policy out/demo/behavior.json --episodes 1000 --seed 1 "
+        "-o out/demo/log.csv",
+    ),
+    (
+        "The improvement: from the log and the behavior alone, remembering one observation more.",
+        "jumar improve out/demo/log.csv --policy out/demo/behavior.json --discount 0.95 --window 3 "
+        "--n-wedge 20 --rewards=-1:-1 --ending-rewards=-100:10 -o out/demo",
+    ),
+    (
+        "The truth, which the improvement never saw: both controllers evaluated exactly.",
+        "jumar evaluate tiger --policy out/demo/behavior.json --policy out/demo/improved.json "
+        "--simulate 100000",
+    ),
 )
 
 
