@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import typer
@@ -39,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         message = cast(Any, error).format_message()
     except OSError as error:  # nowhere to print to
         kind, message, code = "OSError", str(error), 1
+        with suppress(OSError, ValueError):  # or Python tries again on its way out, and complains
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if as_json:
         print(json.dumps({"error": {"kind": kind, "message": message}}), file=sys.stderr)
     else:
