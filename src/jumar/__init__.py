@@ -41,6 +41,8 @@ _PUBLIC = {
     "load_model": "model_files",
     "models": "models:",
     "optimum": "optimality",
+    "Pouct": "planning",
+    "plan": "planning",
     "product": "memory",
     "read_logs": "logs",
     "simulate": "simulation",
@@ -63,6 +65,7 @@ __all__ = [
     "JumarError",
     "Memory",
     "Pomdp",
+    "Pouct",
     "Result",
     "RewardRange",
     "Table",
@@ -75,6 +78,7 @@ __all__ = [
     "load_model",
     "models",
     "optimum",
+    "plan",
     "product",
     "read_logs",
     "simulate",
@@ -105,6 +109,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.model_files import load_model
     from jumar.optimality import optimum
     from jumar.pipeline import Result, improve
+    from jumar.planning import Pouct, plan
     from jumar.pomdp import Pomdp
     from jumar.refinement import join
     from jumar.simulation import simulate, simulated_value

@@ -108,7 +108,7 @@ def plan(
         float | None,
         typer.Option(help="UCB constant (default: √2 times the range of values)."),
     ] = None,
-    particles: Annotated[int, typer.Option(help="States that hold the belief.")] = 1000,
+    particles: Annotated[int, typer.Option(help="States that hold the belief.")] = 10_000,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
