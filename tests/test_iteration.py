@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from jumar import elimination, iteration, solver
+from jumar import elimination, solver
 from jumar.history import Counts
-from jumar.iteration import BOOTSTRAPPED, BOUNDED, GREEDY, best_rows
+from jumar.iteration import best_rows
 from jumar.memory import window
-from jumar.solver import Rule
+from jumar.rules import BOOTSTRAPPED, BOUNDED, GREEDY, Rule
 
 # ---- the twins ----------------------------------------------------------------------------------
 
@@ -203,8 +203,3 @@ def test_the_compiled_loop_finds_what_the_plain_loop_finds(seed, kind, n_wedge, 
     np.testing.assert_allclose(fast.behavior_values, slow.behavior_values, atol=1e-9)
     np.testing.assert_allclose(fast.policy, slow.policy, atol=1e-12)
     assert fast.trace.gap < 1e-9
-
-
-def test_numbers_of_rules_agree_between_solver_and_kernels():
-    ours = solver.BOOTSTRAPPED, solver.BOUNDED, solver.GREEDY
-    assert ours == (iteration.BOOTSTRAPPED, iteration.BOUNDED, iteration.GREEDY)

@@ -23,7 +23,7 @@ PACKAGE = Path(jumar.__file__).parent
 
 # room, modules on one line of the ladder
 LADDER = [
-    ("ground", "jumar errors kernels"),
+    ("ground", "jumar errors kernels rules"),
     ("ground", "names arrays files streams documents elimination"),
     ("ground", "iteration linear log_files"),
     ("nouns", "memory.base episodes pomdp"),

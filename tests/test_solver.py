@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from jumar.errors import NotConverged
 from jumar.history import HistoryMdp
-from jumar.iteration import BOOTSTRAPPED, BOUNDED, GREEDY, best_rows
+from jumar.iteration import best_rows
 from jumar.memory import window
-from jumar.solver import COMPILED, Rule, Solution, action_values, policy_value, solve
+from jumar.rules import BOOTSTRAPPED, BOUNDED, GREEDY, Rule
+from jumar.solver import COMPILED, Solution, action_values, policy_value, solve
 from strategies import dense, random_mdp
 
 

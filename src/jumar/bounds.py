@@ -64,7 +64,7 @@ def check_finite(name: str, value: float, remedy: str) -> float:
 
 def check_delta(delta: float) -> float:
     """δ strictly between 0 and 1, or a ParameterError."""
-    if not 0.0 < delta < 1.0:
+    if not isinstance(delta, int | float) or not 0.0 < delta < 1.0:
         raise ParameterError(
             f"delta {delta!r} is not strictly between 0 and 1; it is the accepted chance "
             "that the statement is wrong: pass for example 0.05"
@@ -401,8 +401,9 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
         reference=f"docs/bounds.md; after {_LAROCHE}, Theorem 1, and {_HOEFFDING}",
         assumptions=(
             _SUFFICIENT,
-            "Every reachable history state and action was seen at least N times, and this N was "
-            "fixed before the log was looked at.",
+            "Every reachable history state and action was seen at least N times; N was fixed "
+            "before the log was looked at, or is the power of two that the log suggests, at "
+            "its share of δ.",
             "The ending of an episode, where there is one, is counted as an outcome.",
             _START,
         ),

@@ -132,16 +132,19 @@ N∧ would have to be 11,359,349 for a loss of at most 11'
         if self.n_needed_for_tenth is None:
             return ""
         tenth = _number(self.value_range / 10.0)
-        return (
-            f"; N∧ would have to be {_count(self.n_needed_for_tenth)} for a loss of at most {tenth}"
-        )
+        needed = _count(self.n_needed_for_tenth)
+        if self.bound == "plug-in":
+            return (
+                f"; every pair would have to be seen {needed} times for a loss of at most {tenth}"
+            )
+        return f"; N∧ would have to be {needed} for a loss of at most {tenth}"
 
     def __str__(self) -> str:
         numbers = [f"zeta {_number(self.zeta)}", f"value range {_number(self.value_range)}"]
         if self.estimated_gain is not None:
             numbers.append(f"estimated gain {_number(self.estimated_gain)}")
         if self.n_wedge is not None:
-            numbers.append(f"N∧ {_count(self.n_wedge)}")
+            numbers.append(f"{'N' if self.bound == 'plug-in' else 'N∧'} {_count(self.n_wedge)}")
         if self.delta is not None:
             numbers.append(f"delta {self.delta:g}")
         lines = [
@@ -206,7 +209,8 @@ def certify(
     behavior), "one-step" (one improvement against the behavior's first-visit returns) or
     "all-known" (any policy computed from the estimated model). `gain` is ρ(new) - ρ(behavior) in
     that model. `smallest_count` is the smallest count over *all* reachable history states and
-    actions; from 1 on, the plug-in bound applies too, whatever the kind, and is read at it.
+    actions; from 1 on, the plug-in bound applies too, whatever the kind, and is read at the power
+    of two below it, at the price of looking (`peeled`).
 
     >>> scale = Scale(states=6, actions=3, outcomes=3, discount=0.95, v_max=100, value_range=110)
     >>> (one,) = certify(scale, n_wedge=3_000_000, delta=0.05, gain=0.0, kind="one-step")
@@ -222,29 +226,46 @@ behavior's is at most 5 %."
     if smallest_count is not None:
         smallest_count = check_count("smallest_count", smallest_count, 0, "pass a count, or None")
 
-    readings = [(b, n_wedge) for b in BOUNDS.values() if b.applies_to == kind != "all-known"]
+    readings = [(b, n_wedge, delta) for b in BOUNDS.values() if b.applies_to == kind != "all-known"]
     if smallest_count:
-        readings += [(b, smallest_count) for b in BOUNDS.values() if b.applies_to == "all-known"]
+        n, share = peeled(smallest_count, delta)
+        readings += [(b, n, share) for b in BOUNDS.values() if b.applies_to == "all-known"]
     if not readings:
         reason = "Nothing is claimed: some history state and action may never have been seen."
         return (no_guarantee(reason, value_range=scale.value_range, estimated_gain=gain),)
-    found = [_certificate(b, scale, n, delta, gain) for b, n in readings]
+    found = [_certificate(b, scale, n, delta, share, gain) for b, n, share in readings]
     return tuple(sorted(found, key=lambda c: (-c.validity.strength, c.zeta)))
 
 
-def _certificate(b: Bound, scale: Scale, n: int, delta: float, gain: float) -> Certificate:
+def peeled(count: int, delta: float) -> tuple[int, float]:
+    """A count read off the log as a power of two N = 2^j <= count, and the share of δ it may use.
+
+    A bound for a fixed N does not hold for the N that the log suggests. The bounds for all powers
+    of two hold together when the j-th uses δ/((j+1)(j+2)), for these shares sum to δ; so any of
+    them may be chosen after looking.
+
+    >>> peeled(705, 0.05)
+    (512, 0.0004545454545454546)
+    """
+    j = count.bit_length() - 1
+    return 2**j, delta / ((j + 1) * (j + 2))
+
+
+def _certificate(
+    b: Bound, scale: Scale, n: int, delta: float, share: float, gain: float
+) -> Certificate:
     tenth = scale.value_range / 10.0
     return Certificate(
         bound=b.name,
         title=b.title,
         delta=delta,
-        zeta=b.zeta(scale, n, delta, gain),
+        zeta=b.zeta(scale, n, share, gain),
         value_range=scale.value_range,
         validity=b.validity,
         assumptions=b.assumptions if scale.declared else (*b.assumptions, _READ_OFF),
         estimated_gain=gain,
         n_wedge=n,
-        n_needed_for_tenth=b.n_needed(scale, tenth, delta),
+        n_needed_for_tenth=b.n_needed(scale, tenth, share),
     )
 
 

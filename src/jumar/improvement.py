@@ -11,7 +11,8 @@ import numpy as np
 from jumar.arrays import Floats, Frozen, freeze
 from jumar.controller import Controller
 from jumar.history import HistoryMdp
-from jumar.solver import Project, Rule, Trace, solve
+from jumar.rules import Rule
+from jumar.solver import Project, Trace, solve
 
 
 @dataclass(frozen=True, eq=False)

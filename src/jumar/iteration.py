@@ -16,13 +16,7 @@ import numpy as np
 
 from jumar.elimination import Plan, solve
 from jumar.kernels import Floats, Ints, compiled
-
-BOOTSTRAPPED, BOUNDED, GREEDY = 0, 1, 2
-WORST = float("nan")
-
-TIE = 1e-12  # of the scale of the values: closer than this is equal
-STRICTLY = 1e-13  # of the scale: a row is only replaced by one that is better by more
-MAX_ITERATIONS = 1000
+from jumar.rules import BOUNDED, GREEDY, STRICTLY, TIE
 
 
 class Model(NamedTuple):
@@ -41,10 +35,7 @@ def write_row(
 ) -> None:
     """The admitted row with the largest row·q.
 
-    BOOTSTRAPPED  unknown actions keep the behavior's mass, the best known one gets the rest
-    BOUNDED       unknown actions better than the best known one keep the behavior's mass,
-                  the best known one gets the rest
-    GREEDY        the best known one gets everything
+    The kinds are those of `jumar.rules`.
 
     Values closer than `tie` are equal, and the first action wins. Nothing known: the behavior.
     """
@@ -100,7 +91,7 @@ def write_start(
 def best_rows(kind: int, q: Floats, behavior: Floats, visits: Floats, n_wedge: float) -> Floats:
     """(H, A) the admitted row with the largest row·q for every history state."""
     rows = np.empty_like(behavior)
-    tie = TIE * max(1.0, np.abs(q).max())
+    tie = TIE * np.abs(q).max()
     for h in range(len(q)):
         write_row(kind, q[h], behavior[h], visits[h], n_wedge, tie, rows[h])
     return rows
@@ -144,7 +135,7 @@ def write_action_values(
 ) -> float:
     """q becomes reward plus discounted value of what follows; returns its scale."""
     H, A = q.shape
-    scale = 1.0
+    scale = 0.0
     for h in range(H):
         for a in range(A):
             if model.visits[h, a] == 0.0:
@@ -189,7 +180,7 @@ def iterate(
     if not write_start(kind, behavior, model.visits, n_wedge, policy):
         evaluate_policy(model, policy, discount, unseen, plan, slots, v)
     row = np.empty(A)
-    scale = 1.0
+    scale = 0.0
     for iteration in range(1, max_iterations + 1):
         scale = write_action_values(model, v, discount, unseen, q)
         residual, leftover, replaced = 0.0, 0.0, False

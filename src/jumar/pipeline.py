@@ -14,7 +14,7 @@ import numpy as np
 
 from jumar import algorithms
 from jumar.arrays import Bools
-from jumar.bounds import check_delta
+from jumar.bounds import Scale, check_delta
 from jumar.certificate import Certificate, RewardRange, certify, no_guarantee, unchanged
 from jumar.controller import Controller
 from jumar.episodes import Episodes
@@ -102,6 +102,11 @@ def improve(
     if rewards is not None:
         check_rewards(log, rewards)
     counts = count(log, _joined(behavior, memory))
+    if counts.visits.sum() == 0:
+        raise LogError(
+            f"The log has {counts.unfinished} steps, but of none it is known what followed: every "
+            "episode is one step long, cut off, without a final observation."
+        )
     mdp = counts.mle(discount)
     improvement = algorithms.run(algorithm, mdp, behavior, **parameters)
     rewards = rewards or rewards_seen(log)
@@ -171,18 +176,24 @@ def _ended(log: Episodes) -> Bools:
     return ended
 
 
-def _certify(
-    improvement: Improvement, counts: Counts, rewards: RewardRange, delta: float
-) -> tuple[Certificate, ...]:
-    mdp, memory = improvement.mdp, improvement.mdp.memory
+def scale_of(memory: Memory, rewards: RewardRange, discount: float) -> Scale:
+    """What the bounds need to know of a memory: every ⟨n, z⟩ it can reach, with or without data,
+    and one more outcome than observations where episodes can end."""
     O, A = memory.alphabet
-    n_wedge: Any = improvement.parameters.get("n_wedge", 0)
-    scale = rewards.scale(
+    return rewards.scale(
         states=memory.count_nodes() * O,
         actions=A,
         outcomes=O + (rewards.ending is not None),
-        discount=mdp.discount,
+        discount=discount,
     )
+
+
+def _certify(
+    improvement: Improvement, counts: Counts, rewards: RewardRange, delta: float
+) -> tuple[Certificate, ...]:
+    mdp = improvement.mdp
+    n_wedge: Any = improvement.parameters.get("n_wedge", 0)
+    scale = scale_of(mdp.memory, rewards, mdp.discount)
     if improvement.changed == 0:
         return (unchanged(delta, scale.value_range),)
     kind = algorithms.algorithm(improvement.algorithm).bound_kind

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,25 +27,11 @@ from jumar.arrays import Floats
 from jumar.errors import NotConverged, ParameterError
 from jumar.history import HistoryMdp
 from jumar.linear import solve_discounted
+from jumar.rules import MAX_ITERATIONS, STRICTLY, TIE, TOLERANCE, Rule
 
 Project = Callable[[Floats, Floats, Floats], Floats]
 
-TOLERANCE = 1e-11
-MAX_ITERATIONS = 1000
 COMPILED = 128  # history states up to which planning the elimination pays
-
-# kinds of rules and the mark for "worst value", as `jumar.iteration` numbers them
-BOOTSTRAPPED, BOUNDED, GREEDY = 0, 1, 2
-WORST = float("nan")
-TIE = 1e-12  # of the scale of the values: rows closer than this count as equally good
-
-
-class Rule(NamedTuple):
-    """Which rows are admitted, in the form the compiled loops know (`jumar.iteration`)."""
-
-    kind: int
-    n_wedge: float  # a pair is known iff it was tried more often than this
-    unseen_value: float = 0.0  # Q of a pair that was never tried; NaN: the worst rewards allow
 
 
 @dataclass(frozen=True)
@@ -100,7 +85,7 @@ def solve(
     for iteration in range(1, max_iterations + 1):
         q = action_values(mdp, v, unseen_value)
         best = admitted(q, start, mdp.visits)
-        scale = max(1.0, float(np.abs(q).max()))
+        scale = float(np.abs(q).max())
         now, then = (policy * q).sum(1), (best * q).sum(1)
         leftover = float(np.abs(now - v).max())
         gap = (max(0.0, float((then - v).max())) + TIE * scale + leftover) / (1 - γ)
@@ -109,7 +94,7 @@ def solve(
                 "project: returned a row that is worse than the one it replaces. The admitted set "
                 "must contain the behavior's row, and the best row of the set must be returned."
             )
-        better = then > now + 1e-13 * scale  # a tie is no reason to leave the behavior
+        better = then > now + STRICTLY * scale  # a tie is no reason to leave the behavior
         if not better.any():
             trace = Trace(iteration, _checked(gap, iteration, tolerance * scale / (1 - γ)))
             return Solution(policy, v, q, behavior_values, trace)

@@ -18,7 +18,7 @@ from jumar.controller import Controller
 from jumar.errors import ParameterError, not_one_of
 from jumar.history import HistoryMdp
 from jumar.improvement import Improvement
-from jumar.solver import Rule
+from jumar.rules import Rule
 
 Improve = Callable[..., Improvement]
 

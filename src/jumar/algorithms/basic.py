@@ -16,7 +16,7 @@ from jumar.controller import Controller
 from jumar.errors import ParameterError, not_one_of
 from jumar.history import HistoryMdp
 from jumar.improvement import Improvement, improve_by
-from jumar.solver import GREEDY, WORST, Rule
+from jumar.rules import GREEDY, WORST, Rule
 
 Unseen = Literal["exclude", "zero", "pessimistic"]
 

@@ -7,11 +7,15 @@ behavior's probability, the mass of the known ones goes to the best of them. On 
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from jumar.controller import Controller
 from jumar.errors import ParameterError
 from jumar.history import HistoryMdp
 from jumar.improvement import Improvement, improve_by
-from jumar.solver import BOOTSTRAPPED, Rule
+from jumar.rules import BOOTSTRAPPED, Rule
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Improvement:
@@ -27,9 +31,10 @@ def rule(n_wedge: int = 20) -> Rule:
 
 def check_n_wedge(n_wedge: int) -> float:
     """N∧ is a count."""
-    if isinstance(n_wedge, str | bool) or not n_wedge >= 0:
+    whole = isinstance(n_wedge, int | np.integer) and not isinstance(n_wedge, bool)
+    if not (whole or n_wedge in (math.inf, 0.0)) or n_wedge < 0:
         raise ParameterError(
-            f"n_wedge: {n_wedge!r} is not a number from 0. It is the count a pair must exceed to "
-            "be trusted; use 0 to trust everything that was seen at all."
+            f"n_wedge: {n_wedge!r} is not a whole number from 0. It is the count a pair must "
+            "exceed to be trusted; use 0 to trust everything that was seen at all."
         )
     return float(n_wedge)

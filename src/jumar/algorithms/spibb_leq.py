@@ -10,7 +10,7 @@ from jumar.algorithms.spibb import check_n_wedge
 from jumar.controller import Controller
 from jumar.history import HistoryMdp
 from jumar.improvement import Improvement, improve_by
-from jumar.solver import BOUNDED, Rule
+from jumar.rules import BOUNDED, Rule
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Improvement:

@@ -48,7 +48,9 @@ def _top(
 def say(as_json: bool, data: dict[str, Any], *renderables: Any) -> None:
     """Print for a machine or for a person."""
     if as_json:
-        print(json.dumps(data, indent=2))  # ASCII: no terminal or pipe can spoil it
+        print(
+            json.dumps(data, indent=2, allow_nan=False)
+        )  # ASCII: no terminal or pipe can spoil it
         return
     from rich.console import Console
 

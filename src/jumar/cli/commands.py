@@ -248,7 +248,8 @@ def evaluate(
     from jumar import models as library
     from jumar.tables import plain_table
 
-    pomdp, optimum = library.build(model), library.optimum(model)
+    pomdp = library.build(model)
+    optimum = None if horizon is not None else library.optimum(model)  # it is that for ever
     rows, data = [], []
     for path in policy:
         controller = load_controller(path)

@@ -145,6 +145,8 @@ def _study(
 ) -> None:
     from jumar.study.store import Store
 
+    if planner < 0:
+        raise ParameterError(f"--planner {planner}: give a number of episodes, or 0 for none.")
     store = Store(folder)
     if not summary:
         try:

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from jumar.elimination import Plan, solve
-from jumar.iteration import GREEDY, MAX_ITERATIONS, Model, evaluate_policy, iterate, worst_value
+from jumar.iteration import Model, evaluate_policy, iterate, worst_value
 from jumar.kernels import Bools, Floats, Ints, compiled
+from jumar.rules import GREEDY, MAX_ITERATIONS, TOLERANCE
 
 # what is reported of every policy
 VALUE, MODEL_VALUE, MODEL_BEHAVIOR, KNOWN = range(4)
@@ -156,8 +157,8 @@ def run_dataset(
                     probability[e] = follows[e] / n
         valued_with = np.nan  # the unseen value for which behavior_v holds
         for j in range(len(kinds)):
-            known = np.sum(visits > n_wedges[j])
-            twin = _twin(out, i, j, known, kinds, unseens)
+            known = np.sum(visits > max(n_wedges[j], 0.0))
+            twin = _twin(out, i, j, known, kinds, n_wedges, unseens)
             if twin >= 0:
                 out[i, j] = out[i, twin]
                 if keep.size:
@@ -170,7 +171,7 @@ def run_dataset(
                 )
                 valued_with = unseen
             v[:] = behavior_v
-            rounds, _, _ = iterate(
+            rounds, gap, scale = iterate(
                 model,
                 task.behavior,
                 discount,
@@ -184,8 +185,8 @@ def run_dataset(
                 q,
                 MAX_ITERATIONS,
             )
-            if rounds < 0:
-                raise ArithmeticError("policy iteration did not converge")
+            if rounds < 0 or gap > TOLERANCE * scale / (1.0 - discount):
+                raise ArithmeticError("policy iteration did not reach the promised gap")
             before, after = 0.0, 0.0
             for x in range(X):
                 before += starts[x] * behavior_v[x]
@@ -203,11 +204,14 @@ def run_dataset(
 
 
 @compiled
-def _twin(out: Floats, i: int, j: int, known: int, kinds: Ints, unseens: Floats) -> int:
+def _twin(
+    out: Floats, i: int, j: int, known: int, kinds: Ints, n_wedges: Floats, unseens: Floats
+) -> int:
     """An earlier rule of the same kind with as many known pairs: then they are the same pairs,
     because a larger threshold only ever drops some."""
     for k in range(j):
         same_unseen = unseens[k] == unseens[j] or (np.isnan(unseens[k]) and np.isnan(unseens[j]))
-        if kinds[k] == kinds[j] and same_unseen and out[i, k, KNOWN] == known:
+        same_kind = kinds[k] == kinds[j] and (n_wedges[k] < 0) == (n_wedges[j] < 0)
+        if same_kind and same_unseen and out[i, k, KNOWN] == known:
             return k
     return -1

@@ -42,8 +42,11 @@ STYLE: Any = {
 }
 
 
-def draw(spec: FigureSpec, results: Results, planner: dict[str, float]) -> Figure:
-    """One figure; `planner` holds the online planner's value by behavior name."""
+Planned = dict[str, dict[str, Any]]  # the online planner's mean and standard error by behavior
+
+
+def draw(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
+    """One figure, with the online planner's line where there is one."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -76,7 +79,7 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
 # ---- curves -------------------------------------------------------------------------------------
 
 
-def _curves(spec: FigureSpec, results: Results, planner: dict[str, float]) -> Figure:
+def _curves(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
     import matplotlib.pyplot as plt
 
     rows = [e for name in spec.behaviors for e in results.environments if e.name == name]
@@ -94,18 +97,22 @@ def _curves(spec: FigureSpec, results: Results, planner: dict[str, float]) -> Fi
         layout="constrained",
     )
     for i, environment in enumerate(rows):
+        lowest = environment.behavior  # of all means in this row: its panels share an axis
         for j, (memory, n_wedge) in enumerate(columns):
             ax = axes[i][j]
             if memory >= len(environment.memories):
                 ax.set_visible(False)
                 continue
             k_new = environment.memories[memory]
-            _panel(ax, results, environment, k_new, n_wedge, planner.get(environment.name))
+            planned = planner.get(environment.name)
+            least = _panel(ax, results, environment, k_new, n_wedge, planned)
+            lowest = min(lowest, least)
             ax.set_title(f"N∧ = {n_wedge}, k′ = {k_new}")
             if j == 0:
                 ax.set_ylabel(f"{environment.title}\nvalue")
             if i == len(rows) - 1:
                 ax.set_xlabel("episodes in the log")
+        axes[i][0].set_ylim(*_limits(environment, lowest))
     handles, labels = _legend(axes)
     figure.legend(handles, labels, loc="outside lower center", ncols=legend_columns)
     return figure
@@ -117,8 +124,9 @@ def _panel(
     environment: Environment,
     k_new: int,
     n_wedge: int,
-    planned: float | None,
-) -> None:
+    planned: dict[str, Any] | None,
+) -> float:
+    """Draw one panel; returns the lowest mean in it."""
     lines: list[tuple[str, str, str, list[Cell | None]]] = []
     for algorithm, parameters in results.settings:
         if parameters.get("n_wedge", n_wedge) != n_wedge:
@@ -145,18 +153,22 @@ def _panel(
                 clip_on=True,
             )
     ax.axhline(environment.behavior, color=GREEN, linestyle="-.", linewidth=1.2, label="behavior")
-    top = environment.behavior
     if environment.optimum is not None:
-        top = environment.optimum
-        ax.axhline(top, color="black", linewidth=0.8, label="best policy of all")
+        ax.axhline(environment.optimum, color="black", linewidth=0.8, label="best policy of all")
     if planned is not None:
+        mean, error = planned["mean"], planned["standard_error"]
+        ax.axhspan(mean - error, mean + error, color=GREY, alpha=0.25, linewidth=0)
         ax.axhline(
-            planned, color=GREY, linestyle=(0, (5, 1, 1, 1, 1, 1)), linewidth=1.0, label="PO-UCT"
+            mean,
+            color=GREY,
+            linestyle=(0, (5, 1, 1, 1, 1, 1)),
+            linewidth=1.0,
+            label="PO-UCT ± s.e.",
         )
     ax.set_xscale("log")
     ax.set_xticks([t for t in (1, 10, 100, 1000, 10_000) if t <= results.sizes[-1]])
     ax.xaxis.set_major_formatter(lambda x, _: _short(round(x)))
-    ax.set_ylim(*_limits(environment.behavior, top, lines))
+    return min((cell.mean for *_, cells in lines for cell in cells if cell), default=np.inf)
 
 
 def _look(algorithm: str, parameters: dict[str, Any]) -> tuple[str, str, str]:
@@ -170,14 +182,12 @@ def _look(algorithm: str, parameters: dict[str, Any]) -> tuple[str, str, str]:
     return algorithm, "#7a3b8f", "D"
 
 
-def _limits(
-    behavior: float, top: float, lines: Sequence[tuple[str, str, str, list[Cell | None]]]
-) -> tuple[float, float]:
-    """Room for what is compared; what falls far below the behavior leaves the frame."""
-    span = max(top - behavior, 1e-9)
-    lowest = min([behavior] + [cell.mean for label, *_, cells in lines for cell in cells if cell])
-    low = max(lowest, behavior - 1.6 * span) - 0.12 * span
-    return min(low, behavior - 0.35 * span), top + 0.12 * span
+def _limits(environment: Environment, lowest: float) -> tuple[float, float]:
+    """Room for every mean, within reason; what falls further leaves the frame."""
+    top = environment.behavior if environment.optimum is None else environment.optimum
+    span = max(top - environment.behavior, 1e-9)
+    low = max(lowest, environment.behavior - 1.6 * span) - 0.12 * span
+    return min(low, environment.behavior - 0.35 * span), top + 0.12 * span
 
 
 def _legend(axes: Any) -> tuple[list[Any], list[str]]:

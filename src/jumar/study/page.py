@@ -15,7 +15,8 @@ CURVES = (
     "and for Basic RL, the greedy policy of the estimated model (taking the value of what was "
     "never tried as 0, as in the publication, and, lighter, never choosing it). Solid: mean; "
     "dashed: 10 %-CVaR; dotted: 1 %-CVaR over the data sets. Green: the behavior. Black: the best "
-    "policy of all. Curves that leave the frame fall further."
+    "policy of all. Grey: an online planner that knows the model (PO-UCT), with its standard "
+    "error. Curves that leave the frame fall further."
 )
 HEATMAP = (
     "Improvement over the behavior on the scale from 0 (the behavior) to 1 (the best policy of "

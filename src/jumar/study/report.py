@@ -18,12 +18,11 @@ def write_report(
     """Draw every figure that has data and write index.html; returns the files."""
     results = Results(store)
     planned = read_planned(store)
-    values = {name: found["mean"] for name, found in planned.items()}
     names = {e.name for e in results.environments}
     figures = [f for f in spec.figures_to_draw() if set(f.behaviors) <= names]
     files = []
     for done, figure in enumerate(figures, 1):
-        files += save(draw(figure, results, values), store.folder / "figures", figure.name)
+        files += save(draw(figure, results, planned), store.folder / "figures", figure.name)
         if progress:
             progress(done)
     write_page(store, results, tuple(figures), planned)

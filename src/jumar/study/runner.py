@@ -8,6 +8,7 @@ the compiled loops run without the interpreter.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -26,11 +27,13 @@ from jumar.chain import check_names_agree, unroll
 from jumar.controller import Controller
 from jumar.controller_files import controller_to_document, load_controller
 from jumar.episodes import Episodes
-from jumar.errors import ModelError, NotConverged, TooLarge
+from jumar.errors import ModelError, NotConverged, ParameterError, TooLarge
 from jumar.evaluation import evaluate
 from jumar.history import count
 from jumar.memory import Memory, window
+from jumar.model_files import model_to_document
 from jumar.optimality import optimum
+from jumar.pipeline import scale_of
 from jumar.planning import Pouct, plan
 from jumar.pomdp import Pomdp
 from jumar.refinement import join
@@ -124,7 +127,10 @@ def run_dataset(spec: StudySpec, prepared: Prepared, number: int) -> Floats:
         sizes, γ = np.array(spec.sizes, np.int64), prepared.pomdp.discount
         nothing = np.zeros((0, 0, 0, 0))
         for m, task in enumerate(prepared.tasks):
-            results[m][:, ruled] = batch.run_dataset(*log, sizes, task, *rules, γ, nothing)
+            try:
+                results[m][:, ruled] = batch.run_dataset(*log, sizes, task, *rules, γ, nothing)
+            except ArithmeticError as error:
+                raise NotConverged(f"{prepared.spec.name}, data set {number}: {error}") from error
     for j in set(range(len(spec.settings))) - set(ruled):
         results[:, :, j] = _run_one_by_one(spec, prepared, log, spec.settings[j])
     return results
@@ -165,6 +171,11 @@ def rule_arrays(settings: Sequence[Setting]) -> tuple[Ints, Floats, Floats]:
     )
 
 
+def model_hash(pomdp: Pomdp) -> str:
+    """Changes with anything in the model."""
+    return hashlib.sha256(json.dumps(model_to_document(pomdp)).encode()).hexdigest()
+
+
 def identity(spec: StudySpec, prepared: list[Prepared]) -> dict[str, Any]:
     """Everything that determines the numbers."""
     return {
@@ -179,6 +190,8 @@ def identity(spec: StudySpec, prepared: list[Prepared]) -> dict[str, Any]:
             {
                 "name": p.spec.name,
                 "model": p.spec.model,
+                "model_hash": model_hash(p.pomdp),
+                "title": p.pomdp.name,
                 "window": p.spec.window,
                 "memories": list(p.spec.memories),
                 "with_actions": p.spec.with_actions,
@@ -301,15 +314,9 @@ def _zeta_before_gain(spec: StudySpec, p: Prepared) -> Floats:
     continuing = p.pomdp.reward_extremes(ending=False)
     ending = p.pomdp.reward_extremes(ending=True)
     rewards = RewardRange(continuing or ending or (0.0, 0.0), ending)
-    A = len(p.pomdp.actions)
     table = np.full((len(p.memories), len(spec.settings)), np.nan)
-    for m, states in enumerate(p.states):
-        scale = rewards.scale(
-            states=len(states),
-            actions=A,
-            outcomes=len(p.pomdp.observations),
-            discount=p.pomdp.discount,
-        )
+    for m, memory in enumerate(p.memories):
+        scale = scale_of(memory, rewards, p.pomdp.discount)
         for j, setting in enumerate(spec.settings):
             if algorithm(setting.algorithm).bound_kind == "spibb":
                 table[m, j] = bound(BOUND).zeta(scale, setting.get("n_wedge"), spec.delta)
@@ -325,23 +332,35 @@ def run_planner(
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Play every model of the study with the online planner; what is there is not done again."""
+    if episodes < 1:
+        raise ParameterError(f"planner: {episodes} episodes; at least 1 is needed.")
     planned = read_planned(store)
-    asked = {"episodes": episodes, "simulations": simulations}
-    todo: dict[str, list[str]] = {}
-    for behavior in spec.behaviors:
-        known = planned.get(behavior.name, {})
-        if any(known.get(key) != value for key, value in asked.items()):
-            todo.setdefault(behavior.model, []).append(behavior.name)
-    total = episodes * len(todo)
-    for i, (model, names) in enumerate(todo.items()):
-        tell = (lambda done, i=i: progress(i * episodes + done, total)) if progress else None
+    built = {b.name: models.build(b.model, folder=spec.folder) for b in spec.behaviors}
+    asked = {
+        name: {"episodes": episodes, "simulations": simulations, "model_hash": model_hash(pomdp)}
+        for name, pomdp in built.items()
+    }
+    todo: dict[str, list[str]] = {}  # by model, for behaviors on one model share the result
+    for name, wanted in asked.items():
+        if any(planned.get(name, {}).get(key) != value for key, value in wanted.items()):
+            todo.setdefault(str(wanted["model_hash"]), []).append(name)
+    for i, names in enumerate(todo.values()):
+        tell = _shifted(progress, i * episodes, episodes * len(todo))
         found = plan(
-            models.build(model, folder=spec.folder),
+            built[names[0]],
             Pouct(simulations=simulations),
             episodes=episodes,
             seed=spec.seed,
             progress=tell,
         )
         for name in names:
-            planned[name] = {"mean": found.mean, "standard_error": found.standard_error, **asked}
+            earned = {"mean": found.mean, "standard_error": found.standard_error}
+            planned[name] = {**earned, **asked[name]}
         write_planned(store, planned)
+
+
+def _shifted(
+    progress: Callable[[int, int], None] | None, before: int, total: int
+) -> Callable[[int], None] | None:
+    """Progress of one part as progress of the whole."""
+    return None if progress is None else lambda done: progress(before + done, total)

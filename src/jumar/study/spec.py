@@ -334,7 +334,13 @@ def _settings(item: Any, place: str) -> list[Setting]:
             raise ParameterError(f"{place}: {parameter} is empty. List at least one value.")
         with at(place, ParameterError):
             axes.append([(parameter, _parameter(name, parameter, v)) for v in values])
-    return [Setting(name, combination) for combination in itertools.product(*axes)]
+    settings = [Setting(name, combination) for combination in itertools.product(*axes)]
+    make_rule = algorithm_entry(name).rule
+    if make_rule is not None:
+        with at(place, ParameterError):  # a value out of range is told now, not after a long run
+            for setting in settings:
+                make_rule(**dict(setting.parameters))
+    return settings
 
 
 def _parameter(name: str, parameter: str, value: Any) -> object:

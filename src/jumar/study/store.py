@@ -60,14 +60,20 @@ class Store:
         if self.manifest.exists():
             found = self.read_manifest().get("fingerprint")
             if found != fingerprint:
+                theirs = self.read_manifest()
+                other = [key for key, value in identity.items() if theirs.get(key) != value]
                 raise ParameterError(
-                    f"{self.folder}: holds the results of another study (or of another version of "
-                    "jumar). Choose another folder, or delete this one."
+                    f"{self.folder}: holds the results of another study: {', '.join(other)} "
+                    "differ. Choose another folder, or delete this one."
                 )
         else:
             make_folder(self.folder)
             body = {"format": FORMAT, "fingerprint": fingerprint, **identity}
             write_atomically(self.manifest, json.dumps(body, indent=2) + "\n")
+        make_folder(self.folder / "behaviors")
+        for behavior in identity["behaviors"]:
+            path = self.folder / "behaviors" / f"{slug(behavior['name'])}.json"
+            write_atomically(path, json.dumps(behavior["controller"], indent=1) + "\n")
         if not self.results.exists():
             make_folder(self.folder / "blocks")
 
@@ -131,8 +137,13 @@ def read_planned(store: Store) -> dict[str, dict[str, Any]]:
     path = store.folder / PLANNED
     if not path.exists():
         return {}
-    found: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))
-    return found
+    try:
+        found: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))
+        return {name: dict(entry) for name, entry in found.items()}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise ParameterError(
+            f"{path}: cannot be read: {error}. Delete it and run again."
+        ) from error
 
 
 def write_planned(store: Store, planned: dict[str, dict[str, Any]]) -> None:

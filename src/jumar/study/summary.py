@@ -36,6 +36,7 @@ class Environment:
 
     name: str
     model: str
+    model_name: str
     window: int | None
     memories: tuple[int, ...]
     behavior: float
@@ -43,7 +44,7 @@ class Environment:
 
     @property
     def title(self) -> str:
-        words = self.model.partition(":")[0].replace("_", " ").title()
+        words = self.model_name.replace("_", " ").title()
         return words if self.window is None else f"{words}, k={self.window}"
 
 
@@ -90,7 +91,13 @@ class Results:
         self.sizes: tuple[int, ...] = tuple(manifest["sizes"])
         self.environments = tuple(
             Environment(
-                b["name"], b["model"], b["window"], tuple(b["memories"]), b["value"], b["optimum"]
+                b["name"],
+                b["model"],
+                b["title"],
+                b["window"],
+                tuple(b["memories"]),
+                b["value"],
+                b["optimum"],
             )
             for b in manifest["behaviors"]
         )
@@ -103,7 +110,9 @@ class Results:
         self, environment: str, k_new: int, algorithm: str, size: int, **parameters: Any
     ) -> Cell | None:
         """One cell, or None if nothing of it was computed (yet)."""
-        return self._cells.get((environment, k_new, algorithm, json.dumps(parameters), size))
+        return self._cells.get(
+            (environment, k_new, algorithm, json.dumps(parameters, sort_keys=True), size)
+        )
 
     def cells(self) -> list[Cell]:
         return list(self._cells.values())
@@ -141,4 +150,5 @@ def _cells(table: Any, environments: dict[str, Environment]) -> Iterator[tuple[K
             float(zeta[rows].mean()),
             float(known[rows].mean()),
         )
-        yield (behavior, k_new, algorithm, parameters, size), cell
+        key = json.dumps(cell.parameters, sort_keys=True)
+        yield (behavior, k_new, algorithm, key, size), cell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from rich.console import RenderableType
@@ -38,7 +39,7 @@ def summary_data(store: Store) -> dict[str, Any]:
                 "cvar_1": cell.cvar(0.01),
                 "worse": cell.worse,
                 "known": cell.known,
-                "zeta": cell.zeta if cell.zeta == cell.zeta else None,
+                "zeta": cell.zeta if math.isfinite(cell.zeta) else None,
             }
             for cell in results.cells()
         ],
