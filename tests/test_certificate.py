@@ -24,6 +24,7 @@ from jumar.certificate import (
     bound,
     certify,
     no_guarantee,
+    peeled,
     unchanged,
 )
 from jumar.errors import ParameterError
@@ -177,10 +178,12 @@ def test_one_step_gets_its_own_bound_only():
     assert c.zeta == pytest.approx(4000 * math.sqrt(0.04 * math.log(720)))
 
 
-def test_the_plug_in_bound_needs_every_pair_seen_and_is_read_at_the_smallest_count():
+def test_the_plug_in_bound_needs_every_pair_seen_and_pays_for_reading_its_count_off_the_log():
     (c,) = certify(SCALE, n_wedge=0, delta=0.05, gain=1.0, kind="all-known", smallest_count=7)
-    assert (c.bound, c.n_wedge) == ("plug-in", 7)
-    assert c.zeta == pytest.approx(4000 * math.sqrt(2 / 7 * math.log(18 * 8 / 0.05)) - 1)
+    # 4 <= 7 < 8 is the power j = 2, which may use 1/(3·4) of δ
+    assert (c.bound, c.n_wedge, c.delta) == ("plug-in", 4, 0.05)
+    assert c.zeta == pytest.approx(4000 * math.sqrt(2 / 4 * math.log(18 * 8 * 12 / 0.05)) - 1)
+    assert "every pair would have to be seen" in c.verdict
     for smallest in (None, 0):
         (c,) = certify(
             SCALE, n_wedge=9, delta=0.05, gain=1.0, kind="all-known", smallest_count=smallest
@@ -367,3 +370,10 @@ def test_the_table_on_the_page_is_what_the_code_computes():
                 scale = Scale(x, a, m + more, 0.95, v_max=1.0, value_range=2.0)
                 needed = bound(name).n_needed(scale, zeta=0.1, delta=0.05)
                 assert f"{needed / 1e6:.2f}" == millions, (name, x, m + more)
+
+
+def test_shares_of_delta_over_all_powers_of_two_sum_to_delta():
+    shares = [peeled(2**j, 0.05)[1] for j in range(2000)]
+    assert sum(shares) == pytest.approx(0.05, rel=1e-3)
+    assert sum(shares) < 0.05
+    assert [peeled(n, 0.05)[0] for n in (1, 2, 3, 4, 1023, 1024)] == [1, 2, 2, 4, 512, 1024]

@@ -329,10 +329,10 @@ def test_the_bound_for_known_pairs_needs_every_state_to_have_been_seen():
         [True] * 140,
     )
     whole = jm.improve(both, HALF, discount=0.9)
-    assert {c.bound: c.n_wedge for c in whole.certificates}["plug-in"] == 30
+    assert {c.bound: c.n_wedge for c in whole.certificates}["plug-in"] == 16  # the power of two
 
 
-@pytest.mark.parametrize("n_wedge", [np.int64(20), np.int32(20), 20.0, 20.5])
+@pytest.mark.parametrize("n_wedge", [np.int64(20), np.int32(20), 20.0])
 def test_bounds_are_read_at_n_wedge_whatever_type_of_number_it_is(n_wedge):
     """A numpy integer must not be taken for 'no N∧ given'."""
     usual, other = (

@@ -17,12 +17,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+import jumar as jm
 from jumar.errors import ParameterError
+from jumar.model_files import save_model
 from jumar.study import runner
 from jumar.study.report import write_report
 from jumar.study.runner import run_planner, run_study
 from jumar.study.spec import study_from_document
-from jumar.study.store import Store, slug
+from jumar.study.store import Store, read_planned, slug
 from jumar.study.summary import Results, cvar
 from jumar.study.tables import summary_data, summary_view
 
@@ -278,3 +280,68 @@ def test_the_planner_is_not_run_again_for_what_is_known(reported, monkeypatch):
     store, _ = reported
     monkeypatch.setattr(runner, "plan", lambda *a, **k: pytest.fail("planned again"))
     run_planner(SPEC, store, episodes=3, simulations=20)
+
+
+# ---- what a folder knows ------------------------------------------------------------------------
+
+
+def test_a_model_file_that_changed_is_another_study(tmp_path):
+    model = tmp_path / "model.json"
+    save_model(jm.models.tiger(), model)
+    behavior = {"model": "model.json", "window": 1, "memories": [1]}
+    document = {**DOCUMENT, "datasets": 2, "behaviors": [behavior]}
+    spec = study_from_document(document, folder=str(tmp_path))
+    run_study(spec, tmp_path / "out")
+    run_study(spec, tmp_path / "out")
+    save_model(replace(jm.models.tiger(), max_steps=2), model)
+    with pytest.raises(ParameterError, match="another study: behaviors differ"):
+        run_study(spec, tmp_path / "out")
+
+
+def test_the_behaviors_are_there_as_controller_files(finished):
+    names = [path.name for path in (finished.folder / "behaviors").iterdir()]
+    assert sorted(names) == sorted(f"{slug(b.name)}.json" for b in SPEC.behaviors)
+    path = finished.folder / "behaviors" / f"{slug('tiger:1')}.json"
+    value = jm.evaluate(jm.models.tiger(), jm.load_controller(path)).value
+    assert value == Results(finished).environments[0].behavior
+
+
+def test_nothing_is_known_before_it_was_tried(finished):
+    basic = [r for r in rows(finished) if r["algorithm"] == "basic" and r["size"] == 1]
+    assert {json.loads(r["parameters"])["unseen"] for r in basic} == {"zero", "exclude"}
+    assert all(0 < r["known"] < 1 for r in basic)
+
+
+def test_an_infinite_zeta_is_null_for_machines(tmp_path):
+    document = {**DOCUMENT, "datasets": 1, "algorithms": [{"name": "spibb", "n_wedge": [0]}]}
+    store = run_study(study_from_document(document), tmp_path)
+    data = summary_data(store)
+    assert json.dumps(data, allow_nan=False)
+    assert data["cells"][0]["zeta"] is None
+
+
+def test_a_broken_planner_file_is_an_error_with_a_remedy(finished, tmp_path):
+    store = Store(tmp_path)
+    (tmp_path / "planner.json").write_text("{")
+    with pytest.raises(ParameterError, match=r"planner\.json: cannot be read.*Delete it"):
+        read_planned(store)
+
+
+def test_zeta_is_the_one_that_improve_reports(finished):
+    """The same log through the public interface, rewards declared."""
+    behavior = SPEC.behaviors[0]
+    prepared = runner.prepare(SPEC, behavior)
+    rng = runner.dataset_stream(SPEC, behavior, 0)
+    log = jm.simulate(prepared.pomdp, prepared.behavior, episodes=100, rng=rng)
+    rewards = jm.RewardRange((-1, -1), (-100, 10))
+    result = jm.improve(
+        log, prepared.behavior, discount=0.95, memory=jm.window(2), rewards=rewards, n_wedge=5
+    )
+    (row,) = (
+        r
+        for r in rows(finished)
+        if (r["behavior"], r["k_new"], r["n_wedge"], r["size"], r["dataset"])
+        == ("tiger:1", 2, 5, 100, 0)
+    )
+    corollary = next(c for c in result.certificates if c.bound == "corollary")
+    assert row["zeta"] == pytest.approx(corollary.zeta)

@@ -182,6 +182,11 @@ def test_a_parameter_that_is_not_given_has_its_default():
     assert [s.label for s in spec.settings] == ["spibb(n_wedge=20)"]
 
 
+def test_a_threshold_out_of_range_is_told_with_its_place():
+    with pytest.raises(ParameterError, match=r"algorithm 1: n_wedge: -1 is not a whole number"):
+        study_from_document(study(algorithms=[{"name": "spibb", "n_wedge": [-1]}]))
+
+
 def test_a_setting_or_a_memory_asked_for_twice_is_refused():
     with pytest.raises(ParameterError, match="asked for twice"):
         study_from_document(study(algorithms=[{"name": "spibb", "n_wedge": [5, 5]}]))
@@ -212,7 +217,7 @@ def test_lists_of_an_algorithm_make_a_grid():
 
 def test_two_lists_of_one_algorithm_are_combined(monkeypatch):
     parameter = SimpleNamespace(default=None)
-    both = SimpleNamespace(parameters={"n_wedge": parameter, "unseen": parameter})
+    both = SimpleNamespace(parameters={"n_wedge": parameter, "unseen": parameter}, rule=None)
     monkeypatch.setattr("jumar.study.spec.algorithm_entry", lambda name: both)
     monkeypatch.setattr("jumar.study.spec.algorithm_name", lambda name: name)
     monkeypatch.setattr("jumar.study.spec.read_parameter", lambda name, parameter, text: text)

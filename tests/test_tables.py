@@ -13,6 +13,7 @@ from rich.console import Console
 import jumar as jm
 from jumar.controller import Controller
 from jumar.episodes import UNKNOWN, Episodes
+from jumar.errors import LogError
 from jumar.memory import Table, product, window
 from jumar.tables import controller_view, percent, plain_table, result_view, rule_lines, shown
 from strategies import controllers
@@ -342,8 +343,10 @@ def test_evidence_tells_where_there_is_a_choice():
 
 def test_steps_left_out_are_told():
     log = one_step_log(30, terminated=False)
-    text = rendered(result_view(jm.improve(log, HALF, discount=0.9)), 200)
-    assert "0 steps counted; 60 left out, as the log does not tell what followed them" in text
+    with pytest.raises(LogError, match="60 steps, but of none it is known what followed"):
+        jm.improve(log, HALF, discount=0.9)
+    text = rendered(result_view(jm.improve(log + one_step_log(5), HALF, discount=0.9)), 200)
+    assert "steps counted; 60 left out, as the log does not tell what followed them" in text
 
 
 def test_all_bounds_are_listed_with_what_they_are_worth():

@@ -244,8 +244,9 @@ def peeled(count: int, delta: float) -> tuple[int, float]:
     of two hold together when the j-th uses δ/((j+1)(j+2)), for these shares sum to δ; so any of
     them may be chosen after looking.
 
-    >>> peeled(705, 0.05)
-    (512, 0.0004545454545454546)
+    >>> n, share = peeled(705, 0.05)
+    >>> n, round(0.05 / share)
+    (512, 110)
     """
     j = count.bit_length() - 1
     return 2**j, delta / ((j + 1) * (j + 2))

@@ -31,8 +31,8 @@ def rule(n_wedge: int = 20) -> Rule:
 
 def check_n_wedge(n_wedge: int) -> float:
     """N∧ is a count."""
-    whole = isinstance(n_wedge, int | np.integer) and not isinstance(n_wedge, bool)
-    if not (whole or n_wedge in (math.inf, 0.0)) or n_wedge < 0:
+    number = isinstance(n_wedge, int | float | np.number) and not isinstance(n_wedge, bool)
+    if not number or not n_wedge >= 0 or (n_wedge != math.inf and n_wedge != int(n_wedge)):
         raise ParameterError(
             f"n_wedge: {n_wedge!r} is not a whole number from 0. It is the count a pair must "
             "exceed to be trusted; use 0 to trust everything that was seen at all."
