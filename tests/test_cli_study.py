@@ -75,6 +75,7 @@ def test_options_of_paper_choose_variants(capsys, tmp_path):
         (["--unseen", "maybe"], "choice 'maybe' is not one of zero, exclude, both"),
         (["--seeds", "0"], "datasets is 0; at least 1 is needed"),
         (["--summary"], "no study has been run here"),
+        (["--planner", "1"], "--planner 1: give at least 2 episodes, or 0 for none."),
     ],
 )
 def test_wrong_usage_of_paper_leaves_nothing_behind(capsys, tmp_path, arguments, message):
@@ -136,6 +137,8 @@ def test_plan_plays_a_model(capsys):
         capsys, "plan", "tiger", "--episodes", 5, "--simulations", 50, "--seed", 3, "--json"
     )
     assert again == text
+    code, text, _ = run(capsys, "plan", "tiger", "--episodes", 1, "--simulations", 10, "--json")
+    assert json.loads(text)["standard_error"] is None  # one episode has no spread
     code, text, _ = run(capsys, "plan", "tiger", "--episodes", 2, "--simulations", 10)
     assert "PO-UCT earns" in text
     code, _, error = run(capsys, "plan", "tiger", "--simulations", 0)

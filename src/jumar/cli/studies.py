@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jumar.cli.app import Json, ModelName, Seed, app, progress_bar, say
+from jumar.cli.app import Json, ModelName, Seed, app, finite, progress_bar, say
 from jumar.errors import ParameterError, not_one_of
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def plan(
         "episodes": episodes,
         "seed": seed,
         "mean": found.mean,
-        "standard_error": found.standard_error,
+        "standard_error": finite(found.standard_error),
         "mean_length": found.mean_length,
         "optimum": optimum,
     }
@@ -145,8 +145,8 @@ def _study(
 ) -> None:
     from jumar.study.store import Store
 
-    if planner < 0:
-        raise ParameterError(f"--planner {planner}: give a number of episodes, or 0 for none.")
+    if planner != 0 and planner < 2:
+        raise ParameterError(f"--planner {planner}: give at least 2 episodes, or 0 for none.")
     store = Store(folder)
     if not summary:
         try:

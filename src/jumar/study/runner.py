@@ -332,8 +332,8 @@ def run_planner(
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Play every model of the study with the online planner; what is there is not done again."""
-    if episodes < 1:
-        raise ParameterError(f"planner: {episodes} episodes; at least 1 is needed.")
+    if episodes < 2:
+        raise ParameterError(f"planner: {episodes} episodes; a standard error needs at least 2.")
     planned = read_planned(store)
     built = {b.name: models.build(b.model, folder=spec.folder) for b in spec.behaviors}
     asked = {
