@@ -34,7 +34,7 @@ PLANNER_SIMULATIONS = 1000
 
 @app.command()
 def paper(
-    output: Folder,
+    output: Folder = Path("paper"),
     seeds: Annotated[int, typer.Option(help="Data sets of each size.")] = 500,
     only: Only = None,
     jobs: Jobs = None,
