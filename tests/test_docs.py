@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 import jumar
+from jumar.controller_files import load_controller
+from jumar.model_files import load_model
+from jumar.study.spec import load_study
 
 ROOT = Path(jumar.__file__).parents[2]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -103,3 +106,22 @@ def test_a_wrong_example_fails_with_the_line_of_the_page():
 
 def test_a_page_without_examples_is_not_a_test():
     assert examples_on("```bash\n>>> no\n```\n").examples == []
+
+
+TOML = [
+    pytest.param(block, id=f"{page}-{i}")
+    for page in PAGES
+    for i, block in enumerate(
+        re.findall(r"```toml\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    )
+    if re.search(r"^format = ", block, re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("block", TOML)
+def test_every_file_that_is_shown_can_be_read(tmp_path, block):
+    path = tmp_path / "shown.toml"
+    path.write_text(block)
+    kind = re.search(r'^format = "jumar-(\w+)/1"', block, re.MULTILINE).group(1)
+    read = {"controller": load_controller, "study": load_study, "model": load_model}[kind]
+    assert read(path)
