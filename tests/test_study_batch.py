@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,7 +63,8 @@ def test_every_policy_is_the_one_the_single_problem_api_finds(prepared, number):
     ):
         keep = np.zeros((len(SIZES), len(SPEC.settings), *task.behavior.shape))
         sizes = np.array(SIZES)
-        out = batch.run_dataset(*log, sizes, task, *rule_arrays(SPEC.settings), γ, keep)
+        counts = batch.count_sizes(*log, sizes, task)
+        out = batch.improve_sizes(counts, sizes, task, *rule_arrays(SPEC.settings), γ, keep)
         for i, size in enumerate(SIZES):
             mdp = jm.count(the_log(prepared, number, size), memory).mle(γ)
             for j, setting in enumerate(SPEC.settings):
@@ -99,9 +102,8 @@ def test_episodes_that_are_cut_off_count_their_last_step_with_its_successor():
     tables = *model_tables(short), *controller_tables(unroll(short, behavior), behavior)
     log = kernels.simulate_episodes(50, 4, jm.stream(1, "data"), *tables)
     X, A = task.behavior.shape
-    visits, paid, starts = np.zeros((X, A)), np.zeros((X, A)), np.zeros(X)
-    follows = np.zeros(len(task.successor))
-    batch.count_episodes(*log, 0, 50, task, visits, paid, follows, starts)
+    sized = batch.count_sizes(*log, np.array([50]), task)
+    visits, paid, follows, starts = (array[0] for array in sized)
     counts = jm.count(jm.Episodes(maze.observations, maze.actions, *log), memory)
     at = [states.tolist().index(state) for state in counts.states.tolist()]
     assert (visits[at] == counts.visits).all()
@@ -127,3 +129,30 @@ def test_an_algorithm_without_a_rule_is_run_one_by_one_with_the_same_numbers(mon
     fast = run_dataset(spec, prepared, 0)
     monkeypatch.setattr(algorithms.Algorithm, "rule", None)
     np.testing.assert_allclose(run_dataset(spec, prepared, 0), fast, atol=1e-9)
+
+
+def test_counts_of_a_coarser_memory_are_sums_of_those_of_a_finer_one(prepared):
+    limit, *tables = prepared.tables
+    log = kernels.simulate_episodes(60, limit, jm.stream(5, "data"), *tables)
+    sizes = np.array([1, 7, 60])
+    finest = batch.count_sizes(*log, sizes, prepared.tasks[prepared.finest])
+    for task, maps in zip(prepared.tasks, prepared.coarsenings, strict=True):
+        if maps is not None:
+            for summed, counted in zip(
+                batch.coarsen(finest, *maps, task),
+                batch.count_sizes(*log, sizes, task),
+                strict=True,
+            ):
+                np.testing.assert_allclose(summed, counted, atol=1e-12)
+    assert sum(maps is not None for maps in prepared.coarsenings) == len(prepared.tasks) - 1
+
+
+def test_memories_of_which_none_refines_the_others_are_counted_apart():
+    spec = study(
+        sizes=[5, 50],
+        behaviors=[{"model": "tiger", "window": 1, "memories": [1, 2], "with_actions": True}],
+    )
+    prepared = prepare(spec, spec.behaviors[0])
+    usual = run_dataset(spec, prepared, 0)
+    apart = replace(prepared, coarsenings=(None, None))
+    np.testing.assert_allclose(run_dataset(spec, apart, 0), usual, atol=1e-9)

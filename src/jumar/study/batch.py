@@ -65,43 +65,17 @@ def true_value(task: Task, policy: Floats, discount: float, slots: Floats, v: Fl
     return total
 
 
-@compiled
-def count_episodes(
-    z: Ints,
-    a: Ints,
-    r: Floats,
-    start: Ints,
-    final: Ints,
-    terminated: Bools,
-    first: int,
-    last: int,
-    task: Task,
-    visits: Floats,
-    paid: Floats,
-    follows: Floats,
-    starts: Floats,
-) -> None:
-    """Add episodes first..last-1 to the counts."""
-    A = visits.shape[1]
-    for e in range(first, last):
-        x = task.state_of[task.first_node, z[start[e]]]
-        starts[x] += 1.0
-        for t in range(start[e], start[e + 1]):
-            pair = x * A + a[t]
-            end = t + 1 == start[e + 1]
-            if end and not terminated[e] and final[e] < 0:
-                break  # nobody knows what followed
-            visits[x, a[t]] += 1.0
-            paid[x, a[t]] += r[t]
-            if end and terminated[e]:
-                break
-            entry = task.entry_of[pair, final[e] if end else z[t + 1]]
-            follows[entry] += 1.0
-            x = task.successor[entry]
+class SizedCounts(NamedTuple):
+    """What the first n episodes of a data set say, for every size n. S sizes, L entries."""
+
+    visits: Floats  # (S, X, A)
+    paid: Floats  # (S, X, A) sum of rewards
+    follows: Floats  # (S, L)
+    starts: Floats  # (S, X)
 
 
 @compiled
-def run_dataset(
+def count_sizes(
     z: Ints,
     a: Ints,
     r: Floats,
@@ -110,51 +84,98 @@ def run_dataset(
     terminated: Bools,
     sizes: Ints,
     task: Task,
+) -> SizedCounts:
+    """Replay the memory over the data set once; the counts of a size include those before it."""
+    X, A = task.behavior.shape
+    S = len(sizes)
+    counts = SizedCounts(
+        np.zeros((S, X, A)),
+        np.zeros((S, X, A)),
+        np.zeros((S, len(task.successor))),
+        np.zeros((S, X)),
+    )
+    counted = 0
+    for i in range(S):
+        if i > 0:
+            counts.visits[i] = counts.visits[i - 1]
+            counts.paid[i] = counts.paid[i - 1]
+            counts.follows[i] = counts.follows[i - 1]
+            counts.starts[i] = counts.starts[i - 1]
+        visits, paid, follows = counts.visits[i], counts.paid[i], counts.follows[i]
+        for e in range(counted, sizes[i]):
+            x = task.state_of[task.first_node, z[start[e]]]
+            counts.starts[i, x] += 1.0
+            for t in range(start[e], start[e + 1]):
+                end = t + 1 == start[e + 1]
+                if end and not terminated[e] and final[e] < 0:
+                    break  # nobody knows what followed
+                visits[x, a[t]] += 1.0
+                paid[x, a[t]] += r[t]
+                if end and terminated[e]:
+                    break
+                entry = task.entry_of[x * A + a[t], final[e] if end else z[t + 1]]
+                follows[entry] += 1.0
+                x = task.successor[entry]
+        counted = sizes[i]
+    return counts
+
+
+@compiled
+def coarsen(counts: SizedCounts, state_of: Ints, entry_of: Ints, task: Task) -> SizedCounts:
+    """The counts of a coarser memory: sums over the states and entries that it does not tell
+    apart."""
+    X, A = task.behavior.shape
+    S = len(counts.starts)
+    sums = SizedCounts(
+        np.zeros((S, X, A)),
+        np.zeros((S, X, A)),
+        np.zeros((S, len(task.successor))),
+        np.zeros((S, X)),
+    )
+    for i in range(S):
+        for x in range(len(state_of)):
+            y = state_of[x]
+            sums.starts[i, y] += counts.starts[i, x]
+            for b in range(A):
+                sums.visits[i, y, b] += counts.visits[i, x, b]
+                sums.paid[i, y, b] += counts.paid[i, x, b]
+        for e in range(len(entry_of)):
+            sums.follows[i, entry_of[e]] += counts.follows[i, e]
+    return sums
+
+
+@compiled
+def improve_sizes(
+    counts: SizedCounts,
+    sizes: Ints,
+    task: Task,
     kinds: Ints,
     n_wedges: Floats,
     unseens: Floats,
     discount: float,
     keep: Floats,
 ) -> Floats:
-    """(sizes, rules, FIELDS) of one data set whose first sizes[i] episodes are the i-th log.
+    """(sizes, rules, FIELDS) of one data set.
 
     `keep` (sizes, rules, X, A) receives the policies unless it is empty.
     """
     X, A = task.behavior.shape
-    visits, paid = np.zeros((X, A)), np.zeros((X, A))
-    follows, starts = np.zeros(len(task.successor)), np.zeros(X)
-    probability, reward = np.empty(len(follows)), np.empty((X, A))
-    model = Model(task.pointer, task.successor, probability, reward, visits)
+    probability, reward = np.empty(len(task.successor)), np.empty((X, A))
     slots, truth_slots = np.empty(task.plan.n_slots), np.empty(task.truth_plan.n_slots)
     truth_v = np.empty(len(task.truth_start))
-    behavior_v, v, q = np.empty(X), np.empty(X), np.empty((X, A))
-    policy, counted = np.empty((X, A)), 0
+    behavior_v, v, q, policy = np.empty(X), np.empty(X), np.empty((X, A)), np.empty((X, A))
     out = np.empty((len(sizes), len(kinds), FIELDS))
     behavior_value = true_value(task, task.behavior, discount, truth_slots, truth_v)
     for i in range(len(sizes)):
-        count_episodes(
-            z,
-            a,
-            r,
-            start,
-            final,
-            terminated,
-            counted,
-            sizes[i],
-            task,
-            visits,
-            paid,
-            follows,
-            starts,
-        )
-        counted = sizes[i]
+        visits, starts = counts.visits[i], counts.starts[i]
         for x in range(X):
             for b in range(A):
                 n = max(visits[x, b], 1.0)
-                reward[x, b] = paid[x, b] / n
+                reward[x, b] = counts.paid[i, x, b] / n
                 pair = x * A + b
                 for e in range(task.pointer[pair], task.pointer[pair + 1]):
-                    probability[e] = follows[e] / n
+                    probability[e] = counts.follows[i, e] / n
+        model = Model(task.pointer, task.successor, probability, reward, visits)
         valued_with = np.nan  # the unseen value for which behavior_v holds
         for j in range(len(kinds)):
             known = np.sum(visits > max(n_wedges[j], 0.0))

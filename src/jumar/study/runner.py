@@ -36,14 +36,14 @@ from jumar.optimality import optimum
 from jumar.pipeline import scale_of
 from jumar.planning import Pouct, plan
 from jumar.pomdp import Pomdp
-from jumar.refinement import join
+from jumar.refinement import join, projection, refines
 from jumar.simulation import controller_tables, model_tables, step_limit
 from jumar.streams import stream
 from jumar.study import batch
 from jumar.study.batch import Task
 from jumar.study.spec import BehaviorSpec, Setting, StudySpec
 from jumar.study.store import Store, read_planned, write_planned
-from jumar.study.tasks import make_task
+from jumar.study.tasks import coarsening, make_task
 from jumar.training import train_behavior
 
 BLOCK = 25  # data sets per block: what a kill can cost
@@ -62,6 +62,8 @@ class Prepared:
     memories: tuple[Memory, ...]
     tasks: tuple[Task, ...]
     states: tuple[Ints, ...]  # history states of each task
+    finest: int  # the task that is counted, and
+    coarsenings: tuple[tuple[Ints, Ints] | None, ...]  # how the others follow from it, if they do
     tables: tuple[Any, ...]  # what the simulation draws from
 
 
@@ -75,6 +77,7 @@ def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
         for k in behavior.memories
     )
     made = [make_task(pomdp, controller, memory) for memory in memories]
+    finest = max(range(len(made)), key=lambda i: len(made[i][1]))
     return Prepared(
         spec=behavior,
         pomdp=pomdp,
@@ -84,6 +87,13 @@ def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
         memories=memories,
         tasks=tuple(task for task, _ in made),
         states=tuple(states for _, states in made),
+        finest=finest,
+        coarsenings=tuple(
+            coarsening(*made[finest], *made[i], projection(memories[finest], memory))
+            if i != finest and refines(memories[finest], memory)
+            else None
+            for i, memory in enumerate(memories)
+        ),
         tables=(
             step_limit(pomdp, None),
             *model_tables(pomdp),
@@ -126,9 +136,17 @@ def run_dataset(spec: StudySpec, prepared: Prepared, number: int) -> Floats:
         rules = rule_arrays([spec.settings[j] for j in ruled])
         sizes, γ = np.array(spec.sizes, np.int64), prepared.pomdp.discount
         nothing = np.zeros((0, 0, 0, 0))
-        for m, task in enumerate(prepared.tasks):
+        finest = batch.count_sizes(*log, sizes, prepared.tasks[prepared.finest])
+        for m, (task, coarser) in enumerate(zip(prepared.tasks, prepared.coarsenings, strict=True)):
+            if m == prepared.finest:
+                counts = finest
+            elif coarser is not None:
+                counts = batch.coarsen(finest, *coarser, task)
+            else:
+                counts = batch.count_sizes(*log, sizes, task)
             try:
-                results[m][:, ruled] = batch.run_dataset(*log, sizes, task, *rules, γ, nothing)
+                found = batch.improve_sizes(counts, sizes, task, *rules, γ, nothing)
+                results[m][:, ruled] = found
             except ArithmeticError as error:
                 raise NotConverged(f"{prepared.spec.name}, data set {number}: {error}") from error
     for j in set(range(len(spec.settings))) - set(ruled):

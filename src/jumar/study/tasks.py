@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar.arrays import Ints
+from jumar.arrays import Ints, RowIndex
 from jumar.chain import Chain, unroll
 from jumar.controller import Controller
 from jumar.elimination import analyse
 from jumar.memory import Memory
 from jumar.pomdp import END, Pomdp
+from jumar.refinement import Projection
 from jumar.simulation import compact_nodes
 from jumar.study.batch import Task
 
@@ -59,3 +60,16 @@ def _pattern(chain: Chain, node_after: Ints, state_of: Ints) -> tuple[Ints, Ints
     entry_of = np.full((X * A, state_of.shape[1]), -1, np.int64)
     entry_of[pair, chain.states[successor, -1]] = np.arange(len(pair))
     return pair, successor, entry_of
+
+
+def coarsening(
+    fine: Task, fine_states: Ints, coarse: Task, coarse_states: Ints, project: Projection
+) -> tuple[Ints, Ints]:
+    """For every history state and entry of the finer task, the one of the coarser task it is
+    part of."""
+    A = fine.behavior.shape[1]
+    rows = np.column_stack([project(fine_states[:, :-1]), fine_states[:, -1]])
+    state_of = RowIndex(coarse_states).find(rows)
+    x, a = np.divmod(np.repeat(np.arange(fine.behavior.size), np.diff(fine.pointer)), A)
+    seen = fine_states[fine.successor, -1]
+    return state_of, coarse.entry_of[state_of[x] * A + a, seen]
