@@ -28,31 +28,6 @@ from jumar.study.store import Store, read_planned, slug
 from jumar.study.summary import Results, cvar
 from jumar.study.tables import summary_data, summary_view
 
-STUDY = """
-format = "jumar-study/1"
-title = "a <small> study"
-seed = 3
-datasets = {datasets}
-sizes = [1, 10, 100]
-
-[[behaviors]]
-model = "tiger"
-window = 1
-memories = [1, 2]
-
-[[behaviors]]
-model = "voicemail"
-window = 2
-memories = [2]
-
-[[algorithms]]
-name = "spibb"
-n_wedge = [5, 20]
-
-[[algorithms]]
-name = "basic"
-unseen = ["zero", "exclude"]
-"""
 DOCUMENT = {
     "format": "jumar-study/1",
     "title": "a <small> study",
@@ -157,8 +132,8 @@ def test_a_run_goes_on_where_it_was_and_does_nothing_twice(finished, tmp_path, m
 
 
 def test_a_run_survives_kill_9_at_any_moment(tmp_path):
-    study = tmp_path / "study.toml"
-    study.write_text(STUDY.format(datasets=1500))
+    study = tmp_path / "study.json"
+    study.write_text(json.dumps({**DOCUMENT, "datasets": 1500}))
     folder = tmp_path / "out"
     command = [sys.executable, "-m", "jumar", "study", str(study), "-o", str(folder), "--json"]
     kills = 0
