@@ -52,7 +52,7 @@ LADDER = [
     ("truth", "models.paper"),
     ("truth", "models"),
     ("study", "study study.batch study.spec study.store"),
-    ("study", "study.tasks study.summary"),
+    ("study", "study.tasks study.summary study.planner"),
     ("study", "study.runner study.figures study.page"),
     ("study", "study.report study.tables"),
     ("command line", "cli.app cli.options"),

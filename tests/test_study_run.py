@@ -20,11 +20,12 @@ import pytest
 import jumar as jm
 from jumar.errors import ParameterError
 from jumar.model_files import save_model
-from jumar.study import runner
+from jumar.study import planner, runner
+from jumar.study.planner import read_planned, run_planner
 from jumar.study.report import write_report
-from jumar.study.runner import run_planner, run_study
+from jumar.study.runner import run_study
 from jumar.study.spec import study_from_document
-from jumar.study.store import Store, read_planned, slug
+from jumar.study.store import Store, slug
 from jumar.study.summary import Results, cvar
 from jumar.study.tables import summary_data, summary_view
 
@@ -253,7 +254,7 @@ def test_the_page_shows_every_figure_escapes_names_and_needs_no_network(reported
 
 def test_the_planner_is_not_run_again_for_what_is_known(reported, monkeypatch):
     store, _ = reported
-    monkeypatch.setattr(runner, "plan", lambda *a, **k: pytest.fail("planned again"))
+    monkeypatch.setattr(planner, "plan", lambda *a, **k: pytest.fail("planned again"))
     run_planner(SPEC, store, episodes=3, simulations=20)
 
 

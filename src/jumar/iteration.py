@@ -151,9 +151,9 @@ def write_action_values(
 
 
 @compiled
-def worst_value(model: Model, discount: float) -> float:
-    """A lower bound on every value of the model; episodes may end, hence the 0."""
-    least: float = min(0.0, model.reward.min())
+def worst_value(reward: Floats, discount: float) -> float:
+    """A lower bound on every value of a model with these rewards; episodes may end, hence the 0."""
+    least: float = min(0.0, reward.min())
     return least / (1.0 - discount)
 
 

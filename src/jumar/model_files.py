@@ -23,6 +23,7 @@ Outcomes of one state and action must have probability 1 in all, with the ending
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -207,3 +208,8 @@ def model_to_document(pomdp: Pomdp) -> dict[str, Any]:
 
 def _named(law: Any, names: tuple[str, ...]) -> dict[str, float]:
     return {name: float(p) for name, p in zip(names, law, strict=True) if p != 0}
+
+
+def model_hash(pomdp: Pomdp) -> str:
+    """Changes with anything in the model."""
+    return hashlib.sha256(json.dumps(model_to_document(pomdp)).encode()).hexdigest()

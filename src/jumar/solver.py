@@ -69,10 +69,9 @@ def solve(
     start = np.array(behavior, np.float64)
     first = start
     if isinstance(admitted, Rule):
-        worst = min(0.0, float(mdp.reward.min())) / (1 - mdp.discount)
         if unseen_value is not None:
             raise ParameterError("unseen_value: a rule has its own; give only one of them.")
-        unseen_value = worst if np.isnan(admitted.unseen_value) else admitted.unseen_value
+        unseen_value = _unseen_value(admitted, mdp)
         if len(mdp) <= COMPILED:
             return _solve_compiled(mdp, start, admitted, unseen_value, tolerance, max_iterations)
         first = _admitted_start(admitted, start, mdp.visits)
@@ -148,6 +147,14 @@ def _checked(gap: float, rounds: int, asked: float) -> float:
             f"Policy iteration: gap {gap:.3g} after {rounds} rounds; asked for {asked:.3g}."
         )
     return gap
+
+
+def _unseen_value(rule: Rule, mdp: HistoryMdp) -> float:
+    from jumar import iteration
+
+    if not np.isnan(rule.unseen_value):
+        return rule.unseen_value
+    return iteration.worst_value(mdp.reward, mdp.discount)
 
 
 def _admitted_start(rule: Rule, behavior: Floats, visits: Floats) -> Floats:

@@ -48,9 +48,8 @@ def _top(
 def say(as_json: bool, data: dict[str, Any], *renderables: Any) -> None:
     """Print for a machine or for a person."""
     if as_json:
-        print(
-            json.dumps(data, indent=2, allow_nan=False)
-        )  # ASCII: no terminal or pipe can spoil it
+        # ASCII, so that no terminal or pipe can spoil it; no Infinity, which is not JSON
+        print(json.dumps(data, indent=2, allow_nan=False))
         return
     from rich.console import Console
 

@@ -167,8 +167,9 @@ def _study(
 def _run(spec: StudySpec, store: Store, jobs: int | None, planner: int, as_json: bool) -> None:
     import os
 
+    from jumar.study.planner import run_planner
     from jumar.study.report import write_report
-    from jumar.study.runner import run_planner, run_study
+    from jumar.study.runner import run_study
 
     with progress_bar("Policies", spec.n_policies, as_json) as tell:
         run_study(spec, store.folder, jobs=jobs or os.cpu_count() or 1, progress=tell)

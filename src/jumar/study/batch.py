@@ -185,7 +185,7 @@ def improve_sizes(
                 if keep.size:
                     keep[i, j] = keep[i, twin]
                 continue
-            unseen = worst_value(model, discount) if np.isnan(unseens[j]) else unseens[j]
+            unseen = worst_value(reward, discount) if np.isnan(unseens[j]) else unseens[j]
             if unseen != valued_with:  # also at the first rule, where it is NaN
                 evaluate_policy(
                     model, task.behavior, discount, unseen, task.plan, slots, behavior_v

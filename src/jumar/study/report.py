@@ -7,8 +7,9 @@ from pathlib import Path
 
 from jumar.study.figures import draw, save
 from jumar.study.page import write_page
+from jumar.study.planner import read_planned
 from jumar.study.spec import StudySpec
-from jumar.study.store import Store, read_planned
+from jumar.study.store import Store
 from jumar.study.summary import Results
 
 

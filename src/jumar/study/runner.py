@@ -8,7 +8,6 @@ the compiled loops run without the interpreter.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -27,14 +26,13 @@ from jumar.chain import check_names_agree, unroll
 from jumar.controller import Controller
 from jumar.controller_files import controller_to_document, load_controller
 from jumar.episodes import Episodes
-from jumar.errors import ModelError, NotConverged, ParameterError, TooLarge
+from jumar.errors import ModelError, NotConverged, TooLarge
 from jumar.evaluation import evaluate
 from jumar.history import count
 from jumar.memory import Memory, window
-from jumar.model_files import model_to_document
+from jumar.model_files import model_hash
 from jumar.optimality import optimum
 from jumar.pipeline import scale_of
-from jumar.planning import Pouct, plan
 from jumar.pomdp import Pomdp
 from jumar.refinement import join, projection, refines
 from jumar.simulation import controller_tables, model_tables, step_limit
@@ -42,7 +40,7 @@ from jumar.streams import stream
 from jumar.study import batch
 from jumar.study.batch import Task
 from jumar.study.spec import BehaviorSpec, Setting, StudySpec
-from jumar.study.store import Store, read_planned, write_planned
+from jumar.study.store import Store
 from jumar.study.tasks import coarsening, make_task
 from jumar.training import train_behavior
 
@@ -187,11 +185,6 @@ def rule_arrays(settings: Sequence[Setting]) -> tuple[Ints, Floats, Floats]:
         np.array([rule.n_wedge for rule in rules], np.float64),
         np.array([rule.unseen_value for rule in rules], np.float64),
     )
-
-
-def model_hash(pomdp: Pomdp) -> str:
-    """Changes with anything in the model."""
-    return hashlib.sha256(json.dumps(model_to_document(pomdp)).encode()).hexdigest()
 
 
 def identity(spec: StudySpec, prepared: list[Prepared]) -> dict[str, Any]:
@@ -339,46 +332,3 @@ def _zeta_before_gain(spec: StudySpec, p: Prepared) -> Floats:
             if algorithm(setting.algorithm).bound_kind == "spibb":
                 table[m, j] = bound(BOUND).zeta(scale, setting.get("n_wedge"), spec.delta)
     return table
-
-
-def run_planner(
-    spec: StudySpec,
-    store: Store,
-    *,
-    episodes: int,
-    simulations: int,
-    progress: Callable[[int, int], None] | None = None,
-) -> None:
-    """Play every model of the study with the online planner; what is there is not done again."""
-    if episodes < 2:
-        raise ParameterError(f"planner: {episodes} episodes; a standard error needs at least 2.")
-    planned = read_planned(store)
-    built = {b.name: models.build(b.model, folder=spec.folder) for b in spec.behaviors}
-    asked = {
-        name: {"episodes": episodes, "simulations": simulations, "model_hash": model_hash(pomdp)}
-        for name, pomdp in built.items()
-    }
-    todo: dict[str, list[str]] = {}  # by model, for behaviors on one model share the result
-    for name, wanted in asked.items():
-        if any(planned.get(name, {}).get(key) != value for key, value in wanted.items()):
-            todo.setdefault(str(wanted["model_hash"]), []).append(name)
-    for i, names in enumerate(todo.values()):
-        tell = _shifted(progress, i * episodes, episodes * len(todo))
-        found = plan(
-            built[names[0]],
-            Pouct(simulations=simulations),
-            episodes=episodes,
-            seed=spec.seed,
-            progress=tell,
-        )
-        for name in names:
-            earned = {"mean": found.mean, "standard_error": found.standard_error}
-            planned[name] = {**earned, **asked[name]}
-        write_planned(store, planned)
-
-
-def _shifted(
-    progress: Callable[[int, int], None] | None, before: int, total: int
-) -> Callable[[int], None] | None:
-    """Progress of one part as progress of the whole."""
-    return None if progress is None else lambda done: progress(before + done, total)

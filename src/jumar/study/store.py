@@ -58,9 +58,8 @@ class Store:
         """Begin, or go on with, the study of that identity."""
         fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
         if self.manifest.exists():
-            found = self.read_manifest().get("fingerprint")
-            if found != fingerprint:
-                theirs = self.read_manifest()
+            theirs = self.read_manifest()
+            if theirs.get("fingerprint") != fingerprint:
                 other = [key for key, value in identity.items() if theirs.get(key) != value]
                 raise ParameterError(
                     f"{self.folder}: holds the results of another study: {', '.join(other)} "
@@ -127,25 +126,3 @@ class Store:
 
         with replacing(path) as temporary:
             pq.write_table(table, temporary, compression="zstd")
-
-
-PLANNED = "planner.json"
-
-
-def read_planned(store: Store) -> dict[str, dict[str, Any]]:
-    """The online planner's results by behavior, if it was run."""
-    path = store.folder / PLANNED
-    if not path.exists():
-        return {}
-    try:
-        found: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))
-        return {name: dict(entry) for name, entry in found.items()}
-    except (OSError, ValueError, AttributeError, TypeError) as error:
-        raise ParameterError(
-            f"{path}: cannot be read: {error}. Delete it and run again."
-        ) from error
-
-
-def write_planned(store: Store, planned: dict[str, dict[str, Any]]) -> None:
-    """Keep the online planner's results."""
-    write_atomically(store.folder / PLANNED, json.dumps(planned, indent=2) + "\n")

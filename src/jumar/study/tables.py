@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import RenderableType
 
 from jumar.study.page import setting_label
-from jumar.study.store import Store, read_planned
+from jumar.study.planner import read_planned
+from jumar.study.store import Store
 from jumar.study.summary import Cell, Environment, Results
 from jumar.tables import plain_table
 

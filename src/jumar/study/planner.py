@@ -1,0 +1,79 @@
+"""The online planner's value on every model of a study: the reference line of its figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from jumar import models
+from jumar.errors import ParameterError
+from jumar.files import write_atomically
+from jumar.model_files import model_hash
+from jumar.planning import Pouct, plan
+from jumar.study.spec import StudySpec
+from jumar.study.store import Store
+
+PLANNED = "planner.json"
+
+
+def read_planned(store: Store) -> dict[str, dict[str, Any]]:
+    """The online planner's results by behavior, if it was run."""
+    path = store.folder / PLANNED
+    if not path.exists():
+        return {}
+    try:
+        found: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))
+        return {name: dict(entry) for name, entry in found.items()}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise ParameterError(
+            f"{path}: cannot be read: {error}. Delete it and run again."
+        ) from error
+
+
+def write_planned(store: Store, planned: dict[str, dict[str, Any]]) -> None:
+    """Keep the online planner's results."""
+    write_atomically(store.folder / PLANNED, json.dumps(planned, indent=2) + "\n")
+
+
+def run_planner(
+    spec: StudySpec,
+    store: Store,
+    *,
+    episodes: int,
+    simulations: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Play every model of the study with the online planner; what is there is not done again."""
+    if episodes < 2:
+        raise ParameterError(f"planner: {episodes} episodes; a standard error needs at least 2.")
+    planned = read_planned(store)
+    built = {b.name: models.build(b.model, folder=spec.folder) for b in spec.behaviors}
+    asked = {
+        name: {"episodes": episodes, "simulations": simulations, "model_hash": model_hash(pomdp)}
+        for name, pomdp in built.items()
+    }
+    todo: dict[str, list[str]] = {}  # by model, for behaviors on one model share the result
+    for name, wanted in asked.items():
+        if any(planned.get(name, {}).get(key) != value for key, value in wanted.items()):
+            todo.setdefault(str(wanted["model_hash"]), []).append(name)
+    for i, names in enumerate(todo.values()):
+        tell = _shifted(progress, i * episodes, episodes * len(todo))
+        found = plan(
+            built[names[0]],
+            Pouct(simulations=simulations),
+            episodes=episodes,
+            seed=spec.seed,
+            progress=tell,
+        )
+        for name in names:
+            earned = {"mean": found.mean, "standard_error": found.standard_error}
+            planned[name] = {**earned, **asked[name]}
+        write_planned(store, planned)
+
+
+def _shifted(
+    progress: Callable[[int, int], None] | None, before: int, total: int
+) -> Callable[[int], None] | None:
+    """Progress of one part as progress of the whole."""
+    return None if progress is None else lambda done: progress(before + done, total)
