@@ -246,3 +246,14 @@ def test_a_model_over_a_table_memory():
     assert mdp.states.tolist() == [[0, 0], [0, 1], [1, 1]]
     assert isinstance(mdp, HistoryMdp)
     assert mdp.visits[2].tolist() == [1.0, 1.0]
+
+
+@given(logs(names("z", 2), names("a", 2)))
+def test_coarser_counts_are_the_counts_of_the_coarser_memory(log):
+    fine = count(log, window(3))
+    for memory in (window(1), window(2), window(3)):
+        summed, direct = fine.coarsen(memory), count(log, memory)
+        for field in ("states", "visits", "ends", "starts", "pair", "successor", "times"):
+            np.testing.assert_array_equal(getattr(summed, field), getattr(direct, field))
+        np.testing.assert_allclose(summed.reward_sum, direct.reward_sum, atol=1e-9)
+        assert summed.unfinished == direct.unfinished

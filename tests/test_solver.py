@@ -74,8 +74,8 @@ def test_an_ending_is_not_discounted_twice():
 
 def test_a_pair_never_tried_has_the_value_it_is_given():
     mdp = replace(one_state([1.0, 0.0], [1.0, 1.0]), visits=[[1.0, 0.0]], ending=[[1.0, 0.0]])
-    assert action_values(mdp, np.zeros(1), unseen_value=-7.0).tolist() == [[1.0, -7.0]]
-    assert policy_value(mdp, np.array([[0.5, 0.5]]), unseen_value=-7.0).tolist() == [-3.0]
+    assert action_values(mdp, np.zeros(1), unseen=-7.0).tolist() == [[1.0, -7.0]]
+    assert policy_value(mdp, np.array([[0.5, 0.5]]), unseen=-7.0).tolist() == [-3.0]
 
 
 @given(st.integers(0, 10_000))

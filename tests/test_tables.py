@@ -15,7 +15,8 @@ from jumar.controller import Controller
 from jumar.episodes import UNKNOWN, Episodes
 from jumar.errors import LogError
 from jumar.memory import Table, product, window
-from jumar.tables import controller_view, percent, plain_table, result_view, rule_lines, shown
+from jumar.tables import controller_view, plain_table, result_view
+from jumar.wording import percent, rule_lines, shown
 from strategies import controllers
 
 NAMES = ("good", "worn"), ("keep", "repair")

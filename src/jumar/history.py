@@ -25,6 +25,7 @@ from jumar.controller import Controller
 from jumar.episodes import UNKNOWN, Episodes
 from jumar.errors import LogError, MemoryMismatch, ParameterError
 from jumar.memory import Memory
+from jumar.refinement import projection
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,43 @@ class Counts(Frozen):
             successor=distinct[:, 1],
             times=times,
             unfinished=self.unfinished + other.unfinished,
+        )
+
+    def coarsen(self, memory: Memory) -> Counts:
+        """The counts of a memory that remembers less: each of its states sums the finer ones.
+
+        Equal to counting the log with that memory, without reading the log again.
+        """
+        memory = memory.on(len(self.observations), self.n_actions)
+        onto = projection(self.memory, memory)
+        A = self.n_actions
+        coarse = np.concatenate([onto(self.states[:, :-1]), self.states[:, -1:]], axis=1)
+        states, number = number_rows(coarse)
+
+        def summed(field: str) -> Any:
+            ours = getattr(self, field)
+            total = np.zeros((len(states), *ours.shape[1:]), ours.dtype)
+            np.add.at(total, number, ours)
+            return total
+
+        moves = np.column_stack(
+            [number[self.pair // A] * A + self.pair % A, number[self.successor]]
+        )
+        distinct, which = number_rows(moves)
+        return Counts(
+            self.observations,
+            self.actions,
+            memory,
+            states,
+            visits=summed("visits"),
+            reward_sum=summed("reward_sum"),
+            reward_squares=summed("reward_squares"),
+            ends=summed("ends"),
+            starts=summed("starts"),
+            pair=distinct[:, 0],
+            successor=distinct[:, 1],
+            times=np.bincount(which, self.times, len(distinct)),
+            unfinished=self.unfinished,
         )
 
     def mle(self, discount: float) -> HistoryMdp:
@@ -216,9 +254,9 @@ def count(log: Episodes, memory: Memory) -> Counts:
     """
     A = len(log.actions)
     memory = memory.on(len(log.observations), A)
-    states, at, follows = _trace(log, memory)
+    states, at, follows = trace(log, memory)
     H = len(states)
-    known = follows != _UNSEEN
+    known = follows != UNSEEN
     pair = at * A + log.action
 
     def per_pair(weights: Floats | None = None, chosen: Any = known) -> Any:
@@ -235,7 +273,7 @@ def count(log: Episodes, memory: Memory) -> Counts:
         visits=per_pair(),
         reward_sum=per_pair(log.reward),
         reward_squares=per_pair(log.reward**2),
-        ends=per_pair(chosen=follows == _ENDED),
+        ends=per_pair(chosen=follows == ENDED),
         starts=np.bincount(at[log.start[:-1]], minlength=H),
         pair=moves[:, 0],
         successor=moves[:, 1],
@@ -244,11 +282,13 @@ def count(log: Episodes, memory: Memory) -> Counts:
     )
 
 
-_ENDED, _UNSEEN = -1, -2
+ENDED, UNSEEN = -1, -2  # what follows a step, where it is not a history state
 
 
-def _trace(log: Episodes, memory: Memory) -> tuple[Ints, Ints, Ints]:
-    """The history states of a log, the one at every step, and the one that followed it."""
+def trace(log: Episodes, memory: Memory) -> tuple[Ints, Ints, Ints]:
+    """The history states of a log (H, W+1), the number of the one at every step (N,), and of the
+    one that followed it (N,), ENDED where the process ended, UNSEEN where nobody knows.
+    """
     nodes = memory.replay(log.observation, log.action, log.start)
     cut = np.flatnonzero(log.final_observation != UNKNOWN)  # episodes with one more observation
     last = log.last[cut]
@@ -262,7 +302,7 @@ def _trace(log: Episodes, memory: Memory) -> tuple[Ints, Ints, Ints]:
         )
     )
     at, final = number[: log.n_steps], number[log.n_steps :]
-    follows = np.append(at[1:], _UNSEEN)
-    follows[log.last] = np.where(log.terminated, _ENDED, _UNSEEN)
+    follows = np.append(at[1:], UNSEEN)
+    follows[log.last] = np.where(log.terminated, ENDED, UNSEEN)
     follows[last] = final
     return states, at, follows

@@ -12,7 +12,7 @@ from jumar.arrays import Floats, Frozen, freeze
 from jumar.controller import Controller
 from jumar.history import HistoryMdp
 from jumar.rules import Rule
-from jumar.solver import Project, Trace, solve
+from jumar.solver import Project, Trace, solve, unseen_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,13 +31,15 @@ class Improvement(Frozen):
     policy: Floats  # (H, A) improved rows at the model's history states
     behavior_policy: Floats  # (H, A) behavior's rows there
     values: Floats  # (H,) of the improved policy, in the model
+    behavior_values: Floats  # (H,) of the behavior, in the model
+    unseen_value: float  # what the model says of a pair that was never tried
     performance: float  # of the improved policy, in the model
     behavior_performance: float  # of the behavior, in the model
     trace: Trace
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
-        for field in ("policy", "behavior_policy", "values"):
+        for field in ("policy", "behavior_policy", "values", "behavior_values"):
             object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
 
     @property
@@ -72,6 +74,8 @@ def improve_by(
         policy=solution.policy,
         behavior_policy=behavior_rows,
         values=solution.values,
+        behavior_values=solution.behavior_values,
+        unseen_value=unseen_value(admitted, mdp) if isinstance(admitted, Rule) else 0.0,
         performance=float(mdp.start @ solution.values),
         behavior_performance=float(mdp.start @ solution.behavior_values),
         trace=solution.trace,

@@ -58,31 +58,31 @@ def solve(
     behavior: Floats,
     admitted: Rule | Project,
     *,
-    unseen_value: float | None = None,
+    unseen: float | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> Solution:
     """The best admitted policy of the model, starting from the behavior's rows (H, A).
 
-    `unseen_value` is Q of a pair that was never tried, 0 unless given; a rule brings its own.
+    `unseen` is Q of a pair that was never tried, 0 unless given; a rule brings its own.
     """
     start = np.array(behavior, np.float64)
     first = start
     if isinstance(admitted, Rule):
-        if unseen_value is not None:
-            raise ParameterError("unseen_value: a rule has its own; give only one of them.")
-        unseen_value = _unseen_value(admitted, mdp)
+        if unseen is not None:
+            raise ParameterError("unseen: a rule has its own; give only one of them.")
+        unseen = unseen_value(admitted, mdp)
         if len(mdp) <= COMPILED:
-            return _solve_compiled(mdp, start, admitted, unseen_value, tolerance, max_iterations)
+            return _solve_compiled(mdp, start, admitted, unseen, tolerance, max_iterations)
         first = _admitted_start(admitted, start, mdp.visits)
         admitted = _projection(admitted)
-    unseen_value = unseen_value or 0.0
+    unseen = unseen or 0.0
     γ, policy = mdp.discount, first.copy()
-    behavior_values = policy_value(mdp, start, unseen_value)
-    v = policy_value(mdp, policy, unseen_value)
+    behavior_values = policy_value(mdp, start, unseen)
+    v = policy_value(mdp, policy, unseen)
     gap, iteration = np.inf, 0
     for iteration in range(1, max_iterations + 1):
-        q = action_values(mdp, v, unseen_value)
+        q = action_values(mdp, v, unseen)
         best = admitted(q, start, mdp.visits)
         scale = float(np.abs(q).max())
         now, then = (policy * q).sum(1), (best * q).sum(1)
@@ -98,7 +98,7 @@ def solve(
             trace = Trace(iteration, _checked(gap, iteration, tolerance * scale / (1 - γ)))
             return Solution(policy, v, q, behavior_values, trace)
         policy[better] = best[better]
-        v = policy_value(mdp, policy, unseen_value)
+        v = policy_value(mdp, policy, unseen)
     raise NotConverged(
         f"Policy iteration: gap {gap:.3g}, still improving after {iteration} rounds."
     )
@@ -108,7 +108,7 @@ def _solve_compiled(
     mdp: HistoryMdp,
     behavior: Floats,
     rule: Rule,
-    unseen_value: float,
+    unseen: float,
     tolerance: float,
     max_iterations: int,
 ) -> Solution:
@@ -119,7 +119,7 @@ def _solve_compiled(
     model = iteration.Model(mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits)
     plan = elimination.analyse(H, mdp.pair // A, mdp.successor)
     slots, v, q = np.empty(plan.n_slots), np.empty(H), np.empty((H, A))
-    iteration.evaluate_policy(model, behavior, γ, unseen_value, plan, slots, v)
+    iteration.evaluate_policy(model, behavior, γ, unseen, plan, slots, v)
     behavior_values, policy = v.copy(), np.empty((H, A))
     rounds, gap, scale = iteration.iterate(
         model,
@@ -127,7 +127,7 @@ def _solve_compiled(
         γ,
         rule.kind,
         rule.n_wedge,
-        unseen_value,
+        unseen,
         plan,
         slots,
         policy,
@@ -149,7 +149,8 @@ def _checked(gap: float, rounds: int, asked: float) -> float:
     return gap
 
 
-def _unseen_value(rule: Rule, mdp: HistoryMdp) -> float:
+def unseen_value(rule: Rule, mdp: HistoryMdp) -> float:
+    """What a rule takes a pair to be worth that was never tried."""
     from jumar import iteration
 
     if not np.isnan(rule.unseen_value):
@@ -174,17 +175,17 @@ def _projection(rule: Rule) -> Project:
     return project
 
 
-def policy_value(mdp: HistoryMdp, policy: Floats, unseen_value: float = 0.0) -> Floats:
+def policy_value(mdp: HistoryMdp, policy: Floats, unseen: float = 0.0) -> Floats:
     """(H,) the exact value of a policy in the model."""
     A = len(mdp.actions)
-    r = np.where(mdp.visits > 0, mdp.reward, unseen_value)
+    r = np.where(mdp.visits > 0, mdp.reward, unseen)
     weight = mdp.discount * mdp.probability * policy.ravel()[mdp.pair]
     return solve_discounted(mdp.pair // A, mdp.successor, weight, (policy * r).sum(1))
 
 
-def action_values(mdp: HistoryMdp, values: Floats, unseen_value: float = 0.0) -> Floats:
+def action_values(mdp: HistoryMdp, values: Floats, unseen: float = 0.0) -> Floats:
     """(H, A) reward now and the discounted value of what follows."""
     follows = np.zeros(mdp.visits.size)
     np.add.at(follows, mdp.pair, mdp.probability * values[mdp.successor])
     q = mdp.reward + mdp.discount * follows.reshape(mdp.shape)
-    return np.where(mdp.visits > 0, q, unseen_value)
+    return np.where(mdp.visits > 0, q, unseen)

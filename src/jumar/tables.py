@@ -16,18 +16,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from jumar.arrays import Floats, Ints
+from jumar.arrays import Ints
 from jumar.certificate import Certificate
 from jumar.controller import Controller
 from jumar.errors import TooLarge
-from jumar.memory import Memory, Product, Window
+from jumar.memory import Memory, Product
 from jumar.memory import Table as MemoryTable
-from jumar.names import NOTHING
 from jumar.pipeline import Result
+from jumar.wording import COLUMNS, percent, rule_lines, shown, situation, situation_heads
 
 MOST_ROWS = 40
-COLUMNS = 6  # actions up to which each has a column of its own
-LONGEST = 40  # letters of a name that are shown
 
 
 # ---- the look all tables share ------------------------------------------------------------------
@@ -60,32 +58,6 @@ def facts(pairs: Iterable[tuple[str, str | Text]]) -> RenderableType:
     for label, text in pairs:
         grid.add_row(Text(label), text if isinstance(text, Text) else Text(text))
     return Padding(grid, (0, 0, 0, 2))
-
-
-def shown(name: str, most: int = LONGEST) -> str:
-    """A name that cannot disturb a terminal: control characters spelled out, long ones cut.
-
-    >>> shown("worn"), shown("a\\nb"), shown("x" * 100) == "x" * 39 + "…"
-    ('worn', 'a\\\\nb', True)
-    """
-    text = "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in name[: most + 1]
-    )
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def percent(p: float) -> str:
-    """A probability as people write it; what rounding took from 1 does not count.
-
-    >>> percent(0.5), percent(0.0), percent(0.0004), percent(1 - 1e-15), percent(0.99996)
-    ('50%', '0%', '<0.1%', '100%', '>99.9%')
-    """
-    if 0 < p < 0.0005:
-        return "<0.1%"
-    if 0.9995 <= p < 1 - 1e-9:
-        return ">99.9%"
-    return f"{100 * p:.3g}%"
 
 
 def _rest(more: int, what: str) -> list[RenderableType]:
@@ -142,7 +114,7 @@ def _states_to_show(controller: Controller, most: int) -> tuple[Ints, bool]:
 
 def _rules(controller: Controller, states: Ints) -> RenderableType:
     actions, rows, behavior = controller.actions, controller.rows_at(states), controller.otherwise
-    heads, columns = _situation_heads(controller.memory), ["rule"]
+    heads, columns = situation_heads(controller.memory), ["rule"]
     if isinstance(behavior, Controller):
         columns = ["rule: was → is"]
         old = behavior.lift(controller.memory).rows_at(states)
@@ -152,74 +124,10 @@ def _rules(controller: Controller, states: Ints) -> RenderableType:
         cells = [[percent(p) if p else "·" for p in row] for row in rows]
     else:
         cells = [[", ".join(rule_lines(actions, row))] for row in rows]
-    situations = [_situation(controller, state) for state in states]
+    situations = [situation(controller, state) for state in states]
     return plain_table(
         [*heads, *columns], [[*s, *c] for s, c in zip(situations, cells, strict=True)]
     )
-
-
-def _situation_heads(memory: Memory) -> list[str]:
-    if memory.width == 0:
-        return ["seen now"]
-    if isinstance(memory, Window):
-        return ["seen and done before" if memory.actions else "seen before", "seen now"]
-    return ["memory", "seen now"]
-
-
-def _situation(controller: Controller, state: Ints) -> list[str]:
-    """⟨n, z⟩ as people read it, under `_situation_heads`."""
-    memory = controller.memory
-    now = shown(controller.observations[int(state[-1])])
-    if memory.width == 0:
-        return [now]
-    words = [int(w) for w in state[:-1]]
-    return [
-        _node(memory, memory.read_node(words, controller.observations, controller.actions)),
-        now,
-    ]
-
-
-def _node(memory: Memory, value: Any) -> str:
-    if isinstance(memory, Product):
-        pairs = zip(memory.parts, value, strict=True)
-        return " | ".join(_node(part, item) for part, item in pairs if part.width)
-    if isinstance(memory, Window):
-        moments = [_moment(item) for item in value]
-        begun = moments.count("")  # nothing yet: said once, however long
-        return " → ".join(["(start)"] * (begun > 0) + moments[begun:])
-    return shown(value)
-
-
-def _moment(item: Any) -> str:
-    if not isinstance(item, list):
-        return "" if item == NOTHING else shown(item)
-    return "" if item[0] == NOTHING else f"{shown(item[0])}: {shown(item[1])}"
-
-
-def rule_lines(
-    actions: Sequence[str], row: Floats, old: Floats | None = None, most: int = COLUMNS
-) -> list[str]:
-    """A rule as text, the likeliest action first; with what it was, where that is another.
-
-    >>> rule_lines(("keep", "repair"), np.array([0.25, 0.75]))
-    ['repair 75%', 'keep 25%']
-    >>> rule_lines(("keep", "repair", "sell"), np.array([0.5, 0.5, 0]), np.array([0.5, 0.25, 0.25]))
-    ['keep 50%', 'repair 25% → 50%', 'dropped: sell 25%']
-    """
-    before = row if old is None else old
-
-    def texts(chosen: Ints, rows: Floats) -> list[str]:
-        found = []
-        for a in chosen[:most]:
-            was = f"{percent(before[a])} → " if before[a] != rows[a] else ""
-            found.append(f"{shown(actions[a])} {was}{percent(rows[a])}")
-        return found + ["..."] * (len(chosen) > most)
-
-    done = np.argsort(-row, kind="stable")
-    dropped = np.argsort(-before, kind="stable")
-    dropped = dropped[(row[dropped] == 0) & (before[dropped] > 0)]
-    lines = texts(done[row[done] > 0], row)
-    return [*lines, "dropped: " + ", ".join(texts(dropped, before))] if len(dropped) else lines
 
 
 def _moves(controller: Controller, most: int) -> list[RenderableType]:
@@ -307,7 +215,7 @@ def _changes(result: Result, most: int) -> list[RenderableType]:
     order = changed[np.argsort(-visits[changed], kind="stable")]
     rows = [
         [
-            *_situation(controller, improvement.mdp.states[h]),
+            *situation(controller, improvement.mdp.states[h]),
             "\n".join(
                 rule_lines(
                     controller.actions, improvement.policy[h], improvement.behavior_policy[h]
@@ -317,7 +225,7 @@ def _changes(result: Result, most: int) -> list[RenderableType]:
         ]
         for h in order[:most]
     ]
-    heads = [*_situation_heads(controller.memory), "rule: was → becomes", "visits"]
+    heads = [*situation_heads(controller.memory), "rule: was → becomes", "visits"]
     table = plain_table(heads, rows, title="What changes", right=["visits"])
     return [table, *_rest(len(order) - most, "history states")]
 
