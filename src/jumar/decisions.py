@@ -50,7 +50,8 @@ class Decisions:
     @cached_property
     def order(self) -> Ints:
         """(H,) most telling first: what changed, by its share of the gain, then by visits."""
-        return np.lexsort([-self.visits, -self.share, ~self.changed])
+        order: Ints = np.lexsort([-self.visits, -self.share, ~self.changed])
+        return order
 
     @property
     def threshold(self) -> float:

@@ -1,0 +1,99 @@
+"""What the improvement would be with another threshold, or another memory.
+
+The log is counted once, with the longest memory asked for; shorter ones are sums of its counts.
+Each cell is a whole improvement on its own model, so gains of different memories are estimates by
+different models: where they disagree, the memory matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jumar import algorithms
+from jumar.controller import Controller
+from jumar.episodes import Episodes
+from jumar.history import count
+from jumar.memory import Memory, window
+from jumar.refinement import join, refines
+
+THRESHOLDS = (5, 10, 20, 50, 100)
+MOST_STATES = 5000  # a longer memory is not tried when it would see more history states
+LONGEST = 12  # observations
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One improvement."""
+
+    n_wedge: int
+    gain: float  # estimated, by the model of its own memory
+    changed: int  # history states with a new rule
+
+
+@dataclass(frozen=True)
+class Row:
+    """One memory, with every threshold."""
+
+    memory: str
+    behavior: float  # estimated performance of the behavior, by this memory's model
+    states: int  # history states seen
+    chosen: bool  # the memory that the improvement has
+    cells: tuple[Cell, ...]
+
+
+def sensitivity(
+    log: Episodes,
+    behavior: Controller,
+    *,
+    discount: float,
+    memory: Memory,
+    algorithm: str = "spibb",
+    thresholds: Sequence[int] = THRESHOLDS,
+    more: int = 2,
+) -> tuple[Row, ...]:
+    """Improvements over memories and thresholds: the behavior's memory, `memory` itself, and with
+    `more` observations of memory beside it.
+
+    >>> from jumar import models, simulate, stream
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
+    >>> rows = sensitivity(log, behavior, discount=0.95, memory=window(1))
+    >>> [row.memory for row in rows], [cell.changed for cell in rows[0].cells]
+    (['window of 1', 'window of 2', 'window of 3'], [2, 2, 2, 2, 2])
+    """
+    memory = memory.on(*behavior.memory.alphabet)
+    wanted = _memories(behavior.memory, memory, more)
+    finest = count(log, wanted[-1])
+    while len(finest.states) > MOST_STATES and wanted[-1] != memory:
+        wanted.pop()  # so long a memory that the log is spread over too many states
+        finest = count(log, wanted[-1])
+    rows = []
+    for chosen in wanted:
+        mdp = (finest if chosen == finest.memory else finest.coarsen(chosen)).mle(discount)
+        found = [algorithms.run(algorithm, mdp, behavior, n_wedge=n) for n in thresholds]
+        rows.append(
+            Row(
+                str(chosen),
+                found[0].behavior_performance,
+                len(mdp),
+                chosen == memory,
+                tuple(
+                    Cell(n, better.gain, better.changed)
+                    for n, better in zip(thresholds, found, strict=True)
+                ),
+            )
+        )
+    return tuple(rows)
+
+
+def _memories(behavior: Memory, memory: Memory, more: int) -> list[Memory]:
+    """Each refines the one before, so that the last one's counts give all the others."""
+    found = [behavior] if behavior == memory else [behavior, memory]
+    wanted = len(found) + more
+    for length in range(2, LONGEST):
+        longer = join(memory, window(length).on(*memory.alphabet))
+        if len(found) < wanted and longer != found[-1] and refines(longer, found[-1]):
+            found.append(longer)
+    return found
