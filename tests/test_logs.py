@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
+import json
 import os
 from pathlib import Path
 
@@ -21,7 +23,11 @@ from jumar.errors import JumarError, LogError, ParameterError
 from jumar.logs import read_logs, write_logs
 
 HEADER = "episode,observation,action,reward,terminated"
-FORMATS = ("csv", "parquet")
+FORMATS = ("csv", "tsv", "csv.gz", "parquet", "arrow", "ndjson")
+SYMBOL = "missing='symbol' (--missing symbol) to call it 'missing'"
+DROP = "missing='drop' (--missing drop) to leave out its episode"
+FILL_IN = f" Fill it in, or say {DROP}."
+FILL_IN_OBSERVATION = f" Fill it in, or say {SYMBOL} or {DROP}."
 
 
 @pytest.fixture
@@ -109,11 +115,12 @@ def test_a_simulated_log_comes_back_bit_for_bit(tmp_path, ending):
         assert np.array_equal(getattr(back, field), getattr(log, field)), field
 
 
-def test_parquet_keeps_names_that_never_occurred_and_csv_does_not(tmp_path):
+@pytest.mark.parametrize("keeping", ["parquet", "arrow"])
+def test_typed_files_keep_names_that_never_occurred_and_csv_does_not(tmp_path, keeping):
     log = three_endings(("good", "worn", "broken"), ("repair", "keep", "replace"))
     for ending in FORMATS:
         write_logs(log, tmp_path / f"log.{ending}")
-    kept, found = read_logs(tmp_path / "log.parquet"), read_logs(tmp_path / "log.csv")
+    kept, found = read_logs(tmp_path / f"log.{keeping}"), read_logs(tmp_path / "log.csv")
     assert (kept.observations, kept.actions) == (log.observations, log.actions)
     assert (found.observations, found.actions) == (("good", "worn"), ("keep", "repair"))
 
@@ -170,12 +177,13 @@ def test_any_names_come_back(tmp_path_factory, observations, actions, ending):
     assert in_names(read_logs(path)) == in_names(log)
 
 
-@given(st.floats(-1e100, 1e100))
-@example(5e-324)
-@example(1e100)
-@example(0.1 + 0.2)
-def test_rewards_come_back_exactly_from_csv(tmp_path_factory, reward):
-    path = tmp_path_factory.mktemp("log") / "log.csv"
+@pytest.mark.parametrize("ending", ["csv", "ndjson"])
+@given(reward=st.floats(-1e100, 1e100))
+@example(reward=5e-324)
+@example(reward=1e100)
+@example(reward=0.1 + 0.2)
+def test_rewards_come_back_exactly_from_text(tmp_path_factory, ending, reward):
+    path = tmp_path_factory.mktemp("log") / f"log.{ending}"
     log = Episodes(("z",), ("a",), [0], [0], [reward], [0, 1], [UNKNOWN], [True])
     write_logs(log, path)
     assert read_logs(path).reward[0] == reward
@@ -254,7 +262,7 @@ def test_steps_may_be_negative_or_fractions(log_file):
     assert log.reward.tolist() == [-3, 1.25, 1.5, 10]
 
 
-@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_steps_that_differ_by_a_nanosecond_are_told_apart(tmp_path, ending):
     """1,700,000,000,000,000,001 and ...002 are the same float."""
     now = 1_700_000_000_000_000_000
@@ -283,7 +291,8 @@ def test_two_rows_with_the_same_step_are_named(log_file):
     refused(
         path,
         ", row 4 (episode 7): the step is the same as in row 2. "
-        "Number the steps of an episode differently.",
+        "Number the steps of an episode differently. If it is a copy, say repeated='drop' "
+        "(--repeated drop) to leave it out.",
     )
 
 
@@ -373,7 +382,7 @@ def test_a_missing_action_in_the_middle_is_named(log_file):
     refused(
         log_file("7,z,a,0,", "7,z,,,", "7,z,a,0,true"),
         ", row 3 (episode 7): the action is missing. Only the last row of an episode that was cut "
-        "off may have none.",
+        "off may have none." + FILL_IN,
     )
 
 
@@ -381,10 +390,10 @@ def test_a_missing_action_in_the_middle_is_named(log_file):
     ("row", "message"),
     [
         (",z,a,0,", ", row 3, column 'episode': the episode is missing."),
-        ("7,,a,0,", ", row 3 (episode 7): the observation is missing."),
-        ('7,"",a,0,', ", row 3 (episode 7): the observation is missing."),
-        ("7,z,a,,", ", row 3, column 'reward': the reward is missing."),
-        ("7,z,a,  ,", ", row 3, column 'reward': the reward is missing."),
+        ("7,,a,0,", ", row 3 (episode 7): the observation is missing." + FILL_IN_OBSERVATION),
+        ('7,"",a,0,', ", row 3 (episode 7): the observation is missing." + FILL_IN_OBSERVATION),
+        ("7,z,a,,", ", row 3, column 'reward': the reward is missing." + FILL_IN),
+        ("7,z,a,  ,", ", row 3, column 'reward': the reward is missing." + FILL_IN),
         ("7,z,a,abc,", ", row 3, column 'reward': 'abc' is not a number."),
         ('7,z,a,"1,5",', ", row 3, column 'reward': '1,5' is not a number."),
         ("7,z,a,1_000,", ", row 3, column 'reward': '1_000' is not a number."),
@@ -543,9 +552,13 @@ def test_a_path_that_is_no_log_is_refused(tmp_path):
         tmp_path / "spark.parquet",
         ": this is a directory. Give the path of a .csv or .parquet file.",
     )
-    for name in ("log.xlsx", "log", ".csv"):
+    for name in ("log.xlsx", "log", ".csv", "log.gz", "log.parquet.gz"):
         (tmp_path / name).write_text(HEADER)
-        refused(tmp_path / name, ": cannot tell the format; end the name in .csv or .parquet.")
+        refused(
+            tmp_path / name,
+            ": cannot tell the format; end the name in .csv or .parquet, or in .tsv, .arrow or "
+            ".ndjson.",
+        )
 
 
 def test_capitals_in_the_ending_do_not_matter(log_file):
@@ -556,9 +569,11 @@ def test_capitals_in_the_ending_do_not_matter(log_file):
 def test_binary_garbage_is_refused(tmp_path, ending):
     path = tmp_path / f"log.{ending}"
     path.write_bytes(bytes(range(256)) * 20)
-    with pytest.raises(LogError, match=r"not CSV|cannot be read as Parquet") as caught:
+    with pytest.raises(
+        LogError, match=r"this is not (CSV|TSV)|cannot be read|is not a JSON object"
+    ) as caught:
         read_logs(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    assert str(caught.value).startswith((f"{path}: ", f"{path}, row 1: "))
     assert str(caught.value).isprintable()
 
 
@@ -637,7 +652,7 @@ BIG = 100_000
         (
             "99,z,,,\n99,z,a,0,",
             " (episode 99): the action is missing. Only the last row of an "
-            "episode that was cut off may have none.",
+            "episode that was cut off may have none." + FILL_IN,
         ),
         (
             "99,z,a,0,,",
@@ -796,11 +811,19 @@ def test_an_empty_text_is_a_missing_action(parquet_file):
         (
             {"action": pa.nulls(3)},
             ", row 1 (episode 3): the action is missing. Only the last row of an episode that was "
-            "cut off may have none.",
+            "cut off may have none." + FILL_IN,
         ),
-        ({"observation": pa.nulls(3)}, ", row 1 (episode 3): the observation is missing."),
+        (
+            {"observation": pa.nulls(3)},
+            ", row 1 (episode 3): the observation is missing. So it is in 3 rows in all (also 2, "
+            "3)." + FILL_IN_OBSERVATION,
+        ),
         ({"episode": pa.nulls(3)}, ", row 1, column 'episode': the episode is missing."),
-        ({"reward": pa.nulls(3)}, ", row 1, column 'reward': the reward is missing."),
+        (
+            {"reward": pa.nulls(3)},
+            ", row 1, column 'reward': the reward is missing. So it is in 3 rows in all (also 2, "
+            "3)." + FILL_IN,
+        ),
         (
             {"reward": pa.array([[1.0], [2.0], [3.0]])},
             ", row 1, column 'reward': [1.0] is not a number.",
@@ -870,18 +893,33 @@ def test_a_folder_called_like_a_column_does_not_become_one(tmp_path):
 
 def _valid(ending: str) -> bytes:
     buffer = io.BytesIO()
-    if ending == "csv":
-        buffer.write(f"{HEADER},step\n".encode())
+    table = pa.table({**ONE_OF_EACH, "step": [1, 2, 1]})
+    if ending in ("csv", "tsv", "csv.gz"):
+        mark = "\t" if ending == "tsv" else ","
+        lines = [f"{HEADER},step".replace(",", mark)]
         for e in range(4):
             for t in range(3):
-                buffer.write(f'{e},"zustand, {t}",keep,{t / 3},{t == 2},{t}\n'.encode())
+                cells = [e, f'"zustand{mark} {t}"', "keep", t / 3, t == 2, t]
+                lines.append(mark.join(map(str, cells)))
+        text = ("\n".join(lines) + "\n").encode()
+        buffer.write(gzip.compress(text) if ending == "csv.gz" else text)
+    elif ending == "ndjson":
+        for row in table.to_pylist() * 3:
+            buffer.write(
+                (json.dumps({**row, "episode": f"{len(buffer.getvalue())}"}) + "\n").encode()
+            )
+    elif ending == "stream":
+        with pa.ipc.new_stream(buffer, table.schema) as stream:
+            stream.write_table(table)
+    elif ending == "arrow":
+        with pa.ipc.new_file(buffer, table.schema) as file:
+            file.write_table(table)
     else:
-        table = pa.table({**ONE_OF_EACH, "step": [1, 2, 1]})
         pq.write_table(table, buffer, compression="none")
     return buffer.getvalue()
 
 
-VALID = {ending: _valid(ending) for ending in FORMATS}
+VALID = {ending: _valid(ending) for ending in (*FORMATS, "stream")}
 edits = st.lists(
     st.tuples(
         st.integers(0, 10_000),
@@ -916,9 +954,9 @@ def outcome(path: Path) -> Episodes | str:
         return str(error)
 
 
-@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("ending", VALID)
 def test_a_damaged_file_is_read_or_refused_but_never_crashes(tmp_path, ending):
-    path = tmp_path / f"log.{ending}"
+    path = tmp_path / ("log.arrow" if ending == "stream" else f"log.{ending}")
     kinds = set()
 
     @given(edits)
@@ -931,8 +969,11 @@ def test_a_damaged_file_is_read_or_refused_but_never_crashes(tmp_path, ending):
         else:
             assert np.isfinite(found.reward).all()
 
+    path.write_bytes(VALID[ending])
+    assert len(read_logs(path)) > 1  # without damage it is a log
     check()
-    assert kinds == {str, Episodes}  # files that are all whole, or all broken, test little
+    # files that are all whole, or all broken, test little; but JSON and gzip forgive nothing
+    assert kinds >= ({str} if ending in ("ndjson", "csv.gz") else {str, Episodes})
 
 
 def mostly(*usual: str) -> st.SearchStrategy[str]:

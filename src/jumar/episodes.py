@@ -9,16 +9,55 @@ last step has no known successor and teaches nothing about what follows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from jumar.arrays import Bools, Floats, Frozen, Ints, freeze
-from jumar.errors import LogError, not_one_of
+from jumar.arrays import Array, Bools, Floats, Frozen, Ints, freeze
+from jumar.errors import LogError, not_one_of, printable
 from jumar.names import check_names
 
 UNKNOWN = -1
 LARGEST_REWARD = 1e100  # squares and sums of it are still numbers
+
+
+@dataclass(frozen=True)
+class Remarks:
+    """What a person wants to know of a log after it was read: what was put right, left out or
+    assumed.
+
+    >>> (Remarks(rows=10, gaps=1) + Remarks(rows=5, costs=True)).rows
+    15
+    """
+
+    rows: int = 0  # rows read
+    out_of_order: int = 0  # rows that belong before the row of their episode above them
+    first_out_of_order: int | None = None  # where the first of them stands
+    interleaved: int = 0  # episodes with rows of others in between
+    repeated: int = 0  # rows left out because they repeat another
+    dropped: int = 0  # episodes left out because of a missing value
+    replaced: int = 0  # observations that are called "missing"
+    gaps: int = 0  # places where a gap split an episode
+    rewards_assumed: bool = False  # rewards were computed from prices
+    costs: bool = False  # rewards are costs, negated
+
+    def __add__(self, other: Remarks) -> Remarks:
+        """The remarks on two logs, one after the other."""
+        sums = {
+            f.name: getattr(self, f.name) + getattr(other, f.name)
+            for f in fields(self)
+            if f.name not in _NOT_SUMS
+        }
+        first = self.first_out_of_order
+        return Remarks(
+            **sums,
+            first_out_of_order=other.first_out_of_order if first is None else first,
+            rewards_assumed=self.rewards_assumed or other.rewards_assumed,
+            costs=self.costs or other.costs,
+        )
+
+
+_NOT_SUMS = ("first_out_of_order", "rewards_assumed", "costs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +65,45 @@ class Origin:
     """Where a log was read from, so that an error can name the place."""
 
     source: str
-    row: Ints  # (N,) int64, row of each step in the file
+    row: Array  # (N,) int32 or int64, row of each step in the file
     label: Sequence[object]  # (E,) what the file calls each episode
+    remarks: Remarks = Remarks()
 
     def followed_by(self, other: Origin) -> Origin:
         """The origin of two logs one after the other."""
         source = self.source if self.source == other.source else f"{self.source} + {other.source}"
-        return Origin(source, np.concatenate([self.row, other.row]), [*self.label, *other.label])
+        return Origin(
+            source,
+            np.concatenate([self.row, other.row]),
+            [*self.label, *other.label],
+            self.remarks + other.remarks,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes(Frozen):
+    """The memory nodes in which the controller says it was.
+
+    >>> Nodes(("calm", "alert"), [0, 1, -1]).code.tolist()
+    [0, 1, -1]
+    """
+
+    names: tuple[str, ...]
+    code: Array  # (N,) int32, UNKNOWN where the log does not say
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(self.names))
+        code = freeze(self.code, np.int32, "node", LogError)
+        object.__setattr__(self, "code", code)
+        if len(code) and (code.min() < UNKNOWN or code.max() >= len(self.names)):
+            raise LogError(f"node: a number is out of range; there are {len(self.names)}.")
+
+    def followed_by(self, other: Nodes) -> Nodes:
+        """The nodes of two logs one after the other, numbered by name."""
+        names = tuple(dict.fromkeys((*self.names, *other.names)))
+        number = {name: i for i, name in enumerate(names)}
+        theirs = np.array([*(number[name] for name in other.names), UNKNOWN], np.int32)
+        return Nodes(names, np.concatenate([self.code, theirs[other.code]]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +127,7 @@ class Episodes(Frozen):
     final_observation: Ints  # (E,) int64, seen after the last step of a cut-off episode, or -1
     terminated: Bools  # (E,) bool, the process ended with the last step
     origin: Origin | None = None
+    node: Nodes | None = None  # where the controller says it was, if the log tells
 
     def __post_init__(self) -> None:
         def put(name: str, dtype: type) -> None:
@@ -78,6 +150,8 @@ class Episodes(Frozen):
                 f"Columns differ in length: {n} observations, {len(self.action)} actions, "
                 f"{len(self.reward)} rewards."
             )
+        if self.node is not None and len(self.node.code) != n:
+            raise LogError(f"Columns differ in length: {n} steps, {len(self.node.code)} nodes.")
         if len(self.final_observation) != e or len(self.terminated) != e:
             raise LogError(
                 f"{e} episodes, but {len(self.final_observation)} final observations "
@@ -148,7 +222,8 @@ class Episodes(Frozen):
         e = self.episode_of(row)
         if self.origin is None:
             return f"Log, episode {e}, step {row - self.start[e]}"
-        return f"{self.origin.source}, row {self.origin.row[row]} (episode {self.origin.label[e]})"
+        label = printable(str(self.origin.label[e]))
+        return f"{self.origin.source}, row {self.origin.row[row]} (episode {label})"
 
     def returns(self, discount: float) -> Floats:
         """(E,) discounted return of every episode, counted from its first step."""
@@ -183,7 +258,9 @@ class Episodes(Frozen):
                 self.origin.source,
                 self.origin.row[rows],
                 [self.origin.label[int(e)] for e in episodes],
+                self.origin.remarks,
             ),
+            self.node and Nodes(self.node.names, self.node.code[rows]),
         )
 
     def __add__(self, other: Episodes) -> Episodes:
@@ -199,7 +276,12 @@ class Episodes(Frozen):
             np.concatenate([self.final_observation, other.final_observation]),
             np.concatenate([self.terminated, other.terminated]),
             self.origin and other.origin and self.origin.followed_by(other.origin),
+            (self.node or other.node) and self._nodes().followed_by(other._nodes()),
         )
+
+    def _nodes(self) -> Nodes:
+        """The nodes, even where the log does not tell any."""
+        return self.node or Nodes((), np.full(self.n_steps, UNKNOWN, np.int32))
 
     def align(self, observations: Sequence[str], actions: Sequence[str]) -> Episodes:
         """The same log with the names numbered as given, so that it fits a controller."""
@@ -220,6 +302,7 @@ class Episodes(Frozen):
             np.where(final == UNKNOWN, UNKNOWN, z[final]),
             self.terminated,
             self.origin,
+            self.node,
         )
 
     def _renumbering(self, kind: str, new: Sequence[str], used: Ints) -> Ints:

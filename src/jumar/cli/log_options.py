@@ -1,0 +1,197 @@
+"""How a log is to be read, on the command line: option types and the texts behind them.
+
+A command asks for them all with one parameter:
+
+    @app.command()
+    @reads_a_log()
+    def check(log: Path, reading: dict[str, Any]) -> None:
+        episodes = read_logs(log, **reading)
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Annotated, Any, TypeVar, cast
+
+import typer
+
+from jumar.errors import ParameterError, printable
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PART=NAME,...",
+        help="Other column names: episode=bus_id,reward=gain; observation=vibration+noise combines "
+        "two.",
+    ),
+]
+Ends = Annotated[
+    str | None,
+    typer.Option(
+        metavar="terminated|cut",
+        help="What an episode's end means in a log without a 'terminated' column.",
+    ),
+]
+Cost = Annotated[bool, typer.Option("--cost", help="The reward column holds costs.")]
+Bins = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=NAME:EDGE:NAME...",
+        help="Cut numbers into named ranges: vibration=low:2:mid:5:high; may be repeated.",
+    ),
+]
+Gap = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LENGTH",
+        help="A longer pause starts a new episode: 90d, 12h, 30m, 45s, or a number of steps.",
+    ),
+]
+Missing = Annotated[
+    str,
+    typer.Option(
+        metavar="error|symbol|drop",
+        help="A missing value: an error, the observation 'missing', or leave out the episode.",
+    ),
+]
+Repeated = Annotated[
+    str,
+    typer.Option(
+        metavar="error|drop", help="A row that is there twice: an error, or leave out the copy."
+    ),
+]
+Prices = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WHAT=NUMBER,...",
+        help="Rewards of a log that has none: action:repair=-10,observation:broken=-5,"
+        "column:miles=-0.02.",
+    ),
+]
+
+
+def reading(
+    *,
+    columns: Sequence[str] | None = None,
+    ends: str | None = None,
+    cost: bool = False,
+    bins: Sequence[str] | None = None,
+    gap: str | None = None,
+    missing: str = "error",
+    repeated: str = "error",
+    prices: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """The options as keyword arguments of `read_logs`.
+
+    >>> asked = reading(columns=["episode=bus"], bins=["miles=new:5e3:old"], gap="90d")
+    >>> asked["columns"], asked["bins"], asked["gap"]
+    ({'episode': 'bus'}, {'miles': ('new', 5000.0, 'old')}, '90d')
+    """
+    return {
+        "columns": _columns(columns or ()),
+        "ends": ends,
+        "cost": cost,
+        "bins": _bins(bins or ()),
+        "gap": gap,
+        "missing": missing,
+        "repeated": repeated,
+        "prices": _prices(prices or ()),
+    }
+
+
+def _columns(texts: Sequence[str]) -> dict[str, str]:
+    mapping: dict[str, str] = {}
+    for text in texts:
+        for item in text.split(","):
+            part, equals, name = item.partition("=")
+            place = f"--columns {printable(text)}"
+            if not equals or not part or not name:
+                raise ParameterError(f"{place}: expected PART=NAME, such as episode=bus_id.")
+            if part in mapping:
+                raise ParameterError(f"{place}: {printable(part)} is given twice. Give it once.")
+            mapping[part] = name
+    return mapping
+
+
+def _bins(texts: Sequence[str]) -> dict[str, tuple[str | float, ...]]:
+    mapping: dict[str, tuple[str | float, ...]] = {}
+    for text in texts:
+        column, equals, spec = text.partition("=")
+        place = f"--bins {printable(text)}"
+        items = spec.split(":")
+        if not equals or not column or len(items) < 3 or len(items) % 2 == 0:
+            raise ParameterError(
+                f"{place}: expected COLUMN=NAME:EDGE:NAME, such as vibration=low:2:mid:5:high."
+            )
+        if column in mapping:
+            raise ParameterError(f"{place}: {printable(column)} is given twice. Give it once.")
+        mapping[column] = tuple(
+            _number(item, place, "vibration=low:2:mid:5:high") if i % 2 else item
+            for i, item in enumerate(items)
+        )
+    return mapping
+
+
+def _prices(texts: Sequence[str]) -> dict[str, float]:
+    mapping: dict[str, float] = {}
+    for text in texts:
+        for item in text.split(","):
+            name, equals, amount = item.rpartition("=")
+            place = f"--prices {printable(text)}"
+            if not equals or not name:
+                raise ParameterError(f"{place}: expected WHAT=NUMBER, such as action:repair=-10.")
+            if name in mapping:
+                raise ParameterError(f"{place}: {printable(name)} is given twice. Give it once.")
+            mapping[name] = _number(amount, place, "action:repair=-10")
+    return mapping
+
+
+def _number(text: str, place: str, example: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ParameterError(
+            f"{place}: {printable(text)!r} is not a number. Write it like {example}."
+        ) from error
+
+
+_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "columns": (Columns, None),
+    "ends": (Ends, None),
+    "cost": (Cost, False),
+    "bins": (Bins, None),
+    "gap": (Gap, None),
+    "missing": (Missing, "error"),
+    "repeated": (Repeated, "error"),
+    "prices": (Prices, None),
+}
+
+
+def reads_a_log(**defaults: Any) -> Callable[[Command], Command]:
+    """Gives a command every option of reading a log in place of its parameter `reading`, which
+    then holds them as keyword arguments of `read_logs`. `defaults` differ from the usual ones."""
+
+    def decorate(command: Command) -> Command:
+        signature = inspect.signature(command, eval_str=True)
+        kept = [p for name, p in signature.parameters.items() if name != "reading"]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        added = [
+            inspect.Parameter(name, keyword, default=defaults.get(name, usual), annotation=kind)
+            for name, (kind, usual) in _OPTIONS.items()
+        ]
+
+        @wraps(command)
+        def run(**given: Any) -> Any:
+            asked = {name: given.pop(name) for name in _OPTIONS}
+            return command(**given, reading=reading(**asked))
+
+        plain = [p.replace(kind=keyword) for p in kept]
+        run.__signature__ = signature.replace(parameters=[*plain, *added])  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in [*plain, *added]}
+        return cast(Command, run)
+
+    return decorate
