@@ -1,11 +1,16 @@
-"""Make the pictures of the documentation from a finished `jumar paper -o FOLDER`."""
+"""Make the pictures of the documentation: the drawn controller always, and the figures from a
+finished `jumar paper -o FOLDER`, if that folder is given."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
+from jumar.controller_files import load_controller
+from jumar.drawing import draw as draw_controller
 from jumar.study.figures import draw
 from jumar.study.spec import FigureSpec
 from jumar.study.store import Store
@@ -15,7 +20,21 @@ HERE = Path(__file__).parent
 COPIED = ("performance", "voicemail-memoryless", "heatmap-tiger-k1")
 
 
-def main(folder: str) -> None:
+def controllers() -> None:
+    """The difference of the two controllers that stand on the page about pictures."""
+    blocks = re.findall(r"```toml\n(.*?)```", (HERE.parent / "pictures.md").read_text(), re.DOTALL)
+    with tempfile.TemporaryDirectory() as folder:
+        found = []
+        for i, block in enumerate(blocks):
+            path = Path(folder, f"{i}.toml")
+            path.write_text(block)
+            found.append(load_controller(path))
+    drawing = draw_controller(found[1], behavior=found[0])
+    (HERE / "bridge-controller.svg").write_text(drawing.svg)
+
+
+def figures(folder: str) -> None:
+    """The figures of the paper."""
     store = Store(folder)
     first_look = FigureSpec("first-look", "curves", ("tiger:2",), (20,))
     figure = draw(first_look, Results(store), {})
@@ -25,4 +44,6 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    controllers()
+    if len(sys.argv) > 1:
+        figures(sys.argv[1])

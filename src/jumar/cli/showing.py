@@ -1,0 +1,75 @@
+"""The command that shows: a controller, the difference of two, either of them as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jumar.cli.app import Json, app, say
+from jumar.errors import ParameterError
+
+if TYPE_CHECKING:
+    from jumar.controller import Controller
+
+PICTURES = (".svg", ".dot")
+
+
+@app.command()
+def show(
+    policy: Annotated[Path, typer.Argument(metavar="CONTROLLER", help="Controller file.")],
+    other: Annotated[
+        Path | None,
+        typer.Argument(metavar="OTHER", help="Another one: what changes from the first to it."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Draw it: picture.svg or picture.dot."),
+    ] = None,
+    rows: Annotated[int, typer.Option(min=1, help="Rules to print at most.")] = 40,
+    as_json: Json = False,
+) -> None:
+    """Show a controller, or what changes from one to another, as a table or a picture."""
+    from jumar import load_controller
+    from jumar.controller import Controller
+
+    if output is not None and output.suffix.lower() not in PICTURES:
+        raise ParameterError(
+            f"{output}: a picture is written as SVG or DOT, but the name ends in neither. "
+            f"Use '{output.stem or 'picture'}.svg'."
+        )
+    first = load_controller(policy)
+    if other is None:
+        below = first.otherwise  # an improved controller holds the behavior it improves on
+        was, now = below if isinstance(below, Controller) else None, first
+        data, view = _one(first, rows)
+    else:
+        was, now = first, load_controller(other)
+        data, view = _two(was, now, rows)
+        data = {"was": str(policy), "is": str(other), **data}
+    if output is not None:
+        _draw(was, now, output)
+    say(as_json, data, view, *([] if output is None else [f"Wrote {output}"]))
+
+
+def _one(controller: Controller, rows: int) -> tuple[dict[str, Any], Any]:
+    from jumar.controller_files import controller_to_document
+    from jumar.tables import controller_view
+
+    return controller_to_document(controller), controller_view(controller, rows)
+
+
+def _two(was: Controller, now: Controller, rows: int) -> tuple[dict[str, Any], Any]:
+    from jumar.differences import difference, difference_data, difference_view
+
+    found = difference(was, now)
+    return difference_data(found), difference_view(found, rows)
+
+
+def _draw(was: Controller | None, now: Controller, path: Path) -> None:
+    from jumar.drawing import draw
+    from jumar.files import write_atomically
+
+    drawing = draw(now, behavior=was)
+    write_atomically(path, drawing.svg if path.suffix.lower() == ".svg" else drawing.dot)

@@ -1,0 +1,360 @@
+"""`jumar show`: a controller, the difference of two, and either of them drawn."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+import jumar as jm
+from jumar.cli import main
+from jumar.controller import Controller
+from jumar.differences import (
+    difference,
+    difference_data,
+    difference_view,
+    on_one_memory,
+    reachable,
+)
+from jumar.errors import ControllerError, ParameterError, TooLarge
+from jumar.memory import Table, product, window
+from strategies import controllers, names
+
+SEEN, DONE = ("good", "worn"), ("keep", "repair")
+KEEP, REPAIR, EITHER = [1.0, 0.0], [0.0, 1.0], [0.5, 0.5]
+RULE = """\
+format = "jumar-controller/1"
+name = "inspect every second year"
+observations = ["nothing seen", "good", "worn"]
+actions = ["keep", "inspect", "repair"]
+exploration = 0.02
+default = "keep"
+
+[memory]
+nodes = ["inspected", "due"]
+moves = [{ node = "inspected", to = "due" }, { node = "due", to = "inspected" }]
+
+[[rules]]
+observation = "worn"
+action = "repair"
+
+[[rules]]
+node = "due"
+action = "inspect"
+"""
+
+
+def keeping(memory=None, name: str = "keep", row=KEEP) -> Controller:
+    return Controller.constant(SEEN, DONE, row, memory, name=name)
+
+
+def rendered(view, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    console.print(view)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+
+
+# ---------------------------------------------------------------- where two differ
+
+
+def test_one_rule_of_two_differs():
+    now = keeping().except_at(np.array([[1]]), np.array([REPAIR]), name="repair")
+    found = difference(keeping(), now)
+    assert found.states.tolist() == [[1]]
+    assert (found.old.tolist(), found.new.tolist()) == ([KEEP], [REPAIR])
+    assert (found.compared, found.rest, found.same) == (2, None, False)
+
+
+def test_two_memories_are_compared_over_what_both_remember():
+    """Repair on seeing worn twice, against repair on seeing it at all: they differ when worn is
+    seen for the first time, at the start and after good."""
+    at_all = keeping().except_at(np.array([[1]]), np.array([REPAIR]))
+    patient = keeping(window(2))
+    twice = patient.except_at(patient.state(["worn"], "worn")[None, :], np.array([REPAIR]))
+    found = difference(at_all, twice)
+    assert str(found.memory) == "window of 2"
+    assert found.compared == 6
+    nodes = [found.memory.read_node(s[:-1], SEEN, DONE) for s in found.states.tolist()]
+    assert nodes == [[""], ["good"]]
+    assert (found.old[:, 1].tolist(), found.new[:, 1].tolist()) == ([1, 1], [0, 0])
+
+
+def test_memories_of_which_neither_knows_the_other_are_set_side_by_side():
+    odd = Table(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
+    found = difference(keeping(odd), keeping(window(2)))
+    assert str(found.memory) == "table of 2 nodes × window of 2"
+    assert found.same
+
+
+def test_a_difference_nobody_can_come_to_is_none():
+    """The second node is entered by repairing only, which neither does."""
+    memory = Table(("new", "repaired"), [[[0, 1]] * 2, [[0, 1]] * 2])
+    one, other = keeping(memory), keeping(memory).except_at(np.array([[1, 0]]), np.array([REPAIR]))
+    found = difference(one, other)
+    assert found.same
+    assert found.compared == 2
+    # once one of them repairs, the other node counts as well
+    repairing = other.except_at(np.array([[0, 1]]), np.array([EITHER]))
+    assert difference(one, repairing).states.tolist() == [[0, 1], [1, 0]]
+
+
+def test_rounding_is_no_difference():
+    third = keeping(row=[1 / 3, 2 / 3])
+    assert difference(third, keeping(row=[0.1 + 0.7 / 3, 1 - (0.1 + 0.7 / 3)])).same
+    assert not difference(third, keeping(row=[0.3333, 0.6667])).same
+
+
+@given(st.data())
+def test_a_lifted_controller_behaves_the_same(data):
+    controller = data.draw(controllers(names("z", 2), names("a", 2)))
+    lifted = controller.lift(product(controller.memory, window(2)))
+    assert difference(controller, lifted).same
+    assert difference(lifted, controller).same
+
+
+@given(controllers(names("z", 2), names("a", 2)), controllers(names("z", 2), names("a", 2)))
+def test_what_differs_is_found_by_walking_through_it(was, now):
+    """The slow, obvious twin: follow each of the two alone, and look at both wherever it comes."""
+    memories = was.memory, now.memory
+
+    def rows(pair, z):
+        return [
+            c.rows_at(np.array([[*node, z]]))[0] for c, node in zip((was, now), pair, strict=True)
+        ]
+
+    def step(pair, z, a):
+        z, a = np.array([z]), np.array([a])
+        moved = (
+            m.step(np.array([node], np.int64).reshape(1, m.width), z, a)[0]
+            for m, node in zip(memories, pair, strict=True)
+        )
+        return tuple(tuple(node.tolist()) for node in moved)
+
+    seen = set()
+    for leader in range(2):
+        todo = [tuple(tuple(m.initial().tolist()) for m in memories)]
+        met = set(todo)
+        while todo:
+            pair = todo.pop()
+            for z in range(2):
+                for a in np.flatnonzero(rows(pair, z)[leader]).tolist():
+                    following = step(pair, z, a)
+                    if following not in met:
+                        met.add(following)
+                        todo.append(following)
+        seen |= met
+    wanted = {
+        (pair, z) for pair in seen for z in range(2) if not np.allclose(*rows(pair, z), 0, 1e-9)
+    }
+    found = difference(was, now)
+    # one node of the joint memory stands for all pairs it determines: compare what is done there
+    assert bool(wanted) == (not found.same)
+    told = {
+        (tuple(o), tuple(n)) for o, n in zip(found.old.tolist(), found.new.tolist(), strict=True)
+    }
+    for pair, z in wanted:
+        old, new = rows(pair, z)
+        old = np.where(np.abs(old - new) <= 1e-9, new, old)
+        assert (tuple(old.tolist()), tuple(new.tolist())) in told
+
+
+def test_a_long_memory_is_compared_where_it_has_rules_of_its_own():
+    """A window of 12 on 7 observations has two thousand million nodes."""
+    seven = names("z", 7)
+    base = Controller.constant(seven, DONE, KEEP, name="keep")
+    long = base.lift(window(12))
+    start = np.array([[*long.memory.initial(), 3]])
+    now = long.except_at(start, np.array([REPAIR]), name="repair")
+    found = difference(base, now)
+    assert found.states.tolist() == start.tolist()
+    assert (found.compared, found.rest) == (None, None)
+    assert difference(now, now).same
+    # what both fall back on differs too: everywhere, over no memory at all
+    other = Controller.constant(seven, DONE, EITHER, name="either")
+    below = difference(other, now)
+    assert below.states.tolist() == start.tolist()
+    assert below.rest is not None
+    assert (len(below.rest.states), below.rest.compared) == (7, 7)
+    text = " ".join(rendered(difference_view(below)).split())
+    assert "differ 1 situation with a rule of its own" in text
+    assert "Everywhere else they fall back on rules over a window of 1" in text
+    assert difference_data(below)["everywhere_else"]["situations"] == 7
+
+
+def test_two_long_memories_that_do_not_know_each_other_cannot_be_compared():
+    coin = Table(("even", "odd"), [[[1, 0]] * 2, [[0, 1]] * 2])  # the parity of repairs
+    with pytest.raises(TooLarge, match=r"keep remembers a window of 30 and parity a table of 2"):
+        difference(keeping(window(30)), keeping(coin, name="parity"))
+
+
+def test_other_names_cannot_be_compared():
+    other = Controller.constant(("good", "broken"), DONE, KEEP, name="other")
+    with pytest.raises(ControllerError, match=r"observations of the first are good, worn; of the"):
+        difference(keeping(), other)
+    turned = Controller.constant(SEEN, DONE[::-1], KEEP, name="turned")
+    with pytest.raises(ControllerError, match=r"actions .* repair, keep, in another order\."):
+        difference(keeping(), turned)
+
+
+def test_both_get_the_memory_of_the_second_if_it_knows_enough():
+    fine = keeping(window(3))
+    assert on_one_memory(keeping(window(2)), fine)[1] is fine
+    assert on_one_memory(fine, keeping(window(2)))[0] is fine
+
+
+def test_only_through_what_was_met():
+    """Worn after worn was never met: two nodes of three."""
+    c = keeping(window(2))
+    met = np.array([c.state([""], "worn"), c.state(["worn"], "good"), c.state([""], "good")])
+    assert len(reachable(c)) == 3
+    assert reachable(c, met=met).ravel().tolist() == [0, 2]
+
+
+# ---------------------------------------------------------------- in a terminal
+
+
+def test_a_difference_letter_by_letter():
+    now = keeping().except_at(np.array([[1]]), np.array([EITHER]), name="careful")
+    assert rendered(difference_view(difference(keeping(), now))).strip() == (
+        "From keep to careful\n"
+        "  compared over  window of 1\n"
+        "  differ         1 of 2 situations that one of them can come to\n"
+        "\n"
+        "  seen now   rule: was → is\n"
+        "  ──────────────────────────\n"
+        "  worn       keep 100% → 50%\n"
+        "             repair 0% → 50%"
+    )
+
+
+def test_a_long_difference_is_cut():
+    many = names("z", 9)
+    was, now = (Controller.constant(many, DONE, row) for row in (KEEP, REPAIR))
+    text = rendered(difference_view(difference(was, now), most=2))
+    assert "... and 7 more situations" in text
+    assert "z2" not in text
+    with pytest.raises(ParameterError, match="0 rows"):
+        difference_view(difference(was, now), most=0)
+
+
+# ---------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def show(capsys, monkeypatch, tmp_path):
+    """Runs `jumar show` in a folder with two controllers; code, output, errors."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    Path("rule.toml").write_text(RULE)
+    rule = jm.load_controller("rule.toml")
+    state = rule.state("due", "worn")[None, :]
+    rule.except_at(state, np.array([[0.0, 0.5, 0.5]]), name="improved").save("improved.json")
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main(["show", *map(str, arguments)])
+        told = capsys.readouterr()
+        return left.value.code or 0, told.out, told.err
+
+    return run
+
+
+def test_a_rule_written_by_hand(show):
+    code, printed, _ = show("rule.toml")
+    assert code == 0
+    for words in ("inspect every second year", "table of 2 nodes", "98.7%", "goes to", "due"):
+        assert words in printed
+    document = json.loads(show("rule.toml", "--json")[1])
+    assert document["format"] == "jumar-controller/1"
+    assert document["actions"] == ["keep", "inspect", "repair"]
+    Path("back.json").write_text(json.dumps(document))
+    assert jm.load_controller("back.json").same_as(jm.load_controller("rule.toml"))
+
+
+def test_long_controllers_are_cut(show):
+    """Worn at both nodes, and the two other observations when due: four exceptions."""
+    assert "... and 2 more rules" in show("rule.toml", "--rows", 2)[1]
+    assert "more rules" not in show("rule.toml")[1]
+
+
+def test_the_difference_of_two(show):
+    code, printed, _ = show("rule.toml", "improved.json")
+    assert code == 0
+    text = " ".join(printed.split())
+    assert "From inspect every second year to improved" in text
+    assert "1 of 6 situations that one of them can come to" in text
+    assert "due worn inspect 0.667% → 50% repair 98.7% → 50% dropped: keep 0.667%" in text
+    assert "they behave the same everywhere" in show("rule.toml", "rule.toml")[1]
+
+
+def test_the_difference_for_machines(show):
+    data = json.loads(show("rule.toml", "improved.json", "--json")[1])
+    assert (data["was"], data["is"]) == ("rule.toml", "improved.json")
+    assert (data["same"], data["situations"], data["everywhere_else"]) == (False, 6, None)
+    (one,) = data["differences"]
+    assert (one["node"], one["observation"]) == ("due", "worn")
+    assert one["is"] == {"inspect": 0.5, "repair": 0.5}
+    assert sum(one["was"].values()) == pytest.approx(1)
+    assert json.loads(show("rule.toml", "rule.toml", "--json")[1])["differences"] == []
+
+
+def test_a_picture_of_one(show):
+    code, printed, _ = show("rule.toml", "-o", "rule.svg")
+    assert code == 0
+    assert printed.splitlines()[-1] == "Wrote rule.svg"
+    svg = Path("rule.svg").read_text("utf-8")
+    assert svg.startswith("<svg ")
+    assert "▲" not in svg
+    assert show("improved.json", "-o", "improved.svg")[0] == 0
+    assert "▲ worn" in Path("improved.svg").read_text("utf-8")  # against what it improves on
+
+
+def test_a_picture_of_the_difference(show):
+    assert show("rule.toml", "improved.json", "-o", "change.DOT")[0] == 0
+    dot = Path("change.DOT").read_text("utf-8")
+    assert dot.startswith("digraph controller {")
+    assert "▲ worn" in dot
+    assert "(1 of 6 rules)" in dot
+    backwards = show("improved.json", "rule.toml", "--json", "-o", "back.svg")
+    assert json.loads(backwards[1])["differences"][0]["was"] == {"inspect": 0.5, "repair": 0.5}
+    assert "▲ worn" in Path("back.svg").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["rule.toml", "-o", "picture.png"], 2, "picture.png: a picture is written as SVG or DOT"),
+        (["rule.toml", "-o", "nowhere/picture.svg"], 2, "there is no directory 'nowhere'"),
+        (["rule.toml", "none.toml", "-o", "picture.svg"], 1, "none.toml"),
+        (["rule.toml", "other.toml", "-o", "picture.svg"], 1, "cannot be compared: the actions"),
+    ],
+)
+def test_what_cannot_be_shown_leaves_nothing_behind(show, arguments, code, message):
+    Path("other.toml").write_text(re.sub('"repair"', '"replace"', RULE))
+    before = sorted(Path.cwd().iterdir())
+    got, out, told = show(*arguments)
+    assert (got, out) == (code, "")
+    assert message in told
+    assert sorted(Path.cwd().iterdir()) == before
+
+
+def test_names_cannot_disturb_a_terminal(show):
+    for name in ("was", "is"):
+        row = KEEP if name == "was" else REPAIR
+        wild = Controller.constant(("\x1b[2J", "[red]"), ("a\nb", "c" * 10_000), row, name="[bold]")
+        wild.save(f"{name}.json")
+    code, printed, _ = show("was.json", "is.json")
+    assert code == 0
+    assert "\x1b" not in printed
+    for text in ("From [bold] to [bold]", r"\x1b[2J", "[red]", r"dropped: a\nb 100%"):
+        assert text in printed
+    assert len(printed) < 1000
