@@ -117,6 +117,46 @@ def obvious_q_learning(
     return np.array([[q[n, z] for z in range(O)] for n in range(M)])
 
 
+def obvious_running_products(factor, start):
+    pieces = [np.cumprod(factor[i:j]) for i, j in itertools.pairwise(start)]
+    return np.concatenate(pieces)
+
+
+def obvious_resample_mean(values, times, rng):
+    means, errors = [], []
+    for _ in range(times):
+        draw = values[[int(rng.random() * len(values)) for _ in values]]
+        means.append(draw.mean())
+        errors.append(draw.std(ddof=1) / math.sqrt(len(values)))
+    return np.array(means), np.array(errors)
+
+
+def obvious_resample_weighted(weight, x, start, offset, discount, times, errors_too, rng):
+    """Write every drawn episode out to full length and average; for the error, move the share of
+    one episode a little and see where the value goes."""
+    E, T = len(offset), max(np.diff(start))
+    w, worth = np.zeros((E, T)), np.zeros((E, T))
+    for e, (i, j) in enumerate(itertools.pairwise(start)):
+        w[e] = weight[j - 1]
+        w[e, : j - i], worth[e, : j - i] = weight[i:j], x[i:j]
+
+    def value(share):
+        value = share @ offset / share.sum()
+        for t in range(T):
+            there = share @ w[:, t]
+            value += discount**t * (share @ (w[:, t] * worth[:, t]) / there if there > 0 else 0.0)
+        return value
+
+    values, errors = [], []
+    for _ in range(times):
+        share = np.bincount([int(rng.random() * E) for _ in range(E)], minlength=E).astype(float)
+        values.append(value(share))
+        h, unit = 1e-6, np.eye(E)
+        pulls = [E * (value(share + h * u) - value(share - h * u)) / (2 * h) for u in unit]
+        errors.append(math.sqrt(share @ np.square(pulls) / (E - 1) / E))
+    return np.array(values), np.array(errors) if errors_too else np.full(times, np.nan)
+
+
 TWINS = {
     name.removeprefix("obvious_"): twin
     for name, twin in list(globals().items())
@@ -276,3 +316,43 @@ def test_q_learning(seed, memory):
     assert np.array_equal(found, expected)
     assert compiled.random() == plain.random()
     assert (found != 0).any()
+
+
+# ---- weights and their bootstrap ----------------------------------------------------------------
+
+
+@given(st.data())
+def test_running_products(data):
+    factor = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.5, 2.0, 3.0]), min_size=1)))
+    start = data.draw(starts(len(factor)))
+    found = kernels.running_products(factor, start)
+    assert found.tolist() == obvious_running_products(factor, start).tolist()
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0, 5.0, -3.0], [0.1] * 4 + [1e6], [7.25, 7.25]])
+def test_resample_mean(values):
+    compiled, plain = same_generators(1)
+    found = kernels.resample_mean(np.array(values), 50, compiled)
+    expected = obvious_resample_mean(np.array(values), 50, plain)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+    assert compiled.random() == plain.random()
+
+
+@pytest.mark.parametrize("errors_too", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_resample_weighted(seed, errors_too):
+    setup = np.random.default_rng(300 + seed)
+    start = np.append(0, np.cumsum(setup.integers(1, 5, 8)))
+    n = start[-1]
+    weight, x, offset = setup.choice([0.0, 0.5, 2.0], n), setup.normal(size=n), setup.normal(size=8)
+    weight[start[:-1]] = 1.0
+    if seed == 0:  # from the second step on nobody has any weight
+        weight = np.where(np.isin(np.arange(n), start), 1.0, 0.0)
+    compiled, plain = same_generators(seed)
+    arguments = weight, x, start, offset, 0.9, 20, errors_too
+    found = kernels.resample_weighted(*arguments, compiled)
+    expected = obvious_resample_weighted(*arguments, plain)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-5, atol=1e-8)
+    assert compiled.random() == plain.random()

@@ -40,6 +40,7 @@ _PUBLIC = {
     "load_controller": "controller_files",
     "load_model": "model_files",
     "models": "models:",
+    "offpolicy": "offpolicy:",
     "optimum": "optimality",
     "Pouct": "planning",
     "plan": "planning",
@@ -77,6 +78,7 @@ __all__ = [
     "load_controller",
     "load_model",
     "models",
+    "offpolicy",
     "optimum",
     "plan",
     "product",
@@ -93,6 +95,7 @@ __all__ = [
 
 if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar import models as models
+    from jumar import offpolicy as offpolicy
     from jumar.algorithms.basic import improve as basic
     from jumar.algorithms.spibb import improve as spibb
     from jumar.algorithms.spibb_leq import improve as spibb_leq

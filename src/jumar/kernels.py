@@ -189,3 +189,103 @@ def q_learning(
                 break
             n, z = node_after[n, z, a], next_seen[k]
     return q
+
+
+@compiled
+def running_products(factor: Floats, start: Ints) -> Floats:
+    """(N,) the product of the factors so far, anew in every episode."""
+    products = np.empty(len(factor), np.float64)
+    for e in range(len(start) - 1):
+        product = 1.0
+        for t in range(start[e], start[e + 1]):
+            product *= factor[t]
+            products[t] = product
+    return products
+
+
+@compiled
+def resample_mean(values: Floats, times: int, rng: Any) -> tuple[Floats, Floats]:
+    """(times,) the mean and the standard error of draws with replacement."""
+    n = len(values)
+    means, errors = np.empty(times), np.empty(times)
+    centre = values.mean()  # squares of what is left do not cancel
+    for b in range(times):
+        total, squares = 0.0, 0.0
+        for _ in range(n):
+            x = values[int(rng.random() * n)] - centre
+            total += x
+            squares += x * x
+        mean = total / n
+        means[b] = centre + mean
+        left = squares - n * mean * mean
+        if left <= 1e-12 * squares:  # all values alike: what is left is rounding
+            left = 0.0
+        errors[b] = np.sqrt(left / (n - 1) / n)
+    return means, errors
+
+
+@compiled
+def resample_weighted(
+    weight: Floats,  # (N,)
+    x: Floats,  # (N,)
+    start: Ints,  # (E+1,)
+    offset: Floats,  # (E,)
+    discount: float,
+    times: int,
+    errors_too: bool,
+    rng: Any,
+) -> tuple[Floats, Floats]:
+    """(times,) mean offset + Σ_t γ^t Σ w x / Σ w over draws of whole episodes, and if asked for
+    its standard error by the delta method; an episode that is over keeps its last weight."""
+    E = len(offset)
+    T = 0
+    for e in range(E):
+        T = max(T, start[e + 1] - start[e])
+    values, errors = np.empty(times), np.full(times, np.nan)
+    drawn = np.empty(E, np.int64)
+    total, there, mean, scale = np.empty(T), np.empty(T), np.empty(T), np.empty(T)
+    over, later = np.empty(T + 1), np.empty(T + 1)
+    for b in range(times):
+        drawn[:] = 0
+        for _ in range(E):
+            drawn[int(rng.random() * E)] += 1
+        total[:] = 0.0
+        there[:] = 0.0
+        over[:] = 0.0
+        base = 0.0
+        for e in range(E):
+            if drawn[e] == 0:
+                continue
+            base += drawn[e] * offset[e]
+            for i in range(start[e], start[e + 1]):
+                t, w = i - start[e], drawn[e] * weight[i]
+                total[t] += w * x[i]
+                there[t] += w
+            over[start[e + 1] - start[e]] += drawn[e] * weight[start[e + 1] - 1]
+        base /= E
+        value, power, kept = base, 1.0, 0.0
+        for t in range(T):
+            kept += over[t]
+            mass = there[t] + kept
+            mean[t] = total[t] / mass if mass > 0.0 else 0.0
+            scale[t] = power * E / mass if mass > 0.0 else 0.0
+            value += power * mean[t]
+            power *= discount
+        values[b] = value
+        if not errors_too:
+            continue
+        later[T] = 0.0
+        for t in range(T - 1, -1, -1):
+            later[t] = later[t + 1] + scale[t] * mean[t]
+        squares = 0.0
+        for e in range(E):
+            if drawn[e] == 0:
+                continue
+            pull = offset[e] - base
+            for i in range(start[e], start[e + 1]):
+                t = i - start[e]
+                pull += scale[t] * weight[i] * (x[i] - mean[t])
+            pull -= weight[start[e + 1] - 1] * later[start[e + 1] - start[e]]
+            squares += drawn[e] * pull * pull
+        errors[b] = np.sqrt(squares / (E - 1) / E)
+    return values, errors

@@ -1,0 +1,130 @@
+"""`jumar estimate`: what a controller is worth, from a log that another one made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from jumar.cli import inputs, options
+from jumar.cli.app import Json, Seed, app, say, working
+from jumar.cli.log_options import reads_a_log
+
+if TYPE_CHECKING:
+    from jumar.offpolicy import Estimate
+    from jumar.offpolicy.intervals import Sides
+
+ALL = "all"
+
+
+@app.command()
+@reads_a_log()
+def estimate(
+    log: inputs.Log,
+    policy: Annotated[Path, typer.Option(help="The controller to judge (.toml or .json).")],
+    behavior: Annotated[Path, typer.Option(help="The controller that produced the log.")],
+    discount: Annotated[float, typer.Option(help="Weight of the next step against this one.")],
+    reading: dict[str, Any],
+    difference: Annotated[
+        bool, typer.Option("--difference", help="How much better than the behavior it is.")
+    ] = False,
+    estimator: Annotated[
+        str, typer.Option(metavar="NAME", help="is, pdis, wis, cwpdis, dr, wdr, or all.")
+    ] = ALL,
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="hoeffding, bernstein, truncated (proved); t, bca, bootstrap-t (asymptotic). "
+            "Default: t, or bca where the estimator is no mean.",
+        ),
+    ] = None,
+    delta: Annotated[float, typer.Option(help="Accepted chance that an interval misses.")] = 0.05,
+    sides: Annotated[
+        str | None, typer.Option(metavar="two|lower|upper", help="Which ends are claimed.")
+    ] = None,
+    rewards: Annotated[
+        str | None,
+        typer.Option(metavar="LO:HI", help="What a step can pay at least and at most."),
+    ] = None,
+    ending_rewards: Annotated[
+        str | None,
+        typer.Option(metavar="LO:HI", help="The same for the step that ends an episode."),
+    ] = None,
+    horizon: Annotated[int | None, typer.Option(help="The most steps an episode can have.")] = None,
+    folds: Annotated[int, typer.Option(help="Parts of the log; dr judges each by the others.")] = 2,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Estimate what a controller is worth from a log that another one made."""
+    from jumar import load_controller, offpolicy, read_logs, stream
+
+    settings: dict[str, Any] = {
+        "discount": discount,
+        "interval": interval,
+        "delta": delta,
+        "sides": cast("Sides | None", sides),
+        "difference": difference,
+        "rewards": options.reward_range(rewards, ending_rewards),
+        "horizon": horizon,
+        "folds": folds,
+        "rng": stream(seed, "offpolicy"),
+    }
+    new, old = load_controller(policy), load_controller(behavior)
+    with working("Estimating", as_json):
+        episodes = read_logs(log, observations=old.observations, actions=old.actions, **reading)
+        if estimator == ALL:
+            found = offpolicy.estimate_all(episodes, new, old, **settings)
+        else:
+            one = offpolicy.estimate(episodes, new, old, estimator=estimator, **settings)
+            found = {estimator: one}
+    data = {
+        "policy": str(policy),
+        "behavior": str(behavior),
+        "seed": seed,
+        "estimates": [item.to_dict() for item in found.values()],
+    }
+    say(as_json, data, *_view(list(found.values())))
+
+
+# the one to go by, where several are asked for: steady and a plain mean first
+_PREFERRED = ("dr", "pdis", "is", "wdr", "cwpdis", "wis")
+
+
+def _view(found: list[Estimate]) -> list[Any]:
+    from rich.text import Text
+
+    from jumar.offpolicy import ESTIMATORS, INTERVALS
+    from jumar.tables import facts, plain_table
+
+    best = min(found, key=lambda e: _PREFERRED.index(e.estimator))
+    what = "difference" if best.difference else "value"
+    heads = ["estimator", what, "error", f"{100 * (1 - best.delta):.6g}% interval", "by"]
+    rows = [
+        [
+            item.estimator,
+            f"{item.value:.6g}",
+            f"{item.standard_error:.3g}",
+            item.range_text,
+            f"{INTERVALS[item.interval].title}, {item.validity}",
+        ]
+        for item in found
+    ]
+    title = "Difference to the behavior" if best.difference else "Expected return"
+    weight = f"{best.effective_size:,.1f} of {best.episodes:,} episodes"
+    lines: list[tuple[str, Any]] = [
+        ("log", f"{best.episodes:,} episodes, mean return {best.logged:.6g}"),
+        ("effective size", f"{weight}; the heaviest has {best.largest_share:.1%} of all weight"),
+        *(("warning", Text(text, style="yellow")) for text in best.warnings),
+        (
+            "verdict",
+            Text(best.verdict, style="yellow" if best.vacuous or best.warnings else "green"),
+        ),
+        ("by", f"{best.estimator}, {ESTIMATORS[best.estimator]}"),
+        ("validity", f"{best.validity}. {best.validity.meaning}"),
+        *(("note", text) for text in best.notes),
+    ]
+    labels = ["assumes"] + [""] * len(best.assumptions)
+    lines += list(zip(labels, (f"- {text}" for text in best.assumptions), strict=False))
+    return [plain_table(heads, rows, title=title, right=[what, "error"]), facts(lines)]

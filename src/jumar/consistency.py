@@ -1,0 +1,118 @@
+"""Does a log agree with what is said of it: who acted, and what a step can pay.
+
+A log that contradicts its behavior or its declared rewards would make every number computed from
+it false, so it is refused, with the first row that contradicts.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from jumar.arrays import Bools, Floats, number_rows
+from jumar.controller import Controller
+from jumar.episodes import Episodes
+from jumar.errors import LogError
+from jumar.memory import Table
+from jumar.rewards import RewardRange
+
+
+def rows_taken(log: Episodes, controller: Controller) -> Floats:
+    """(N,) the probability that a controller, replayed over the log, gives to each logged action.
+
+    >>> log = Episodes(("z",), ("a", "b"), [0, 0], [0, 1], [0, 0], [0, 2], [-1], [True])
+    >>> rows_taken(log, Controller.constant(("z",), ("a", "b"), [0.75, 0.25])).tolist()
+    [0.75, 0.25]
+    """
+    nodes = controller.memory.replay(log.observation, log.action, log.start)
+    states, number = number_rows(np.column_stack([nodes, log.observation]))
+    taken: Floats = controller.rows_at(states)[number, log.action]
+    return taken
+
+
+def check_possible(log: Episodes, behavior: Controller) -> None:
+    """Every logged action must be one that the behavior takes there at all."""
+    impossible = np.flatnonzero(rows_taken(log, behavior) <= 0)
+    if len(impossible) == 0:
+        return
+    row = int(impossible[0])
+    more = f" ({len(impossible)} such steps in all)" if len(impossible) > 1 else ""
+    node = behavior.memory.replay(log.observation, log.action, log.start)[row]
+    state = np.append(node, log.observation[row])
+    raise LogError(
+        f"{log.where(row)}: action {log.actions[log.action[row]]!r} was taken, but "
+        f"{behavior.name} gives it probability 0 at {behavior.describe(state)}{more}. Is "
+        "this the controller that produced the log? If it explores, say so in its file."
+    )
+
+
+def check_nodes(log: Episodes, behavior: Controller) -> None:
+    """Where the log says what the controller remembered, replaying must come to the same."""
+    differs = np.flatnonzero(node_differences(log, behavior))
+    if len(differs) == 0 or log.node is None:
+        return
+    row = int(differs[0])
+    nodes = behavior.memory.replay(log.observation, log.action, log.start)[row]
+    replayed = behavior.memory.read_node(nodes.tolist(), log.observations, log.actions)
+    more = f" ({len(differs):,} such steps in all)" if len(differs) > 1 else ""
+    raise LogError(
+        f"{log.where(row)}: the log says that the memory was {log.node.names[log.node.code[row]]!r}"
+        f", but {behavior.name}, replayed from the start of the episode, is at {replayed!r}{more}. "
+        "Does the episode begin where the controller starts, and are all its steps there?"
+    )
+
+
+def node_differences(log: Episodes, behavior: Controller) -> Bools:
+    """(N,) steps at which the logged node is not the one that replaying comes to.
+
+    Only memories with named nodes can be compared; all others agree by default.
+    """
+    same = np.zeros(log.n_steps, np.bool_)
+    if log.node is None or not isinstance(behavior.memory, Table):
+        return same
+    known = {name: i for i, name in enumerate(behavior.memory.nodes)}
+    number = np.array([known.get(name, -1) for name in log.node.names], np.int64)
+    replayed = behavior.memory.replay(log.observation, log.action, log.start)[:, 0]
+    differs: Bools = number[log.node.code] != replayed
+    return differs
+
+
+def check_rewards(log: Episodes, rewards: RewardRange) -> None:
+    """No logged reward may lie outside the declared range: the bounds would be false."""
+    ended = _ended(log)
+    if rewards.ending is None and ended.any():
+        raise LogError(
+            f"{log.where(int(np.argmax(ended)))}: the episode ended, but the declared rewards say "
+            "that none ever does. Declare the rewards of endings too."
+        )
+    for chosen, (lo, hi), what in (
+        (~ended, rewards.continuing, "a step that goes on"),
+        (ended, rewards.ending or (-math.inf, math.inf), "a step that ends an episode"),
+    ):
+        outside = chosen & ((log.reward < lo) | (log.reward > hi))
+        for row in np.flatnonzero(outside)[:1].tolist():
+            raise LogError(
+                f"{log.where(row)}: reward {log.reward[row]:g} lies outside {lo:g} to {hi:g}, the "
+                f"declared rewards of {what}. Declare a wider range."
+            )
+
+
+def rewards_seen(log: Episodes) -> RewardRange:
+    """The rewards that occur in a log, apart for steps that ended an episode."""
+    ended = _ended(log)
+    on, end = log.reward[~ended], log.reward[ended]
+    if len(on) == 0:
+        on = end  # every episode is one step long: nothing else is known
+    return RewardRange(
+        continuing=(float(on.min()), float(on.max())),
+        ending=(float(end.min()), float(end.max())) if len(end) else None,
+        declared=False,
+    )
+
+
+def _ended(log: Episodes) -> Bools:
+    """(N,) the steps with which an episode ended."""
+    ended = np.zeros(log.n_steps, np.bool_)
+    ended[log.last[log.terminated]] = True
+    return ended

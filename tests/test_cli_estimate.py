@@ -1,0 +1,187 @@
+"""`jumar estimate`: what it prints, and how it fails. Run in this process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jumar as jm
+from jumar.cli import main
+from jumar.controller import Controller
+from jumar.offpolicy import ESTIMATORS
+
+
+class Finished:
+    """What a command did."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def data(self) -> dict:
+        """The JSON on standard output, which may hold no NaN and no Infinity."""
+
+        def refuse(constant: str) -> None:
+            raise AssertionError(f"{constant} is not JSON")
+
+        return json.loads(self.out, parse_constant=refuse)
+
+    @property
+    def error(self) -> dict:
+        assert self.out == ""
+        return json.loads(self.err)["error"]
+
+
+@pytest.fixture
+def estimate(capsys, monkeypatch, folder):
+    """Runs `jumar estimate` on the bus log, on a terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+    def run(*more: object, log: str = "log.csv", policy: str = "new.json") -> Finished:
+        capsys.readouterr()
+        command = ["estimate", folder / log, "--policy", folder / policy]
+        command += ["--behavior", folder / "old.json", "--discount", 0.5, *more]
+        with pytest.raises(SystemExit) as left:
+            main([str(argument) for argument in command])
+        captured = capsys.readouterr()
+        return Finished(left.value.code or 0, captured.out, captured.err)
+
+    return run
+
+
+NAMES = ("good", "worn"), ("keep", "repair")
+HEADER = "episode,observation,action,reward,terminated"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """40 buses, half of them kept (which pays 1) and half repaired (which pays 0) at once; the old
+    rule is a coin, the new one keeps three times in four."""
+    folder = tmp_path_factory.mktemp("buses")
+    Controller.uniform(*NAMES, name="coin").save(folder / "old.json")
+    Controller.constant(*NAMES, [0.75, 0.25], name="keeps").save(folder / "new.json")
+    Controller.constant(*NAMES, [1, 0], name="\x1b[2Jnever repairs").save(folder / "never.json")
+    rows = [f"{i},good,{'keep' if i % 2 else 'repair'},{i % 2},true" for i in range(40)]
+    (folder / "log.csv").write_text("\n".join([HEADER, *rows]) + "\n")
+    repaired = [row for row in rows if "repair" in row]
+    (folder / "repaired.csv").write_text("\n".join([HEADER, *repaired]) + "\n")
+    renamed = HEADER.replace("episode", "bus").replace("reward", "loss")
+    costs = [row.replace(",1,true", ",-1,true") for row in rows]
+    (folder / "costs.csv").write_text("\n".join([renamed, *costs]) + "\n")
+    return folder
+
+
+def test_all_estimators_by_default(estimate):
+    done = estimate()
+    assert done.code == 0
+    assert "Expected return" in done.out
+    for name in ESTIMATORS:
+        assert f"\n  {name} " in done.out
+    assert "Student t, asymptotic" in " ".join(done.out.split())
+    assert "40 episodes, mean return 0.5" in done.out
+    # weights 1.5 and 0.5, twenty of each: (20 · 2)² / (20 · (2.25 + 0.25)) = 32
+    assert "32.0 of 40 episodes" in done.out
+    assert max(len(line) for line in done.out.splitlines()) <= 80
+
+
+def test_numbers_for_machines_are_those_of_the_library(estimate, folder):
+    data = estimate("--json", "--seed", 3).data
+    log = jm.read_logs(folder / "log.csv", observations=NAMES[0], actions=NAMES[1])
+    new, old = (jm.load_controller(folder / f"{name}.json") for name in ("new", "old"))
+    found = jm.offpolicy.estimate_all(log, new, old, discount=0.5, rng=jm.stream(3, "offpolicy"))
+    assert data["estimates"] == [item.to_dict() for item in found.values()]
+    assert [item["estimator"] for item in data["estimates"]] == list(ESTIMATORS)
+    assert data["seed"] == 3
+    by_name = {item["estimator"]: item for item in data["estimates"]}
+    assert by_name["is"]["value"] == pytest.approx(0.75)  # 20 · 1.5 · 1 / 40
+    assert by_name["wis"]["value"] == pytest.approx(0.75)  # 30 / 40
+
+
+def test_the_difference_and_its_verdict(estimate):
+    """1.5 - 1 for the kept, 0 for the repaired: 0.25 ± 2.02 · 0.0400."""
+    done = estimate("--difference", "--estimator", "pdis")
+    assert "Difference to the behavior" in done.out
+    assert "Better than the behavior by at least 0.169" in " ".join(done.out.split())
+    item = estimate("--difference", "--estimator", "pdis", "--json").data["estimates"][0]
+    se = np.std([0.5, 0] * 20, ddof=1) / np.sqrt(40)
+    assert item["standard_error"] == pytest.approx(se)
+    assert item["lower"] == pytest.approx(0.25 - 2.0226909 * se)
+
+
+def test_an_interval_that_only_some_estimators_have(estimate):
+    done = estimate("--interval", "hoeffding", "--rewards", "0:1", "--horizon", 1, "--json")
+    assert [item["estimator"] for item in done.data["estimates"]] == ["is", "pdis"]
+    item = done.data["estimates"][1]
+    assert item["validity"] == "proved"
+    assert item["possible"] == [0, 1]
+    # values lie in 0 to 1.5
+    assert item["upper"] - item["value"] == pytest.approx(1.5 * np.sqrt(np.log(40) / 80))
+
+
+def test_a_vacuous_interval_is_said_to_be_one(estimate):
+    done = estimate("--interval", "bernstein", "--horizon", 400, "--estimator", "pdis")
+    text = " ".join(done.out.split())
+    assert "verdict vacuous: the interval" in text
+    assert "an episode's weight could be as large as 2.73e+70" in text
+    endless = estimate(
+        "--interval", "bernstein", "--horizon", 4000, "--estimator", "is", "--json"
+    ).data["estimates"][0]
+    assert (endless["lower"], endless["upper"], endless["vacuous"]) == (None, None, True)
+
+
+def test_little_evidence_is_a_warning(estimate):
+    done = estimate(policy="never.json", log="log.csv")
+    text = " ".join(done.out.split())
+    assert "warning The 40 episodes say as much of this controller as 20 of its own" in text
+
+
+def test_the_seed_decides_and_nothing_else(estimate):
+    one, same, other = (estimate("--json", "--seed", seed).out for seed in (1, 1, 2))
+    assert one == same != other
+
+
+def test_logs_are_read_as_the_other_commands_read_them(estimate):
+    plain = estimate("--json").data["estimates"]
+    done = estimate("--json", "--columns", "episode=bus,reward=loss", "--cost", log="costs.csv")
+    assert done.data["estimates"] == plain
+
+
+def test_one_lower_end_only(estimate):
+    done = estimate("--sides", "lower", "--estimator", "is")
+    assert "at least" in done.out
+    item = estimate("--sides", "lower", "--estimator", "is", "--json").data["estimates"][0]
+    assert item["upper"] is None
+    assert item["lower"] < item["value"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message", "code"),
+    [
+        (["--estimator", "dq"], "ParameterError", "estimator 'dq' is not one of is, pdis", 2),
+        (["--interval", "tt"], "ParameterError", "interval 'tt' is not one of", 2),
+        (["--estimator", "wdr", "--interval", "t"], "ParameterError", "no mean of independent", 2),
+        (["--sides", "both"], "ParameterError", "sides 'both' is not one of two", 2),
+        (["--rewards", "3"], "ParameterError", "--rewards 3: expected LO:HI", 2),
+        (["--rewards", "2:3"], "LogError", "row 2 (episode 0): reward 0 lies outside 2 to 3", 1),
+        (["--delta", "5"], "ParameterError", "delta 5.0 is not strictly between 0 and 1", 2),
+        (["--folds", "50"], "LogError", "50 folds need at least one each", 1),
+        (["--seed", "-1"], "ParameterError", "seed: -1", 2),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_printed(estimate, arguments, kind, message, code):
+    done = estimate(*arguments, "--json")
+    assert done.code == code
+    assert done.error["kind"] == kind
+    assert message in done.error["message"]
+
+
+def test_a_log_that_tells_nothing_and_a_name_that_would_clear_the_terminal(estimate):
+    done = estimate(policy="never.json", log="repaired.csv")
+    assert done.code == 1
+    assert done.out == ""
+    assert "None of the 20 episodes is one that \\x1b[2Jnever repairs could have made" in done.err
+    assert "\x1b" not in done.err
