@@ -120,7 +120,8 @@ def test_models(jumar):
     assert printed.code == 0
     for name, entry in MODELS.items():
         assert name in printed.out
-        assert f"{entry.optimum:.6g}" in printed.out
+        if entry.optimum is not None:
+            assert f"{entry.optimum:.6g}" in printed.out
     listed = jumar("models", "--json").data["models"]
     assert [m["name"] for m in listed] == list(MODELS)
     tiger = listed[0]
@@ -129,7 +130,9 @@ def test_models(jumar):
     assert tiger["observations"] == ["hear-left", "hear-right"]
     assert (tiger["discount"], tiger["max_steps"]) == (0.95, 300)
     assert tiger["optimum"] == pytest.approx(5.0212519209)
-    assert [m["options"] for m in listed] == [[], [], ["step_reward"]]
+    assert {m["name"]: m["options"] for m in listed if m["options"]} == {
+        "cheese_maze": ["step_reward"]
+    }
     assert all(m["summary"] and m["source"] for m in listed)
 
 
@@ -225,15 +228,21 @@ def test_simulate_can_cut_episodes_off(jumar, tiger, tmp_path):
 # ---------------------------------------------------------------- improve
 
 
-def test_improve_prints_what_it_did_and_writes_two_files(jumar, tiger, tmp_path):
+FILES = (
+    "improved.json", "decisions.csv", "certificate.json", "controller.svg", "controller.dot",
+    "improved.py", "report.html", "run.json",
+)  # fmt: skip
+
+
+def test_improve_prints_what_it_did_and_writes_its_files(jumar, tiger, tmp_path):
     out = tmp_path / "new" / "out"
     done = jumar(*improve(tiger, "-o", out))
     assert done.code == 0
     assert done.err == ""
     for words in ("Improvement", "500 episodes", "What changes", "Certificate", "vacuous"):
         assert words in done.out
-    assert done.out.endswith(f"Wrote {out / 'improved.json'}\nWrote {out / 'certificate.json'}\n")
-    assert sorted(os.listdir(out)) == ["certificate.json", "improved.json"]
+    assert done.out.endswith("".join(f"Wrote {out / name}\n" for name in FILES))
+    assert sorted(os.listdir(out)) == sorted(FILES)
     assert max(map(len, done.out.replace(str(out), "").splitlines())) <= 80
 
 
@@ -243,10 +252,10 @@ def test_improve_as_json_agrees_with_the_library(jumar, tiger, tmp_path):
     result = jm.improve(
         jm.read_logs(tiger / "log.csv"), behavior, discount=0.95, memory=jm.window(3), n_wedge=15
     )
-    files = [str(tmp_path / "improved.json"), str(tmp_path / "certificate.json")]
+    files = [str(tmp_path / name) for name in FILES]
     assert done.data == {**result.to_dict(), "files": files}
     assert jm.load_controller(files[0]).same_as(result.controller)
-    certificate = json.loads(Path(files[1]).read_text(encoding="utf-8"))
+    certificate = json.loads(Path(files[2]).read_text(encoding="utf-8"))
     assert certificate == {"format": "jumar-certificate/1", **result.to_dict()}
     assert done.data["memory"] == "window of 3"
     assert done.data["parameters"] == {"n_wedge": 15}
@@ -260,7 +269,9 @@ def test_improve_gives_the_same_bytes_from_csv_and_parquet_and_every_time(jumar,
             *("improve", tiger / log, "--policy", tiger / "behavior.json"),
             *("--discount", 0.95, "-o", out),
         )
-        written.append([(out / name).read_bytes() for name in sorted(os.listdir(out))])
+        # the others tell the file, the command and the time
+        told = ("report.html", "run.json")
+        written.append([(out / name).read_bytes() for name in FILES if name not in told])
     assert written[0] == written[1] == written[2]
 
 
@@ -315,7 +326,7 @@ def test_other_columns_and_the_meaning_of_ends(jumar, buses):
     assert (cut["steps"], cut["steps_left_out"]) == (60, 30)
 
 
-# ---------------------------------------------------------------- evaluate and show
+# ---------------------------------------------------------------- evaluate
 
 
 def test_evaluate_one_controller(jumar, tiger):
@@ -394,25 +405,6 @@ def test_model_options(jumar, tmp_path):
     assert free["optimum"] is None  # known for the default options only
 
 
-def test_show_a_rule_written_by_hand(jumar, buses):
-    printed = jumar("show", buses / "rule.toml")
-    assert printed.code == 0
-    for words in ("inspect every second year", "table of 2 nodes", "98.7%", "goes to", "due"):
-        assert words in printed.out
-    document = jumar("show", buses / "rule.toml", "--json").data
-    assert document["format"] == "jumar-controller/1"
-    assert document["actions"] == ["keep", "inspect", "repair"]
-    (buses / "back.json").write_text(json.dumps(document))
-    back, rule = (jm.load_controller(buses / name) for name in ("back.json", "rule.toml"))
-    assert back.same_as(rule)
-
-
-def test_show_cuts_long_controllers(jumar, tiger):
-    few = jumar("show", tiger / "behavior.json", "--rows", 2)
-    assert "... and 4 more rules" in few.out
-    assert "more rules" not in jumar("show", tiger / "behavior.json").out
-
-
 def test_an_engineer_improves_and_looks(jumar, buses):
     """30 buses: 20 kept and 10 repaired in the first year, 30 inspected in the second."""
     done = jumar(*improve(buses, "-o", buses / "out"))
@@ -434,8 +426,8 @@ def test_an_engineer_improves_and_looks(jumar, buses):
     for output in (bold.out, shown):
         rules = [line for line in output.splitlines() if "%" in line][:3]
         assert "inspected   nothing seen   keep 98.7% → 99.3%" in rules[0]
-        assert rules[1].strip() == "inspect 0.667%"
-        assert rules[2].strip() == "dropped: repair 0.667%"
+        assert rules[1].strip() == "inspect 0.7%"
+        assert rules[2].strip() == "dropped: repair 0.7%"
     assert "Everywhere else it does the same as:" in shown
 
 
@@ -705,7 +697,8 @@ def test_a_folder_that_cannot_be_made_leaves_nothing(jumar, buses):
     for out in (buses / "file" / "out", buses / "file"):
         done = jumar(*improve(buses, "-o", out))
         assert done.code == 2
-        assert f"{out}: cannot be made a folder" in done.err
+        assert "cannot be made a folder" in done.err
+        assert str(buses / "file") in done.err
         assert sorted(os.listdir(buses)) == before
     assert (buses / "file").read_text() == "mine"
 

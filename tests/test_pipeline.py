@@ -10,11 +10,11 @@ import pytest
 
 import jumar as jm
 from jumar.certificate import RewardRange
+from jumar.consistency import check_possible, rewards_seen
 from jumar.controller import Controller
 from jumar.episodes import UNKNOWN, Episodes
 from jumar.errors import LogError, MemoryMismatch, ParameterError
 from jumar.memory import Table, window
-from jumar.pipeline import check_possible, rewards_seen
 
 NAMES = ("good", "worn"), ("keep", "repair")
 HALF = Controller.uniform(*NAMES, name="half and half")
@@ -372,6 +372,7 @@ def test_the_numbers_as_a_document():
         "parameters": {"n_wedge": 20},
         "memory": "window of 1",
         "discount": 0.9,
+        "behavior": "given",
         "episodes": 60,
         "steps": 60,
         "steps_left_out": 0,

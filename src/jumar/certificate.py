@@ -11,7 +11,7 @@ The formulas are in `jumar.bounds`, their derivations in docs/bounds.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from jumar.bounds import (
@@ -38,6 +38,7 @@ __all__ = [
     "Validity",
     "bound",
     "certify",
+    "for_estimated_behavior",
     "no_guarantee",
     "unchanged",
 ]
@@ -268,6 +269,44 @@ def _certificate(
         n_wedge=n,
         n_needed_for_tenth=b.n_needed(scale, tenth, share),
     )
+
+
+def for_estimated_behavior(
+    certificates: tuple[Certificate, ...],
+    *,
+    scale: Scale,
+    r_max: float,
+    episodes: int,
+    delta: float,
+) -> tuple[Certificate, ...]:
+    """The same statements where the behavior itself was estimated from the log.
+
+    Comparing with an estimate costs 2 R_max/(1-γ) · sqrt((3XA + 4 ln(1/δ))/(2m)) more, m being the
+    number of episodes (Simão, Laroche, Tachet des Combes 2020). `certificates` were computed at
+    δ/2 and this term takes the other half. The proof of the term was not checked, so no
+    statement keeps a better class than `claimed`.
+    """
+    share = delta / 2
+    pairs = scale.states * scale.actions
+    spread = math.sqrt((3 * pairs + 4 * math.log(1 / share)) / (2 * episodes))
+    extra = 2 * r_max / (1 - scale.discount) * spread
+    return tuple(
+        replace(
+            c,
+            delta=delta if c.delta is not None else None,
+            zeta=c.zeta + extra,
+            validity=min(c.validity, Validity.CLAIMED, key=lambda v: v.strength),
+            assumptions=(*c.assumptions, _NOT_CONFOUNDED),
+            n_needed_for_tenth=None,
+        )
+        for c in certificates
+    )
+
+
+_NOT_CONFOUNDED = (
+    "The behavior was estimated from the log, as the share of each action in each history state: "
+    "what was done depended on nothing but what the log shows."
+)
 
 
 def unchanged(delta: float, value_range: float, *, n_wedge: int | None = None) -> Certificate:

@@ -45,7 +45,8 @@ class Decisions:
     @cached_property
     def visits(self) -> Ints:
         """(H,) steps of the log in h whose outcome is known."""
-        return self.improvement.mdp.visits.sum(1).astype(np.int64)
+        total: Ints = self.improvement.mdp.visits.sum(1).astype(np.int64)
+        return total
 
     @cached_property
     def order(self) -> Ints:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -78,6 +79,46 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
         if isinstance(error, ParameterError):
             raise
         raise ParameterError(f"{path!r}: {error}. Choose another path.") from error
+
+
+def write_folder(folder: str | os.PathLike[str], contents: Mapping[str, str | bytes]) -> list[Path]:
+    """Put files into a folder, all of them or none.
+
+    They are written beside the folder first. If it is new, it then appears in one step; if it is
+    there already, each file takes its place in one step, and what else is in it stays.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     paths = write_folder(Path(place, "out"), {"a.txt": "one", "b.txt": "two"})
+    ...     [path.name for path in paths], sorted(os.listdir(place))
+    (['a.txt', 'b.txt'], ['out'])
+    """
+    target = Path(os.path.realpath(folder))
+    if target.exists() and not target.is_dir():
+        raise ParameterError(
+            f"{folder}: cannot be made a folder (this is a file). Choose another path."
+        )
+    for name in contents:  # found before any file takes its place, or some would be new, some old
+        if (target / name).is_dir():
+            raise ParameterError(
+                f"{Path(folder, name)}: this is a directory. Remove it, or choose another folder."
+            )
+    make_folder(target.parent)
+    with _naming(folder):
+        staging = target.parent / f".jumar-{secrets.token_hex(8)}.tmp"
+        staging.mkdir()
+    try:
+        for name, content in contents.items():
+            write_atomically(staging / name, content)
+        with _naming(folder):
+            if target.exists():
+                for name in contents:
+                    os.replace(staging / name, target / name)
+            else:
+                os.replace(staging, target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return [Path(folder, name) for name in contents]
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:

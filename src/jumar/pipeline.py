@@ -6,16 +6,23 @@ log -> align names -> check that the behavior could have done it -> replay and c
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jumar import algorithms
-from jumar.arrays import Bools
 from jumar.bounds import Scale, check_delta
-from jumar.certificate import Certificate, RewardRange, certify, no_guarantee, unchanged
+from jumar.certificate import (
+    Certificate,
+    RewardRange,
+    certify,
+    for_estimated_behavior,
+    no_guarantee,
+    unchanged,
+)
+from jumar.consistency import check_nodes, check_possible, check_rewards, rewards_seen
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import LogError
@@ -34,6 +41,10 @@ class Result:
     improvement: Improvement
     counts: Counts
     certificates: tuple[Certificate, ...]  # most trustworthy first
+    log: Episodes  # with its names numbered as the controller numbers them
+    rewards: RewardRange  # declared, or read off the log
+    delta: float
+    estimated: bool = False  # the behavior was itself estimated from the log
 
     @property
     def controller(self) -> Controller:
@@ -43,6 +54,23 @@ class Result:
     def certificate(self) -> Certificate:
         """The most trustworthy one."""
         return self.certificates[0]
+
+    @property
+    def behavior(self) -> Controller:
+        return self.improvement.behavior
+
+    def report(self, path: str | Path) -> None:
+        """Write one self-contained page that explains the result to a person."""
+        from jumar.report import write_report
+
+        write_report(self, path)
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write the controller, the certificate, the decisions, pictures, a program and the report
+        into a folder; all of them, or none."""
+        from jumar.outputs import save
+
+        return save(self, folder)
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers and the certificates, in plain JSON types."""
@@ -55,6 +83,7 @@ class Result:
             },
             "memory": str(improvement.mdp.memory),
             "discount": improvement.mdp.discount,
+            "behavior": "estimated from the log" if self.estimated else "given",
             "episodes": int(counts.starts.sum()),
             "steps": int(counts.visits.sum()),
             "steps_left_out": counts.unfinished,
@@ -79,6 +108,7 @@ def improve(
     algorithm: str = "spibb",
     delta: float = DELTA,
     rewards: RewardRange | None = None,
+    estimated: bool = False,
     **parameters: object,
 ) -> Result:
     """Improve the behavior that produced a log.
@@ -86,7 +116,8 @@ def improve(
     `memory` is what the new controller may remember (with what the behavior remembers); without
     it, what the behavior remembers. `rewards` declares what a step can pay, which the log must not
     contradict; without it the range seen in the log is used, and the certificate says that it
-    assumes so.
+    assumes so. `estimated` says that the behavior is not known but was itself estimated from this
+    log (`estimate_behavior`), which weakens every guarantee.
 
     >>> from jumar import models, simulate, stream
     >>> tiger = models.tiger()
@@ -99,6 +130,7 @@ def improve(
     check_delta(delta)
     log = log.align(behavior.observations, behavior.actions)
     check_possible(log, behavior)
+    check_nodes(log, behavior)
     if rewards is not None:
         check_rewards(log, rewards)
     counts = count(log, _joined(behavior, memory))
@@ -110,70 +142,14 @@ def improve(
     mdp = counts.mle(discount)
     improvement = algorithms.run(algorithm, mdp, behavior, **parameters)
     rewards = rewards or rewards_seen(log)
-    return Result(improvement, counts, _certify(improvement, counts, rewards, delta))
+    certificates = _certify(improvement, counts, rewards, delta, estimated)
+    return Result(improvement, counts, certificates, log, rewards, delta, estimated)
 
 
 def _joined(behavior: Controller, memory: Memory | None) -> Memory:
     if memory is None:
         return behavior.memory
     return join(behavior.memory, memory.on(*behavior.memory.alphabet))
-
-
-def check_possible(log: Episodes, behavior: Controller) -> None:
-    """Every logged action must be one that the behavior takes there at all."""
-    nodes = behavior.memory.replay(log.observation, log.action, log.start)
-    states = np.column_stack([nodes, log.observation])
-    taken = behavior.rows_at(states)[np.arange(log.n_steps), log.action]
-    impossible = np.flatnonzero(taken <= 0)
-    if len(impossible) == 0:
-        return
-    row = int(impossible[0])
-    more = f" ({len(impossible)} such steps in all)" if len(impossible) > 1 else ""
-    raise LogError(
-        f"{log.where(row)}: action {log.actions[log.action[row]]!r} was taken, but "
-        f"{behavior.name} gives it probability 0 at {behavior.describe(states[row])}{more}. Is "
-        "this the controller that produced the log? If it explores, say so in its file."
-    )
-
-
-def check_rewards(log: Episodes, rewards: RewardRange) -> None:
-    """No logged reward may lie outside the declared range: the bounds would be false."""
-    ended = _ended(log)
-    if rewards.ending is None and ended.any():
-        raise LogError(
-            f"{log.where(int(np.argmax(ended)))}: the episode ended, but the declared rewards say "
-            "that none ever does. Declare the rewards of endings too."
-        )
-    for chosen, (lo, hi), what in (
-        (~ended, rewards.continuing, "a step that goes on"),
-        (ended, rewards.ending or (-math.inf, math.inf), "a step that ends an episode"),
-    ):
-        outside = chosen & ((log.reward < lo) | (log.reward > hi))
-        for row in np.flatnonzero(outside)[:1].tolist():
-            raise LogError(
-                f"{log.where(row)}: reward {log.reward[row]:g} lies outside {lo:g} to {hi:g}, the "
-                f"declared rewards of {what}. Declare a wider range."
-            )
-
-
-def rewards_seen(log: Episodes) -> RewardRange:
-    """The rewards that occur in a log, apart for steps that ended an episode."""
-    ended = _ended(log)
-    on, end = log.reward[~ended], log.reward[ended]
-    if len(on) == 0:
-        on = end  # every episode is one step long: nothing else is known
-    return RewardRange(
-        continuing=(float(on.min()), float(on.max())),
-        ending=(float(end.min()), float(end.max())) if len(end) else None,
-        declared=False,
-    )
-
-
-def _ended(log: Episodes) -> Bools:
-    """(N,) the steps with which an episode ended."""
-    ended = np.zeros(log.n_steps, np.bool_)
-    ended[log.last[log.terminated]] = True
-    return ended
 
 
 def scale_of(memory: Memory, rewards: RewardRange, discount: float) -> Scale:
@@ -189,13 +165,21 @@ def scale_of(memory: Memory, rewards: RewardRange, discount: float) -> Scale:
 
 
 def _certify(
-    improvement: Improvement, counts: Counts, rewards: RewardRange, delta: float
+    improvement: Improvement, counts: Counts, rewards: RewardRange, delta: float, estimated: bool
 ) -> tuple[Certificate, ...]:
     mdp = improvement.mdp
     n_wedge: Any = improvement.parameters.get("n_wedge", 0)
     scale = scale_of(mdp.memory, rewards, mdp.discount)
     if improvement.changed == 0:
-        return (unchanged(delta, scale.value_range),)
+        return (unchanged(delta, scale.value_range),)  # whatever the behavior is: go on as before
+    if estimated:
+        return for_estimated_behavior(
+            _certify(improvement, counts, rewards, delta / 2, False),
+            scale=scale,
+            r_max=rewards.r_max,
+            episodes=int(counts.starts.sum()),
+            delta=delta,
+        )
     kind = algorithms.algorithm(improvement.algorithm).bound_kind
     # a pair of a state that was never visited has count 0, so all states must have been seen
     complete = len(mdp) == scale.states

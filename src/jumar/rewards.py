@@ -59,6 +59,15 @@ class RewardRange:
         """
         return cls((lo, hi), (lo, hi), declared)
 
+    @property
+    def r_max(self) -> float:
+        """The largest absolute reward of a step.
+
+        >>> RewardRange(continuing=(-1, -1), ending=(-100, 10)).r_max
+        100.0
+        """
+        return float(max(abs(r) for r in (*self.continuing, *(self.ending or ()))))
+
     def returns(self, discount: float, horizon: int | None = None) -> tuple[float, float]:
         """Lowest and highest discounted return from any state.
 

@@ -37,12 +37,14 @@ def percent(p: float) -> str:
 
     >>> percent(0.5), percent(0.0), percent(0.0004), percent(1 - 1e-15), percent(0.99996)
     ('50%', '0%', '<0.1%', '100%', '>99.9%')
+    >>> percent(0.6754), percent(0.00994)
+    ('67.5%', '1%')
     """
     if 0 < p < 0.0005:
         return "<0.1%"
     if 0.9995 <= p < 1 - 1e-9:
         return ">99.9%"
-    return f"{100 * p:.3g}%"
+    return f"{round(100 * p, 1):g}%"
 
 
 def situation_heads(memory: Memory) -> list[str]:

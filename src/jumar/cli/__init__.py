@@ -16,7 +16,8 @@ from typing import Any, cast
 
 import typer
 
-from jumar.cli import commands, studies  # noqa: F401 - they register themselves
+# they register themselves
+from jumar.cli import checks, commands, estimates, improving, showing, studies  # noqa: F401
 from jumar.cli.app import app
 from jumar.errors import JumarError, ParameterError
 

@@ -1,20 +1,14 @@
-"""Commands of the main job: look around, train, simulate, improve, evaluate, show."""
+"""Commands of the main job: look around, train, simulate, improve, evaluate."""
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
-from jumar.cli import options
 from jumar.cli.app import WINDOW, Json, ModelName, Seed, WithActions, app, finite, say, working
-
-if TYPE_CHECKING:
-    from jumar.logs import Ends
-    from jumar.pipeline import Result
 
 
 @app.command()
@@ -151,84 +145,6 @@ def simulate(
 
 
 @app.command()
-def improve(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="The log (.csv or .parquet).")],
-    policy: Annotated[Path, typer.Option(help="The controller that produced it (.toml or .json).")],
-    discount: Annotated[float, typer.Option(help="Weight of the next step against this one.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Folder for improved.json and certificate.json."),
-    ] = None,
-    algorithm: Annotated[str, typer.Option(help="See `jumar algorithms`.")] = "spibb",
-    n_wedge: Annotated[
-        int | None,
-        typer.Option(help="N∧: trust only what was seen more often than this."),
-    ] = None,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Any parameter of the algorithm."),
-    ] = None,
-    window: Annotated[int | None, typer.Option(help=WINDOW)] = None,
-    with_actions: WithActions = False,
-    delta: Annotated[
-        float, typer.Option(help="Accepted chance that the certificate is wrong.")
-    ] = 0.05,
-    rewards: Annotated[
-        str | None,
-        typer.Option(metavar="LO:HI", help="What a step can pay at least and at most."),
-    ] = None,
-    ending_rewards: Annotated[
-        str | None,
-        typer.Option(metavar="LO:HI", help="The same for the step that ends an episode."),
-    ] = None,
-    ends: Annotated[
-        str | None,
-        typer.Option(
-            metavar="terminated|cut",
-            help="What an episode's end means in a log without a 'terminated' column.",
-        ),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PART=NAME,...", help="Other column names: episode=bus_id,reward=gain"
-        ),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Improve the controller that produced a log."""
-    from jumar import improve as run
-    from jumar import load_controller, read_logs
-
-    parameters = options.parameters(algorithm, n_wedge, parameter or [])
-    reward_range = options.reward_range(rewards, ending_rewards)
-    behavior = load_controller(policy)
-    with working("Improving", as_json):
-        episodes = read_logs(
-            log,
-            observations=behavior.observations,
-            actions=behavior.actions,
-            columns=options.columns(columns),
-            ends=cast("Ends | None", ends),
-        )
-        result = run(
-            episodes,
-            behavior,
-            discount=discount,
-            memory=options.memory(window, with_actions),
-            algorithm=algorithm,
-            delta=delta,
-            rewards=reward_range,
-            **parameters,
-        )
-    files = _write_result(result, output) if output else []
-    from jumar.tables import result_view
-
-    data = {**result.to_dict(), "files": [str(f) for f in files]}
-    say(as_json, data, result_view(result), *(f"Wrote {f}" for f in files))
-
-
-@app.command()
 def evaluate(
     model: ModelName,
     policy: Annotated[list[Path], typer.Option(help="Controller file; give several to compare.")],
@@ -284,31 +200,3 @@ def evaluate(
     note = [] if optimum is None else [f"The best policy of all is worth {optimum:.10g}."]
     table = plain_table(heads, rows, right=heads[1:])
     say(as_json, {"model": model, "optimum": optimum, "controllers": data}, table, *note)
-
-
-@app.command()
-def show(
-    policy: Annotated[Path, typer.Argument(metavar="CONTROLLER", help="Controller file.")],
-    rows: Annotated[int, typer.Option(min=1, help="Rules to print at most.")] = 40,
-    as_json: Json = False,
-) -> None:
-    """Print a controller as a table."""
-    from jumar import load_controller
-    from jumar.controller_files import controller_to_document
-    from jumar.tables import controller_view
-
-    controller = load_controller(policy)
-    say(as_json, controller_to_document(controller), controller_view(controller, rows))
-
-
-def _write_result(result: Result, folder: Path) -> list[Path]:
-    from jumar.files import make_folder, replacing
-
-    make_folder(folder)
-    controller, certificate = folder / "improved.json", folder / "certificate.json"
-    document = {"format": "jumar-certificate/1", **result.to_dict()}
-    with replacing(certificate) as temporary:  # takes its place only once the controller is there
-        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-        temporary.write_text(text, encoding="utf-8")
-        result.controller.save(controller)
-    return [controller, certificate]

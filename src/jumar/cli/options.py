@@ -68,14 +68,3 @@ def _pair(option: str, text: str) -> tuple[float, float]:
         raise ParameterError(
             f"{option} {text}: expected LO:HI, lower number first, such as -100:10."
         ) from error
-
-
-def columns(text: str | None) -> dict[str, str]:
-    """Which column plays which part, from --columns."""
-    mapping = {}
-    for item in text.split(",") if text is not None else []:
-        part, equals, name = item.partition("=")
-        if not equals or not name:
-            raise ParameterError(f"--columns {text}: expected PART=NAME, such as episode=bus_id.")
-        mapping[part] = name
-    return mapping

@@ -68,9 +68,7 @@ def save_controller(controller: Controller, path: str | os.PathLike[str]) -> Non
             f"{path}: controllers are written as JSON, but the name does not end in .json. "
             f"Use '{Path(path).stem or 'controller'}.json'."
         )
-    with nesting(controller.name, CONTROLLER):
-        text = layout(controller_to_document(controller)) + "\n"
-    write_atomically(path, text)
+    write_atomically(path, controller_text(controller))
 
 
 def controller_from_document(document: dict[str, Any], source: str = "controller") -> Controller:
@@ -95,6 +93,12 @@ def controller_to_document(controller: Controller) -> dict[str, Any]:
     """
     with nesting(controller.name, CONTROLLER):
         return write_document(controller)
+
+
+def controller_text(controller: Controller) -> str:
+    """The text of a controller's file."""
+    with nesting(controller.name, CONTROLLER):
+        return layout(write_document(controller)) + "\n"
 
 
 def schema() -> dict[str, Any]:

@@ -1,0 +1,328 @@
+"""The command that asks whether a log is what it is taken for: check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jumar.cli import log_options, options
+from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
+from jumar.errors import LogError, ParameterError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from jumar.checking import Check
+    from jumar.checking.base import Verdict
+    from jumar.checking.drift import Drift
+    from jumar.checking.fit import Fit
+    from jumar.checking.longer import Longer
+    from jumar.checking.nodes import Agreement
+    from jumar.checking.repeats import Repeats
+    from jumar.checking.rows import Rows
+    from jumar.checking.spread import Spread
+    from jumar.controller import Controller
+    from jumar.episodes import Episodes
+    from jumar.memory import Memory
+
+ESTIMATE = "estimate"
+COLORS = {"passed": "green", "look": "yellow", "failed": "red"}
+PLACE = 100  # letters of a file name, row and episode that are shown
+
+
+@app.command()
+def check(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="The log.")],
+    policy: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE|estimate",
+            help="The controller that produced it (.toml or .json), or 'estimate' it from the log.",
+        ),
+    ],
+    window: Annotated[int | None, typer.Option(help=f"With estimate: {WINDOW}")] = None,
+    with_actions: WithActions = False,
+    discount: Annotated[
+        float | None, typer.Option(help="Discount of the returns (default: none).")
+    ] = None,
+    level: Annotated[
+        float, typer.Option(help="A test fails when its p-value is at most this.")
+    ] = 0.01,
+    columns: log_options.Columns = None,
+    ends: log_options.Ends = None,
+    cost: log_options.Cost = False,
+    bins: log_options.Bins = None,
+    gap: log_options.Gap = None,
+    missing: log_options.Missing = "error",
+    repeated: Annotated[
+        str | None,
+        typer.Option(
+            metavar="error|drop",
+            help="A row that is there twice: an error, or leave out the copy (default: leave out, "
+            "and report).",
+        ),
+    ] = None,
+    prices: log_options.Prices = None,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Check a log before learning from it.
+
+    Did this policy produce it, is there enough data, did anything change over time, are there
+    repeats? Exits with 0 when every section passed or is only worth a look, with 1 when one failed.
+    """
+    from jumar import stream
+    from jumar.checking import check as run
+    from jumar.estimation import CURRENT, estimate_behavior
+
+    reading = log_options.reading(
+        columns=columns,
+        ends=ends,
+        cost=cost,
+        bins=bins,
+        gap=gap,
+        missing=missing,
+        repeated=repeated or "error",
+        prices=prices,
+    )
+    with working("Checking", as_json):
+        memory = options.memory(window, with_actions)
+        behavior = None if policy == ESTIMATE else _written(policy, memory)
+        if behavior is not None:
+            reading |= {"observations": behavior.observations, "actions": behavior.actions}
+        episodes = _read(log, reading, copies_allowed=repeated is None)
+        if behavior is None:
+            behavior = estimate_behavior(episodes, memory or CURRENT)
+        found = run(
+            episodes,
+            behavior,
+            rng=stream(seed, "check"),
+            discount=discount,
+            estimated=policy == ESTIMATE,
+            level=level,
+        )
+    say(as_json, {"log": str(log), "seed": seed, **found.to_dict()}, check_view(found))
+    if found.verdict.status == "failed":
+        raise typer.Exit(1)
+
+
+def _written(policy: str, memory: Memory | None) -> Controller:
+    from jumar import load_controller
+
+    if memory is not None:
+        raise ParameterError(
+            "--window: only for --policy estimate; what a written policy remembers stands in its "
+            "file."
+        )
+    return load_controller(policy)
+
+
+def _read(log: Path, reading: dict[str, Any], copies_allowed: bool) -> Episodes:
+    """Read a log; copies of rows are left out, to be reported, if nothing else was asked for."""
+    from jumar import read_logs
+
+    try:
+        return read_logs(log, **reading)
+    except LogError:
+        if copies_allowed:
+            with suppress(LogError):  # if copies were not the trouble, the first error tells more
+                return read_logs(log, **{**reading, "repeated": "drop"})
+        raise
+
+
+# ---- the page -----------------------------------------------------------------------------------
+
+
+def check_view(found: Check) -> RenderableType:
+    """All answers for a terminal, the verdict first."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from jumar.checking import QUESTIONS
+    from jumar.tables import facts
+    from jumar.wording import shown
+
+    tests = f"each at level {found.level:g}: a sound log fails a given test that often by chance"
+    parts: list[RenderableType] = [
+        Text("Check", style="bold"),
+        facts(
+            [
+                ("verdict", _verdict(found.verdict)),
+                ("log", f"{found.episodes:,} episodes, {found.steps:,} steps"),
+                ("policy", shown(found.behavior, 200)),
+                ("tests", tests),
+            ]
+        ),
+    ]
+    for name, part in found.sections.items():
+        parts += [Text(), Text(QUESTIONS[name], style="bold")]
+        parts += [facts([("", _verdict(part.verdict))]), *_VIEWS[name](part)]
+    return Group(*parts)
+
+
+def _verdict(verdict: Verdict) -> Any:
+    from rich.text import Text
+
+    return Text.assemble((verdict.status, f"bold {COLORS[verdict.status]}"), "  ", verdict.sentence)
+
+
+def _fit(fit: Fit) -> list[RenderableType]:
+    from jumar.tables import facts, plain_table
+    from jumar.wording import percent, shown
+
+    if fit.statistic is None:
+        likelihood = "infinite, as something impossible happened"
+    else:
+        likelihood = f"G = {fit.statistic:.4g}, p = {fit.p:.3g} from {fit.resamples:,} drawn logs"
+    views = [facts([("likelihood", likelihood)])]
+    if fit.impossible:
+        rows = [[shown(e.where, PLACE), e.situation, e.action] for e in fit.examples]
+        title = f"Actions this policy never takes: the first {len(rows)} of {fit.impossible:,}"
+        views.append(plain_table(["where", "situation", "action"], rows, title=title))
+    if fit.misfits:
+        rows = [
+            [m.situation, m.action, percent(m.expected), percent(m.seen), f"{m.visits:,}"]
+            for m in fit.misfits
+        ]
+        heads = ["situation", "action", "policy", "log", "visits"]
+        title = f"Where it does not fit: the worst {len(rows)} of {fit.n_misfits:,} situations"
+        views.append(plain_table(heads, rows, title=title, right=heads[2:]))
+    rows = [
+        [c.group, f"{c.chances:,}", f"{c.expected:,.1f}", f"{c.low:,.0f} to {c.high:,.0f}",
+         f"{c.seen:,}"]
+        for c in fit.calibration
+    ]  # fmt: skip
+    heads = ["probability", "chances", "expected", "95% of logs", "taken"]
+    title = "Actions by the probability the policy gives them"
+    return [*views, plain_table(heads, rows, title=title, right=heads[1:])]
+
+
+def _longer(longer: Longer) -> list[RenderableType]:
+    from jumar.tables import facts
+
+    if longer.longer is None:
+        return []
+    test = f"G = {longer.statistic:.4g}, p = {longer.p:.3g} from {longer.resamples:,} shuffles"
+    return [
+        facts(
+            [
+                ("memory", f"{longer.memory}, compared with {longer.longer}"),
+                ("likelihood", f"{test}; {longer.decided:,} steps can tell"),
+            ]
+        )
+    ]
+
+
+def _nodes(nodes: Agreement) -> list[RenderableType]:
+    from jumar.tables import plain_table
+    from jumar.wording import shown
+
+    if not nodes.examples:
+        return []
+    rows = [[shown(e.where, PLACE), e.logged, e.replayed] for e in nodes.examples]
+    title = f"The first {len(rows)} of {nodes.mismatches:,} steps that disagree"
+    return [plain_table(["where", "logged", "replayed"], rows, title=title)]
+
+
+def _spread(spread: Spread) -> list[RenderableType]:
+    from jumar.tables import facts, plain_table
+    from jumar.wording import percent
+
+    visits = dict(spread.quantiles)
+    left_out = f"{spread.left_out:,}; the log does not tell what followed them"
+    lines = [
+        ("histories", f"{spread.histories:,} ({spread.memory})"),
+        (
+            "visits",
+            f"half of the histories have {visits[50]:,.0f} or less, one in ten {visits[10]:,.0f} "
+            f"or less, the most visited {visits[100]:,.0f}",
+        ),
+        ("never tried", f"{spread.never:,} of {spread.pairs:,} (history, action) pairs"),
+        *([("left out", left_out)] if spread.left_out else []),
+    ]
+    rows = [
+        [f"{e.n_wedge}", f"{e.known:,}", f"{e.choices:,}", percent(e.share)]
+        for e in spread.evidence
+    ]
+    heads = ["N∧", "pairs seen more often", "histories with a choice", "steps in these"]
+    return [facts(lines), plain_table(heads, rows, right=heads)]
+
+
+def _drift(drift: Drift) -> list[RenderableType]:
+    from jumar.tables import facts, plain_table
+    from jumar.wording import percent
+
+    lines = []
+    if drift.trend is not None and drift.p is not None:
+        t = drift.trend
+        lines = [
+            (
+                "return",
+                f"{t.slope:+.4g} per 100 episodes (95% interval {t.low:.4g} to {t.high:.4g}), "
+                f"p = {t.p:.3g}",
+            ),
+            (
+                "outcomes",
+                f"first half against second: p = {drift.p:.3g} from {drift.resamples:,} shuffles "
+                "of the episodes",
+            ),
+        ]
+    rows = [
+        [
+            f"{p.first + 1:,} to {p.first + p.episodes:,}",
+            _number(p.mean_return)
+            + (f" ± {_number(p.standard_error)}" if p.standard_error else ""),
+            f"{p.mean_length:.4g}",
+        ]
+        for p in drift.parts
+    ]
+    heads = ["episodes", "mean return", "mean length"]
+    views = [facts(lines), plain_table(heads, rows, right=heads)]
+    if drift.changes:
+        rows = [
+            [c.situation, c.action, c.outcome, percent(c.before), percent(c.after)]
+            for c in drift.changes
+        ]
+        heads = ["situation", "action", "then", "first half", "second half"]
+        views.append(plain_table(heads, rows, title="What changed most", right=heads[3:]))
+    return views
+
+
+def _number(x: float) -> str:
+    """Four digits, and no 9.2e+02."""
+    return f"{x:,.0f}" if 1000 <= abs(x) < 1e9 else f"{x:.4g}"
+
+
+def _repeats(repeats: Repeats) -> list[RenderableType]:
+    from jumar.tables import plain_table
+    from jumar.wording import shown
+
+    if not repeats.examples:
+        return []
+    rows = [
+        [shown(r.where, PLACE), shown(r.earlier, PLACE), f"{r.steps}"] for r in repeats.examples
+    ]
+    title = f"The first {len(rows)} of {repeats.long:,} long repeats"
+    return [plain_table(["episode from", "is the one from", "steps"], rows, title=title)]
+
+
+def _rows(rows: Rows) -> list[RenderableType]:
+    from jumar.tables import facts
+
+    lines = [(f"{remark.count:,}", remark.what) for remark in rows.remarks]
+    return [facts(lines)] if lines else []
+
+
+_VIEWS: dict[str, Callable[[Any], list[RenderableType]]] = {
+    "fit": _fit,
+    "longer": _longer,
+    "nodes": _nodes,
+    "spread": _spread,
+    "drift": _drift,
+    "repeats": _repeats,
+    "rows": _rows,
+}

@@ -1,0 +1,83 @@
+"""The main job: improve the controller that produced a log."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jumar.cli import inputs, options
+from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
+from jumar.cli.log_options import reads_a_log
+
+
+@app.command()
+@reads_a_log()
+def improve(
+    log: inputs.Log,
+    policy: inputs.Policy,
+    discount: Annotated[float, typer.Option(help="Weight of the next step against this one.")],
+    reading: dict[str, Any],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for the report, the controller and the rest."),
+    ] = None,
+    algorithm: Annotated[str, typer.Option(help="See `jumar algorithms`.")] = "spibb",
+    n_wedge: Annotated[
+        int | None,
+        typer.Option(help="N∧: trust only what was seen more often than this."),
+    ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Any parameter of the algorithm."),
+    ] = None,
+    window: Annotated[int | None, typer.Option(help=WINDOW)] = None,
+    with_actions: WithActions = False,
+    delta: Annotated[
+        float, typer.Option(help="Accepted chance that the certificate is wrong.")
+    ] = 0.05,
+    rewards: Annotated[
+        str | None,
+        typer.Option(metavar="LO:HI", help="What a step can pay at least and at most."),
+    ] = None,
+    ending_rewards: Annotated[
+        str | None,
+        typer.Option(metavar="LO:HI", help="The same for the step that ends an episode."),
+    ] = None,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Improve the controller that produced a log, and explain it in a report."""
+    from jumar import improve as run
+    from jumar.tables import result_view
+
+    parameters = options.parameters(algorithm, n_wedge, parameter or [])
+    reward_range = options.reward_range(rewards, ending_rewards)
+    with working("Reading", as_json):
+        episodes, behavior = inputs.read(log, policy, reading, window, with_actions)
+    with working("Improving", as_json):
+        result = run(
+            episodes,
+            behavior,
+            discount=discount,
+            memory=options.memory(window, with_actions),
+            algorithm=algorithm,
+            delta=delta,
+            rewards=reward_range,
+            estimated=policy == inputs.ESTIMATE,
+            **parameters,
+        )
+    files: list[Path] = []
+    if output is not None:
+        from jumar.outputs import save
+        from jumar.provenance import Run
+
+        read: dict[str, str | Path] = {"log": log}
+        if policy != inputs.ESTIMATE:
+            read["policy"] = policy
+        with working("Writing the report", as_json):
+            files = save(result, output, Run(["jumar", *sys.argv[1:]], read, seed))
+    data = {**result.to_dict(), "files": [str(f) for f in files]}
+    say(as_json, data, result_view(result), *(f"Wrote {f}" for f in files))

@@ -1,0 +1,46 @@
+"""What a command works on: a log, and the behavior that made it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jumar.cli import options
+
+if TYPE_CHECKING:
+    from jumar.controller import Controller
+    from jumar.episodes import Episodes
+
+ESTIMATE = "estimate"
+
+Log = Annotated[
+    Path,
+    typer.Argument(
+        metavar="LOG", help="The log (.csv, .tsv, .parquet, .arrow, .ndjson; see docs/logs.md)."
+    ),
+]
+Policy = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE|estimate",
+        help="The controller that produced it (.toml or .json), or 'estimate' it from the log.",
+    ),
+]
+
+
+def read(
+    log: Path, policy: str, reading: dict[str, Any], window: int | None, with_actions: bool
+) -> tuple[Episodes, Controller]:
+    """The log, and its behavior: from a file, or estimated with the given window."""
+    from jumar import load_controller, read_logs
+    from jumar.estimation import CURRENT, estimate_behavior
+
+    if policy == ESTIMATE:
+        memory = options.memory(window, with_actions) or CURRENT
+        episodes = read_logs(log, **reading)
+        return episodes, estimate_behavior(episodes, memory)
+    behavior = load_controller(policy)
+    names = behavior.observations, behavior.actions
+    return read_logs(log, observations=names[0], actions=names[1], **reading), behavior

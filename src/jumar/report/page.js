@@ -1,0 +1,56 @@
+"use strict";
+(() => {
+  const table = document.getElementById("decisions");
+  const body = table.tBodies[0];
+  const rows = [...body.rows];
+  const filter = document.getElementById("filter");
+  const only = document.getElementById("only-changed");
+  const count = document.getElementById("count");
+  const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
+
+  const show = () => {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of rows) {
+      const fits = (!only.checked || row.classList.contains("changed")) &&
+        words.every((word) => texts.get(row).includes(word));
+      row.hidden = !fits;
+      shown += fits;
+    }
+    count.textContent = `${shown} of ${rows.length} situations`;
+  };
+
+  const key = (row, column, type) => {
+    const cell = row.cells[column];
+    return type === "number" ? Number(cell.dataset.value) : cell.textContent.trim();
+  };
+
+  const sort = (head, column) => {
+    const up = head.getAttribute("aria-sort") !== "ascending";
+    const type = head.dataset.type;
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const collator = new Intl.Collator(undefined, { numeric: true });
+    const compare = type === "number" ? (a, b) => a - b : collator.compare;
+    const sorted = rows
+      .map((row, i) => [key(row, column, type), i, row])
+      .sort((a, b) => (up ? 1 : -1) * compare(a[0], b[0]) || a[1] - b[1]);
+    body.append(...sorted.map((item) => item[2]));
+  };
+
+  [...table.tHead.rows[0].cells].forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => sort(head, column));
+  });
+  for (const box of document.querySelectorAll(".scroll")) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;  // so that keys can scroll it
+  }
+  filter.addEventListener("input", show);
+  only.addEventListener("change", show);
+  document.querySelector(".tools").hidden = false;
+  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+  show();
+})();
