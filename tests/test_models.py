@@ -27,6 +27,11 @@ def outcomes(model: Pomdp, s: int, a: int) -> list[tuple[float, int, int, float]
     return list(zip(*(c[k].tolist() for c in columns), strict=True))
 
 
+def best_known(name: str) -> float:
+    """The optimum on record, or a proven bound where it is not known exactly."""
+    return {"bridge_repair": -4602.4}.get(name) or optimum(name)
+
+
 # ---- every registered model ---------------------------------------------------------------------
 
 
@@ -41,14 +46,13 @@ class TestEveryModel:
         assert MODELS[name].summary
         assert MODELS[name].source
 
-    def test_ends_and_is_cut_off(self, name):
+    def test_ends_or_runs_for_ever_and_is_cut_off(self, name):
         model = build(name)
-        assert model.episodic
-        assert model.max_steps == 300
+        assert model.max_steps == (300 if model.episodic else 135)
         assert model.discount == 0.95
 
     def test_no_action_beats_the_optimum_on_record(self, name):
-        model, best = build(name), optimum(name)
+        model, best = build(name), best_known(name)
         for a in range(len(model.actions)):
             row = np.eye(len(model.actions))[a]
             always = Controller.constant(model.observations, model.actions, row)
@@ -58,7 +62,7 @@ class TestEveryModel:
         model, how = build(name), vars(entry(name).training)
         behavior = train(model, window(2), rng=stream(1, "train"), **how)
         chance = evaluate(model, Controller.uniform(model.observations, model.actions)).value
-        assert chance < evaluate(model, behavior).value < optimum(name)
+        assert chance < evaluate(model, behavior).value < best_known(name)
 
 
 def test_no_module_hides_a_builder():

@@ -22,7 +22,7 @@ class Entry:
 
     place: str  # module:function
     summary: str
-    training: Training  # the paper's, appendix B
+    training: Training  # the paper's (appendix B); for others one that does better than chance
     optimum: float | None = None  # value of the best policy of all, with default arguments
     source: str = ""
     options: tuple[str, ...] = field(default=())
@@ -55,6 +55,19 @@ MODELS: dict[str, Entry] = {
         optimum=0.8152996750,
         source="McCallum 1993; episodic",
         options=("step_reward",),
+    ),
+    "bridge_repair": Entry(
+        "jumar.models.fields:bridge_repair",
+        "a steel bridge that corrodes; repair and inspect it year by year",
+        Training(softmax=0.005),
+        source="Ellis, Jiang and Corotis 1995; runs for ever, discount and start are ours",
+    ),
+    "sumatran_tiger": Entry(
+        "jumar.models.fields:sumatran_tiger",
+        "a population that is hard to see; manage, survey or give it up",
+        Training(softmax=0.3),
+        optimum=1405.2870854841,
+        source="Chadès et al. 2008; runs for ever, present at first",
     ),
 }
 

@@ -1,0 +1,184 @@
+"""The examples do what their pages say: same bytes, same commands, same numbers."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jumar
+from jumar import models
+from jumar.controller_files import load_controller
+from jumar.evaluation import evaluate
+from jumar.logs import read_logs
+from jumar.memory import window
+from jumar.pipeline import Result, improve
+from jumar.standalone import program
+
+ROOT = Path(jumar.__file__).parents[2]
+EXAMPLES = ("bridge", "species", "voicemail")
+
+
+def commands(page: str) -> list[list[str]]:
+    """The commands a page shows, cut into words."""
+    blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    return [shlex.split(block.replace("\\\n", " ")) for block in blocks]
+
+
+def options(words: list[str]) -> dict[str, list[str]]:
+    """--option value of a command; an option without a value has the value ''."""
+    found: dict[str, list[str]] = {}
+    for word, after in zip(words, [*words[1:], "--"], strict=True):
+        if word.startswith("-"):
+            found.setdefault(word, []).append("" if after.startswith("-") else after)
+    return found
+
+
+def example(name: str) -> Any:
+    """Everything of an example, as its page says."""
+    folder = ROOT / "examples" / name
+    page = (folder / "README.md").read_text()
+    first, second = commands(page)
+    asked = options(first)
+    behavior = load_controller(ROOT / asked["--policy"][0])
+    log = read_logs(
+        ROOT / first[2],
+        observations=behavior.observations,
+        actions=behavior.actions,
+        columns=dict(pair.split("=") for pair in asked["--columns"][0].split(",")),
+        ends=asked["--ends"][0],
+        cost="--cost" in asked,
+    )
+    return SimpleNamespace(
+        name=name,
+        folder=folder,
+        page=page,
+        asked=asked,
+        evaluating=second,
+        behavior=behavior,
+        log=log,
+        model=models.build(second[2]),
+    )
+
+
+@pytest.fixture(scope="module", params=EXAMPLES)
+def case(request):
+    return example(request.param)
+
+
+def improved(case: Any) -> Result:
+    asked = case.asked
+    memory = None
+    if "--window" in asked:
+        memory = window(int(asked["--window"][0]), actions="--with-actions" in asked)
+    return improve(
+        case.log,
+        case.behavior,
+        discount=float(asked["--discount"][0]),
+        memory=memory,
+        n_wedge=int(asked["--n-wedge"][0]),
+    )
+
+
+def test_the_log_is_what_make_makes(case, tmp_path):
+    path = case.folder / "make.py"
+    spec = importlib.util.spec_from_file_location(f"make_{case.name}", path)
+    make = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make)
+    make.make(tmp_path)
+    assert (tmp_path / "log.csv").read_bytes() == (case.folder / "log.csv").read_bytes()
+
+
+def test_an_example_is_small_and_its_page_fits_on_a_screen(case):
+    assert (case.folder / "log.csv").stat().st_size < 1_200_000
+    assert case.page.count("\n") <= 60
+
+
+def test_the_improved_controller_is_better_on_the_truth_and_the_page_tells_by_how_much(case):
+    result = improved(case)
+    before = evaluate(case.model, case.behavior).value
+    after = evaluate(case.model, result.controller).value
+    assert after > before
+    table = re.findall(r"^\| .+? \| (-?[\d.]+) \|$", case.page, re.MULTILINE)
+    digits = len(table[0].partition(".")[2])
+    sign = -1 if "--cost" in case.asked else 1  # a cost is shown as a cost
+    assert table[:2] == [f"{sign * value:.{digits}f}" for value in (before, after)]
+
+
+def test_the_page_tells_how_many_rules_change_and_what_the_log_estimates(case):
+    result = improved(case)
+    count = {"Three": 3, "Six": 6, "Eight": 8}
+    said = re.search(r"(\w+) rules change", case.page)[1]
+    assert count[said] == result.improvement.changed
+    improvement = result.improvement
+    if case.name == "voicemail":
+        numbers = [f"{improvement.performance:.2f}", f"{improvement.behavior_performance:.2f}"]
+    else:
+        numbers = [f"{improvement.gain:.0f}"]
+    what = re.search(r"The log estimates.*?\. ", case.page, re.DOTALL)[0]
+    assert all(re.search(rf"(?<![\d.]){re.escape(n)}(?![\d])", what) for n in numbers)
+
+
+def test_the_page_says_that_the_certificate_is_vacuous_and_it_is(case):
+    assert "The certificate is vacuous" in case.page
+    assert improved(case).certificate.vacuous
+
+
+def test_the_truth_is_asked_for_the_two_controllers(case):
+    policies = options(case.evaluating)["--policy"]
+    assert case.evaluating[:2] == ["jumar", "evaluate"]
+    assert policies == [case.asked["--policy"][0], f"{case.asked['-o'][0]}/improved.json"]
+
+
+def test_the_improved_controller_runs_on_its_own(case):
+    """Along the first episodes of the log, with the probabilities of the controller."""
+    controller, log = improved(case).controller, case.log.select(np.arange(10))
+    module: dict[str, Any] = {"__name__": "improved"}
+    exec(compile(program(controller), "improved.py", "exec"), module)
+    c = module["Controller"]()
+    nodes = controller.memory.replay(log.observation, log.action, log.start)
+    rows = controller.rows_at(np.column_stack([nodes, log.observation])).tolist()
+    for t in range(log.n_steps):
+        if t in log.start:
+            c.reset()
+        z, a = log.observations[log.observation[t]], log.actions[log.action[t]]
+        assert list(c.probabilities(z).values()) == rows[t]
+        c.tell(z, a)
+
+
+@pytest.mark.parametrize(("name", "episodes"), [("bridge", 520), ("species", 800)])
+def test_what_still_goes_on_is_cut_off_and_its_last_finding_is_known(name, episodes):
+    log = example(name).log
+    assert len(log) == episodes
+    assert not log.terminated.any()
+    assert (log.final_observation >= 0).all()
+
+
+def test_calls_end_with_saving_or_deleting():
+    log = example("voicemail").log
+    assert len(log) == 5000
+    assert log.terminated.all()
+    assert {log.actions[a] for a in log.action[log.last]} == {"save", "delete"}
+    assert (np.delete(log.action, log.last) == log.actions.index("ask")).all()
+
+
+def test_bridges_are_between_30_and_59_years_old_and_costs_are_paid():
+    log = example("bridge").log
+    assert (log.lengths.min(), log.lengths.max()) == (30, 59)
+    assert log.reward.max() == 0
+    assert log.reward.min() < -4000  # a structural repair after a failure
+
+
+def test_every_behavior_leaves_something_to_learn():
+    """Somewhere in the log two actions were taken in the same situation more than N∧ times."""
+    for name in EXAMPLES:
+        case = example(name)
+        counts = improved(case).counts.visits
+        tried = (counts > int(case.asked["--n-wedge"][0])).sum(1)
+        assert (tried > 1).any()

@@ -1,0 +1,275 @@
+"""The bridge and the tiger: every number of the published files, and values worked out apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jumar import models
+from jumar.controller import Controller
+from jumar.controller_files import load_controller
+from jumar.evaluation import evaluate
+from jumar.optimality import optimum
+from jumar.pomdp import Pomdp
+from jumar.simulation import simulated_value
+from jumar.streams import stream
+
+BRIDGE, TIGER = models.bridge_repair(), models.sumatran_tiger()
+BOTH = pytest.mark.parametrize("model", [BRIDGE, TIGER], ids=lambda model: model.name)
+
+GOOD, LIGHT, MODERATE, HEAVY, FAILURE = BRIDGE.observations
+
+
+def load(folder: Path, model: Pomdp, **document: object) -> Controller:
+    """A controller from a file as a user writes it."""
+    path = folder / "policy.json"
+    names = {"observations": list(model.observations), "actions": list(model.actions)}
+    path.write_text(json.dumps({"format": "jumar-controller/1", **names, **document}))
+    return load_controller(path)
+
+
+def matrices(model: Pomdp, action: str) -> tuple[np.ndarray, np.ndarray]:
+    """P(s' | s, a) and P(z' | s', a), added up from the outcomes."""
+    A, a = len(model.actions), model.actions.index(action)
+    S, O = len(model.states), len(model.observations)
+    T, joint = np.zeros((S, S)), np.zeros((S, O))
+    for k, pair in enumerate(model.pair_of_outcome):
+        if pair % A == a:
+            T[pair // A, model.next_state[k]] += model.probability[k]
+            joint[model.next_state[k], model.next_observation[k]] += model.probability[k]
+    return T, joint / np.maximum(joint.sum(1, keepdims=True), 1e-300)
+
+
+# ---- both ---------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_it_runs_for_ever_and_135_years_are_all_that_counts(model):
+    assert not model.episodic
+    assert model.discount == 0.95
+    assert 0.95**model.max_steps < 0.001 <= 0.95 ** (model.max_steps - 1)
+
+
+@BOTH
+def test_the_registry_knows_it(model):
+    entry = models.entry(model.name)
+    assert models.build(model.name.replace("_", "-")).states == model.states
+    assert entry.summary
+    assert entry.source
+
+
+@BOTH
+def test_simulation_agrees_with_the_exact_value(model):
+    """Fails for a right program with probability 1e-6: 4.9 standard errors."""
+    uniform = Controller.uniform(model.observations, model.actions)
+    found = simulated_value(model, uniform, episodes=2000, rng=stream(1, "check"))
+    exact = evaluate(model, uniform, horizon=model.max_steps).value
+    assert abs(found.mean - exact) < 4.9 * found.standard_error
+
+
+# ---- the bridge ---------------------------------------------------------------------------------
+
+
+def test_the_work_of_a_year_is_a_repair_and_an_inspection():
+    assert BRIDGE.actions == (
+        "nothing",
+        "visual",
+        "ultrasonic",
+        "paint",
+        "paint + visual",
+        "paint + ultrasonic",
+        "strengthen",
+        "strengthen + visual",
+        "strengthen + ultrasonic",
+        "structural repair",
+        "structural repair + visual",
+        "structural repair + ultrasonic",
+    )
+
+
+@pytest.mark.parametrize(
+    ("repair", "row", "expected"),
+    [
+        ("nothing", 0, [0.80, 0.13, 0.02, 0, 0.05]),
+        ("nothing", 1, [0, 0.70, 0.17, 0.05, 0.08]),
+        ("nothing", 2, [0, 0, 0.75, 0.15, 0.10]),
+        ("nothing", 3, [0, 0, 0, 0.60, 0.40]),
+        ("nothing", 4, [0, 0, 0, 0, 1]),
+        ("paint", 0, [0.80, 0.13, 0.02, 0, 0.05]),
+        ("paint", 1, [0, 0.80, 0.10, 0.02, 0.08]),
+        ("paint", 2, [0, 0, 0.80, 0.10, 0.10]),
+        ("paint", 3, [0, 0, 0, 0.60, 0.40]),
+        ("strengthen", 1, [0.19, 0.65, 0.08, 0.02, 0.06]),
+        ("strengthen", 2, [0.10, 0.20, 0.56, 0.08, 0.06]),
+        ("strengthen", 3, [0, 0.10, 0.25, 0.55, 0.10]),
+        ("strengthen", 4, [0, 0, 0, 0, 1]),
+        ("structural repair", 0, [0.80, 0.13, 0.02, 0, 0.05]),
+        ("structural repair", 4, [0.80, 0.13, 0.02, 0, 0.05]),
+    ],
+)
+def test_what_a_year_does_to_the_steel_whatever_the_inspection(repair, row, expected):
+    alone = {"nothing": ("nothing", "visual", "ultrasonic")}
+    for work in alone.get(repair, (repair, f"{repair} + visual", f"{repair} + ultrasonic")):
+        assert matrices(BRIDGE, work)[0][row].tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("inspection", "expected"),
+    [
+        ("nothing", [[1, 0, 0, 0, 0]] * 5),
+        (
+            "visual",
+            [
+                [0.8, 0.2, 0, 0, 0],
+                [0.2, 0.6, 0.2, 0, 0],
+                [0.05, 0.70, 0.25, 0, 0],
+                [0, 0.3, 0.7, 0, 0],
+                [0, 0, 1, 0, 0],
+            ],
+        ),
+        (
+            "ultrasonic",
+            [
+                [0.9, 0.1, 0, 0, 0],
+                [0.05, 0.9, 0.05, 0, 0],
+                [0, 0.05, 0.9, 0.05, 0],
+                [0, 0, 0.05, 0.9, 0.05],
+                [0, 0, 0, 0, 1],
+            ],
+        ),
+    ],
+)
+def test_what_an_inspection_finds(inspection, expected):
+    np.testing.assert_allclose(matrices(BRIDGE, inspection)[1], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("work", "costs"),
+    [
+        ("nothing", [0, 0, 0, 300, 2000]),
+        ("visual", [4, 4, 4, 304, 2004]),
+        ("paint", [5, 8, 15, 320, 2050]),
+        ("paint + ultrasonic", [23, 26, 33, 338, 2068]),
+        ("strengthen + visual", [29, 84, 104, 454, 2504]),
+        ("structural repair", [40, 120, 550, 800, 4000]),
+    ],
+)
+def test_what_the_work_costs(work, costs):
+    found = -BRIDGE.expected_reward[:, BRIDGE.actions.index(work)]
+    assert found.tolist() == pytest.approx(costs)
+
+
+def schedule(folder: Path, every: int, exploration: float = 0.0) -> Controller:
+    """A look every so many years; then paint on light corrosion, repair on anything worse."""
+    years = [f"year {i}" for i in range(every)]
+    moves = [{"node": n, "to": years[(i + 1) % every]} for i, n in enumerate(years)]
+    look = " + visual" if every == 1 else ""
+    found = {LIGHT: "paint", **dict.fromkeys((MODERATE, HEAVY, FAILURE), "structural repair")}
+    rules = [
+        {"node": years[0], "observation": z, "action": repair + look} for z, repair in found.items()
+    ]
+    return load(
+        folder,
+        BRIDGE,
+        exploration=exploration,
+        memory={"nodes": years, "moves": moves},
+        rules=[*rules, {"node": years[-1], "action": "visual"}],
+        default="nothing",
+    )
+
+
+@pytest.mark.parametrize(
+    ("every", "exploration", "value"),
+    [(1, 0, -5171.1), (2, 0, -6578.1), (2, 0.02, -6645.7), (4, 0, -9035.8)],
+)
+def test_what_a_look_every_so_many_years_is_worth(tmp_path, every, exploration, value):
+    found = evaluate(BRIDGE, schedule(tmp_path, every, exploration))
+    assert found.value == pytest.approx(value, abs=0.051)
+    assert found.length == np.inf
+
+
+def test_no_schedule_beats_the_bracket_of_the_best_policy(tmp_path):
+    """The best is worth between -4603.4 and -4602.4, found by another program."""
+    assert evaluate(BRIDGE, schedule(tmp_path, 1)).value < -4603.4
+    assert models.optimum("bridge_repair") is None
+
+
+def test_an_untouched_bridge_by_hand():
+    """From failure nothing leads back: 2000 a year for ever is 2000/(1-0.95) = 40,000."""
+    nothing = Controller.constant(BRIDGE.observations, BRIDGE.actions, np.eye(12)[0])
+    v4 = -40_000.0
+    v3 = (-300 + 0.95 * 0.40 * v4) / (1 - 0.95 * 0.60)
+    v2 = 0.95 * (0.15 * v3 + 0.10 * v4) / (1 - 0.95 * 0.75)
+    v1 = 0.95 * (0.17 * v2 + 0.05 * v3 + 0.08 * v4) / (1 - 0.95 * 0.70)
+    v0 = 0.95 * (0.13 * v1 + 0.02 * v2 + 0.05 * v4) / (1 - 0.95 * 0.80)
+    assert evaluate(BRIDGE, nothing).value == pytest.approx(v0)
+
+
+# ---- the tiger ----------------------------------------------------------------------------------
+
+
+def test_the_tiger_is_lost_seen_and_paid_for_as_published():
+    lost = {"manage": 0.05816, "survey": 0.1, "stop": 0.1}
+    seen = {"manage": 0.01, "survey": 0.78193, "stop": 0.01}
+    paid = {"manage": (156.349, -18.784), "survey": (164.293, -10.84), "stop": (175.133, 0)}
+    for a, action in enumerate(TIGER.actions):
+        T, Z = matrices(TIGER, action)
+        np.testing.assert_allclose(T, [[1 - lost[action], lost[action]], [0, 1]])
+        np.testing.assert_allclose(Z, [[seen[action], 1 - seen[action]], [0, 1]])
+        assert TIGER.expected_reward[:, a].tolist() == pytest.approx(paid[action])
+    assert TIGER.start.tolist() == [1, 0]
+    assert TIGER.first_observation[0].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("action", "value"), [("manage", 1288.26), ("stop", 1207.81), ("survey", 991.01)]
+)
+def test_always_the_same(tmp_path, action, value):
+    always = load(tmp_path, TIGER, default=action)
+    assert evaluate(TIGER, always).value == pytest.approx(value, abs=0.0051)
+
+
+def test_stopping_at_once_by_hand():
+    """175.133 a year while they last, 0.9 of them to the next: 175.133/(1 - 0.95·0.9)."""
+    stop = Controller.constant(TIGER.observations, TIGER.actions, [0, 0, 1])
+    assert evaluate(TIGER, stop).value == pytest.approx(175.133 / (1 - 0.95 * 0.9))
+
+
+def protocol(folder: Path, exploration: float) -> Controller:
+    """Four years of management and a survey; once more if it fails; stop after the second."""
+    nodes = [f"n{i}" for i in range(12)]
+    moves = [
+        {"node": "n5", "observation": "present", "to": "n1"},  # n5 and n10 look at the survey
+        {"node": "n10", "observation": "present", "to": "n1"},
+        {"node": "n11", "to": "n11"},
+        *({"node": f"n{i}", "to": f"n{i + 1}"} for i in range(11)),
+    ]
+    rules = [
+        {"node": "n4", "action": "survey"},
+        {"node": "n9", "action": "survey"},
+        {"node": "n10", "observation": "absent", "action": "stop"},
+        {"node": "n11", "action": "stop"},
+    ]
+    return load(
+        folder,
+        TIGER,
+        exploration=exploration,
+        memory={"nodes": nodes, "moves": moves},
+        rules=rules,
+        default="manage",
+    )
+
+
+@pytest.mark.parametrize(("exploration", "value"), [(0, 1357.21), (0.1, 1331.95)])
+def test_the_protocol_with_two_chances(tmp_path, exploration, value):
+    found = evaluate(TIGER, protocol(tmp_path, exploration))
+    assert found.value == pytest.approx(value, abs=0.0051)
+
+
+def test_the_best_value_on_record_is_proven():
+    best = optimum(TIGER, tolerance=0.05)
+    assert best.lower <= models.optimum("sumatran_tiger") <= best.upper
+    assert best.upper - best.lower <= 0.05
