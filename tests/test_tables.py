@@ -350,15 +350,27 @@ def test_steps_left_out_are_told():
     assert "steps counted; 60 left out, as the log does not tell what followed them" in text
 
 
-def test_all_bounds_are_listed_with_what_they_are_worth():
+def test_bounds_that_all_say_nothing_are_only_counted():
     result = jm.improve(one_step_log(30), HALF, discount=0.9)
+    assert all(certificate.vacuous for certificate in result.certificates)
+    text = rendered(result_view(result), 200)
+    assert f"All {len(result.certificates)} bounds that apply are vacuous" in text
+
+
+def test_all_bounds_are_listed_with_what_they_are_worth():
+    one = Controller.uniform(("worn",), NAMES[1])  # the only state is seen: one bound says a lot
+    n = 200_000
+    log = Episodes(("worn",), NAMES[1], [0] * 2 * n, [0, 1] * n, [1.0, 3.0] * n,
+                   np.arange(2 * n + 1), [UNKNOWN] * 2 * n, [True] * 2 * n)  # fmt: skip
+    result = jm.improve(log, one, discount=0.5)
+    assert not result.certificate.vacuous
     text = rendered(result_view(result), 200)
     table = text.partition("Every bound that applies")[2]
     for certificate in result.certificates:
         line = next(x for x in table.splitlines() if certificate.title + "  " in x)
         assert f"{certificate.zeta:.6g}" in line
         assert str(certificate.validity) in line
-        assert line.endswith("vacuous")
+        assert line.endswith("vacuous") == certificate.vacuous
     for assumption in result.certificate.assumptions:
         assert f"- {assumption}" in text
 

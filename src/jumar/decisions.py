@@ -82,10 +82,10 @@ class Decisions:
         new, old = chosen.policy[h], chosen.behavior_policy[h]
         if self.changed[h]:
             up = int(np.argmax(new - old))
-            return (
-                f"{shown(actions[up])!r} was tried {_times(visits[up])} here, and from here on the "
-                f"new rule is worth {self.gain[h]:.4g} more than the old one"
-            )
+            tried = f"{shown(actions[up])!r} was tried {_times(visits[up])} here"
+            if self.gain[h] <= 0:  # worth it only if the rest of the new controller follows
+                return f"{tried}; it pays off together with the other changes"
+            return f"{tried}, and from here on is worth {self.gain[h]:.4g} more than the old rule"
         known = np.flatnonzero(visits > N)
         seldom = "never" if N == 0 else f"{_times(N)} or less"
         if len(known) == 0:

@@ -243,7 +243,10 @@ def _certificates(result: Result) -> list[RenderableType]:
     labels = ["assumes"] + [""] * len(best.assumptions)
     lines += list(zip(labels, (f"- {text}" for text in best.assumptions), strict=False))
     parts: list[RenderableType] = [Text("Certificate", style="bold"), facts(lines)]
-    if len(result.certificates) > 1:
+    if len(result.certificates) > 1 and all(c.vacuous for c in result.certificates):
+        count = len(result.certificates)
+        parts += [Text(), Text(f"All {count} bounds that apply are vacuous; --json lists them.")]
+    elif len(result.certificates) > 1:
         rows = [_bound_cells(c) for c in result.certificates]
         heads = ["bound", "ζ", "validity", "worth"]
         parts += [

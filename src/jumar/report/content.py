@@ -14,6 +14,7 @@ import numpy as np
 from jumar.certificate import Certificate
 from jumar.checking import QUESTIONS, Check
 from jumar.decisions import Decisions, decide
+from jumar.errors import listing
 from jumar.pipeline import Result
 from jumar.resampling import Resampled, resample
 from jumar.sensitivity import Row, sensitivity
@@ -65,7 +66,7 @@ class Option:
     tried: int
     old: str
     new: str
-    value: float | None  # what it is worth against the old rule; None: never tried
+    value: float  # what it is worth against the old rule
     bar: float  # from -1 to 1, for the eye
 
 
@@ -75,6 +76,7 @@ class Reason:
 
     situation: tuple[str, ...]
     options: tuple[Option, ...]
+    never: str  # the actions that were never tried here
     why: str
 
 
@@ -295,21 +297,24 @@ def _change(made: Decisions, h: int) -> Change:
 
 def _reason(made: Decisions, h: int) -> Reason:
     chosen = made.improvement
-    visits, value = chosen.mdp.visits[h], made.q[h] - chosen.behavior_values[h]
-    scale = max((abs(value[a]) for a in np.flatnonzero(visits > 0)), default=0.0) or 1.0
+    actions, visits = chosen.controller.actions, chosen.mdp.visits[h]
+    value = made.q[h] - chosen.behavior_values[h]
+    tried = np.flatnonzero(visits > 0).tolist()
+    scale = max((abs(value[a]) for a in tried), default=0.0) or 1.0
     return Reason(
         tuple(made.situation(h)),
         tuple(
             Option(
-                shown(action),
+                shown(actions[a]),
                 int(visits[a]),
                 percent(float(chosen.behavior_policy[h, a])),
                 percent(float(chosen.policy[h, a])),
-                float(value[a]) if visits[a] else None,
-                float(value[a] / scale) if visits[a] else 0.0,
+                float(value[a]),
+                float(value[a] / scale),
             )
-            for a, action in enumerate(chosen.controller.actions)
+            for a in tried
         ),
+        listing([shown(action) for a, action in enumerate(actions) if a not in tried]),
         made.why(h),
     )
 
