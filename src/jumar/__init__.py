@@ -33,7 +33,9 @@ _PUBLIC = {
     "RewardRange": "certificate",
     "Table": "memory",
     "basic": "algorithms.basic:improve",
+    "check": "checking",
     "count": "history",
+    "estimate_behavior": "estimation",
     "evaluate": "evaluation",
     "improve": "pipeline",
     "join": "refinement",
@@ -71,7 +73,9 @@ __all__ = [
     "RewardRange",
     "Table",
     "basic",
+    "check",
     "count",
+    "estimate_behavior",
     "evaluate",
     "improve",
     "join",
@@ -100,10 +104,12 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.algorithms.spibb import improve as spibb
     from jumar.algorithms.spibb_leq import improve as spibb_leq
     from jumar.certificate import Certificate, RewardRange
+    from jumar.checking import check
     from jumar.controller import Controller
     from jumar.controller_files import load_controller
     from jumar.episodes import Episodes
     from jumar.errors import JumarError
+    from jumar.estimation import estimate_behavior
     from jumar.evaluation import evaluate
     from jumar.history import Counts, HistoryMdp, count
     from jumar.improvement import Improvement

@@ -7,14 +7,15 @@ it false, so it is refused, with the first row that contradicts.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.arrays import Bools, Floats, number_rows
+from jumar.arrays import Bools, Floats, Ints, number_rows
 from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.errors import LogError
-from jumar.memory import Table
+from jumar.episodes import UNKNOWN, Episodes, Nodes
+from jumar.errors import LogError, printable
+from jumar.memory import Memory, Product, Table
 from jumar.rewards import RewardRange
 
 
@@ -40,42 +41,58 @@ def check_possible(log: Episodes, behavior: Controller) -> None:
     more = f" ({len(impossible)} such steps in all)" if len(impossible) > 1 else ""
     node = behavior.memory.replay(log.observation, log.action, log.start)[row]
     state = np.append(node, log.observation[row])
+    action, name = printable(log.actions[log.action[row]]), printable(behavior.name)
     raise LogError(
-        f"{log.where(row)}: action {log.actions[log.action[row]]!r} was taken, but "
-        f"{behavior.name} gives it probability 0 at {behavior.describe(state)}{more}. Is "
-        "this the controller that produced the log? If it explores, say so in its file."
+        f"{log.where(row)}: action {action!r} was taken, but {name} gives it probability 0 at "
+        f"{behavior.describe(state)}{more}. Is this the controller that produced the log? If it "
+        "explores, say so in its file."
     )
 
 
 def check_nodes(log: Episodes, behavior: Controller) -> None:
     """Where the log says what the controller remembered, replaying must come to the same."""
-    differs = np.flatnonzero(node_differences(log, behavior))
-    if len(differs) == 0 or log.node is None:
+    compared = compare_nodes(log, behavior.memory)
+    if compared is None or len(compared.wrong) == 0:
         return
-    row = int(differs[0])
-    nodes = behavior.memory.replay(log.observation, log.action, log.start)[row]
-    replayed = behavior.memory.read_node(nodes.tolist(), log.observations, log.actions)
-    more = f" ({len(differs):,} such steps in all)" if len(differs) > 1 else ""
+    row, more = int(compared.wrong[0]), ""
+    if len(compared.wrong) > 1:
+        more = f" ({len(compared.wrong):,} such steps in all)"
+    logged, replayed = compared.names(row)
     raise LogError(
-        f"{log.where(row)}: the log says that the memory was {log.node.names[log.node.code[row]]!r}"
-        f", but {behavior.name}, replayed from the start of the episode, is at {replayed!r}{more}. "
-        "Does the episode begin where the controller starts, and are all its steps there?"
+        f"{log.where(row)}: the log says that the memory was {printable(logged)!r}, but "
+        f"{printable(behavior.name)}, replayed from the start of the episode, is at "
+        f"{printable(replayed)!r}{more}. Does the episode begin where the controller starts, and "
+        "are all its steps there?"
     )
 
 
-def node_differences(log: Episodes, behavior: Controller) -> Bools:
-    """(N,) steps at which the logged node is not the one that replaying comes to.
+@dataclass(frozen=True)
+class ComparedNodes:
+    """The memory nodes a log names, against those that replaying comes to. N steps."""
 
-    Only memories with named nodes can be compared; all others agree by default.
-    """
-    same = np.zeros(log.n_steps, np.bool_)
-    if log.node is None or not isinstance(behavior.memory, Table):
-        return same
-    known = {name: i for i, name in enumerate(behavior.memory.nodes)}
-    number = np.array([known.get(name, -1) for name in log.node.names], np.int64)
-    replayed = behavior.memory.replay(log.observation, log.action, log.start)[:, 0]
-    differs: Bools = number[log.node.code] != replayed
-    return differs
+    logged: Nodes
+    memory: Table
+    replayed: Ints  # (N,) number of the node
+    wrong: Ints  # rows at which the log names another one
+
+    def names(self, row: int) -> tuple[str, str]:
+        """What the log says, and what replaying says."""
+        return self.logged.names[self.logged.code[row]], self.memory.nodes[self.replayed[row]]
+
+
+def compare_nodes(log: Episodes, memory: Memory) -> ComparedNodes | None:
+    """Compare logged nodes with replayed ones; None if the log names none, or the memory has not
+    exactly one part with named nodes."""
+    parts = memory.parts if isinstance(memory, Product) else (memory,)
+    tables = [part for part in parts if isinstance(part, Table)]
+    if log.node is None or len(tables) != 1:
+        return None
+    table = tables[0]
+    number = {name: i for i, name in enumerate(table.nodes)}
+    meant = np.array([*(number.get(name, UNKNOWN) for name in log.node.names), UNKNOWN], np.int64)
+    replayed: Ints = table.replay(log.observation, log.action, log.start)[:, 0]
+    wrong = np.flatnonzero((log.node.code != UNKNOWN) & (meant[log.node.code] != replayed))
+    return ComparedNodes(log.node, table, replayed, wrong)
 
 
 def check_rewards(log: Episodes, rewards: RewardRange) -> None:

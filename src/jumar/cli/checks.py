@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jumar.cli import log_options, options
+from jumar.cli import inputs, options
 from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
+from jumar.cli.log_options import reads_a_log
 from jumar.errors import LogError, ParameterError
 
 if TYPE_CHECKING:
@@ -29,21 +30,17 @@ if TYPE_CHECKING:
     from jumar.episodes import Episodes
     from jumar.memory import Memory
 
-ESTIMATE = "estimate"
+REPORT = "report"  # leave copies of rows out, and report them
 COLORS = {"passed": "green", "look": "yellow", "failed": "red"}
 PLACE = 100  # letters of a file name, row and episode that are shown
 
 
 @app.command()
+@reads_a_log(repeated=REPORT)
 def check(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="The log.")],
-    policy: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE|estimate",
-            help="The controller that produced it (.toml or .json), or 'estimate' it from the log.",
-        ),
-    ],
+    log: inputs.Log,
+    policy: inputs.Policy,
+    reading: dict[str, Any],
     window: Annotated[int | None, typer.Option(help=f"With estimate: {WINDOW}")] = None,
     with_actions: WithActions = False,
     discount: Annotated[
@@ -52,21 +49,6 @@ def check(
     level: Annotated[
         float, typer.Option(help="A test fails when its p-value is at most this.")
     ] = 0.01,
-    columns: log_options.Columns = None,
-    ends: log_options.Ends = None,
-    cost: log_options.Cost = False,
-    bins: log_options.Bins = None,
-    gap: log_options.Gap = None,
-    missing: log_options.Missing = "error",
-    repeated: Annotated[
-        str | None,
-        typer.Option(
-            metavar="error|drop",
-            help="A row that is there twice: an error, or leave out the copy (default: leave out, "
-            "and report).",
-        ),
-    ] = None,
-    prices: log_options.Prices = None,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
@@ -79,22 +61,14 @@ def check(
     from jumar.checking import check as run
     from jumar.estimation import CURRENT, estimate_behavior
 
-    reading = log_options.reading(
-        columns=columns,
-        ends=ends,
-        cost=cost,
-        bins=bins,
-        gap=gap,
-        missing=missing,
-        repeated=repeated or "error",
-        prices=prices,
-    )
+    report = reading["repeated"] == REPORT
+    reading["repeated"] = "error" if report else reading["repeated"]
     with working("Checking", as_json):
         memory = options.memory(window, with_actions)
-        behavior = None if policy == ESTIMATE else _written(policy, memory)
+        behavior = None if policy == inputs.ESTIMATE else _written(policy, memory)
         if behavior is not None:
             reading |= {"observations": behavior.observations, "actions": behavior.actions}
-        episodes = _read(log, reading, copies_allowed=repeated is None)
+        episodes = _read(log, reading, copies_allowed=report)
         if behavior is None:
             behavior = estimate_behavior(episodes, memory or CURRENT)
         found = run(
@@ -102,7 +76,7 @@ def check(
             behavior,
             rng=stream(seed, "check"),
             discount=discount,
-            estimated=policy == ESTIMATE,
+            estimated=policy == inputs.ESTIMATE,
             level=level,
         )
     say(as_json, {"log": str(log), "seed": seed, **found.to_dict()}, check_view(found))

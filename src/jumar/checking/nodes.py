@@ -1,0 +1,64 @@
+"""Does the memory node that was logged agree with the one the policy would have been in?
+
+A memory is a rule: from the observations and actions of an episode, replaying it tells the node at
+every step. A log that also names nodes is a second opinion. Where the two differ, the log was made
+by another controller, or an episode does not begin where its first row says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jumar.checking.base import NAMED, Replay, Verdict
+from jumar.consistency import compare_nodes
+from jumar.wording import shown
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A step at which the log names another node than the policy's memory."""
+
+    where: str
+    logged: str
+    replayed: str
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The logged memory against the replayed one."""
+
+    steps: int  # that name a node
+    mismatches: int
+    examples: tuple[Mismatch, ...]  # the first of them
+    verdict: Verdict
+
+
+def nodes_of(replayed: Replay) -> Agreement | None:
+    """Compare the nodes a log names with the memory of the controller; None if it names none."""
+    log = replayed.log
+    if log.node is None:
+        return None
+    compared = compare_nodes(log, replayed.controller.memory)
+    if compared is None:
+        verdict = Verdict(
+            "look",
+            f"The log names memory nodes, but a {replayed.controller.memory} has no named ones to "
+            "compare them with.",
+        )
+        return Agreement(0, 0, (), verdict)
+    examples = tuple(
+        Mismatch(log.where(row), *map(shown, compared.names(row)))
+        for row in compared.wrong[:NAMED].tolist()
+    )
+    steps, wrong = int((log.node.code >= 0).sum()), len(compared.wrong)
+    return Agreement(steps, wrong, examples, _verdict(steps, wrong))
+
+
+def _verdict(steps: int, wrong: int) -> Verdict:
+    if wrong:
+        return Verdict(
+            "failed",
+            f"{wrong:,} of {steps:,} logged memory nodes are not those of this policy. Another "
+            "controller made the log, or episodes begin elsewhere than their first rows say.",
+        )
+    return Verdict("passed", f"All {steps:,} logged memory nodes are those of this policy.")

@@ -1,0 +1,61 @@
+"""What reading the file had to put right.
+
+Nothing here is wrong by itself: rows may come in any order, recordings may have gaps, rewards may
+be computed from prices. But whoever trusts the result should know what was done to the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jumar.checking.base import Verdict
+from jumar.episodes import Episodes, Remarks
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something the reader did."""
+
+    count: int  # rows, episodes or values it was done to
+    what: str
+    serious: bool  # it can change what is learned
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the reader did, all in all."""
+
+    source: str
+    rows: int  # read
+    remarks: tuple[Remark, ...]
+    verdict: Verdict
+
+
+def rows_of(log: Episodes) -> Rows | None:
+    """The reader's remarks; None for a log that was not read from anywhere."""
+    if log.origin is None:
+        return None
+    remarks = tuple(_said(log.origin.remarks))
+    return Rows(log.origin.source, log.origin.remarks.rows, remarks, _verdict(remarks))
+
+
+def _said(r: Remarks) -> list[Remark]:
+    first = "" if r.first_out_of_order is None else f" (first: row {r.first_out_of_order:,})"
+    said = [
+        Remark(r.out_of_order, f"rows out of order, sorted{first}", True),
+        Remark(r.interleaved, "episodes with rows of others in between, put together", False),
+        Remark(r.repeated, "rows that repeat another, left out", True),
+        Remark(r.dropped, "episodes with a missing value, left out", True),
+        Remark(r.replaced, "missing observations, called 'missing'", False),
+        Remark(r.gaps, "gaps at which an episode was cut in two", False),
+        Remark(r.rows * r.rewards_assumed, "rows whose reward was computed from prices", True),
+        Remark(r.rows * r.costs, "rows whose reward is a cost, negated", False),
+    ]
+    return [remark for remark in said if remark.count]
+
+
+def _verdict(remarks: tuple[Remark, ...]) -> Verdict:
+    serious = [f"{remark.count:,} {remark.what}" for remark in remarks if remark.serious]
+    if serious:
+        return Verdict("look", "Reading changed the file: " + "; ".join(serious) + ".")
+    return Verdict("passed", "All rows were read as they stand.")
