@@ -289,3 +289,82 @@ def resample_weighted(
             squares += drawn[e] * pull * pull
         errors[b] = np.sqrt(squares / (E - 1) / E)
     return values, errors
+
+
+@compiled
+def doubly_robust(
+    at: Ints,
+    action: Ints,
+    reward: Floats,
+    start: Ints,
+    length: Ints,
+    episodes: Ints,
+    tail: Floats,
+    ratio: Floats,
+    q: Floats,
+    v: Floats,
+    discount: float,
+) -> Floats:
+    """(n,) doubly robust scores of some episodes, with tables over history states.
+
+    From the last step back, x = V̂(h) + ratio(h, a) (r + γ x' - Q̂(h, a)), where x' = tail after it.
+    """
+    scores = np.empty(len(episodes))
+    for i in range(len(episodes)):
+        e = episodes[i]
+        x = tail[i]
+        for t in range(start[e] + length[e] - 1, start[e] - 1, -1):
+            h, a = at[t], action[t]
+            x = v[h] + ratio[h, a] * (reward[t] + discount * x - q[h, a])
+        scores[i] = x
+    return scores
+
+
+@compiled
+def first_visit_returns(
+    pair: Ints,
+    reward: Floats,
+    start: Ints,
+    ended: Bools,
+    told: Bools,
+    discount: float,
+    middle: float,
+    half: float,
+    size: int,
+) -> tuple[Floats, Floats, Floats, Floats, Floats, float, float]:
+    """Per pair, over the episodes that visit it: how many, mean and sum of squared deviations of
+    the return from the first visit on, mean and sum of squares of how far it may be off; and the
+    least and the greatest return that is possible.
+
+    What follows a cut lies within `half` of `middle`. Where it is not told what followed the last
+    step, that step is not known either.
+    """
+    count, mean, squares = np.zeros(size), np.zeros(size), np.zeros(size)
+    off, off_squares = np.zeros(size), np.zeros(size)
+    seen = np.full(size, -1, np.int64)
+    longest = 0
+    for e in range(len(start) - 1):
+        longest = max(longest, start[e + 1] - start[e])
+    known, open_part = np.empty(longest), np.empty(longest)
+    least, most = np.inf, -np.inf
+    for e in range(len(start) - 1):
+        first, last = start[e], start[e + 1] - 1
+        paid, left = 0.0, 0.0 if ended[e] else 1.0
+        for t in range(last, first - 1, -1):
+            if t < last or told[e]:
+                paid, left = reward[t] + discount * paid, discount * left
+            known[t - first], open_part[t - first] = paid, left
+        for t in range(first, last + 1):
+            p = pair[t]
+            if seen[p] == e:
+                continue
+            seen[p] = e
+            x, w = known[t - first] + open_part[t - first] * middle, open_part[t - first] * half
+            least, most = min(least, x - w), max(most, x + w)
+            count[p] += 1.0
+            away = x - mean[p]
+            mean[p] += away / count[p]
+            squares[p] += away * (x - mean[p])
+            off[p] += (w - off[p]) / count[p]
+            off_squares[p] += w * w
+    return count, mean, squares, off, off_squares, least, most

@@ -1,0 +1,113 @@
+"""A log laid out once for many candidates: replayed over the longest memory, with every shorter one
+a projection of it.
+
+Memories M_0, M_1, ... each refine the one before; M_0 is the behavior's. A candidate of any of them
+is a table of rows over the history states of the longest, so that trying one more costs a table
+look-up per step and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from jumar.arrays import Floats, Ints
+from jumar.controller import Controller
+from jumar.episodes import UNKNOWN, Episodes
+from jumar.history import Counts, HistoryMdp, count, trace
+from jumar.memory import Memory, window
+from jumar.refinement import join, projection, refines
+
+MOST_STATES = 5000  # a memory that sees more history states than this is not tried
+LONGEST = 12  # observations
+ENDED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """A log, its behavior, and the memories to try. H history states of the longest memory."""
+
+    log: Episodes
+    behavior: Controller
+    discount: float
+    memories: tuple[Memory, ...]  # each refines the one before
+    states: Ints  # (H, W+1)
+    at: Ints  # (N,) the history state of every step
+    after: Ints  # (E,) the history state an episode was cut off in, ENDED where it ended
+    length: Ints  # (E,) steps of each episode whose outcome is known
+
+    @cached_property
+    def behavior_rows(self) -> Floats:
+        """(H, A)"""
+        return self.behavior.lift(self.memories[-1]).rows_at(self.states)
+
+    @cached_property
+    def projected(self) -> dict[Memory, Ints]:
+        """For every memory, the (H, w+1) states that the longest memory's states become."""
+        nodes, z = self.states[:, :-1], self.states[:, -1:]
+        return {
+            memory: np.concatenate([projection(self.memories[-1], memory)(nodes), z], axis=1)
+            for memory in self.memories
+        }
+
+    @cached_property
+    def returns(self) -> Floats:
+        """(E,) the logged discounted return of every episode."""
+        return self.log.returns(self.discount)
+
+    def count(self, episodes: Ints) -> Counts:
+        """The counts of some episodes, over the longest memory."""
+        return count(self.log.select(episodes), self.memories[-1])
+
+    def states_in(self, mdp: HistoryMdp) -> Ints:
+        """(H,) where each history state stands in a model of one of the memories, or -1."""
+        return mdp.index.find(self.projected[mdp.memory])
+
+    def spread(self, mdp: HistoryMdp, rows: Floats) -> Floats:
+        """(H, A) a policy of a model as a table; the behavior where the model knows nothing."""
+        found = self.states_in(mdp)
+        table = self.behavior_rows.copy()
+        table[found >= 0] = rows[found[found >= 0]]
+        return table
+
+    def gather(self, mdp: HistoryMdp, table: Floats) -> Floats:
+        """(K, A) the rows of a table at the states of a model of one of the memories."""
+        found = self.states_in(mdp)
+        rows = np.empty((len(mdp), table.shape[1]))
+        rows[found[found >= 0]] = table[found >= 0]
+        return rows
+
+
+def lay_out(
+    log: Episodes, behavior: Controller, discount: float, memories: Sequence[Memory]
+) -> Board:
+    """Replay a log over the longest of the memories, leaving out those that are too long for it."""
+    kept = list(memories)
+    while True:
+        states, at, follows = trace(log, kept[-1])
+        if len(states) <= MOST_STATES or len(kept) == 1:
+            break
+        kept.pop()
+    last = log.last
+    unknown = ~log.terminated & (log.final_observation == UNKNOWN)
+    # nobody knows what the last step led to: the episode counts up to the state before it
+    after = np.where(log.terminated, ENDED, np.where(unknown, at[last], follows[last]))
+    length = log.lengths - unknown
+    return Board(log, behavior, discount, tuple(kept), states, at, after, length)
+
+
+def chain(behavior: Memory, memory: Memory | None, more: int) -> list[Memory]:
+    """The memories to try: the behavior's, then the one asked for; or, if none is asked for, with
+    one observation more, and so on, `more` times."""
+    if memory is not None:
+        wider = join(behavior, memory.on(*behavior.alphabet))
+        return [behavior] if wider == behavior else [behavior, wider]
+    found = [behavior]
+    for length in range(2, LONGEST):
+        longer = join(behavior, window(length).on(*behavior.alphabet))
+        if len(found) <= more and longer != found[-1] and refines(longer, found[-1]):
+            found.append(longer)
+    return found

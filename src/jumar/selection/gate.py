@@ -1,0 +1,98 @@
+"""The test a candidate must pass on episodes it has never seen.
+
+Each held-out episode gives one difference Y to the behavior (doubly robust, unbiased). For J
+candidates judged on the same n episodes, at level α, simultaneously
+
+    gain_j >= mean_j - c · s_j/√n - ln(1/α) · R/n
+
+- c is the (1-α) quantile of the *largest* of the J studentised means, by a Gaussian multiplier
+  bootstrap of the episodes (Chernozhukov, Chetverikov and Kato 2013), stretched from normal to
+  Student t: candidates that are nearly alike cost nearly nothing extra, and the best of them may
+  be chosen after looking;
+- the last term is for what the episodes did not happen to show. Something that did not occur in n
+  episodes may still have a probability of ln(1/α)/n (n = 100 and α = 0.05: three in a hundred), and
+  is charged with R, the range of the returns in the log. Weights are skewed, rare losses hide in
+  small samples, and it is here that a plain t test fails; as n grows the term vanishes like 1/n.
+
+The statement is asymptotic: it is exact neither for few episodes nor for extreme weights. How it
+holds in practice is measured in docs/safety.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.arrays import Floats
+
+DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The test of one part of the log at level α."""
+
+    level: float
+    episodes: int  # held out
+    critical: float  # c
+    allowance: float  # ln(1/α) R/n
+
+    def lower(self, mean: float, deviation: float) -> float:
+        """A lower bound on a gain, given the mean and the standard deviation of the differences."""
+        return mean - self.critical * deviation / math.sqrt(self.episodes) - self.allowance
+
+
+def gate(differences: Floats, *, level: float, spread: float, rng: np.random.Generator) -> Gate:
+    """The test for candidates with these (J, n) differences; `spread` is R.
+
+    >>> rng = np.random.default_rng(1)
+    >>> one = gate(rng.standard_normal((1, 400)), level=0.05, spread=0.0, rng=rng)
+    >>> same = np.repeat(rng.standard_normal((1, 400)), 9, 0)
+    >>> alike = gate(same, level=0.05, spread=0.0, rng=rng)
+    >>> apart = gate(rng.standard_normal((9, 400)), level=0.05, spread=0.0, rng=rng)
+    >>> [round(g.critical, 1) for g in (one, alike, apart)]
+    [1.6, 1.7, 2.5]
+    """
+    n = differences.shape[1]
+    if n < 2:
+        return Gate(level, n, math.inf, math.inf)
+    allowance = math.log(1 / level) * spread / n
+    return Gate(level, n, critical_value(differences, level, rng), allowance)
+
+
+def critical_value(differences: Floats, level: float, rng: np.random.Generator) -> float:
+    """The (1-α) quantile of the largest studentised mean when no candidate gains anything."""
+    n = differences.shape[1]
+    centred = differences - differences.mean(1, keepdims=True)
+    deviation = centred.std(1, ddof=1, keepdims=True)
+    moving = deviation[:, 0] > 0
+    if not moving.any():
+        return student(level, n)
+    z = (centred[moving] / deviation[moving]).T / math.sqrt(n)
+    largest = (rng.standard_normal((DRAWS, n)) @ z).max(1)
+    stretch = student(level, n) / normal(level)
+    return float(max(np.quantile(largest, 1 - level) * stretch, student(level, n)))
+
+
+def normal(level: float) -> float:
+    """The upper quantile of the normal law.
+
+    >>> round(normal(0.05), 4)
+    1.6449
+    """
+    from scipy.special import ndtri
+
+    return float(-ndtri(level))
+
+
+def student(level: float, n: int) -> float:
+    """The upper quantile of Student's t for n values.
+
+    >>> round(student(0.05, 10), 4)
+    1.8331
+    """
+    from scipy.special import stdtrit
+
+    return float(-stdtrit(n - 1, level))

@@ -1,0 +1,105 @@
+"""What a selection amounts to: an improvement in the model of the whole log, and a certificate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jumar.certificate import Certificate, unchanged
+from jumar.controller import Controller
+from jumar.history import HistoryMdp
+from jumar.improvement import Improvement
+from jumar.memory import Memory
+from jumar.selection import Selection
+from jumar.selection.samples import needs
+from jumar.solver import Trace, policy_value
+from jumar.validity import Validity
+
+NAME = "auto"
+_ALIKE = "Episodes are independent, and those to come are like those in the log."
+_LARGE = (
+    "The held-out episodes are many enough for their mean to be nearly normal, and what they did "
+    "not show is no worse than the returns in the log."
+)
+_KNOWN = "The behavior given is the one that produced the log."
+_CUT = (
+    "Episodes that were cut off are scored as if the behavior took over there, with the value the "
+    "other half of the log gives it."
+)
+
+
+def memory_of(selection: Selection, behavior: Controller) -> Memory:
+    """What the chosen controller remembers."""
+    return selection.chosen.setting.memory if selection.chosen else behavior.memory
+
+
+def improvement_of(selection: Selection, behavior: Controller, mdp: HistoryMdp) -> Improvement:
+    """The chosen controller as seen by the model of the whole log."""
+    policy, old = mdp.policy_of(selection.controller), mdp.policy_of(behavior)
+    values, old_values = policy_value(mdp, policy), policy_value(mdp, old)
+    parameters: dict[str, object] = {}
+    if selection.chosen:
+        setting = selection.chosen.setting
+        parameters = {
+            "base": setting.algorithm,
+            "n_wedge": setting.n_wedge,
+            "mixture": setting.mixture,
+        }
+    return Improvement(
+        algorithm=NAME,
+        parameters=parameters,
+        behavior=behavior,
+        controller=selection.controller,
+        mdp=mdp,
+        policy=policy,
+        behavior_policy=old,
+        values=values,
+        behavior_values=old_values,
+        unseen_value=0.0,
+        performance=float(mdp.start @ values),
+        behavior_performance=float(mdp.start @ old_values),
+        trace=Trace(iterations=0, gap=0.0),
+    )
+
+
+def certificate_of(selection: Selection, *, value_range: float, cut_off: bool) -> Certificate:
+    """What may be said of the chosen controller, or of keeping the behavior."""
+    chosen, chance = selection.chosen, f"{100 * selection.delta:g} %"
+    if chosen is None:
+        kept = unchanged(selection.delta, value_range)
+        return replace(
+            kept, reason=f"No change passed the test, so the behavior stays. {_more(selection)}"
+        )
+    held_out = selection.gates[min(chosen.half, len(selection.gates) - 1)].episodes
+    return Certificate(
+        bound="held-out",
+        title="Tested on episodes it was not learned from",
+        delta=selection.delta,
+        zeta=-chosen.lower,
+        value_range=value_range,
+        validity=Validity.ASYMPTOTIC,
+        assumptions=(_ALIKE, _KNOWN, _LARGE, *((_CUT,) if cut_off else ())),
+        estimated_gain=chosen.gain,
+        reason=(
+            f"On {held_out:,} episodes it had not learned from, the new controller proved better "
+            f"than the old one, by at least {chosen.lower:.4g} per episode. The chance that this "
+            f"is wrong is at most {chance}."
+        ),
+    )
+
+
+def _more(selection: Selection) -> str:
+    """How much longer the log would have to be."""
+    best = selection.best
+    if best is None:
+        return "The log shows no alternative that could be tested."
+    if best.gain <= 0:
+        return (
+            "What was tried did not do better on held-out episodes, so more of the same log "
+            "would probably not help; more memory, or other actions in the log, might."
+        )
+    found = {need.power: need.episodes for need in needs(selection)}
+    return (
+        f"The best candidate is estimated to gain {best.gain:.4g} per episode; about "
+        f"{found[0.8]:,} episodes like these (the log has {selection.episodes:,}) would "
+        "probably decide it."
+    )

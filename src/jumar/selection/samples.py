@@ -1,0 +1,75 @@
+"""How many episodes until a gain is likely to be certified.
+
+A candidate with gain g whose differences have standard deviation s passes the gate on m held-out
+episodes when g + noise > c s/√m + ln(1/α) R/m. Noise of z standard errors against it is survived
+with probability Φ(z), so the test has power Φ(z) from the smallest m on with
+
+    g >= (c + z) s/√m + ln(1/α) R/m.
+
+Half of the episodes are held out, so the log must have 2m. The gain and its noise are themselves
+estimates, and a longer log also finds better candidates: this is a plan, not a promise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from jumar.errors import ParameterError
+from jumar.selection import Selection
+from jumar.selection.gate import normal
+
+
+@dataclass(frozen=True)
+class Need:
+    """Episodes for one gain and one chance of passing."""
+
+    gain: float
+    power: float
+    episodes: int | None  # in the whole log; None: never, as there is no gain
+
+
+def episodes_needed(
+    gain: float, *, deviation: float, spread: float, critical: float, level: float, power: float
+) -> int | None:
+    """The size of a log at which a gain passes the gate with probability `power`.
+
+    >>> episodes_needed(1.0, deviation=10.0, spread=0.0, critical=1.96, level=0.025, power=0.5)
+    770
+    """
+    if not 0 < power < 1:
+        raise ParameterError(f"power: {power!r} must lie between 0 and 1, such as 0.8.")
+    if gain <= 0:
+        return None
+    noise = max(0.0, (critical + normal(1 - power)) * deviation)
+    hidden = math.log(1 / level) * spread
+    # gain = noise x + hidden x² for x = 1/√m, in a form that does not cancel
+    x = 2 * gain / (noise + math.sqrt(noise**2 + 4 * hidden * gain))
+    return 2 * math.ceil(1 / x**2)
+
+
+def needs(
+    selection: Selection, gains: list[float] | None = None, powers: tuple[float, ...] = (0.5, 0.8)
+) -> tuple[Need, ...]:
+    """What it would take to certify some gains, judging by the log so far; without any, the gain of
+    the candidate that came closest."""
+    best = selection.best
+    if best is None or selection.deviation is None:
+        return ()
+    critical = max(gate.critical for gate in selection.gates)
+    return tuple(
+        Need(
+            gain,
+            power,
+            episodes_needed(
+                gain,
+                deviation=selection.deviation,
+                spread=selection.spread,
+                critical=critical,
+                level=selection.delta / 2,
+                power=power,
+            ),
+        )
+        for gain in (gains if gains is not None else [best.gain])
+        for power in powers
+    )
