@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,12 +42,12 @@ class Window(Memory):
     def _digits(self) -> int:
         return self.length - 1
 
-    @property
+    @cached_property
     def _base(self) -> int:
         O, A = self.alphabet
         return (O * A if self.actions else O) + 1
 
-    @property
+    @cached_property
     def _per_word(self) -> int:
         """How many digits one 63-bit word holds."""
         count, room = 0, 2**63 - 1
@@ -55,11 +56,11 @@ class Window(Memory):
             count += 1
         return count
 
-    @property
-    def _word_sizes(self) -> list[int]:
+    @cached_property
+    def _word_sizes(self) -> tuple[int, ...]:
         """Digits in each word; the newest digits stand in the first word."""
         full, rest = divmod(self._digits, self._per_word)
-        return [self._per_word] * full + ([rest] if rest else [])
+        return (self._per_word,) * full + ((rest,) if rest else ())
 
     @property
     def width(self) -> int:

@@ -26,7 +26,7 @@ from jumar.episodes import Episodes
 from jumar.memory import Memory
 from jumar.selection.board import Board, chain, lay_out
 from jumar.selection.candidates import MIXTURES, THRESHOLDS, Candidate, Setting, candidates
-from jumar.selection.gate import Gate, gate, student
+from jumar.selection.gate import HALVES, Gate, allowance, gate, student
 
 SHORTLIST = 8
 MORE_MEMORY = 2
@@ -94,7 +94,7 @@ def select(
     check_delta(delta)
     board = lay_out(log, behavior, discount, chain(behavior.memory, memory, more_memory))
     spread = float(board.returns.max() - board.returns.min())
-    halves = np.array_split(rng.permutation(len(log)), 2)
+    halves = np.array_split(rng.permutation(len(log)), HALVES)
     trials: list[tuple[Trial, Candidate]] = []
     gates, tried = [], 0
     for i, (fitted, held_out) in enumerate((halves, halves[::-1])):
@@ -104,11 +104,11 @@ def select(
             board, np.sort(fitted), np.sort(held_out), thresholds=thresholds, mixtures=mixtures
         )
         tried += len(found)
-        listed = shortlist(found, len(held_out), delta / 2, spread)
+        listed = shortlist(found, len(held_out), delta, spread)
         if not listed:
             continue
         differences = np.array([c.held_out for c in listed])
-        test = gate(differences, level=delta / 2, spread=spread, rng=rng)
+        test = gate(differences, delta=delta, spread=spread, rng=rng)
         gates.append(test)
         trials += [(_trial(c, i, test), c) for c in listed]
     trials.sort(key=lambda pair: -pair[0].lower)
@@ -130,24 +130,24 @@ def select(
 
 
 def shortlist(
-    found: Sequence[Candidate], n: int, level: float, spread: float, most: int = SHORTLIST
+    found: Sequence[Candidate], n: int, delta: float, spread: float, most: int = SHORTLIST
 ) -> list[Candidate]:
     """The candidates worth testing: expected gain times the chance to pass, by the half they were
     fitted on alone."""
-    scored = [(_prospect(c, n, level, spread), i) for i, c in enumerate(found)]
+    scored = [(_prospect(c, n, delta, spread), i) for i, c in enumerate(found)]
     order = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1]))
     return [found[i] for _, i in order[:most]]
 
 
-def _prospect(candidate: Candidate, n: int, level: float, spread: float) -> float:
+def _prospect(candidate: Candidate, n: int, delta: float, spread: float) -> float:
     """Both views of the own half are optimistic; the lower one is believed."""
     from scipy.special import ndtr
 
     gain = min(candidate.promised, float(candidate.own.mean()))
     error = float(candidate.own.std(ddof=1)) / math.sqrt(n)
-    allowance = math.log(1 / level) * spread / n
+    left = gain - allowance(delta, spread, n)
     tiny = 1e-12 * max(1.0, abs(gain))
-    return gain * float(ndtr((gain - allowance) / max(error, tiny) - student(level, n)))
+    return gain * float(ndtr(left / max(error, tiny) - student(delta / HALVES, n)))
 
 
 def _trial(candidate: Candidate, half: int, test: Gate) -> Trial:

@@ -20,6 +20,7 @@ from jumar.episodes import UNKNOWN, Episodes
 from jumar.history import Counts, HistoryMdp, count, trace
 from jumar.memory import Memory, window
 from jumar.refinement import join, projection, refines
+from jumar.solver import action_values, policy_value
 
 MOST_STATES = 5000  # a memory that sees more history states than this is not tried
 LONGEST = 12  # observations
@@ -62,23 +63,38 @@ class Board:
         """The counts of some episodes, over the longest memory."""
         return count(self.log.select(episodes), self.memories[-1])
 
-    def states_in(self, mdp: HistoryMdp) -> Ints:
-        """(H,) where each history state stands in a model of one of the memories, or -1."""
-        return mdp.index.find(self.projected[mdp.memory])
 
-    def spread(self, mdp: HistoryMdp, rows: Floats) -> Floats:
-        """(H, A) a policy of a model as a table; the behavior where the model knows nothing."""
-        found = self.states_in(mdp)
-        table = self.behavior_rows.copy()
-        table[found >= 0] = rows[found[found >= 0]]
+class View:
+    """A model of one of a board's memories, and where the board's states stand in it."""
+
+    def __init__(self, board: Board, mdp: HistoryMdp) -> None:
+        self.board, self.mdp = board, mdp
+        self.at = mdp.index.find(board.projected[mdp.memory])  # (H,) or -1
+        self.seen = np.flatnonzero(self.at >= 0)
+        self.behavior = self.gather(board.behavior_rows)
+
+    def spread(self, rows: Floats) -> Floats:
+        """(H, A) a policy of the model as a table; the behavior where the model knows nothing."""
+        table = self.board.behavior_rows.copy()
+        table[self.seen] = rows[self.at[self.seen]]
         return table
 
-    def gather(self, mdp: HistoryMdp, table: Floats) -> Floats:
-        """(K, A) the rows of a table at the states of a model of one of the memories."""
-        found = self.states_in(mdp)
-        rows = np.empty((len(mdp), table.shape[1]))
-        rows[found[found >= 0]] = table[found >= 0]
+    def gather(self, table: Floats) -> Floats:
+        """(K, A) the rows of a table at the states of the model."""
+        rows = np.empty((len(self.mdp), table.shape[1]))
+        rows[self.at[self.seen]] = table[self.seen]
         return rows
+
+    def performance(self, table: Floats) -> float:
+        """What the model says a policy is worth."""
+        return float(self.mdp.start @ policy_value(self.mdp, self.gather(table)))
+
+    def values(self, table: Floats) -> tuple[Floats, Floats]:
+        """(H, A) Q̂ and (H,) V̂ = Σ_a π Q̂ of a policy; 0 where the model knows nothing."""
+        own = action_values(self.mdp, policy_value(self.mdp, self.gather(table)))
+        q = np.zeros(table.shape)
+        q[self.seen] = own[self.at[self.seen]]
+        return q, (table * q).sum(1)
 
 
 def lay_out(

@@ -18,10 +18,9 @@ import numpy as np
 
 from jumar import algorithms
 from jumar.arrays import Floats, Ints
-from jumar.history import HistoryMdp
 from jumar.memory import Memory
-from jumar.selection.board import Board
-from jumar.solver import action_values, policy_value
+from jumar.selection.board import ENDED, Board, View
+from jumar.solver import solve
 
 THRESHOLDS = (5, 10, 20, 50, 100)
 MIXTURES = (1.0, 0.5)
@@ -63,72 +62,69 @@ def candidates(
 ) -> list[Candidate]:
     """Every distinct candidate fitted on some episodes, judged on those and on the others."""
     counts = board.count(fitted)
-    finest = counts.mle(board.discount)
-    behavior = board.gather(finest, board.behavior_rows)
-    base = finest.start @ policy_value(finest, behavior)
+    finest = View(board, counts.mle(board.discount))
+    base = finest.performance(board.behavior_rows)
     found: list[Candidate] = []
     seen = {board.behavior_rows.tobytes()}
     for memory in board.memories:
-        last = memory == board.memories[-1]
-        mdp = finest if last else counts.coarsen(memory).mle(board.discount)
-        judges = [_Judge(board, mdp, episodes) for episodes in (fitted, held_out)]
-        for setting, rows in _policies(board, mdp, algorithm, thresholds, mixtures):
+        view = finest
+        if memory != board.memories[-1]:
+            view = View(board, counts.coarsen(memory).mle(board.discount))
+        judges = [_Judge(view, episodes) for episodes in (fitted, held_out)]
+        for setting, rows in _policies(view, algorithm, thresholds, mixtures):
             if rows.tobytes() in seen:
                 continue
             seen.add(rows.tobytes())
-            value = finest.start @ policy_value(finest, board.gather(finest, rows))
             own, other = (judge(rows) for judge in judges)
-            found.append(Candidate(setting, rows, float(value - base), own, other))
+            promised = finest.performance(rows) - base
+            found.append(Candidate(setting, rows, promised, own, other))
     return found
 
 
 def _policies(
-    board: Board,
-    mdp: HistoryMdp,
-    algorithm: str,
-    thresholds: Sequence[int],
-    mixtures: Sequence[float],
+    view: View, algorithm: str, thresholds: Sequence[int], mixtures: Sequence[float]
 ) -> Iterator[tuple[Setting, Floats]]:
+    """The candidates of one memory, as tables; equal thresholds may give equal tables."""
+    rule, old = algorithms.algorithm(algorithm).rule, view.board.behavior_rows
+    assert rule is not None, f"{algorithm} is no rule"
     for n_wedge in thresholds:
-        better = algorithms.run(algorithm, mdp, board.behavior, n_wedge=n_wedge)
-        if better.changed == 0:
-            continue
-        table = board.spread(mdp, better.policy)
+        policy = solve(view.mdp, view.behavior, rule(n_wedge=n_wedge)).policy
+        table = view.spread(policy)
         for share in mixtures:
-            rows = table if share == 1 else share * table + (1 - share) * board.behavior_rows
-            yield Setting(mdp.memory, algorithm, n_wedge, share), rows
+            rows = table if share == 1 else share * table + (1 - share) * old
+            yield Setting(view.mdp.memory, algorithm, n_wedge, share), rows
 
 
 class _Judge:
     """Doubly robust differences to the behavior on some episodes, by one fitted model."""
 
-    def __init__(self, board: Board, mdp: HistoryMdp, episodes: Ints) -> None:
-        self.board, self.mdp, self.episodes = board, mdp, episodes
-        q, v = self._values(board.behavior_rows)
-        ended = board.after[episodes] < 0
-        self.tail = np.where(ended, 0.0, v[np.maximum(board.after[episodes], 0)])
-        self.behavior = self._scores(board.behavior_rows, q, v)
+    def __init__(self, view: View, episodes: Ints) -> None:
+        self.view, self.board, self.episodes = view, view.board, episodes
+        q, v = view.values(self.board.behavior_rows)
+        after = self.board.after[episodes]
+        self.tail = np.where(after == ENDED, 0.0, v[np.maximum(after, 0)])
+        self.behavior = self._scores(self.board.behavior_rows, q, v)
 
     def __call__(self, rows: Floats) -> Floats:
-        return self._scores(rows, *self._values(rows)) - self.behavior
-
-    def _values(self, rows: Floats) -> tuple[Floats, Floats]:
-        """(H, A) Q̂ and (H,) V̂ = Σ_a π Q̂ of a policy; 0 where the fitted part saw nothing."""
-        board, mdp = self.board, self.mdp
-        own = action_values(mdp, policy_value(mdp, board.gather(mdp, rows)))
-        at = board.states_in(mdp)
-        q = np.zeros(rows.shape)
-        q[at >= 0] = own[at[at >= 0]]
-        return q, (rows * q).sum(1)
+        return self._scores(rows, *self.view.values(rows)) - self.behavior
 
     def _scores(self, rows: Floats, q: Floats, v: Floats) -> Floats:
         from jumar import kernels
 
-        board, old = self.board, self.board.behavior_rows
+        board, log = self.board, self.board.log
+        old = board.behavior_rows
         ratio = np.divide(rows, old, out=np.zeros_like(rows), where=old > 0)
-        log = board.log
         scores: Floats = kernels.doubly_robust(
-            board.at, log.action, log.reward, log.start, board.length, self.episodes, self.tail,
-            ratio, q, v, board.discount,
-        )  # fmt: skip
+            board.at,
+            log.action,
+            log.reward,
+            log.start,
+            board.length,
+            self.episodes,
+            self.tail,
+            ratio,
+            q,
+            v,
+            board.discount,
+        )
         return scores

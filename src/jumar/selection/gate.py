@@ -1,18 +1,20 @@
 """The test a candidate must pass on episodes it has never seen.
 
-Each held-out episode gives one difference Y to the behavior (doubly robust, unbiased). For J
-candidates judged on the same n episodes, at level α, simultaneously
+Each held-out episode gives one difference Y to the behavior (doubly robust, unbiased). The log is
+tested in two halves, each at level α = δ/2. For J candidates judged on the same n episodes,
+simultaneously
 
-    gain_j >= mean_j - c · s_j/√n - ln(1/α) · R/n
+    gain_j >= mean_j - c · s_j/√n - ln(1/δ) · R/n
 
-- c is the (1-α) quantile of the *largest* of the J studentised means, by a Gaussian multiplier
-  bootstrap of the episodes (Chernozhukov, Chetverikov and Kato 2013), stretched from normal to
-  Student t: candidates that are nearly alike cost nearly nothing extra, and the best of them may
-  be chosen after looking;
+- c is the (1-α) quantile of the *largest* of J normal variables with the correlations of the
+  candidates' differences (the Gaussian multiplier bootstrap of Chernozhukov, Chetverikov and Kato
+  2013), stretched from normal to Student t: candidates that are nearly alike cost nearly nothing
+  extra, and the best of them may be chosen after looking;
 - the last term is for what the episodes did not happen to show. Something that did not occur in n
-  episodes may still have a probability of ln(1/α)/n (n = 100 and α = 0.05: three in a hundred), and
-  is charged with R, the range of the returns in the log. Weights are skewed, rare losses hide in
-  small samples, and it is here that a plain t test fails; as n grows the term vanishes like 1/n.
+  episodes may still have a probability of ln(1/δ)/n (the rule of three: with n = 100 and δ = 0.05,
+  three in a hundred), and is charged with R, the range of the returns in the log. Weights are
+  skewed, rare losses hide in small samples, and it is here that a plain t test fails; as n grows
+  the term vanishes like 1/n.
 
 The statement is asymptotic: it is exact neither for few episodes nor for extreme weights. How it
 holds in practice is measured in docs/safety.md.
@@ -27,39 +29,48 @@ import numpy as np
 
 from jumar.arrays import Floats
 
-DRAWS = 1000
+HALVES = 2
+DRAWS = 4000
 
 
 @dataclass(frozen=True)
 class Gate:
-    """The test of one part of the log at level α."""
+    """The test of one half of the log."""
 
-    level: float
-    episodes: int  # held out
+    level: float  # α
+    episodes: int  # n, held out
     critical: float  # c
-    allowance: float  # ln(1/α) R/n
+    allowance: float  # ln(1/δ) R/n
 
     def lower(self, mean: float, deviation: float) -> float:
         """A lower bound on a gain, given the mean and the standard deviation of the differences."""
         return mean - self.critical * deviation / math.sqrt(self.episodes) - self.allowance
 
 
-def gate(differences: Floats, *, level: float, spread: float, rng: np.random.Generator) -> Gate:
+def gate(differences: Floats, *, delta: float, spread: float, rng: np.random.Generator) -> Gate:
     """The test for candidates with these (J, n) differences; `spread` is R.
 
     >>> rng = np.random.default_rng(1)
-    >>> one = gate(rng.standard_normal((1, 400)), level=0.05, spread=0.0, rng=rng)
+    >>> one = gate(rng.standard_normal((1, 400)), delta=0.1, spread=0.0, rng=rng)
     >>> same = np.repeat(rng.standard_normal((1, 400)), 9, 0)
-    >>> alike = gate(same, level=0.05, spread=0.0, rng=rng)
-    >>> apart = gate(rng.standard_normal((9, 400)), level=0.05, spread=0.0, rng=rng)
+    >>> alike = gate(same, delta=0.1, spread=0.0, rng=rng)
+    >>> apart = gate(rng.standard_normal((9, 400)), delta=0.1, spread=0.0, rng=rng)
     >>> [round(g.critical, 1) for g in (one, alike, apart)]
-    [1.6, 1.7, 2.5]
+    [1.6, 1.6, 2.5]
     """
-    n = differences.shape[1]
+    n, level = differences.shape[1], delta / HALVES
     if n < 2:
         return Gate(level, n, math.inf, math.inf)
-    allowance = math.log(1 / level) * spread / n
-    return Gate(level, n, critical_value(differences, level, rng), allowance)
+    return Gate(level, n, critical_value(differences, level, rng), allowance(delta, spread, n))
+
+
+def allowance(delta: float, spread: float, n: int) -> float:
+    """What may have stayed hidden in n episodes.
+
+    >>> round(allowance(0.05, 110.0, 500), 3)
+    0.659
+    """
+    return math.log(1 / delta) * spread / n
 
 
 def critical_value(differences: Floats, level: float, rng: np.random.Generator) -> float:
@@ -70,8 +81,11 @@ def critical_value(differences: Floats, level: float, rng: np.random.Generator) 
     moving = deviation[:, 0] > 0
     if not moving.any():
         return student(level, n)
-    z = (centred[moving] / deviation[moving]).T / math.sqrt(n)
-    largest = (rng.standard_normal((DRAWS, n)) @ z).max(1)
+    z = centred[moving] / deviation[moving]
+    # the multiplier bootstrap of J means is exactly normal with their correlation: draw that
+    scale, axes = np.linalg.eigh(z @ z.T / (n - 1))
+    root = axes * np.sqrt(np.maximum(scale, 0.0))
+    largest = (rng.standard_normal((DRAWS, len(scale))) @ root.T).max(1)
     stretch = student(level, n) / normal(level)
     return float(max(np.quantile(largest, 1 - level) * stretch, student(level, n)))
 

@@ -1,10 +1,10 @@
 """How many episodes until a gain is likely to be certified.
 
 A candidate with gain g whose differences have standard deviation s passes the gate on m held-out
-episodes when g + noise > c s/√m + ln(1/α) R/m. Noise of z standard errors against it is survived
+episodes when g + noise > c s/√m + ln(1/δ) R/m. Noise of z standard errors against it is survived
 with probability Φ(z), so the test has power Φ(z) from the smallest m on with
 
-    g >= (c + z) s/√m + ln(1/α) R/m.
+    g >= (c + z) s/√m + ln(1/δ) R/m.
 
 Half of the episodes are held out, so the log must have 2m. The gain and its noise are themselves
 estimates, and a longer log also finds better candidates: this is a plan, not a promise.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from jumar.errors import ParameterError
 from jumar.selection import Selection
-from jumar.selection.gate import normal
+from jumar.selection.gate import allowance, normal
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Need:
 
 
 def episodes_needed(
-    gain: float, *, deviation: float, spread: float, critical: float, level: float, power: float
+    gain: float, *, deviation: float, spread: float, critical: float, delta: float, power: float
 ) -> int | None:
     """The size of a log at which a gain passes the gate with probability `power`.
 
-    >>> episodes_needed(1.0, deviation=10.0, spread=0.0, critical=1.96, level=0.025, power=0.5)
+    >>> episodes_needed(1.0, deviation=10.0, spread=0.0, critical=1.96, delta=0.05, power=0.5)
     770
     """
     if not 0 < power < 1:
@@ -42,7 +42,7 @@ def episodes_needed(
     if gain <= 0:
         return None
     noise = max(0.0, (critical + normal(1 - power)) * deviation)
-    hidden = math.log(1 / level) * spread
+    hidden = allowance(delta, spread, 1)
     # gain = noise x + hidden x² for x = 1/√m, in a form that does not cancel
     x = 2 * gain / (noise + math.sqrt(noise**2 + 4 * hidden * gain))
     return 2 * math.ceil(1 / x**2)
@@ -66,7 +66,7 @@ def needs(
                 deviation=selection.deviation,
                 spread=selection.spread,
                 critical=critical,
-                level=selection.delta / 2,
+                delta=selection.delta,
                 power=power,
             ),
         )
