@@ -56,7 +56,7 @@ def gate(differences: Floats, *, delta: float, spread: float, rng: np.random.Gen
     >>> alike = gate(same, delta=0.1, spread=0.0, rng=rng)
     >>> apart = gate(rng.standard_normal((9, 400)), delta=0.1, spread=0.0, rng=rng)
     >>> [round(g.critical, 1) for g in (one, alike, apart)]
-    [1.6, 1.6, 2.5]
+    [1.7, 1.6, 2.6]
     """
     n, level = differences.shape[1], delta / HALVES
     if n < 2:
