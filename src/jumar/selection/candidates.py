@@ -70,7 +70,7 @@ def candidates(
         view = finest
         if memory != board.memories[-1]:
             view = View(board, counts.coarsen(memory).mle(board.discount))
-        judges = [_Judge(view, episodes) for episodes in (fitted, held_out)]
+        judges = [Judge(view, episodes) for episodes in (fitted, held_out)]
         for setting, rows in _policies(view, algorithm, thresholds, mixtures):
             if rows.tobytes() in seen:
                 continue
@@ -95,7 +95,7 @@ def _policies(
             yield Setting(view.mdp.memory, algorithm, n_wedge, share), rows
 
 
-class _Judge:
+class Judge:
     """Doubly robust differences to the behavior on some episodes, by one fitted model."""
 
     def __init__(self, view: View, episodes: Ints) -> None:

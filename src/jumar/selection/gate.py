@@ -44,6 +44,8 @@ class Gate:
 
     def lower(self, mean: float, deviation: float) -> float:
         """A lower bound on a gain, given the mean and the standard deviation of the differences."""
+        if self.episodes < 2:
+            return -math.inf
         return mean - self.critical * deviation / math.sqrt(self.episodes) - self.allowance
 
 
