@@ -15,11 +15,11 @@ from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.memory import Table, window
 from jumar.offpolicy.estimators import doubly_robust
-from jumar.offpolicy.weights import ratios
+from jumar.offpolicy.weights import final, ratios
 from jumar.selection import select
 from jumar.selection.board import View, chain, lay_out
 from jumar.selection.candidates import Judge, candidates
-from jumar.selection.gate import allowance, critical_value, gate, normal, student
+from jumar.selection.gate import critical_value, gate, hidden, normal, student
 from jumar.selection.samples import episodes_needed, needs
 from strategies import logs, names
 
@@ -96,6 +96,8 @@ def test_the_kernel_is_the_estimator_written_out(log, seed):
     taken = ratios(log, target, behavior)
     obvious = doubly_robust(taken, log.reward, q[at, log.action], v[at], log.start, 0.9)
     np.testing.assert_allclose(compiled, obvious, atol=1e-9)
+    weighed = kernels.episode_weights(at, log.action, log.start, log.lengths, every, ratio)
+    np.testing.assert_allclose(weighed, final(taken, log.start))
 
 
 def test_an_episode_that_was_cut_off_goes_on_with_the_behaviors_value():
@@ -170,21 +172,25 @@ def test_candidates_that_differ_cost_what_sidak_says():
 
 
 def test_what_stays_hidden_is_the_rule_of_three():
-    assert allowance(0.05, 1.0, 100) == pytest.approx(0.029957, abs=1e-6)
+    assert hidden(0.05, 1.0, 100, 100.0) == pytest.approx(0.029957, abs=1e-6)
+    # where the weights are worth 20 episodes, two in twenty
+    assert hidden(0.05, 1.0, 100, 20.0) == 0.1
+    assert hidden(0.05, 1.0, 100, 0.0) == math.inf
 
 
 def test_a_lower_bound_by_hand():
     y = np.array([[1.0, 3.0] * 8])
     test = gate(y, delta=0.1, spread=2.0, rng=np.random.default_rng(1))
     s = y.std(ddof=1)
-    hidden = math.log(10) * 2 / 16
-    assert test.lower(2.0, s) == pytest.approx(2 - test.critical * s / 4 - hidden)
+    unseen = math.log(10) * 2 / 16
+    assert test.lower(2.0, s, 16.0) == pytest.approx(2 - test.critical * s / 4 - unseen)
+    assert test.lower(2.0, s, 1.0) == pytest.approx(2 - test.critical * s / 4 - 2 * 2)
     assert test.critical >= student(0.05, 16)
 
 
 def test_two_episodes_decide_nothing():
     test = gate(np.ones((3, 1)), delta=0.05, spread=1.0, rng=np.random.default_rng(1))
-    assert test.lower(100.0, 0.0) == -math.inf
+    assert test.lower(100.0, 0.0, 1.0) == -math.inf
 
 
 # ---- selection ----------------------------------------------------------------------------------

@@ -368,3 +368,18 @@ def first_visit_returns(
             off[p] += (w - off[p]) / count[p]
             off_squares[p] += w * w
     return count, mean, squares, off, off_squares, least, most
+
+
+@compiled
+def episode_weights(
+    at: Ints, action: Ints, start: Ints, length: Ints, episodes: Ints, ratio: Floats
+) -> Floats:
+    """(n,) the product of ratio(h, a) over the steps of some episodes."""
+    weights = np.empty(len(episodes))
+    for i in range(len(episodes)):
+        e = episodes[i]
+        w = 1.0
+        for t in range(start[e], start[e] + length[e]):
+            w *= ratio[at[t], action[t]]
+        weights[i] = w
+    return weights

@@ -24,9 +24,17 @@ from jumar.bounds import check_delta
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.memory import Memory
+from jumar.offpolicy.weights import effective_size
 from jumar.selection.board import Board, chain, lay_out
-from jumar.selection.candidates import MIXTURES, THRESHOLDS, Candidate, Setting, candidates
-from jumar.selection.gate import HALVES, Gate, allowance, gate, student
+from jumar.selection.candidates import (
+    MIXTURES,
+    THRESHOLDS,
+    Candidate,
+    Setting,
+    candidates,
+    weights,
+)
+from jumar.selection.gate import HALVES, Gate, gate, hidden, student
 
 SHORTLIST = 8
 MORE_MEMORY = 2
@@ -41,6 +49,7 @@ class Trial:
     promised: float  # gain expected by the half it was fitted on
     gain: float  # held-out estimate
     error: float  # its standard error
+    effective: float  # how many of its own episodes the held-out ones are worth
     lower: float  # lower bound on the gain, at the level of the test
 
     @property
@@ -110,7 +119,7 @@ def select(
         differences = np.array([c.held_out for c in listed])
         test = gate(differences, delta=delta, spread=spread, rng=rng)
         gates.append(test)
-        trials += [(_trial(c, i, test), c) for c in listed]
+        trials += [(_trial(board, c, np.sort(held_out), i, test), c) for c in listed]
     trials.sort(key=lambda pair: -pair[0].lower)
     passed = [pair for pair in trials if pair[0].passed]
     chosen = max(passed, key=lambda pair: pair[0].gain - pair[0].error / 2, default=None)
@@ -145,20 +154,22 @@ def _prospect(candidate: Candidate, n: int, delta: float, spread: float) -> floa
 
     gain = min(candidate.promised, float(candidate.own.mean()))
     error = float(candidate.own.std(ddof=1)) / math.sqrt(n)
-    left = gain - allowance(delta, spread, n)
+    left = gain - hidden(delta, spread, n, n)  # how the weights will spread is not known yet
     tiny = 1e-12 * max(1.0, abs(gain))
     return gain * float(ndtr(left / max(error, tiny) - student(delta / HALVES, n)))
 
 
-def _trial(candidate: Candidate, half: int, test: Gate) -> Trial:
+def _trial(board: Board, candidate: Candidate, held_out: Ints, half: int, test: Gate) -> Trial:
     mean, deviation = float(candidate.held_out.mean()), float(candidate.held_out.std(ddof=1))
+    effective = effective_size(weights(board, candidate.rows, held_out))
     return Trial(
         candidate.setting,
         half,
         candidate.promised,
         mean,
         deviation / math.sqrt(test.episodes),
-        test.lower(mean, deviation),
+        effective,
+        test.lower(mean, deviation, effective),
     )
 
 

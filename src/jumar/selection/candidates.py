@@ -112,8 +112,6 @@ class Judge:
         from jumar import kernels
 
         board, log = self.board, self.board.log
-        old = board.behavior_rows
-        ratio = np.divide(rows, old, out=np.zeros_like(rows), where=old > 0)
         scores: Floats = kernels.doubly_robust(
             board.at,
             log.action,
@@ -122,9 +120,26 @@ class Judge:
             board.length,
             self.episodes,
             self.tail,
-            ratio,
+            ratios(board, rows),
             q,
             v,
             board.discount,
         )
         return scores
+
+
+def ratios(board: Board, rows: Floats) -> Floats:
+    """(H, A) how much likelier each action is than under the behavior."""
+    old = board.behavior_rows
+    ratio: Floats = np.divide(rows, old, out=np.zeros_like(rows), where=old > 0)
+    return ratio
+
+
+def weights(board: Board, rows: Floats, episodes: Ints) -> Floats:
+    """(n,) how much likelier each episode is than under the behavior."""
+    from jumar import kernels
+
+    found: Floats = kernels.episode_weights(
+        board.at, board.log.action, board.log.start, board.length, episodes, ratios(board, rows)
+    )
+    return found

@@ -4,7 +4,7 @@ Each held-out episode gives one difference Y to the behavior (doubly robust, unb
 tested in two halves, each at level α = δ/2. For J candidates judged on the same n episodes,
 simultaneously
 
-    gain_j >= mean_j - c · s_j/√n - ln(1/δ) · R/n
+    gain_j >= mean_j - c · s_j/√n - R · max(ln(1/δ)/n, 2/n_j)
 
 - c is the (1-α) quantile of the *largest* of J normal variables with the correlations of the
   candidates' differences (the Gaussian multiplier bootstrap of Chernozhukov, Chetverikov and Kato
@@ -12,9 +12,11 @@ simultaneously
   extra, and the best of them may be chosen after looking;
 - the last term is for what the episodes did not happen to show. Something that did not occur in n
   episodes may still have a probability of ln(1/δ)/n (the rule of three: with n = 100 and δ = 0.05,
-  three in a hundred), and is charged with R, the range of the returns in the log. Weights are
-  skewed, rare losses hide in small samples, and it is here that a plain t test fails; as n grows
-  the term vanishes like 1/n.
+  three in a hundred). And of what the candidate itself would do, the log holds no more than n_j
+  episodes' worth, n_j = (Σw)²/Σw² being the effective size of the weights: what did not occur in
+  those may matter twice in n_j times. Either is charged with R, the range of the returns in the
+  log. Weights are skewed, rare losses hide in small samples, and it is here that a plain t test
+  fails; as n grows the term vanishes like 1/n. The 2 was set by measurement.
 
 The statement is asymptotic: it is exact neither for few episodes nor for extreme weights. How it
 holds in practice is measured in docs/safety.md.
@@ -30,6 +32,7 @@ import numpy as np
 from jumar.arrays import Floats
 
 HALVES = 2
+UNSEEN = 2.0  # effective episodes
 DRAWS = 4000
 
 
@@ -37,16 +40,18 @@ DRAWS = 4000
 class Gate:
     """The test of one half of the log."""
 
-    level: float  # α
+    delta: float
     episodes: int  # n, held out
     critical: float  # c
-    allowance: float  # ln(1/δ) R/n
+    spread: float  # R
 
-    def lower(self, mean: float, deviation: float) -> float:
-        """A lower bound on a gain, given the mean and the standard deviation of the differences."""
+    def lower(self, mean: float, deviation: float, effective: float) -> float:
+        """A lower bound on a gain, given mean and standard deviation of its differences, and the
+        effective size of its weights."""
         if self.episodes < 2:
             return -math.inf
-        return mean - self.critical * deviation / math.sqrt(self.episodes) - self.allowance
+        noise = self.critical * deviation / math.sqrt(self.episodes)
+        return mean - noise - hidden(self.delta, self.spread, self.episodes, effective)
 
 
 def gate(differences: Floats, *, delta: float, spread: float, rng: np.random.Generator) -> Gate:
@@ -60,19 +65,20 @@ def gate(differences: Floats, *, delta: float, spread: float, rng: np.random.Gen
     >>> [round(g.critical, 1) for g in (one, alike, apart)]
     [1.7, 1.6, 2.6]
     """
-    n, level = differences.shape[1], delta / HALVES
-    if n < 2:
-        return Gate(level, n, math.inf, math.inf)
-    return Gate(level, n, critical_value(differences, level, rng), allowance(delta, spread, n))
+    n = differences.shape[1]
+    critical = math.inf if n < 2 else critical_value(differences, delta / HALVES, rng)
+    return Gate(delta, n, critical, spread)
 
 
-def allowance(delta: float, spread: float, n: int) -> float:
-    """What may have stayed hidden in n episodes.
+def hidden(delta: float, spread: float, n: int, effective: float) -> float:
+    """What n episodes, worth `effective` ones of the candidate's own, may not have shown.
 
-    >>> round(allowance(0.05, 110.0, 500), 3)
-    0.659
+    >>> round(hidden(0.05, 110.0, 500, 250.0), 2), round(hidden(0.05, 110.0, 500, 20.0), 2)
+    (0.88, 11.0)
     """
-    return math.log(1 / delta) * spread / n
+    if effective <= 0:
+        return math.inf
+    return spread * max(math.log(1 / delta) / n, UNSEEN / effective)
 
 
 def critical_value(differences: Floats, level: float, rng: np.random.Generator) -> float:

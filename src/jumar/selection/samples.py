@@ -1,10 +1,11 @@
 """How many episodes until a gain is likely to be certified.
 
 A candidate with gain g whose differences have standard deviation s passes the gate on m held-out
-episodes when g + noise > c s/√m + ln(1/δ) R/m. Noise of z standard errors against it is survived
+episodes when g + noise > c s/√m + R/m · max(ln(1/δ), 2/f), f being the share of the episodes that
+its weights are worth (`jumar.selection.gate`). Noise of z standard errors against it is survived
 with probability Φ(z), so the test has power Φ(z) from the smallest m on with
 
-    g >= (c + z) s/√m + ln(1/δ) R/m.
+    g >= (c + z) s/√m + R/m · max(ln(1/δ), 2/f).
 
 Half of the episodes are held out, so the log must have 2m. The gain and its noise are themselves
 estimates, and a longer log also finds better candidates: this is a plan, not a promise.
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 
 from jumar.errors import ParameterError
 from jumar.selection import Selection
-from jumar.selection.gate import allowance, normal
+from jumar.selection.gate import hidden, normal
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,17 @@ class Need:
 
 
 def episodes_needed(
-    gain: float, *, deviation: float, spread: float, critical: float, delta: float, power: float
+    gain: float,
+    *,
+    deviation: float,
+    spread: float,
+    critical: float,
+    delta: float,
+    power: float,
+    effective: float = 1.0,
 ) -> int | None:
-    """The size of a log at which a gain passes the gate with probability `power`.
+    """The size of a log at which a gain passes the gate with probability `power`; `effective` is
+    the share of the held-out episodes that the weights are worth.
 
     >>> episodes_needed(1.0, deviation=10.0, spread=0.0, critical=1.96, delta=0.05, power=0.5)
     770
@@ -42,9 +51,9 @@ def episodes_needed(
     if gain <= 0:
         return None
     noise = max(0.0, (critical + normal(1 - power)) * deviation)
-    hidden = allowance(delta, spread, 1)
-    # gain = noise x + hidden x² for x = 1/√m, in a form that does not cancel
-    x = 2 * gain / (noise + math.sqrt(noise**2 + 4 * hidden * gain))
+    unseen = hidden(delta, spread, 1, effective)
+    # gain = noise x + unseen x² for x = 1/√m, in a form that does not cancel
+    x = 2 * gain / (noise + math.sqrt(noise**2 + 4 * unseen * gain))
     return 2 * math.ceil(1 / x**2)
 
 
@@ -67,6 +76,7 @@ def needs(
                 spread=selection.spread,
                 critical=critical,
                 delta=selection.delta,
+                effective=best.effective / selection.gates[0].episodes,
                 power=power,
             ),
         )
