@@ -17,7 +17,15 @@ from typing import Any, cast
 import typer
 
 # they register themselves
-from jumar.cli import checks, commands, estimates, improving, showing, studies  # noqa: F401
+from jumar.cli import (  # noqa: F401
+    checks,
+    commands,
+    estimates,
+    improving,
+    sampling,
+    showing,
+    studies,
+)
 from jumar.cli.app import app
 from jumar.errors import JumarError, ParameterError
 

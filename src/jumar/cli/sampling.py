@@ -1,0 +1,101 @@
+"""`jumar samples`: how many episodes until a gain is likely to be certified."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jumar.cli import inputs, options
+from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
+from jumar.cli.log_options import reads_a_log
+
+if TYPE_CHECKING:
+    from jumar.selection import Selection
+    from jumar.selection.samples import Need
+
+POWERS = (0.5, 0.8, 0.95)
+
+
+@app.command()
+@reads_a_log()
+def samples(
+    log: inputs.Log,
+    policy: inputs.Policy,
+    discount: Annotated[float, typer.Option(help="Weight of the next step against this one.")],
+    reading: dict[str, Any],
+    gain: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="A gain per episode to certify; may be repeated (default: the best seen)."
+        ),
+    ] = None,
+    power: Annotated[
+        list[float] | None,
+        typer.Option(help="The chance to certify it; may be repeated (default: 0.5, 0.8, 0.95)."),
+    ] = None,
+    delta: Annotated[float, typer.Option(help="Accepted chance to deploy something worse.")] = 0.05,
+    window: Annotated[int | None, typer.Option(help=WINDOW)] = None,
+    with_actions: WithActions = False,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Plan how many episodes it takes until a gain is likely to be certified."""
+    from jumar import stream
+    from jumar.consistency import check_possible
+    from jumar.selection import select
+    from jumar.selection.samples import needs
+
+    with working("Reading", as_json):
+        episodes, behavior = inputs.read(log, policy, reading, window, with_actions)
+        episodes = episodes.align(behavior.observations, behavior.actions)
+        check_possible(episodes, behavior)
+    with working("Trying candidates", as_json):
+        found = select(
+            episodes,
+            behavior,
+            discount=discount,
+            rng=stream(seed, "selection"),
+            memory=options.memory(window, with_actions),
+            delta=delta,
+        )
+    plan = needs(found, gain or None, tuple(power or POWERS))
+    say(as_json, _data(found, plan), *_view(found, plan))
+
+
+def _data(found: Selection, plan: tuple[Need, ...]) -> dict[str, Any]:
+    best = found.best
+    return {
+        "episodes": found.episodes,
+        "candidate": str(best.setting) if best else None,
+        "gain": best.gain if best else None,
+        "standard_error": best.error if best else None,
+        "certified": found.chosen is not None,
+        "plan": [
+            {"gain": need.gain, "power": need.power, "episodes": need.episodes} for need in plan
+        ],
+    }
+
+
+def _view(found: Selection, plan: tuple[Need, ...]) -> list[Any]:
+    from jumar.tables import facts, plain_table
+
+    best = found.best
+    if best is None:
+        return ["The log shows no alternative that could be tested: nothing to plan for."]
+    state = "certified already" if found.chosen else "not certified yet"
+    lines = [
+        ("log", f"{found.episodes:,} episodes"),
+        ("best candidate", str(best.setting)),
+        ("gain", f"{best.gain:.4g} ± {best.error:.2g} per episode on held-out episodes; {state}"),
+    ]
+    heads = ["gain to certify", "chance", "episodes in the log", "more than now"]
+    rows = []
+    for need in plan:
+        more = "never" if need.episodes is None else f"{max(0, need.episodes - found.episodes):,}"
+        total = "no gain, no size" if need.episodes is None else f"{need.episodes:,}"
+        rows.append([f"{need.gain:.4g}", f"{100 * need.power:g} %", total, more])
+    note = (
+        "Estimates from this log: a plan, not a promise. A longer log also finds better candidates."
+    )
+    return [facts(lines), plain_table(heads, rows, right=heads), note]
