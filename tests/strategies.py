@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from jumar.controller import Controller
 from jumar.episodes import Episodes
+from jumar.first_visits import FirstVisits, ReturnBounds
 from jumar.history import HistoryMdp
 from jumar.memory import Memory, Table, product, window
 from jumar.pomdp import Pomdp, from_arrays
+from jumar.solver import action_values, policy_value
 
 
 def names(letter: str, size: int) -> tuple[str, ...]:
@@ -171,6 +173,18 @@ def random_mdp(
         probability=outcomes[h, a, to],
         discount=discount,
     )
+
+
+def long_log_returns(mdp: HistoryMdp, behavior: Controller, delta: float = 0.05) -> ReturnBounds:
+    """First-visit returns as a log a million times as long would have them, if it agreed with the
+    model: the model's own values, hardly uncertain. What was never tried stays unknown."""
+    H, A = mdp.shape
+    q = action_values(mdp, policy_value(mdp, mdp.policy_of(behavior)))
+    low, high = float(min(0, q.min())) - 1, float(max(0, q.max())) + 1
+    nothing = np.zeros((H, A))
+    count = mdp.visits * 1e6
+    visits = FirstVisits(mdp.states, count, q, nothing, nothing, low, high, H * A, mdp.discount)
+    return visits.bounds(delta)
 
 
 def dense(mdp: HistoryMdp) -> np.ndarray:

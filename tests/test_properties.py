@@ -22,6 +22,7 @@ from jumar.streams import stream
 from strategies import (
     controllers,
     logs,
+    long_log_returns,
     memories,
     names,
     pomdps,
@@ -152,9 +153,14 @@ def test_renumbering_observations_renumbers_the_policy(name, order):
         behavior.rows,
         behavior.otherwise,
     )
-    here = run(name, count(log, window(2)).mle(0.9), behavior)
     aligned = log.align(shuffled, behavior.actions)
-    there = run(name, count(aligned, window(2)).mle(0.9), renumbered)
+    here, there = (
+        run(name, mdp, by, returns=long_log_returns(mdp, by))
+        for mdp, by in (
+            (count(log, window(2)).mle(0.9), behavior),
+            (count(aligned, window(2)).mle(0.9), renumbered),
+        )
+    )
     assert here.changed == there.changed > 0
     assert there.performance == pytest.approx(here.performance, rel=1e-11)
     for node, z in states:

@@ -171,7 +171,7 @@ def _log_power(exponent: int) -> float:
     return exponent * _LOG2 if exponent <= _MOST else math.inf
 
 
-def _log_subsets(m: int) -> float:
+def log_subsets(m: int) -> float:
     """log(2^m - 2): the sides an m-outcome estimate can err on."""
     # one outcome is certain; two stay on the safe side of log 0
     return _LOG2 if m <= 2 else _log_power(m) + math.log1p(-(2.0 ** -min(m - 1, 2000)))
@@ -248,7 +248,7 @@ class Bound:
         return enough
 
 
-_SUFFICIENT = (
+SUFFICIENT = (
     "Finite-history sufficiency: given the memory node, the current observation and the action, "
     "what happens next does not depend on the rest of the past."
 )
@@ -297,7 +297,7 @@ def _claimed(
     radius: Callable[[float, int], float] = _root,
 ) -> Bound:
     """A multi-step bound whose proof with unknown pairs has a gap."""
-    assumptions = (_SUFFICIENT, _FIXED, _INDEPENDENT, _START, _ONE_STEP_OUTCOMES, *more)
+    assumptions = (SUFFICIENT, _FIXED, _INDEPENDENT, _START, _ONE_STEP_OUTCOMES, *more)
     return Bound(
         name, title, "spibb", Validity.CLAIMED, formula, reference, assumptions, 4, log_events,
         radius,
@@ -312,7 +312,7 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
         validity=Validity.PUBLISHED,
         formula="ζ = 4·V_max/(1-γ)·√(2/N·log(2·X·A·2^X/δ)) - gain",
         reference=f"{_LAROCHE}, Theorem 2",
-        assumptions=(_SUFFICIENT, _FIXED, _INDEPENDENT, _START),
+        assumptions=(SUFFICIENT, _FIXED, _INDEPENDENT, _START),
         factor=4,
         log_events=lambda s: _LOG2 + _pairs(s) + _log_power(s.states),
     ),
@@ -328,7 +328,7 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
         "SPIBB on a history MDP, exact Weissman count",
         "ζ = 4·V_max/(1-γ)·√(2/N·log(X·A·(2^m-2)/δ)) - gain",
         f"{_SIMAO}; {_WEISSMAN}, Theorem 2.1",
-        lambda s: _pairs(s) + _log_subsets(s.outcomes),
+        lambda s: _pairs(s) + log_subsets(s.outcomes),
         _TRANSITIONS,
     ),
     _claimed(
@@ -382,7 +382,7 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
         formula="ζ = 2·V_max/(1-γ)·√(2/N·log(2·X·A/δ))",
         reference=f"docs/bounds.md; after {_KAKADE}, and {_HOEFFDING}",
         assumptions=(
-            _SUFFICIENT,
+            SUFFICIENT,
             "Counts are first visits: one return per episode, history state and action.",
             "Returns are complete: no episode was cut off before its end.",
             "Probability moves only between actions seen at least N∧ times, and in no history "
@@ -400,7 +400,7 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
         formula="ζ = 2·V_max/(1-γ)·√(2/N·log(X·A·2^m/δ)) - gain",
         reference=f"docs/bounds.md; after {_LAROCHE}, Theorem 1, and {_HOEFFDING}",
         assumptions=(
-            _SUFFICIENT,
+            SUFFICIENT,
             "Every reachable history state and action was seen at least N times; N was fixed "
             "before the log was looked at, or is the power of two that the log suggests, at "
             "its share of δ.",

@@ -11,11 +11,13 @@ The formulas are in `jumar.bounds`, their derivations in docs/bounds.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from jumar.bounds import (
     BOUNDS,
+    SUFFICIENT,
     Bound,
     Kind,
     Scale,
@@ -37,7 +39,9 @@ __all__ = [
     "Scale",
     "Validity",
     "bound",
+    "by_trust",
     "certify",
+    "data_dependent",
     "for_estimated_behavior",
     "no_guarantee",
     "unchanged",
@@ -234,8 +238,12 @@ behavior's is at most 5 %."
     if not readings:
         reason = "Nothing is claimed: some history state and action may never have been seen."
         return (no_guarantee(reason, value_range=scale.value_range, estimated_gain=gain),)
-    found = [_certificate(b, scale, n, delta, share, gain) for b, n, share in readings]
-    return tuple(sorted(found, key=lambda c: (-c.validity.strength, c.zeta)))
+    return by_trust([_certificate(b, scale, n, delta, share, gain) for b, n, share in readings])
+
+
+def by_trust(certificates: Iterable[Certificate]) -> tuple[Certificate, ...]:
+    """Those that say something first, then the most trustworthy, then the smallest zeta."""
+    return tuple(sorted(certificates, key=lambda c: (c.vacuous, -c.validity.strength, c.zeta)))
 
 
 def peeled(count: int, delta: float) -> tuple[int, float]:
@@ -271,6 +279,53 @@ def _certificate(
     )
 
 
+def data_dependent(
+    least_gain: float,
+    scale: Scale,
+    *,
+    delta: float,
+    gain: float,
+    strict: bool = False,
+    unfinished: int = 0,
+) -> Certificate:
+    """The certificate of a gain that the log proves with all its counts and returns, not only
+    with the smallest count (`jumar.robust.worst_gain`).
+
+    `strict` says that the controller was made so that no history state can lose; `unfinished` is
+    the number of steps whose outcome the log does not tell.
+
+    >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
+    >>> scale = tiger.scale(states=6, actions=3, outcomes=3, discount=0.95)
+    >>> data_dependent(2.5, scale, delta=0.05, gain=3.0).claim
+    "The chance that the new controller's expected return is not at least 2.5 above the \
+behavior's is at most 5 %."
+    """
+    assumptions = [SUFFICIENT, _EPISODES]
+    if unfinished:
+        assumptions.append(_STOPPED)
+    if not scale.declared:
+        assumptions.append(_READ_OFF)
+    return Certificate(
+        bound="strict" if strict else "data-dependent",
+        title="Strict one-step improvement" if strict else "Every return and outcome at its worst",
+        delta=delta,
+        zeta=-least_gain + 0.0,  # no minus zero
+        value_range=scale.value_range,
+        validity=Validity.PROVED_IF_SUFFICIENT,
+        assumptions=tuple(assumptions),
+        estimated_gain=gain,
+    )
+
+
+_EPISODES = (
+    "Episodes are independent runs of the behavior, each from its beginning; when a recording was "
+    "cut off, nothing was known then of what would come."
+)
+_STOPPED = (
+    "Where the log does not tell what followed a step, the recording did not stop because of it."
+)
+
+
 def for_estimated_behavior(
     certificates: tuple[Certificate, ...],
     *,
@@ -296,14 +351,14 @@ def for_estimated_behavior(
             delta=delta if c.delta is not None else None,
             zeta=c.zeta + extra,
             validity=min(c.validity, Validity.CLAIMED, key=lambda v: v.strength),
-            assumptions=(*c.assumptions, _NOT_CONFOUNDED),
+            assumptions=(*c.assumptions, NOT_CONFOUNDED),
             n_needed_for_tenth=None,
         )
         for c in certificates
     )
 
 
-_NOT_CONFOUNDED = (
+NOT_CONFOUNDED = (
     "The behavior was estimated from the log, as the share of each action in each history state: "
     "what was done depended on nothing but what the log shows."
 )

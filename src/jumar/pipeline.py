@@ -17,21 +17,29 @@ from jumar.bounds import Scale, check_delta
 from jumar.certificate import (
     Certificate,
     RewardRange,
+    by_trust,
     certify,
+    data_dependent,
     for_estimated_behavior,
-    no_guarantee,
     unchanged,
 )
 from jumar.consistency import check_nodes, check_possible, check_rewards, rewards_seen
 from jumar.controller import Controller
 from jumar.episodes import Episodes
-from jumar.errors import LogError
+from jumar.errors import LogError, ParameterError
+from jumar.first_visits import ReturnBounds, first_returns
 from jumar.history import Counts, count
 from jumar.improvement import Improvement
 from jumar.memory import Memory
 from jumar.refinement import join
+from jumar.robust import worst_gain
+from jumar.selection import Selection, select
+from jumar.selection.outcome import NAME as AUTO
+from jumar.selection.outcome import certificate_of, improvement_of, memory_of
+from jumar.streams import stream
 
 DELTA = 0.05
+OF_RETURNS = 0.9  # the part of δ for what followed the actions; the rest is for where they led
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,7 @@ class Result:
     rewards: RewardRange  # declared, or read off the log
     delta: float
     estimated: bool = False  # the behavior was itself estimated from the log
+    selection: Selection | None = None  # what was tried, where "auto" chose
 
     @property
     def controller(self) -> Controller:
@@ -96,6 +105,7 @@ class Result:
             },
             "solver": {"iterations": improvement.trace.iterations, "gap": improvement.trace.gap},
             "certificates": [c.to_dict() for c in self.certificates],
+            "selection": self.selection.to_dict() if self.selection else None,
         }
 
 
@@ -105,45 +115,96 @@ def improve(
     *,
     discount: float,
     memory: Memory | None = None,
-    algorithm: str = "spibb",
+    algorithm: str | None = None,
     delta: float = DELTA,
     rewards: RewardRange | None = None,
     estimated: bool = False,
+    seed: int = 1,
     **parameters: object,
 ) -> Result:
     """Improve the behavior that produced a log.
 
+    By default (``algorithm="auto"``) memory, threshold and mixture are chosen from the data, and
+    the choice is tested on episodes it was not learned from; if nothing passes, the behavior stays
+    (`jumar.selection`). Naming an algorithm, or giving one of its parameters (``n_wedge=20`` means
+    SPIBB), improves without that test.
+
     `memory` is what the new controller may remember (with what the behavior remembers); without
-    it, what the behavior remembers. `rewards` declares what a step can pay, which the log must not
-    contradict; without it the range seen in the log is used, and the certificate says that it
-    assumes so. `estimated` says that the behavior is not known but was itself estimated from this
-    log (`estimate_behavior`), which weakens every guarantee.
+    it, what the behavior remembers, and for "auto" up to two observations more. `rewards` declares
+    what a step can pay, which the log must not contradict; without it the range seen in the log is
+    used, and the certificate says that it assumes so. `estimated` says that the behavior is not
+    known but was itself estimated from this log (`estimate_behavior`), which weakens every
+    guarantee. `seed` deals the episodes of "auto" into halves.
 
     >>> from jumar import models, simulate, stream
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, behavior, episodes=2000, rng=stream(1, "data"))
+    >>> result = improve(log, behavior, discount=0.95)
+    >>> result.certificate.bound, result.certificate.zeta < 0
+    ('held-out', True)
     >>> result = improve(log, behavior, discount=0.95, n_wedge=50)
-    >>> result.improvement.changed, result.certificate.vacuous
-    (2, True)
+    >>> result.improvement.changed, result.certificate.bound, result.certificate.vacuous
+    (2, 'data-dependent', False)
     """
+    if algorithm is None:
+        algorithm = "spibb" if parameters else AUTO
+    if algorithm == AUTO and parameters:
+        raise ParameterError(
+            f"auto: chooses {', '.join(parameters)} itself. Leave it out, or name the algorithm."
+        )
     check_delta(delta)
     log = log.align(behavior.observations, behavior.actions)
     check_possible(log, behavior)
     check_nodes(log, behavior)
     if rewards is not None:
         check_rewards(log, rewards)
-    counts = count(log, _joined(behavior, memory))
+    selection = None
+    if algorithm == AUTO:
+        selection = _select(log, behavior, discount, memory, delta, seed)
+        memory = memory_of(selection, behavior)
+    counts = _counts(log, _joined(behavior, memory))
+    mdp = counts.mle(discount)
+    rewards = rewards or rewards_seen(log)
+    visits = first_returns(log, mdp.memory, discount=discount, rewards=rewards)
+    returns = visits.bounds(OF_RETURNS * (delta / 2 if estimated else delta))
+    if selection is not None:
+        improvement = improvement_of(selection, behavior, mdp)
+    else:
+        improvement = algorithms.run(algorithm, mdp, behavior, returns=returns, **parameters)
+    certificates = _certify(improvement, counts, returns, rewards, delta, estimated)
+    if selection is not None:
+        test = certificate_of(
+            selection,
+            value_range=certificates[0].value_range,
+            cut_off=bool((~log.terminated).any()),
+            estimated=estimated,
+        )
+        certificates = (test, *(c for c in certificates if c.bound != "unchanged"))
+    return Result(improvement, counts, certificates, log, rewards, delta, estimated, selection)
+
+
+def _select(
+    log: Episodes,
+    behavior: Controller,
+    discount: float,
+    memory: Memory | None,
+    delta: float,
+    seed: int,
+) -> Selection:
+    _counts(log, behavior.memory)  # a log without outcomes is told before anything is tried
+    rng = stream(seed, "selection")
+    return select(log, behavior, discount=discount, rng=rng, memory=memory, delta=delta)
+
+
+def _counts(log: Episodes, memory: Memory) -> Counts:
+    counts = count(log, memory)
     if counts.visits.sum() == 0:
         raise LogError(
             f"The log has {counts.unfinished} steps, but of none it is known what followed: every "
             "episode is one step long, cut off, without a final observation."
         )
-    mdp = counts.mle(discount)
-    improvement = algorithms.run(algorithm, mdp, behavior, **parameters)
-    rewards = rewards or rewards_seen(log)
-    certificates = _certify(improvement, counts, rewards, delta, estimated)
-    return Result(improvement, counts, certificates, log, rewards, delta, estimated)
+    return counts
 
 
 def _joined(behavior: Controller, memory: Memory | None) -> Memory:
@@ -165,7 +226,12 @@ def scale_of(memory: Memory, rewards: RewardRange, discount: float) -> Scale:
 
 
 def _certify(
-    improvement: Improvement, counts: Counts, rewards: RewardRange, delta: float, estimated: bool
+    improvement: Improvement,
+    counts: Counts,
+    returns: ReturnBounds,
+    rewards: RewardRange,
+    delta: float,
+    estimated: bool,
 ) -> tuple[Certificate, ...]:
     mdp = improvement.mdp
     n_wedge: Any = improvement.parameters.get("n_wedge", 0)
@@ -174,25 +240,37 @@ def _certify(
         return (unchanged(delta, scale.value_range),)  # whatever the behavior is: go on as before
     if estimated:
         return for_estimated_behavior(
-            _certify(improvement, counts, rewards, delta / 2, False),
+            _certify(improvement, counts, returns, rewards, delta / 2, False),
             scale=scale,
             r_max=rewards.r_max,
             episodes=int(counts.starts.sum()),
             delta=delta,
         )
-    kind = algorithms.algorithm(improvement.algorithm).bound_kind
+    known = improvement.algorithm != AUTO
+    kind = algorithms.algorithm(improvement.algorithm).bound_kind if known else None
     # a pair of a state that was never visited has count 0, so all states must have been seen
     complete = len(mdp) == scale.states
     smallest = int(counts.visits.min()) if complete else 0
-    if kind is None and smallest == 0:
-        return (
-            no_guarantee(
-                f"No bound is known for {improvement.algorithm}; nothing is claimed.",
-                value_range=scale.value_range,
-                estimated_gain=improvement.gain,
-            ),
-        )
-    return certify(
+    worst = worst_gain(
+        improvement,
+        returns,
+        delta=delta - returns.delta,
+        episodes=int(counts.starts.sum()),
+        rows=scale.states * scale.actions,
+        outcomes=scale.outcomes,
+        can_end=rewards.ending is not None,
+    )
+    from_data = data_dependent(
+        worst.gain,
+        scale,
+        delta=delta,
+        gain=improvement.gain,
+        strict=kind == "strict",
+        unfinished=counts.unfinished,
+    )
+    if kind != "spibb" and smallest == 0:
+        return (from_data,)
+    published = certify(
         scale,
         n_wedge=int(n_wedge),
         delta=delta,
@@ -200,3 +278,4 @@ def _certify(
         kind="spibb" if kind == "spibb" else "all-known",
         smallest_count=smallest or None,
     )
+    return by_trust([from_data, *published])

@@ -15,7 +15,8 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import numpy as np
 import pytest
 
-from jumar.algorithms import ALGORITHMS, algorithm, read_parameter, run
+from jumar import algorithms
+from jumar.algorithms import ALGORITHMS, algorithm, read_parameter
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import JumarError, ParameterError
@@ -24,7 +25,15 @@ from jumar.improvement import Improvement
 from jumar.memory import window
 from jumar.simulation import simulate
 from jumar.streams import stream
-from strategies import arrays_of, dense, names, random_controller, random_mdp, random_pomdp
+from strategies import (
+    arrays_of,
+    dense,
+    long_log_returns,
+    names,
+    random_controller,
+    random_mdp,
+    random_pomdp,
+)
 
 
 def choices(name: str) -> list[dict[str, object]]:
@@ -42,6 +51,15 @@ every_algorithm = pytest.mark.parametrize("name", ALGORITHMS)
 with_threshold = pytest.mark.parametrize(
     "name", [name for name in ALGORITHMS if "n_wedge" in ALGORITHMS[name].parameters]
 )
+
+
+def run(name: str, mdp: HistoryMdp, behavior: Controller, **parameters: object) -> Improvement:
+    """With what else an algorithm needs of a log, as a long one that agrees with the model has
+    it."""
+    more = {}
+    if ALGORITHMS[name].needs_returns:
+        more["returns"] = long_log_returns(mdp, behavior)
+    return algorithms.run(name, mdp, behavior, **more, **parameters)
 
 
 def logged(seed: int, episodes: int = 60, k: int = 2) -> tuple[HistoryMdp, Controller]:
@@ -73,8 +91,9 @@ def test_an_entry_says_what_it_does(name):
 def test_every_parameter_is_a_keyword_with_a_default_and_a_type(name):
     hints = get_type_hints(ALGORITHMS[name].improve)
     signature = inspect.signature(ALGORITHMS[name].improve)
+    given = {"mdp", "behavior"} | ({"returns"} if ALGORITHMS[name].needs_returns else set())
     assert list(signature.parameters)[:2] == ["mdp", "behavior"]
-    assert set(signature.parameters) - {"mdp", "behavior"} == set(ALGORITHMS[name].parameters)
+    assert set(signature.parameters) - given == set(ALGORITHMS[name].parameters)
     for parameter, details in ALGORITHMS[name].parameters.items():
         assert details.default is not inspect.Parameter.empty
         assert parameter in hints
@@ -106,7 +125,7 @@ def test_an_unknown_parameter_is_a_clear_error(name):
 
 def test_an_unknown_algorithm_is_a_clear_error():
     with pytest.raises(ParameterError, match=r"'spib' is not one of .* Did you mean 'spibb'\?"):
-        run("spib", *logged(1))
+        algorithms.run("spib", *logged(1))
 
 
 @with_threshold
@@ -306,17 +325,21 @@ def test_bootstrapping_never_loses_in_the_model_whatever_was_tried(name, n_wedge
 
 
 @every_case
-@pytest.mark.parametrize("seed", range(5))
-def test_enough_data_reaches_the_optimum_of_the_model(name, chosen, seed):
-    """10^9 visits to every pair; the optimum is the best of all 243 deterministic policies."""
-    mdp, behavior = fully_tried(seed)
-    best = max(
-        value_in(mdp, np.eye(3)[list(choice)]) for choice in itertools.product(range(3), repeat=5)
-    )
-    result = run(name, mdp, behavior, **chosen)
-    reached = result.performance == pytest.approx(best, abs=1e-10)
-    assert reached == ALGORITHMS[name].reaches_optimum
-    assert result.trace.gap < 1e-9
+def test_enough_data_reaches_the_optimum_of_the_model(name, chosen):
+    """10^9 visits to every pair; the optimum is the best of all 243 deterministic policies.
+    An algorithm that does not promise it falls short of it in one of five models."""
+    reached = []
+    for seed in range(5):
+        mdp, behavior = fully_tried(seed)
+        best = max(
+            value_in(mdp, np.eye(3)[list(choice)])
+            for choice in itertools.product(range(3), repeat=5)
+        )
+        result = run(name, mdp, behavior, **chosen)
+        reached.append(result.performance == pytest.approx(best, abs=1e-10))
+        assert result.performance <= best + 1e-10
+        assert result.trace.gap < 1e-9
+    assert all(reached) == ALGORITHMS[name].reaches_optimum
 
 
 @every_algorithm

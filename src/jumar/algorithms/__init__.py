@@ -4,6 +4,7 @@ An algorithm is a module with ``improve(mdp, behavior, *, parameters) -> Improve
 a rule for the rows it admits, handed to the solver, and one entry in `ALGORITHMS`. If it offers
 that rule as ``rule(parameters)``, studies run it in compiled loops. It sees counts and the
 behavior, never a true model: this package may not import models, simulation or exact evaluation.
+An algorithm that also needs the returns of the log says so, and takes them as ``returns``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 
 from jumar.controller import Controller
 from jumar.errors import ParameterError, not_one_of
+from jumar.first_visits import ReturnBounds
 from jumar.history import HistoryMdp
 from jumar.improvement import Improvement
 from jumar.rules import Rule
@@ -31,6 +33,7 @@ class Algorithm:
     summary: str
     bound_kind: str | None  # which family of bounds applies to what it returns
     reaches_optimum: bool = True  # with enough data, it finds the best policy of the model
+    needs_returns: bool = False  # also wants bounds on the behavior's returns, as `returns`
 
     @property
     def improve(self) -> Improve:
@@ -44,10 +47,14 @@ class Algorithm:
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """The keyword parameters by name."""
+        """The keyword parameters by name; `returns` is not set by people, it comes from the log."""
         signature = inspect.signature(self.improve)
         keyword = inspect.Parameter.KEYWORD_ONLY
-        return {n: p for n, p in signature.parameters.items() if p.kind is keyword}
+        return {
+            name: p
+            for name, p in signature.parameters.items()
+            if p.kind is keyword and not (self.needs_returns and name == "returns")
+        }
 
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -60,6 +67,13 @@ ALGORITHMS: dict[str, Algorithm] = {
         "jumar.algorithms.spibb_leq",
         "never do more often what was seen n_wedge times or less",
         bound_kind=None,
+    ),
+    "strict": Algorithm(
+        "jumar.algorithms.strict",
+        "move only from what is proved worse to what is proved better",
+        bound_kind="strict",
+        reaches_optimum=False,
+        needs_returns=True,
     ),
     "basic": Algorithm(
         "jumar.algorithms.basic",
@@ -90,13 +104,25 @@ def algorithm(name: str) -> Algorithm:
     return ALGORITHMS[algorithm_name(name)]
 
 
-def run(name: str, mdp: HistoryMdp, behavior: Controller, **parameters: object) -> Improvement:
-    """Improve with the algorithm of that name; an unknown parameter is an error."""
+def run(
+    name: str,
+    mdp: HistoryMdp,
+    behavior: Controller,
+    *,
+    returns: ReturnBounds | None = None,
+    **parameters: object,
+) -> Improvement:
+    """Improve with the algorithm of that name; an unknown parameter is an error.
+
+    `returns` goes to the algorithms that need it.
+    """
     entry = algorithm(name)
     for parameter in parameters:
         if parameter not in entry.parameters:
             known = list(entry.parameters) or ["(none)"]
             raise ParameterError(f"{name}: " + not_one_of("parameter", parameter, known))
+    if entry.needs_returns:
+        parameters["returns"] = returns
     return entry.improve(mdp, behavior, **parameters)
 
 

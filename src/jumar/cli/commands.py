@@ -46,9 +46,12 @@ def models(as_json: Json = False) -> None:
 def algorithms(as_json: Json = False) -> None:
     """List the algorithms and their parameters."""
     from jumar.algorithms import ALGORITHMS
+    from jumar.selection.outcome import NAME as AUTO
+    from jumar.selection.outcome import SUMMARY as AUTO_SUMMARY
     from jumar.tables import plain_table
 
-    rows, data = [], []
+    rows = [[AUTO, AUTO_SUMMARY, ""]]
+    data: list[dict[str, Any]] = [{"name": AUTO, "summary": AUTO_SUMMARY, "parameters": {}}]
     for name, entry in ALGORITHMS.items():
         defaults = {p: parameter.default for p, parameter in entry.parameters.items()}
         rows.append([name, entry.summary, ", ".join(f"{p}={d}" for p, d in defaults.items())])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -24,7 +24,12 @@ def improve(
         Path | None,
         typer.Option("--output", "-o", help="Folder for the report, the controller and the rest."),
     ] = None,
-    algorithm: Annotated[str, typer.Option(help="See `jumar algorithms`.")] = "spibb",
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            help="See `jumar algorithms`. Default: auto, or spibb where --n-wedge is given."
+        ),
+    ] = None,
     n_wedge: Annotated[
         int | None,
         typer.Option(help="N∧: trust only what was seen more often than this."),
@@ -67,7 +72,8 @@ def improve(
             delta=delta,
             rewards=reward_range,
             estimated=policy == inputs.ESTIMATE,
-            **parameters,
+            seed=seed,
+            **cast(Any, parameters),
         )
     files: list[Path] = []
     if output is not None:

@@ -13,11 +13,20 @@ if TYPE_CHECKING:
     from jumar.memory import Memory
 
 
-def parameters(algorithm: str, n_wedge: int | None, settings: Sequence[str]) -> dict[str, object]:
-    """The parameters of an algorithm, from --n-wedge and --set."""
+def parameters(
+    algorithm: str | None, n_wedge: int | None, settings: Sequence[str]
+) -> dict[str, object]:
+    """The parameters of an algorithm, from --n-wedge and --set; those of SPIBB if none is named."""
     from jumar.algorithms import algorithm as entry
     from jumar.algorithms import read_parameter
+    from jumar.selection.outcome import NAME as AUTO
 
+    if algorithm is None:
+        algorithm = "spibb"
+    if algorithm == AUTO and (n_wedge is not None or settings):
+        raise ParameterError("auto: chooses the parameters itself. Name the algorithm to set them.")
+    if algorithm == AUTO:
+        return {}
     entry(algorithm)  # a wrong name is told before the log is read
     texts = {} if n_wedge is None else {"n_wedge": str(n_wedge)}
     for setting in settings:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -76,6 +77,27 @@ class Selection:
     def best(self) -> Trial | None:
         """The chosen one, or the one that came closest."""
         return self.chosen or (self.trials[0] if self.trials else None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was tried and chosen, in plain JSON types."""
+
+        def plain(trial: Trial) -> dict[str, Any]:
+            return {
+                "setting": str(trial.setting),
+                "half": trial.half,
+                "promised": trial.promised,
+                "gain": trial.gain,
+                "standard_error": trial.error,
+                "effective_episodes": trial.effective,
+                "lower_bound": trial.lower if math.isfinite(trial.lower) else None,
+                "passed": trial.passed,
+            }
+
+        return {
+            "candidates": self.tried,
+            "tested": [plain(trial) for trial in self.trials],
+            "chosen": plain(self.chosen) if self.chosen else None,
+        }
 
 
 def select(

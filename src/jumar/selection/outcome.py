@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jumar.certificate import Certificate, unchanged
+from jumar.certificate import NOT_CONFOUNDED, Certificate, unchanged
 from jumar.controller import Controller
 from jumar.history import HistoryMdp
 from jumar.improvement import Improvement
@@ -15,6 +15,7 @@ from jumar.solver import Trace, policy_value
 from jumar.validity import Validity
 
 NAME = "auto"
+SUMMARY = "choose memory and threshold from the data, and test on held-out episodes (the default)"
 _ALIKE = "Episodes are independent, and those to come are like those in the log."
 _LARGE = (
     "The held-out episodes are many enough for their mean to be nearly normal, and what they did "
@@ -61,7 +62,9 @@ def improvement_of(selection: Selection, behavior: Controller, mdp: HistoryMdp) 
     )
 
 
-def certificate_of(selection: Selection, *, value_range: float, cut_off: bool) -> Certificate:
+def certificate_of(
+    selection: Selection, *, value_range: float, cut_off: bool, estimated: bool = False
+) -> Certificate:
     """What may be said of the chosen controller, or of keeping the behavior."""
     chosen, chance = selection.chosen, f"{100 * selection.delta:g} %"
     if chosen is None:
@@ -76,8 +79,13 @@ def certificate_of(selection: Selection, *, value_range: float, cut_off: bool) -
         delta=selection.delta,
         zeta=-chosen.lower,
         value_range=value_range,
-        validity=Validity.ASYMPTOTIC,
-        assumptions=(_ALIKE, _KNOWN, _LARGE, *((_CUT,) if cut_off else ())),
+        validity=Validity.CLAIMED if estimated else Validity.ASYMPTOTIC,
+        assumptions=(
+            _ALIKE,
+            NOT_CONFOUNDED if estimated else _KNOWN,
+            _LARGE,
+            *((_CUT,) if cut_off else ()),
+        ),
         estimated_gain=chosen.gain,
         reason=(
             f"On {held_out:,} episodes it had not learned from, the new controller proved better "
