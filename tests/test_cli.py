@@ -108,8 +108,11 @@ def buses(tmp_path) -> Path:
 
 
 def improve(folder: Path, *more: object) -> list[object]:
+    """SPIBB unless told otherwise: what comes out is then known beforehand."""
     name = "rule.toml" if (folder / "rule.toml").exists() else "behavior.json"
-    return ["improve", folder / "log.csv", "--policy", folder / name, "--discount", 0.95, *more]
+    usual = [] if "--algorithm" in more else ["--algorithm", "spibb"]
+    log = ["improve", folder / "log.csv", "--policy", folder / name, "--discount", 0.95]
+    return [*log, *usual, *more]
 
 
 # ---------------------------------------------------------------- what there is
@@ -142,8 +145,8 @@ def test_algorithms(jumar, monkeypatch):
     assert printed.code == 0
     assert "n_wedge=20" in printed.out
     listed = jumar("algorithms", "--json").data["algorithms"]
-    assert [a["name"] for a in listed] == list(ALGORITHMS)
-    assert listed[0]["parameters"] == {"n_wedge": 20}
+    assert [a["name"] for a in listed] == ["auto", *ALGORITHMS]
+    assert listed[1]["parameters"] == {"n_wedge": 20}
     for entry in listed:
         assert entry["name"] in printed.out
         assert entry["summary"] in printed.out
@@ -267,7 +270,7 @@ def test_improve_gives_the_same_bytes_from_csv_and_parquet_and_every_time(jumar,
         out = tmp_path / str(i)
         jumar(
             *("improve", tiger / log, "--policy", tiger / "behavior.json"),
-            *("--discount", 0.95, "-o", out),
+            *("--discount", 0.95, "--n-wedge", 20, "-o", out),
         )
         # the others tell the file, the command and the time
         told = ("report.html", "run.json")
@@ -280,6 +283,23 @@ def test_improve_without_a_folder_writes_nothing(jumar, buses):
     done = jumar(*improve(buses, "--json"))
     assert (done.code, done.data["files"]) == (0, [])
     assert sorted(os.listdir(buses)) == before
+
+
+def test_by_default_it_chooses_by_itself_and_says_how_sure(jumar, tiger, tmp_path):
+    done = jumar("improve", tiger / "log.csv", "--policy", tiger / "behavior.json",
+                 "--discount", 0.95, "-o", tmp_path / "out", "--json")  # fmt: skip
+    assert done.data["algorithm"] == "auto"
+    result = jm.improve(
+        jm.read_logs(tiger / "log.csv"), jm.load_controller(tiger / "behavior.json"), discount=0.95
+    )
+    assert done.data["selection"] == result.selection.to_dict()
+    best = done.data["certificates"][0]
+    assert best["bound"] in ("held-out", "unchanged")
+    assert len(done.data["selection"]["tested"]) > 0
+    assert sorted(os.listdir(tmp_path / "out")) == sorted(FILES)
+    wrong = jumar(*improve(tiger, "--algorithm", "auto", "--n-wedge", 5))
+    assert wrong.code == 2
+    assert "auto: chooses the parameters itself" in wrong.err
 
 
 def test_parameters_by_set(jumar, tiger):

@@ -53,7 +53,9 @@ def test_the_shares_sum_to_the_estimated_gain(log, n_wedge, discount):
 
 
 def test_moving_half_the_mass_to_what_pays_two_more_gains_one():
-    made = decide(jm.improve(one_step_log(30, 30), HALF, discount=0.9).improvement)
+    made = decide(
+        jm.improve(one_step_log(30, 30), HALF, discount=0.9, algorithm="spibb").improvement
+    )
     assert made.gain.tolist() == [1.0]
     assert made.met.tolist() == [1.0]
     assert made.share.tolist() == [1.0]
@@ -70,7 +72,9 @@ def test_moving_half_the_mass_to_what_pays_two_more_gains_one():
     ],
 )
 def test_a_rule_that_stays_says_why(keep, repair, reason):
-    made = decide(jm.improve(one_step_log(keep, repair), HALF, discount=0.9).improvement)
+    made = decide(
+        jm.improve(one_step_log(keep, repair), HALF, discount=0.9, algorithm="spibb").improvement
+    )
     assert not made.changed.any()
     assert made.why(0) == reason
 
@@ -83,7 +87,9 @@ def test_a_rule_that_is_already_best_says_so():
 
 
 def test_what_to_log_next_names_the_promising_action_first():
-    made = decide(jm.improve(one_step_log(30, 3), HALF, discount=0.9).improvement)
+    made = decide(
+        jm.improve(one_step_log(30, 3), HALF, discount=0.9, algorithm="spibb").improvement
+    )
     (thin,) = made.thin()
     assert (thin.a, thin.tried, thin.missing) == (1, 3, 18)
     assert thin.promise == pytest.approx(3 - 2)  # 3, against the half-and-half rule's 2
@@ -95,7 +101,7 @@ def test_the_table_for_spreadsheets_has_a_row_per_history_state_and_no_formulas(
         np.arange(61), [-1] * 60, [True] * 60,
     )  # fmt: skip
     behavior = Controller.uniform(log.observations, log.actions)
-    made = decide(jm.improve(log, behavior, discount=0.9).improvement)
+    made = decide(jm.improve(log, behavior, discount=0.9, algorithm="spibb").improvement)
     header, row = csv.reader(io.StringIO(made.to_csv()))
     assert header[0] == "seen now"
     assert row[0] == "'=cmd()"
@@ -105,7 +111,7 @@ def test_the_table_for_spreadsheets_has_a_row_per_history_state_and_no_formulas(
 
 def test_drawing_every_episode_alike_gives_back_the_estimate():
     log = one_step_log(30, 30)
-    better = jm.improve(log, HALF, discount=0.9).improvement
+    better = jm.improve(log, HALF, discount=0.9, algorithm="spibb").improvement
     again = resample(log, better, rng=jm.stream(1, "bootstrap"), draws=400)
     # behaviour 2, improved 3 in every draw: rewards are certain, so the gain is exactly 1
     np.testing.assert_allclose(again.gains, 1.0)
@@ -123,7 +129,7 @@ def test_the_spread_of_the_bootstrap_is_that_of_a_mean():
         ("good",), ("keep", "repair"), [0] * 2 * n, [0, 1] * n, reward,
         np.arange(2 * n + 1), [-1] * 2 * n, [True] * 2 * n,
     )  # fmt: skip
-    better = jm.improve(log, HALF, discount=0.9).improvement
+    better = jm.improve(log, HALF, discount=0.9, algorithm="spibb").improvement
     again = resample(log, better, rng=jm.stream(1, "bootstrap"), draws=1000)
     coins = reward[1::2]
     assert again.gains.std() == pytest.approx(coins.std() / 2 / np.sqrt(n), rel=0.1)

@@ -157,6 +157,55 @@ def obvious_resample_weighted(weight, x, start, offset, discount, times, errors_
     return np.array(values), np.array(errors) if errors_too else np.full(times, np.nan)
 
 
+def obvious_first_visit_returns(pair, reward, start, ended, told, discount, middle, half, size):
+    """Sum what is known of every first visit's future, step by step, and use numpy's moments."""
+    returns, offs = [[] for _ in range(size)], [[] for _ in range(size)]
+    for e, (first, last) in enumerate(itertools.pairwise(start)):
+        stop = last if told[e] else last - 1
+        for t in range(first, last):
+            if pair[t] in pair[first:t]:
+                continue
+            known = sum(discount ** (i - t) * reward[i] for i in range(t, stop))
+            left = 0.0 if ended[e] else discount ** (stop - t)
+            returns[pair[t]].append(known + left * middle)
+            offs[pair[t]].append(left * half)
+    x = [np.array(r) for r in returns]
+    w = [np.array(o) for o in offs]
+    some = [p for p in range(size) if len(x[p])]
+    return (
+        np.array([len(r) for r in x], float),
+        np.array([r.mean() if len(r) else 0.0 for r in x]),
+        np.array([((r - r.mean()) ** 2).sum() if len(r) else 0.0 for r in x]),
+        np.array([o.mean() if len(o) else 0.0 for o in w]),
+        np.array([(o**2).sum() for o in w]),
+        min(float((x[p] - w[p]).min()) for p in some),
+        max(float((x[p] + w[p]).max()) for p in some),
+    )
+
+
+def obvious_doubly_robust(at, action, reward, start, length, episodes, tail, ratio, q, v, discount):
+    scores = []
+    for e, after in zip(episodes, tail, strict=True):
+        steps = range(start[e], start[e] + length[e])
+        w, score = 1.0, v[at[steps[0]]] if len(steps) else after
+        for i, t in enumerate(steps):
+            w *= ratio[at[t], action[t]]
+            follows = v[at[t + 1]] if i + 1 < len(steps) else after
+            surprise = reward[t] + discount * follows - q[at[t], action[t]]
+            score += discount**i * w * surprise
+        scores.append(score)
+    return np.array(scores)
+
+
+def obvious_episode_weights(at, action, start, length, episodes, ratio):
+    return np.array(
+        [
+            np.prod([ratio[at[t], action[t]] for t in range(start[e], start[e] + length[e])])
+            for e in episodes
+        ]
+    )
+
+
 TWINS = {
     name.removeprefix("obvious_"): twin
     for name, twin in list(globals().items())
@@ -193,6 +242,45 @@ def test_kernels_import_nothing_from_the_package():
 def starts(draw, n: int) -> np.ndarray:
     cuts = draw(st.sets(st.integers(1, n - 1))) if n > 1 else set()
     return np.array(sorted({0, n} | cuts))
+
+
+@given(st.data())
+def test_first_visit_returns(data):
+    n, size = data.draw(st.integers(1, 12)), 3
+    start = data.draw(starts(n))
+    episodes = len(start) - 1
+    pair = np.array(data.draw(st.lists(st.integers(0, size - 1), min_size=n, max_size=n)))
+    reward = np.array(data.draw(st.lists(st.integers(-8, 8), min_size=n, max_size=n))) / 4
+    flags = st.lists(st.booleans(), min_size=episodes, max_size=episodes)
+    ended = np.array(data.draw(flags))
+    told = ended | np.array(data.draw(flags))
+    arguments = pair, reward, start, ended, told, data.draw(st.sampled_from([0.0, 0.5, 0.95]))
+    range_and_size = 0.75, 3.5, size
+    found = kernels.first_visit_returns(*arguments, *range_and_size)
+    expected = obvious_first_visit_returns(*arguments, *range_and_size)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-11)
+
+
+@given(st.integers(0, 10_000), st.data())
+def test_scores_and_weights_of_episodes(seed, data):
+    n, H, A = data.draw(st.integers(1, 12)), 3, 2
+    start = data.draw(starts(n))
+    rng = np.random.default_rng(seed)
+    at, action, reward = rng.integers(H, size=n), rng.integers(A, size=n), rng.normal(size=n)
+    short = rng.random(len(start) - 1) < 0.3  # the last step's outcome is not known
+    length = np.diff(start) - short
+    episodes = rng.permutation(len(start) - 1)
+    ratio, q, v = rng.random((H, A)) * 2, rng.normal(size=(H, A)), rng.normal(size=H)
+    tail = rng.normal(size=len(episodes))
+    arguments = at, action, reward, start, length, episodes, tail, ratio, q, v, 0.9
+    np.testing.assert_allclose(
+        kernels.doubly_robust(*arguments), obvious_doubly_robust(*arguments), atol=1e-9
+    )
+    arguments = at, action, start, length, episodes, ratio
+    np.testing.assert_allclose(
+        kernels.episode_weights(*arguments), obvious_episode_weights(*arguments)
+    )
 
 
 @given(st.data())

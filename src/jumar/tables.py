@@ -243,16 +243,18 @@ def _certificates(result: Result) -> list[RenderableType]:
     labels = ["assumes"] + [""] * len(best.assumptions)
     lines += list(zip(labels, (f"- {text}" for text in best.assumptions), strict=False))
     parts: list[RenderableType] = [Text("Certificate", style="bold"), facts(lines)]
-    if len(result.certificates) > 1 and all(c.vacuous for c in result.certificates):
-        count = len(result.certificates)
-        parts += [Text(), Text(f"All {count} bounds that apply are vacuous; --json lists them.")]
-    elif len(result.certificates) > 1:
-        rows = [_bound_cells(c) for c in result.certificates]
+    telling = [c for c in result.certificates if not c.vacuous]
+    if len(telling) > 1:
         heads = ["bound", "ζ", "validity", "worth"]
+        rows = [_bound_cells(c) for c in telling]
         parts += [
             Text(),
-            plain_table(heads, rows, title="Every bound that applies", right=["ζ"]),
+            plain_table(heads, rows, title="Every bound that says something", right=["ζ"]),
         ]
+    empty = len(result.certificates) - max(1, len(telling))
+    if empty:
+        more = "1 more bound is" if empty == 1 else f"{empty} more bounds are"
+        parts += [Text(), Text(f"{more} vacuous; --json lists them all.")]
     return parts
 
 
