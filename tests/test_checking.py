@@ -618,10 +618,11 @@ def test_a_window_has_no_named_nodes():
 
 
 def test_a_sound_log_passes():
+    """All but one thing: Tiger asks for more memory than the current observation."""
     behavior = listening(0.30)
     found = check(run(behavior, 300, seed=2), behavior, rng=stream(1, "check"), discount=0.95)
-    assert found.verdict.status == "passed"
-    assert list(found.sections) == ["fit", "spread", "drift", "repeats"]
+    assert found.verdict.sentence == "Usable, but look at: order."
+    assert list(found.sections) == ["fit", "spread", "order", "drift", "repeats"]
     assert found.drift.discount == 0.95
 
 

@@ -81,10 +81,11 @@ def folder(tmp_path_factory) -> Path:
 def test_a_sound_log_passes_with_exit_0(check):
     done = check("log.csv", "--policy", "explores30.toml")
     assert done.code == 0
-    assert "verdict passed Nothing speaks against learning from this log." in done.text
+    assert "verdict look Usable, but look at: order." in done.text  # Tiger asks for memory
     assert "300 episodes" in done.text
     assert "each at level 0.01" in done.text
-    for question in ("Did this policy produce", "Is there enough", "the same over", "twice?"):
+    questions = "Did this policy produce", "Is there enough", "How much memory", "the same over"
+    for question in (*questions, "twice?"):
         assert question in done.text
 
 
@@ -111,7 +112,7 @@ def test_something_to_look_at_is_exit_0(check, folder):
     (folder / "twice.csv").write_text("\n".join([header, *rows, *("x" + row for row in rows)]))
     done = check("twice.csv", "--policy", "explores30.toml")
     assert done.code == 0
-    assert "verdict look Usable, but look at: repeats." in done.text
+    assert "verdict look Usable, but look at: order, repeats." in done.text
 
 
 def test_for_machines(check):
@@ -120,7 +121,7 @@ def test_for_machines(check):
     assert done.data["verdict"]["status"] == "failed"
     assert done.data["level"] == 0.01
     assert done.data["sections"]["fit"]["verdict"]["status"] == "failed"
-    assert list(done.data["sections"]) == ["fit", "spread", "drift", "repeats", "rows"]
+    assert list(done.data["sections"]) == ["fit", "spread", "order", "drift", "repeats", "rows"]
     assert check("log.csv", "--policy", "explores30.toml", "--json").code == 0
 
 

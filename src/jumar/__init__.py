@@ -37,6 +37,7 @@ _PUBLIC = {
     "count": "history",
     "estimate_behavior": "estimation",
     "evaluate": "evaluation",
+    "first_returns": "first_visits",
     "improve": "pipeline",
     "join": "refinement",
     "load_controller": "controller_files",
@@ -44,6 +45,8 @@ _PUBLIC = {
     "models": "models:",
     "offpolicy": "offpolicy:",
     "optimum": "optimality",
+    "order_test": "order",
+    "order_tests": "order",
     "Pouct": "planning",
     "plan": "planning",
     "product": "memory",
@@ -53,6 +56,7 @@ _PUBLIC = {
     "spibb": "algorithms.spibb:improve",
     "spibb_leq": "algorithms.spibb_leq:improve",
     "stream": "streams",
+    "strict": "algorithms.strict:improve",
     "train": "training",
     "window": "memory",
     "write_logs": "logs",
@@ -77,6 +81,7 @@ __all__ = [
     "count",
     "estimate_behavior",
     "evaluate",
+    "first_returns",
     "improve",
     "join",
     "load_controller",
@@ -84,6 +89,8 @@ __all__ = [
     "models",
     "offpolicy",
     "optimum",
+    "order_test",
+    "order_tests",
     "plan",
     "product",
     "read_logs",
@@ -92,6 +99,7 @@ __all__ = [
     "spibb",
     "spibb_leq",
     "stream",
+    "strict",
     "train",
     "window",
     "write_logs",
@@ -103,6 +111,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.algorithms.basic import improve as basic
     from jumar.algorithms.spibb import improve as spibb
     from jumar.algorithms.spibb_leq import improve as spibb_leq
+    from jumar.algorithms.strict import improve as strict
     from jumar.certificate import Certificate, RewardRange
     from jumar.checking import check
     from jumar.controller import Controller
@@ -111,12 +120,14 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.errors import JumarError
     from jumar.estimation import estimate_behavior
     from jumar.evaluation import evaluate
+    from jumar.first_visits import first_returns
     from jumar.history import Counts, HistoryMdp, count
     from jumar.improvement import Improvement
     from jumar.logs import read_logs, write_logs
     from jumar.memory import Memory, Table, product, window
     from jumar.model_files import load_model
     from jumar.optimality import optimum
+    from jumar.order import order_test, order_tests
     from jumar.pipeline import Result, improve
     from jumar.planning import Pouct, plan
     from jumar.pomdp import Pomdp

@@ -4,7 +4,8 @@ Memory f *refines* memory c when the node of f always determines the node of c: 
 with p(f₀) = c₀ and p(step_f(n, z, a)) = step_c(p(n), z, a). A controller over c is then also one
 over f, with ψ(n, z) = ψ_c(p(n), z), and has exactly the same value on every model. `projection`
 finds p, first by the shape of the two memories and then, where f can be enumerated, by walking
-both automata together; `join` makes a memory that refines two given ones.
+both automata together; `join` makes a memory that refines two given ones, `one_more` one that
+remembers an observation more.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import numpy as np
 
 from jumar.arrays import Ints, RowIndex, closure, number_rows
 from jumar.errors import MemoryMismatch, TooLarge
-from jumar.memory import ENUMERABLE, Memory, Product, Window, product
+from jumar.memory import ENUMERABLE, LONGEST_WINDOW, Memory, Product, Window, product, window
 
 Projection = Callable[[Ints], Ints]
+_FARTHEST = 12  # observations that a hand-written memory may know by heart
 
 
 def projection(fine: Memory, coarse: Memory) -> Projection:
@@ -61,6 +63,34 @@ def join(coarse: Memory, fine: Memory) -> Memory:
     if refines(coarse, fine):
         return coarse
     return product(coarse, fine).on(*coarse.alphabet)
+
+
+def one_more(memory: Memory) -> Memory | None:
+    """The memory that also knows one observation further back; None where there is no such.
+
+    >>> str(one_more(window(2).on(3, 2)))
+    'window of 3'
+    >>> str(one_more(window(2, actions=True).on(3, 2)))
+    'window of 3 with actions'
+    """
+    if isinstance(memory, Window):
+        k = memory.length
+        return replace(memory, length=k + 1) if k < LONGEST_WINDOW else None
+    if isinstance(memory, Product):
+        parts = list(memory.parts)
+        windows = [i for i, part in enumerate(parts) if isinstance(part, Window)]
+        if windows:
+            longest = max(windows, key=lambda i: getattr(parts[i], "length", 0))
+            longer = one_more(parts[longest])
+            parts[longest] = longer or parts[longest]
+            finer = product(*parts).on(*memory.alphabet)
+            if not refines(memory, finer):
+                return finer
+    for k in range(2, _FARTHEST):
+        older = window(k).on(*memory.alphabet)
+        if not refines(memory, older):
+            return older if refines(older, memory) else product(memory, older).on(*memory.alphabet)
+    return None
 
 
 def _projection(fine: Memory, coarse: Memory) -> Projection | None:

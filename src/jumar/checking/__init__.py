@@ -20,6 +20,7 @@ from jumar.checking.drift import Drift, drift_of
 from jumar.checking.fit import Fit, fit_policy
 from jumar.checking.longer import Longer, longer_memory
 from jumar.checking.nodes import Agreement, nodes_of
+from jumar.checking.order import Order, order_of
 from jumar.checking.repeats import Repeats, repeats_of
 from jumar.checking.rows import Rows, rows_of
 from jumar.checking.spread import Spread, spread_of
@@ -33,6 +34,7 @@ QUESTIONS = {
     "longer": "Does the estimated policy remember enough?",
     "nodes": "Does the logged memory agree with the policy's?",
     "spread": "Is there enough data, where it matters?",
+    "order": "How much memory does what follows ask for?",
     "drift": "Is the process the same over the whole log?",
     "repeats": "Are there episodes twice?",
     "rows": "What did reading the file change?",
@@ -51,6 +53,7 @@ class Check:
     longer: Longer | None  # for one that was estimated
     nodes: Agreement | None  # when the log names the memory nodes
     spread: Spread
+    order: Order
     drift: Drift
     repeats: Repeats
     rows: Rows | None  # when the log was read from somewhere
@@ -114,7 +117,7 @@ def check(
     >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
     >>> found = check(log, behavior, rng=stream(1, "check"))
     >>> {name: part.verdict.status for name, part in found.sections.items()}
-    {'fit': 'passed', 'spread': 'passed', 'drift': 'passed', 'repeats': 'passed'}
+    {'fit': 'passed', 'spread': 'passed', 'order': 'look', 'drift': 'passed', 'repeats': 'passed'}
     >>> listener = Controller.constant(tiger.observations, tiger.actions, [0.5, 0.25, 0.25])
     >>> check(log, listener, rng=stream(1, "check")).verdict.sentence
     'Do not rely on what is learned from this log: fit failed.'
@@ -126,7 +129,7 @@ def check(
         raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
     log = log.align(behavior.observations, behavior.actions)
     # a stream for each test: none depends on how much another one drew
-    for_actions, for_drift = rng.spawn(2)
+    for_actions, for_drift, for_order = rng.spawn(3)
     replayed = replay(log, behavior)
     return Check(
         episodes=len(log),
@@ -137,6 +140,7 @@ def check(
         longer=longer_memory(replayed, settings, for_actions) if estimated else None,
         nodes=nodes_of(replayed),
         spread=spread_of(replayed),
+        order=order_of(replayed, settings, for_order),
         drift=drift_of(replayed, 1.0 if discount is None else discount, settings, for_drift),
         repeats=repeats_of(replayed, level),
         rows=rows_of(log),

@@ -15,15 +15,14 @@ remembers more than the estimate, so that action and hidden state may be confoun
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from jumar.arrays import Floats, Ints, number_rows, sum_by
 from jumar.checking.base import Replay, Settings, Verdict, p_value, x_log_x
-from jumar.memory import Memory, Window, window
-from jumar.memory.windows import LONGEST_WINDOW
-from jumar.refinement import join
+from jumar.memory import Memory
+from jumar.refinement import one_more
 
 
 @dataclass(frozen=True)
@@ -76,19 +75,6 @@ def longer_memory(replayed: Replay, settings: Settings, rng: np.random.Generator
         )
     steps = int(deal.taken.sum())
     return Longer(str(memory), str(fine), G, p, B, steps, verdict)
-
-
-def one_more(memory: Memory) -> Memory | None:
-    """The memory that also knows one observation more.
-
-    >>> str(one_more(window(2).on(3, 2)))
-    'window of 3'
-    """
-    if not isinstance(memory, Window):
-        return join(memory, window(2).on(*memory.alphabet))
-    if memory.length == LONGEST_WINDOW:
-        return None
-    return replace(memory, length=memory.length + 1)
 
 
 @dataclass(frozen=True, eq=False)

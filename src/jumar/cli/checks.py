@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jumar.checking.fit import Fit
     from jumar.checking.longer import Longer
     from jumar.checking.nodes import Agreement
+    from jumar.checking.order import Order
     from jumar.checking.repeats import Repeats
     from jumar.checking.rows import Rows
     from jumar.checking.spread import Spread
@@ -54,8 +55,9 @@ def check(
 ) -> None:
     """Check a log before learning from it.
 
-    Did this policy produce it, is there enough data, did anything change over time, are there
-    repeats? Exits with 0 when every section passed or is only worth a look, with 1 when one failed.
+    Did this policy produce it, is there enough data, how much memory does it ask for, did anything
+    change over time, are there repeats? Exits with 0 when every section passed or is only worth a
+    look, with 1 when one failed.
     """
     from jumar import stream
     from jumar.checking import check as run
@@ -226,6 +228,42 @@ def _spread(spread: Spread) -> list[RenderableType]:
     return [facts(lines), plain_table(heads, rows, right=heads)]
 
 
+def _order(order: Order) -> list[RenderableType]:
+    from jumar.tables import facts, plain_table
+    from jumar.wording import percent
+
+    if not order.tests:
+        return []
+    rows = [
+        [
+            test.memory,
+            "no" if test.rejected else "no sign against",
+            f"{test.p:.2g}",
+            _effect(test.effect, test.interval),
+            _effect(test.reward_effect, test.reward_interval),
+        ]
+        for test in order.tests
+    ]
+    heads = ["memory", "enough?", "p", "law off by", "reward off by"]
+    title = "Each memory against the one that knows an observation more"
+    lines = [("suggested", ("" if order.enough else "at least ") + order.suggested)]
+    first = order.tests[0]
+    if gap := first.largest:
+        told = f"{percent(gap.here)} {gap.what}, where {first.memory} expects {percent(gap.usual)}"
+        lines.append(("for example", f"{gap.situation}, then {gap.action}: {told}"))
+    if gap := first.largest_reward:
+        told = f"{_number(gap.here)}, where {first.memory} expects {_number(gap.usual)}"
+        lines.append(("for example", f"{gap.situation}, then {gap.action}: {gap.what} {told}"))
+    lines.append(("off by", "on average, with 95% interval; what chance alone makes is taken off"))
+    return [plain_table(heads, rows, title=title, right=heads[2:]), facts(lines)]
+
+
+def _effect(effect: float, interval: tuple[float, float] | None) -> str:
+    if interval is None:
+        return f"{effect:.2g}"
+    return f"{effect:.2g} ({interval[0]:.2g} to {interval[1]:.2g})"
+
+
 def _drift(drift: Drift) -> list[RenderableType]:
     from jumar.tables import facts, plain_table
     from jumar.wording import percent
@@ -296,6 +334,7 @@ _VIEWS: dict[str, Callable[[Any], list[RenderableType]]] = {
     "longer": _longer,
     "nodes": _nodes,
     "spread": _spread,
+    "order": _order,
     "drift": _drift,
     "repeats": _repeats,
     "rows": _rows,

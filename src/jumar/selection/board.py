@@ -18,12 +18,11 @@ from jumar.arrays import Floats, Ints
 from jumar.controller import Controller
 from jumar.episodes import UNKNOWN, Episodes
 from jumar.history import Counts, HistoryMdp, count, trace
-from jumar.memory import Memory, window
-from jumar.refinement import join, projection, refines
+from jumar.memory import Memory
+from jumar.refinement import join, one_more, projection
 from jumar.solver import action_values, policy_value
 
 MOST_STATES = 5000  # a memory that sees more history states than this is not tried
-LONGEST = 12  # observations
 ENDED = -1
 
 
@@ -122,8 +121,6 @@ def chain(behavior: Memory, memory: Memory | None, more: int) -> list[Memory]:
         wider = join(behavior, memory.on(*behavior.alphabet))
         return [behavior] if wider == behavior else [behavior, wider]
     found = [behavior]
-    for length in range(2, LONGEST):
-        longer = join(behavior, window(length).on(*behavior.alphabet))
-        if len(found) <= more and longer != found[-1] and refines(longer, found[-1]):
-            found.append(longer)
+    while len(found) <= more and (longer := one_more(found[-1])) is not None:
+        found.append(longer)
     return found
