@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +25,9 @@ from jumar.improvement import Improvement
 from jumar.linear import solve_discounted
 from jumar.solver import action_values
 from jumar.wording import rule_lines, shown, situation, situation_heads
+
+LEAST = 5  # visits below which an action is never trusted when the threshold is chosen by itself
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +61,13 @@ class Decisions:
     @property
     def threshold(self) -> float:
         """A pair counts as known when it was seen more often than this."""
-        n_wedge = self.improvement.parameters.get("n_wedge", 0)
+        n_wedge = self.improvement.parameters.get("n_wedge", LEAST if self._by_itself else 0)
         return float(n_wedge) if isinstance(n_wedge, int | float | np.number) else 0.0
+
+    @property
+    def _by_itself(self) -> bool:
+        """Was the improvement chosen from the data, and tested?"""
+        return self.improvement.algorithm == "auto"
 
     def situation(self, h: int) -> list[str]:
         """⟨n, z⟩ in words, one text for each of `heads`."""
@@ -86,6 +95,12 @@ class Decisions:
             if self.gain[h] <= 0:  # worth it only if the rest of the new controller follows
                 return f"{tried}; it pays off together with the other changes"
             return f"{tried}, and from here on is worth {self.gain[h]:.4g} more than the old rule"
+        if self._by_itself:
+            if not self.changed.any():
+                return "no change passed the test on held-out episodes"
+            return "the change that was tested leaves this rule as it is"
+        if chosen.algorithm == "strict":
+            return "no action is proved better here than what the rule does"
         known = np.flatnonzero(visits > N)
         seldom = "never" if N == 0 else f"{_times(N)} or less"
         if len(known) == 0:
@@ -100,8 +115,9 @@ class Decisions:
         return "the rule is already the best one admitted"
 
     def thin(self) -> list[Thin]:
-        """Where more data could change the answer: actions tried too seldom to be trusted, first
-        those that look better than the rule so far, then those of the situations met most."""
+        """Where more data could change the answer: actions tried too seldom to be trusted. First
+        those that look better than the rule so far, then those never tried, then those that look
+        worse; of equal ones, those of the situations met most."""
         chosen = self.improvement
         visits, N = chosen.mdp.visits, self.threshold
         value = chosen.behavior_values[:, None]
@@ -111,7 +127,14 @@ class Decisions:
             promise = float(self.q[h, a] - value[h, 0]) if tried else None
             found.append(Thin(h, a, tried, int(N) + 1 - tried, promise, int(self.visits[h])))
         return sorted(
-            found, key=lambda t: (-max(0.0, t.promise or 0.0) * self.met[t.h], -t.visits, t.h, t.a)
+            found,
+            key=lambda t: (
+                -max(0.0, t.promise or 0.0) * self.met[t.h],
+                t.promise is not None,
+                -t.visits,
+                t.h,
+                t.a,
+            ),
         )
 
     def to_csv(self) -> str:
@@ -126,7 +149,7 @@ class Decisions:
                 "old rule",
                 "new rule",
                 "times seen",
-                *(f"tried: {action}" for action in chosen.controller.actions),
+                *(f"tried: {shown(action)}" for action in chosen.controller.actions),
                 "gain each time",
                 "share of the gain",
                 "why",
@@ -177,5 +200,6 @@ def _times(n: float) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that a spreadsheet takes for text: a leading = + - @ would make it a formula."""
-    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    """Text that a spreadsheet takes for text: a leading = + - @ would make it a formula, and some
+    take the wide forms of these for the same."""
+    return "'" + text if unicodedata.normalize("NFKC", text[:1]) in _FORMULA else text

@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -85,7 +85,8 @@ def write_folder(folder: str | os.PathLike[str], contents: Mapping[str, str | by
     """Put files into a folder, all of them or none.
 
     They are written beside the folder first. If it is new, it then appears in one step; if it is
-    there already, each file takes its place in one step, and what else is in it stays.
+    there already, each file takes its place in one step, and what else is in it stays. Should one
+    of these steps fail, or be interrupted, the files that were there before come back.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as place:
@@ -112,13 +113,34 @@ def write_folder(folder: str | os.PathLike[str], contents: Mapping[str, str | by
             write_atomically(staging / name, content)
         with _naming(folder):
             if target.exists():
-                for name in contents:
-                    os.replace(staging / name, target / name)
+                _replace_all(staging, target, list(contents))
             else:
                 os.replace(staging, target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return [Path(folder, name) for name in contents]
+
+
+def _replace_all(staging: Path, target: Path, names: Sequence[str]) -> None:
+    """Move files from one folder to another; if that cannot be finished, as if never begun."""
+    kept = staging / ".kept"
+    kept.mkdir()
+    for name in names:
+        if os.path.lexists(target / name):
+            shutil.copy2(target / name, kept / name, follow_symlinks=False)
+    moved: list[str] = []
+    try:
+        for name in names:
+            moved.append(name)  # first: an interrupt may come right after the step
+            os.replace(staging / name, target / name)
+    except BaseException:
+        for name in moved:
+            with suppress(OSError):
+                if os.path.lexists(kept / name):
+                    os.replace(kept / name, target / name)
+                elif not os.path.lexists(staging / name):
+                    os.unlink(target / name)
+        raise
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:

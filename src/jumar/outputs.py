@@ -48,4 +48,5 @@ def save(result: Result, folder: str | Path, run: Run | None = None) -> list[Pat
 
 
 def _json(document: dict[str, Any]) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    # ASCII, as a file name on the command line need not be text that a file can hold
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"

@@ -14,12 +14,12 @@ from jumar import algorithms
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.history import count
-from jumar.memory import Memory, window
-from jumar.refinement import join, refines
+from jumar.memory import Memory
+from jumar.refinement import one_more
 
 THRESHOLDS = (5, 10, 20, 50, 100)
-MOST_STATES = 5000  # a longer memory is not tried when it would see more history states
-LONGEST = 12  # observations
+MOST_STATES = 1000  # a longer memory is not tried when it would see more history states
+LARGEST = 3000  # history states beyond which nothing is tried: it would take minutes
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def sensitivity(
     more: int = 2,
 ) -> tuple[Row, ...]:
     """Improvements over memories and thresholds: the behavior's memory, `memory` itself, and with
-    `more` observations of memory beside it.
+    `more` observations of memory beside it. Nothing where `memory` sees too many history states.
 
     >>> from jumar import models, simulate, stream
     >>> tiger = models.tiger()
@@ -69,6 +69,8 @@ def sensitivity(
     while len(finest.states) > MOST_STATES and wanted[-1] != memory:
         wanted.pop()  # so long a memory that the log is spread over too many states
         finest = count(log, wanted[-1])
+    if len(finest.states) > LARGEST:
+        return ()
     rows = []
     for chosen in wanted:
         mdp = (finest if chosen == finest.memory else finest.coarsen(chosen)).mle(discount)
@@ -91,9 +93,8 @@ def sensitivity(
 def _memories(behavior: Memory, memory: Memory, more: int) -> list[Memory]:
     """Each refines the one before, so that the last one's counts give all the others."""
     found = [behavior] if behavior == memory else [behavior, memory]
-    wanted = len(found) + more
-    for length in range(2, LONGEST):
-        longer = join(memory, window(length).on(*memory.alphabet))
-        if len(found) < wanted and longer != found[-1] and refines(longer, found[-1]):
+    for _ in range(more):
+        longer = one_more(found[-1])
+        if longer is not None:
             found.append(longer)
     return found

@@ -42,6 +42,11 @@ class Drawing:
     kind: Literal["graph", "table"]
     description: str  # the text alternative, also inside the SVG
 
+    @property
+    def width(self) -> int:
+        """Of the SVG in its natural size, in pixels."""
+        return int(self.svg.partition('width="')[2].partition('"')[0])
+
 
 def draw(
     controller: Controller,

@@ -41,8 +41,16 @@ def text_of(text: str) -> str:
     >>> print(text_of("a <b> & c"), text_of("x\\\\N"))
     a &lt;b&gt; &amp; c x\\\\N
     """
-    text = _TURNS.sub("\\1\u200e", text)  # after it, the line goes on from left to right
-    return escape(text, quote=False).replace("\\", "\\\\")
+    return escape(left_to_right(text), quote=False).replace("\\", "\\\\")
+
+
+def left_to_right(text: str) -> str:
+    """Text that goes on from left to right after a name that does not.
+
+    >>> left_to_right("keep 50%"), ascii(left_to_right("\u05d0 50%"))
+    ('keep 50%', "'\\\\u05d0\\\\u200e 50%'")
+    """
+    return _TURNS.sub("\\1\u200e", text)
 
 
 def broken(pieces: Sequence[str], between: str, widest: int = WIDEST) -> list[str]:

@@ -13,21 +13,29 @@ from jumar.checking import check
 from jumar.files import write_atomically
 from jumar.pipeline import Result
 from jumar.provenance import Run
-from jumar.report.content import Content, content, number
+from jumar.report.answer import number
+from jumar.report.content import Content, content
 from jumar.report.figures import histogram
 from jumar.streams import stream
+from jumar.wording import shown
 
 if TYPE_CHECKING:
     from jumar.drawing import Drawing
 
-BADGES = {"safe": "safe to change", "test": "promising, not proved", "keep": "keep as it is"}
+BADGES = {
+    "safe": "safe to change",
+    "tested": "passed its test",
+    "test": "promising, not proved",
+    "keep": "keep as it is",
+}
 PICTURES = {
     "graph": "Each box is what the rule remembers, with one line for what it may see then; arrows "
     "lead to what it remembers next. New rules are marked. The same picture is in controller.svg.",
     "table": "This memory has too many nodes for a readable graph; the rules that change are "
     "listed. All of them are in decisions.csv.",
 }
-SIGNS = {"passed": "✓", "look": "!", "failed": "✗", "assumed": "–"}
+SIGNS = {"passed": "✓", "look": "!", "failed": "✗"}
+LONGEST = 5000  # letters of a command that are shown; run.json has them all
 
 
 def write_report(result: Result, path: str | Path, run: Run | None = None) -> None:
@@ -75,13 +83,24 @@ def render(result: Result, said: Content, drawing: Drawing, run: Mapping[str, An
     """Set the content as a page."""
     from jinja2 import Environment, StrictUndefined
 
+    from jumar.drawing.dot import left_to_right
+
     def part(name: str) -> str:
         return resources.files("jumar.report").joinpath(name).read_text("utf-8")
 
     script = part("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+    def steady(value: object) -> object:
+        """Text with names in it, whichever way these are written; markup is left alone."""
+        return left_to_right(value) if type(value) is str else value
+
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=steady,
     )
     changed = result.improvement.changed > 0
     page: str = environment.from_string(part("page.html")).render(
@@ -93,6 +112,7 @@ def render(result: Result, said: Content, drawing: Drawing, run: Mapping[str, An
         script=script,
         script_hash=f"sha256-{digest}",
         drawing=drawing,
+        natural=drawing.width,
         picture=PICTURES[drawing.kind],
         histogram=_histogram(said) if changed else "",
         discount=f"{result.improvement.mdp.discount:g}",
@@ -116,14 +136,14 @@ def _histogram(said: Content) -> str:
 
 def _run_rows(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [
-        ("command", run["command"] or "called from Python"),
+        ("command", shown(run["command"] or "called from Python", LONGEST)),
         ("time", run["time"]),
         ("jumar", f"{run['jumar']} on Python {run['python']}, {run['platform']}"),
         ("packages", ", ".join(f"{name} {v}" for name, v in run["packages"].items())),
         ("seed", str(run["seed"])),
     ]
     rows += [
-        (part, f"{file['name']} ({file['bytes']:,} bytes, SHA-256 {file['sha256']})")
+        (part, f"{shown(file['name'], 500)} ({file['bytes']:,} bytes, SHA-256 {file['sha256']})")
         for part, file in run["files"].items()
     ]
     for name, value in run["settings"].items():

@@ -41,13 +41,12 @@ def histogram(
     gains: Floats, interval: tuple[float, float], label: str, name: str, alternative: str
 ) -> str:
     """The gains of the draws; bars below zero are hatched and of another colour."""
-    import matplotlib
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure  # not pyplot, whose figures and back end are the caller's
 
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
-    with plt.rc_context(_STYLE):
-        figure, ax = plt.subplots(figsize=(6.4, 2.5), layout="constrained")
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(6.4, 2.5), layout="constrained")
+        ax = figure.subplots()
         edges = _edges(gains)
         heights, _ = np.histogram(gains, edges)
         for left, right, height in zip(edges, edges[1:], heights, strict=False):
@@ -70,7 +69,6 @@ def histogram(
         ax.set_xlabel(label)
         file = io.StringIO()
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-        plt.close(figure)
     return _for_page(file.getvalue(), name, alternative)
 
 
@@ -88,10 +86,13 @@ def _for_page(svg: str, name: str, alternative: str) -> str:
 
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
+    # its style would be that of the whole page
+    svg = re.sub(r"<style[^>]*>.*?</style>", "", svg, flags=re.S)
     svg = re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)
     svg = re.sub(r'xmlns:xlink="[^"]*"', "", svg).replace("xlink:href", "href")
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, variable)
     opening, rest = svg.split(">", 1)
     opening = re.sub(r'\s(width|height)="[^"]*"', "", opening)
-    return f'{opening} role="img" aria-label="{escape(alternative)}">{rest}'
+    lines = 'stroke-linejoin="round" stroke-linecap="butt"'
+    return f'{opening} {lines} role="img" aria-label="{escape(alternative)}">{rest}'

@@ -1,12 +1,13 @@
 "use strict";
 (() => {
+  const plain = (text) => text.replaceAll("\u200e", "");  // marks that keep lines left to right
   const table = document.getElementById("decisions");
   const body = table.tBodies[0];
   const rows = [...body.rows];
   const filter = document.getElementById("filter");
   const only = document.getElementById("only-changed");
   const count = document.getElementById("count");
-  const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
+  const texts = new Map(rows.map((row) => [row, plain(row.textContent).toLowerCase()]));
 
   const show = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -22,7 +23,7 @@
 
   const key = (row, column, type) => {
     const cell = row.cells[column];
-    return type === "number" ? Number(cell.dataset.value) : cell.textContent.trim();
+    return type === "number" ? Number(cell.dataset.value) : plain(cell.textContent).trim();
   };
 
   const sort = (head, column) => {
@@ -51,6 +52,13 @@
   filter.addEventListener("input", show);
   only.addEventListener("change", show);
   document.querySelector(".tools").hidden = false;
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const details of opened) details.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const details of opened) details.open = false;
+  });
   show();
 })();

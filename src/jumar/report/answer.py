@@ -1,0 +1,200 @@
+"""The answer, in sentences: what to do, what it brings, how safe it is, what to know before.
+
+The verdict is the page's first word, so it is earned. *safe* needs a guarantee that is proved or in
+print, that says "not worse", and a log in which no check failed; *tested* the same, but the
+guarantee is that of a test on held-out episodes, which only becomes exact as these grow in number.
+*keep* means that nothing changes. Everything else is *test*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.checking import QUESTIONS, Check
+from jumar.decisions import Decisions
+from jumar.pipeline import Result
+from jumar.resampling import Resampled
+from jumar.validity import Validity
+from jumar.wording import percent, shown
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that was asked of the log, and what was found."""
+
+    text: str
+    state: str  # passed, look, failed
+    finding: str
+
+
+@dataclass(frozen=True)
+class Warning:
+    """Something the reader must know before the numbers."""
+
+    title: str
+    text: str
+
+
+def number(x: float) -> str:
+    """A number as people write it.
+
+    >>> number(-6645.71), number(0.012346), number(1234567.0), number(0.0)
+    ('-6,646', '0.01235', '1,234,567', '0')
+    >>> number(999.96), number(1e30), number(float("-inf"))
+    ('1,000', '1e+30', 'unbounded')
+    """
+    if x == 0 or not math.isfinite(x):
+        return "0" if x == 0 else "unbounded"
+    if 999.95 <= abs(x) < 1e15:  # from here on, four digits are no less than all before the point
+        return f"{x:,.0f}"
+    return f"{x:.4g}"
+
+
+def costs(result: Result) -> bool:
+    """Are the rewards costs?"""
+    origin = result.log.origin
+    return bool(origin and origin.remarks.costs)
+
+
+def verdict(result: Result, check: Check | None) -> str:
+    """safe, tested, test or keep."""
+    if result.improvement.changed == 0:
+        return "keep"
+    best = result.certificate
+    if best.zeta > 0 or best.vacuous or _failed(check):
+        return "test"
+    if best.validity.strength >= Validity.PUBLISHED.strength:
+        return "safe"
+    return "tested" if best.validity is Validity.ASYMPTOTIC else "test"
+
+
+def headline(result: Result, check: Check | None) -> str:
+    """What to do, in one or two sentences."""
+    changed, states = result.improvement.changed, len(result.improvement.mdp)
+    if changed == 0 and result.selection:
+        return "Keep the rule as it is: no change passed the test on held-out episodes."
+    if changed == 0:
+        return "Keep the rule as it is: the log gives no reason to change it."
+    rules = "1 rule" if changed == 1 else f"{changed:,} rules"
+    found = f"The log speaks for changing {rules} of {states:,}."
+    reached = verdict(result, check)
+    if reached == "safe":
+        return f"{found} This is, by its guarantee, not worse than today."
+    if reached == "tested":
+        return f"{found} On episodes it was not learned from, the new rule did better."
+    if _failed(check):
+        return f"{found} But this log failed a check: find out why before you rely on it."
+    return f"{found} No guarantee covers this yet: try it on a small scale first."
+
+
+def sentence(made: Decisions, h: int) -> str:
+    """A change as one would say it."""
+    chosen = made.improvement
+    actions = chosen.controller.actions
+    old, new = chosen.behavior_policy[h], chosen.policy[h]
+    up, down = int(np.argmax(new - old)), int(np.argmin(new - old))
+    *before, now = made.situation(h)
+    when = f"When you see “{now}”" + (f" (memory: {before[0]})" if before else "")
+    return (
+        f"{when}: “{shown(actions[up])}” {percent(float(new[up]))} of the time (was "
+        f"{percent(float(old[up]))}), mostly instead of “{shown(actions[down])}” (was "
+        f"{percent(float(old[down]))}, now {percent(float(new[down]))})."
+    )
+
+
+def gain(result: Result, again: Resampled) -> str:
+    """What the change brings, with an interval."""
+    improvement = result.improvement
+    old, new, won = improvement.behavior_performance, improvement.performance, improvement.gain
+    if improvement.changed == 0:
+        text = f"costs {number(-old)}" if costs(result) else f"brings {number(old)}"
+        return f"The rule of today {text} per episode, as far as the log tells."
+    low, high = again.interval()
+    if costs(result):
+        what = f"saves {number(won)} per episode (cost {number(-old)} → {number(-new)})"
+    else:
+        what = f"brings {number(won)} more per episode ({number(old)} → {number(new)})"
+    said = (
+        f"By the estimate from the log, the new rule {what}; in 90 % of logs redrawn from this "
+        f"one, between {number(low)} and {number(high)}."
+    )
+    chosen = result.selection.chosen if result.selection else None
+    if chosen:
+        said += (
+            f" On episodes it was not learned from, it is {number(chosen.gain)}, with a standard "
+            f"error of {number(chosen.error)}."
+        )
+    return said
+
+
+def safety(result: Result) -> str:
+    """What can be lost."""
+    best = result.certificate
+    if result.improvement.changed == 0:
+        why = f" {best.claim}" if result.selection else ""
+        return f"Nothing changes, so nothing can be lost.{why}"
+    if best.vacuous:
+        return (
+            "There is no useful guarantee at this size of log: the best bound excludes nothing. "
+            "The estimate may be right, but nothing here proves it."
+        )
+    chance = "" if best.delta is None else f", except with a chance of {100 * best.delta:g} %"
+    if best.reason:
+        said = best.reason
+    elif best.zeta <= 0:
+        said = f"Not worse than today{chance}."
+    else:
+        said = f"A loss of more than {number(best.zeta)} per episode is excluded{chance}."
+    if best.validity.strength < Validity.PUBLISHED.strength:
+        said += f" But this is only {best.validity.value}: {_small(best.validity.meaning)}"
+    return said
+
+
+def warnings(result: Result, check: Check | None) -> Iterator[Warning]:
+    """What must be known before the numbers, the worst first."""
+    remarks = result.log.origin.remarks if result.log.origin else None
+    for fact in _failed(check):
+        yield Warning(f"A check failed: {_small(fact.text)}", fact.finding)
+    if result.estimated:
+        yield Warning(
+            "The behavior was estimated.",
+            "Nobody told which rule produced this log; it was read off the log itself. If people "
+            "acted on things that are not in the log (a noise, an experience, a phone call), those "
+            "things may explain both what they did and how it went (confounding), and then even "
+            "endless data of this kind would mislead. No guarantee on this page excludes that.",
+        )
+    if remarks and remarks.rewards_assumed:
+        yield Warning(
+            "The rewards were assumed.",
+            "The log does not say what anything cost or paid; the prices were given by hand. Every "
+            "value on this page stands or falls with them.",
+        )
+    open_ends = int((~result.log.terminated).sum())
+    if open_ends and result.counts.unfinished:
+        yield Warning(
+            "Some records stop before the story ends.",
+            f"{open_ends:,} of {len(result.log):,} episodes were cut off (the process still runs, "
+            f"or recording stopped); {result.counts.unfinished:,} last steps whose outcome is "
+            "unknown were left out. That is sound as long as the cut had nothing to do with what "
+            "would have come next.",
+        )
+
+
+def facts(check: Check | None) -> list[Fact]:
+    """What was asked of the log."""
+    return [
+        Fact(QUESTIONS[name], section.verdict.status, section.verdict.sentence)
+        for name, section in (check.sections.items() if check else ())
+    ]
+
+
+def _failed(check: Check | None) -> list[Fact]:
+    return [fact for fact in facts(check) if fact.state == "failed"]
+
+
+def _small(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]

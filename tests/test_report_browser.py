@@ -1,0 +1,438 @@
+"""The report in a real browser: it stays alone, sorts and filters, works by keyboard, has words for
+every picture, and can be read by day, by night, on a phone and on paper. Names never run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import jumar as jm
+from jumar.report import report_page
+from test_report import HALF, HOSTILE, RUN, TAME, named, one_step_log
+
+HOW = "apt install chromium, and pip install -e '.[dev]' for Playwright"
+CONTRAST = 4.5  # of ordinary text, by the Web Content Accessibility Guidelines, level AA
+
+
+@pytest.fixture(scope="module")
+def browser():
+    program = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
+    if program is None:
+        pytest.skip(f"there is no Chromium: {HOW}")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        pytest.skip(f"there is no Playwright: {HOW}")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+def written(folder: Path, result) -> str:
+    path = folder / "report.html"
+    path.write_text(report_page(result, RUN), "utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> str:
+    """A page with 13 nodes, some rules that change and some that do not."""
+    return written(tmp_path_factory.mktemp("tame"), named(TAME, "a schedule"))
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory) -> str:
+    return written(tmp_path_factory.mktemp("hostile"), named(HOSTILE, HOSTILE[0]))
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens a page; the test fails if it complains, asks for anything or opens a dialog."""
+    pages, complaints, requests = [], [], []
+
+    def open_(address: str, **options):
+        page = browser.new_page(**options)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (complaints.append("dialog"), dialog.dismiss()))
+        page.on("request", lambda request: requests.append(request.url.partition("#")[0]))
+        page.goto(address)
+        pages.append((page, address))
+        return page
+
+    yield open_
+    for page, address in pages:
+        assert set(requests) == {address}
+        page.close()
+    assert complaints == []
+
+
+def cells(page, column: int) -> list[str]:
+    """The values of a column in the rows that are shown, numbers as they are compared."""
+    return page.eval_on_selector_all(
+        "#decisions tbody tr:not([hidden])",
+        f"rows => rows.map(r => r.cells[{column}].dataset.value ?? r.cells[{column}].innerText)",
+    )
+
+
+# ---------------------------------------------------------------- alone and whole
+
+
+def test_the_page_opens_without_complaint_and_asks_for_nothing(visit, address):
+    page = visit(address)
+    assert page.title() == "a schedule: report"
+    assert page.locator("#answer h2").is_visible()
+    assert page.locator(".jumar-drawing").is_visible()
+
+
+def test_a_page_where_nothing_changes_opens_too(visit, tmp_path):
+    page = visit(written(tmp_path, jm.improve(one_step_log(30, 3), HALF, discount=0.9, n_wedge=20)))
+    assert page.locator(".badge").inner_text() == "keep as it is"
+
+
+# ---------------------------------------------------------------- the table
+
+
+def test_every_column_sorts_both_ways(visit, address):
+    page = visit(address)
+    heads = page.locator("#decisions thead th")
+    assert heads.count() == 8
+    rows = len(cells(page, 0))
+    for column in range(heads.count()):
+        head = heads.nth(column)
+        numeric = head.get_attribute("data-type") == "number"
+        for direction in ("ascending", "descending"):
+            head.get_by_role("button").click()
+            assert head.get_attribute("aria-sort") == direction
+            found = cells(page, column)
+            assert len(found) == rows
+            if numeric:
+                values = [float(text) for text in found]
+                assert values == sorted(values, reverse=direction == "descending")
+            elif column < 2:  # names with two digits at the end
+                assert found == sorted(found, reverse=direction == "descending")
+            else:  # in sentences, letters and numbers are compared as the browser's language does
+                pairs = [list(pair) for pair in pairwise(found)]
+                signs = page.evaluate(
+                    """pairs => pairs.map(([a, b]) =>
+                         new Intl.Collator(undefined, {numeric: true}).compare(a, b))""",
+                    pairs,
+                )
+                assert all(sign <= 0 if direction == "ascending" else sign >= 0 for sign in signs)
+        assert page.locator("#decisions th[aria-sort]").count() == 1
+
+
+def test_numbers_are_sorted_as_numbers(visit, tmp_path):
+    """Seen 9, 100 and 20 times: as text, 100 would come first."""
+    log = jm.Episodes(
+        ("a", "b", "c"), ("keep", "repair"), [0] * 9 + [1] * 100 + [2] * 20, [0, 1] * 64 + [0],
+        [0.0] * 129, list(range(130)), [-1] * 129, [True] * 129,
+    )  # fmt: skip
+    behavior = jm.Controller.uniform(log.observations, log.actions)
+    page = visit(written(tmp_path, jm.improve(log, behavior, discount=0.9, n_wedge=20)))
+    page.get_by_role("button", name="times seen").click()
+    assert cells(page, 3) == ["9", "20", "100"]
+    page.get_by_role("button", name="times seen").click()
+    assert cells(page, 3) == ["100", "20", "9"]
+
+
+def test_words_find_rows_and_the_count_is_announced(visit, address):
+    page = visit(address)
+    everything = len(cells(page, 0))
+    status = page.get_by_role("status")
+    assert status.inner_text() == f"{everything} of {everything} situations"
+    assert status.get_attribute("aria-live") == "polite"
+    page.get_by_role("searchbox", name="Find").fill("NAME 03  name 07")
+    shown = page.locator("#decisions tbody tr:visible").all_inner_texts()
+    assert 0 < len(shown) < everything
+    assert all("name" in text and "03" in text and "07" in text for text in shown)
+    assert status.inner_text() == f"{len(shown)} of {everything} situations"
+    page.get_by_role("searchbox", name="Find").fill("no such word")
+    assert status.inner_text() == f"0 of {everything} situations"
+
+
+def test_only_what_changes_can_be_shown(visit, tmp_path):
+    """Of two situations one has a new rule."""
+    log = jm.Episodes(
+        ("good", "worn"), ("keep", "repair"), [0] * 60 + [1] * 30, [0, 1] * 30 + [0] * 30,
+        [1.0, 3.0] * 30 + [1.0] * 30, list(range(91)), [-1] * 90, [True] * 90,
+    )  # fmt: skip
+    behavior = jm.Controller.uniform(log.observations, log.actions)
+    page = visit(written(tmp_path, jm.improve(log, behavior, discount=0.9, n_wedge=20)))
+    page.get_by_label("only what changes").check()
+    assert cells(page, 0) == ["good"]
+    assert page.get_by_role("status").inner_text() == "1 of 2 situations"
+    page.get_by_label("only what changes").uncheck()
+    assert cells(page, 0) == ["good", "worn"]
+
+
+# ---------------------------------------------------------------- keyboard
+
+
+def focus(page) -> str:
+    return page.evaluate(
+        "(e => e.id || e.tagName + ' ' + e.innerText.trim())(document.activeElement)"
+    )
+
+
+def test_everything_is_reached_by_keys(visit, address):
+    page = visit(address)
+    page.keyboard.press("Tab")
+    assert focus(page) == "A To the answer"
+    reached = []
+    while "filter" not in reached and len(reached) < 60:
+        page.keyboard.press("Tab")
+        reached.append(focus(page))
+    assert reached[-1] == "filter"
+    page.keyboard.type("name 03")
+    assert len(cells(page, 0)) < 169
+    page.keyboard.press("Tab")
+    assert focus(page) == "only-changed"
+    head = page.locator("#decisions thead th").first
+    while not focus(page).startswith("BUTTON") and len(reached) < 70:
+        page.keyboard.press("Tab")
+        reached.append(focus(page))
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    page.keyboard.press("Space")
+    assert head.get_attribute("aria-sort") == "descending"
+
+
+def test_details_open_with_enter(visit, address):
+    page = visit(address)
+    details = page.locator("details:has(> summary:text('The picture in words'))")
+    assert details.get_attribute("open") is None
+    details.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert details.get_attribute("open") is not None
+    assert details.locator("p").is_visible()
+
+
+def test_what_has_the_focus_can_be_seen(visit, address):
+    page = visit(address)
+    for selector in ("#filter", "#decisions th button", "summary", "nav a"):
+        page.locator(selector).first.focus()
+        page.keyboard.press("Shift")  # the browser shows the focus to those who use keys
+        width = page.locator(selector).first.evaluate("e => getComputedStyle(e).outlineWidth")
+        assert float(width.removesuffix("px")) >= 1, selector
+
+
+# ---------------------------------------------------------------- light and dark
+
+
+def luminance(color: tuple[float, ...]) -> float:
+    parts = [c / 255 / 12.92 if c / 255 <= 0.03928 else ((c / 255 + 0.055) / 1.055) ** 2.4
+             for c in color]  # fmt: skip
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def colors(page, selector: str) -> Iterator[tuple[str, tuple[float, ...], tuple[float, ...]]]:
+    """Text and colours of every element that is found, the background being the nearest one."""
+    found = page.eval_on_selector_all(
+        selector,
+        """elements => elements.map(e => {
+             let back = e;
+             while (back && getComputedStyle(back).backgroundColor === 'rgba(0, 0, 0, 0)')
+               back = back.parentElement;
+             return [e.innerText ?? '', getComputedStyle(e).color,
+                     back ? getComputedStyle(back).backgroundColor : 'rgb(255, 255, 255)'];
+           })""",
+    )
+    for text, *pair in found:
+        yield text, *(tuple(map(float, re.findall(r"[\d.]+", c)[:3])) for c in pair)
+
+
+def test_text_can_be_read_by_day_and_by_night(visit, address):
+    places = [
+        "body", ".soft", ".kind", ".badge", ".state", ".mark", ".warning", "a", "th", "td",
+        "figcaption", ".answer dt", ".answer dd", "summary", "ul.assumed li", "code",
+    ]  # fmt: skip
+    backgrounds = set()
+    for scheme in ("light", "dark"):
+        page = visit(address, color_scheme=scheme)
+        ((_, _, back),) = colors(page, "body")
+        backgrounds.add(back)
+        seen = 0
+        for place in places:
+            for text, color, behind in colors(page, place):
+                assert contrast(color, behind) >= CONTRAST, (scheme, place, text[:40])
+                seen += 1
+        assert seen > 100
+        # words in other states, which this page happens not to have
+        for kind in ("passed", "look", "failed"):
+            page.evaluate(
+                "k => document.querySelector('.answer dd').insertAdjacentHTML('beforeend',"
+                " `<span class='state ${k}'>x</span>`)",
+                kind,
+            )
+        for verdict in ("safe", "tested", "test", "keep"):
+            page.evaluate(
+                "v => { document.querySelector('.answer').className = 'answer ' + v }", verdict
+            )
+            for _, color, behind in colors(page, ".badge, .state"):
+                assert contrast(color, behind) >= CONTRAST, (scheme, verdict)
+    assert len(backgrounds) == 2
+
+
+# ---------------------------------------------------------------- narrow, printed, without script
+
+
+@pytest.mark.parametrize("which", ["address", "hostile"])
+def test_a_narrow_screen_does_not_scroll_sideways(visit, request, which):
+    page = visit(request.getfixturevalue(which), viewport={"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    # a card says what each of its values is
+    label = (
+        page.locator("#decisions td")
+        .nth(2)
+        .evaluate("e => getComputedStyle(e, '::before').content")
+    )
+    assert "old rule" in label
+
+
+def test_the_drawing_is_never_so_small_that_it_cannot_be_read(visit, address):
+    for width in (400, 1200):
+        page = visit(address, viewport={"width": width, "height": 800})
+        drawn, natural = page.locator(".jumar-drawing").evaluate(
+            "e => [e.getBoundingClientRect().width, Number(e.getAttribute('width'))]"
+        )
+        assert drawn >= 0.74 * natural
+
+
+def pdf_pages(pdf: bytes) -> int:
+    return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
+
+
+def test_on_paper_everything_is_open(visit, address):
+    page = visit(address)
+    page.evaluate(
+        "addEventListener('beforeprint', () => { window.closed_on_paper ="
+        " document.querySelectorAll('details:not([open])').length })"
+    )
+    before = page.locator("details:not([open])").count()
+    assert before > 3
+    pdf = page.pdf(format="A4")
+    assert pdf.startswith(b"%PDF-")
+    assert pdf_pages(pdf) > 3
+    assert page.evaluate("window.closed_on_paper") == 0
+    assert page.locator("details:not([open])").count() == before  # and closed again
+    page.emulate_media(media="print", color_scheme="dark")
+    page.set_viewport_size({"width": 717, "height": 1000})  # A4 between its margins
+    assert page.evaluate("document.documentElement.scrollWidth") <= 717
+    ((_, color, behind),) = colors(page, "body")
+    assert (color, behind) == ((0, 0, 0), (255, 255, 255))
+    assert not page.locator(".tools").is_visible()
+    assert not page.locator("nav").is_visible()
+
+
+def test_without_script_everything_is_there_and_on_paper_open(visit, browser, address):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address)
+    assert not page.locator(".tools").is_visible()
+    assert page.locator("#decisions tbody tr").first.is_visible()
+    assert page.locator("#decisions thead button").count() == 0
+    assert page.locator("#sure figure svg").is_visible()
+    for section in ("answer", "changes", "why", "sure", "next", "safety", "words", "again"):
+        assert page.locator(f"#{section} h2").is_visible()
+    words = page.locator("details:has(> summary:text('The picture in words')) p")
+    assert not words.is_visible()
+    page.emulate_media(media="print")
+    assert words.is_visible()
+    context.close()
+
+
+# ---------------------------------------------------------------- for those who do not see
+
+
+def test_every_picture_has_words(visit, address):
+    page = visit(address)
+    silent = page.evaluate(
+        """() => [...document.querySelectorAll('img, svg')].filter(e => {
+             if (e.closest('[aria-hidden=true]')) return false;
+             const named = (e.getAttribute('aria-labelledby') ?? '').split(' ')
+               .map(id => document.getElementById(id)?.textContent ?? '').join('');
+             return !(e.getAttribute('alt') || e.getAttribute('aria-label') || named);
+           }).length"""
+    )
+    assert silent == 0
+    assert page.locator("svg[role=img]").count() == 2  # the drawing and the histogram
+    label = page.locator("#sure svg[role=img]").get_attribute("aria-label")
+    assert label.startswith("Histogram of the estimated gain in")
+
+
+def test_headings_are_in_order_and_tables_have_heads(visit, address):
+    page = visit(address)
+    levels = page.eval_on_selector_all(
+        "h1, h2, h3, h4, h5, h6", "hs => hs.map(h => Number(h.tagName[1]))"
+    )
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+    assert page.locator("th:not([scope])").count() == 0
+    assert page.locator("table:not(:has(th))").count() == 0
+    assert page.locator("main").count() == page.locator("header").count() == 1
+    assert page.get_attribute("html", "lang") == "en"
+    ids = page.eval_on_selector_all("[id]", "es => es.map(e => e.id)")
+    assert len(ids) == len(set(ids))
+
+
+# ---------------------------------------------------------------- names are text
+
+
+def test_hostile_names_are_read_as_they_are_and_run_nothing(visit, hostile):
+    page = visit(hostile)
+    page.mouse.move(300, 300)
+    page.get_by_role("searchbox", name="Find").fill("<script>alert(1)</script>")
+    assert cells(page, 0)
+    for head in page.locator("#decisions thead button").all():
+        head.click()
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 1
+    assert page.locator("h1").inner_text() == "<script>alert(1)</script>"
+    handlers = page.evaluate(
+        "[...document.querySelectorAll('*')].flatMap(e => [...e.attributes])"
+        ".filter(a => a.name.startsWith('on') || /javascript:/i.test(a.value)).length"
+    )
+    assert handlers == 0
+
+
+def test_a_program_that_got_into_the_page_would_not_run(browser, address, tmp_path):
+    """As if escaping had failed: the policy of the page itself stops it."""
+    text = Path(address.removeprefix("file://")).read_text("utf-8")
+    assert '<meta http-equiv="Content-Security-Policy" content="default-src \'none\';' in text
+    attacks = (
+        "<script>window.hit = 1</script><img src=x onerror='window.hit = 2'>"
+        "<svg onload='window.hit = 3'></svg>"
+        "<iframe srcdoc='<script>parent.hit = 4</script>'></iframe>"
+        "<script src='data:text/javascript,window.hit=5'></script>"
+        "<form action='https://example.invalid'><button id=send>go</button></form>"
+    )
+    attacked = tmp_path / "attacked.html"
+    attacked.write_text(text.replace("<main>", f"<main>{attacks}"), "utf-8")
+    page = browser.new_page()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(attacked.as_uri())
+    page.locator("#send").click(no_wait_after=True)
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.hit") is None
+    assert not any(url.startswith("http") for url in asked)
+    assert page.locator("#decisions th button").count() == 8  # while its own program does
+    page.close()
