@@ -292,7 +292,7 @@ def test_the_difference_of_two(show):
     text = " ".join(printed.split())
     assert "From inspect every second year to improved" in text
     assert "1 of 6 situations that one of them can come to" in text
-    assert "due worn inspect 0.667% → 50% repair 98.7% → 50% dropped: keep 0.667%" in text
+    assert "due worn inspect 0.7% → 50% repair 98.7% → 50% dropped: keep 0.7%" in text
     assert "they behave the same everywhere" in show("rule.toml", "rule.toml")[1]
 
 

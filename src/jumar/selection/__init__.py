@@ -28,6 +28,7 @@ from jumar.memory import Memory
 from jumar.offpolicy.weights import effective_size
 from jumar.selection.board import Board, chain, lay_out
 from jumar.selection.candidates import (
+    ALGORITHMS,
     MIXTURES,
     THRESHOLDS,
     Candidate,
@@ -108,6 +109,7 @@ def select(
     rng: np.random.Generator,
     memory: Memory | None = None,
     delta: float = 0.05,
+    families: Sequence[str] = ALGORITHMS,
     thresholds: Sequence[int] = THRESHOLDS,
     mixtures: Sequence[float] = MIXTURES,
     more_memory: int = MORE_MEMORY,
@@ -132,7 +134,12 @@ def select(
         if min(len(fitted), len(held_out)) < 2:
             continue
         found = candidates(
-            board, np.sort(fitted), np.sort(held_out), thresholds=thresholds, mixtures=mixtures
+            board,
+            np.sort(fitted),
+            np.sort(held_out),
+            families=families,
+            thresholds=thresholds,
+            mixtures=mixtures,
         )
         tried += len(found)
         listed = shortlist(found, len(held_out), delta, spread)

@@ -1,7 +1,8 @@
 """Candidates: improved policies fitted on one part of a log, and how another part judges them.
 
-A candidate is SPIBB with a memory, a threshold N∧ and a share λ of the new rows, the rest staying
-the behavior's: λπ + (1-λ)π_b at every history state.
+A candidate is made by SPIBB (which keeps what is unknown as it was) or SPIBB≤b (which may drop it),
+with a memory, a threshold N∧ and a share λ of the new rows, the rest staying the behavior's:
+λπ + (1-λ)π_b at every history state.
 
 It is judged by doubly robust estimates of its value minus the behavior's, one number per episode
 (`jumar.offpolicy.estimators`), with Q̂ and V̂ from the part it was fitted on: unbiased whether or not
@@ -11,6 +12,7 @@ as if the behavior took over there, with the value the fitted part gives it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +24,7 @@ from jumar.memory import Memory
 from jumar.selection.board import ENDED, Board, View
 from jumar.solver import solve
 
+ALGORITHMS = ("spibb", "spibb_leq")
 THRESHOLDS = (5, 10, 20, 50, 100)
 MIXTURES = (1.0, 0.5)
 
@@ -56,7 +59,7 @@ def candidates(
     fitted: Ints,
     held_out: Ints,
     *,
-    algorithm: str = "spibb",
+    families: Sequence[str] = ALGORITHMS,
     thresholds: Sequence[int] = THRESHOLDS,
     mixtures: Sequence[float] = MIXTURES,
 ) -> list[Candidate]:
@@ -71,7 +74,7 @@ def candidates(
         if memory != board.memories[-1]:
             view = View(board, counts.coarsen(memory).mle(board.discount))
         judges = [Judge(view, episodes) for episodes in (fitted, held_out)]
-        for setting, rows in _policies(view, algorithm, thresholds, mixtures):
+        for setting, rows in _policies(view, families, thresholds, mixtures):
             if rows.tobytes() in seen:
                 continue
             seen.add(rows.tobytes())
@@ -82,17 +85,17 @@ def candidates(
 
 
 def _policies(
-    view: View, algorithm: str, thresholds: Sequence[int], mixtures: Sequence[float]
+    view: View, families: Sequence[str], thresholds: Sequence[int], mixtures: Sequence[float]
 ) -> Iterator[tuple[Setting, Floats]]:
-    """The candidates of one memory, as tables; equal thresholds may give equal tables."""
-    rule, old = algorithms.algorithm(algorithm).rule, view.board.behavior_rows
-    assert rule is not None, f"{algorithm} is no rule"
-    for n_wedge in thresholds:
-        policy = solve(view.mdp, view.behavior, rule(n_wedge=n_wedge)).policy
-        table = view.spread(policy)
+    """The candidates of one memory, as tables; some may be equal."""
+    old = view.board.behavior_rows
+    for name, n_wedge in itertools.product(families, thresholds):
+        rule = algorithms.algorithm(name).rule
+        assert rule is not None, f"{name} is no rule"
+        table = view.spread(solve(view.mdp, view.behavior, rule(n_wedge=n_wedge)).policy)
         for share in mixtures:
             rows = table if share == 1 else share * table + (1 - share) * old
-            yield Setting(view.mdp.memory, algorithm, n_wedge, share), rows
+            yield Setting(view.mdp.memory, name, n_wedge, share), rows
 
 
 class Judge:
