@@ -55,7 +55,7 @@ def sensitivity(
     """Improvements over memories and thresholds: the behavior's memory, `memory` itself, and with
     `more` observations of memory beside it. Nothing where `memory` sees too many history states.
 
-    >>> from jumar import models, simulate, stream
+    >>> from jumar import models, simulate, stream, window
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
