@@ -19,7 +19,7 @@ from jumar.offpolicy.weights import final, ratios
 from jumar.selection import select
 from jumar.selection.board import View, chain, lay_out
 from jumar.selection.candidates import Judge, candidates
-from jumar.selection.gate import critical_value, gate, hidden, normal, student
+from jumar.selection.gate import critical_value, gate, hidden, missing, normal, student
 from jumar.selection.samples import episodes_needed, needs
 from strategies import logs, names
 
@@ -172,25 +172,39 @@ def test_candidates_that_differ_cost_what_sidak_says():
 
 
 def test_what_stays_hidden_is_the_rule_of_three():
-    assert hidden(0.05, 1.0, 100, 100.0) == pytest.approx(0.029957, abs=1e-6)
+    assert hidden(0.05, 100, 100.0) == pytest.approx(0.029957, abs=1e-6)
     # where the weights are worth 20 episodes, two in twenty
-    assert hidden(0.05, 1.0, 100, 20.0) == 0.1
-    assert hidden(0.05, 1.0, 100, 0.0) == math.inf
+    assert hidden(0.05, 100, 20.0) == 0.1
+    assert hidden(0.05, 100, 0.0) == math.inf
+
+
+def test_what_the_weights_lack_is_missing():
+    """Half of what the candidate does never occurs: the weights' mean is near 1/2, not 1."""
+    rng = np.random.default_rng(1)
+    fair = rng.choice([0.0, 2.0], 4000)
+    assert missing(fair, 0.025) == 0.0
+    half = fair / 2
+    error = half.std(ddof=1) / math.sqrt(4000)
+    assert missing(half, 0.025) == pytest.approx(1 - half.mean() - 1.95996 * error, abs=1e-4)
 
 
 def test_a_lower_bound_by_hand():
-    y = np.array([[1.0, 3.0] * 8])
-    test = gate(y, delta=0.1, spread=2.0, rng=np.random.default_rng(1))
+    y, once = np.array([1.0, 3.0] * 8), np.ones(16)
+    test = gate(y[None, :], delta=0.1, spread=2.0, rng=np.random.default_rng(1))
     s = y.std(ddof=1)
     unseen = math.log(10) * 2 / 16
-    assert test.lower(2.0, s, 16.0) == pytest.approx(2 - test.critical * s / 4 - unseen)
-    assert test.lower(2.0, s, 1.0) == pytest.approx(2 - test.critical * s / 4 - 2 * 2)
+    assert test.lower(y, once) == pytest.approx(2 - test.critical * s / 4 - unseen)
+    # weights worth one episode: two in one may be unseen, twice the range
+    one = np.eye(16)[0] * 16
+    assert test.lower(y, one) == pytest.approx(2 - test.critical * s / 4 - 2 * 2)
+    # and where half the weight is lacking, half the range is lost
+    assert test.lower(y, once / 2) == pytest.approx(test.lower(y, once) - 2 * 0.5)
     assert test.critical >= student(0.05, 16)
 
 
 def test_two_episodes_decide_nothing():
     test = gate(np.ones((3, 1)), delta=0.05, spread=1.0, rng=np.random.default_rng(1))
-    assert test.lower(100.0, 0.0, 1.0) == -math.inf
+    assert test.lower(np.array([100.0]), np.ones(1)) == -math.inf
 
 
 # ---- selection ----------------------------------------------------------------------------------

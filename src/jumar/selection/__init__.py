@@ -36,7 +36,7 @@ from jumar.selection.candidates import (
     candidates,
     weights,
 )
-from jumar.selection.gate import HALVES, Gate, gate, hidden, student
+from jumar.selection.gate import HALVES, Gate, gate, hidden, missing, student
 
 SHORTLIST = 8
 MORE_MEMORY = 2
@@ -52,6 +52,7 @@ class Trial:
     gain: float  # held-out estimate
     error: float  # its standard error
     effective: float  # how many of its own episodes the held-out ones are worth
+    missing: float  # share of what it does that the held-out episodes show nothing of
     lower: float  # lower bound on the gain, at the level of the test
 
     @property
@@ -90,6 +91,7 @@ class Selection:
                 "gain": trial.gain,
                 "standard_error": trial.error,
                 "effective_episodes": trial.effective,
+                "missing": trial.missing,
                 "lower_bound": trial.lower if math.isfinite(trial.lower) else None,
                 "passed": trial.passed,
             }
@@ -183,22 +185,22 @@ def _prospect(candidate: Candidate, n: int, delta: float, spread: float) -> floa
 
     gain = min(candidate.promised, float(candidate.own.mean()))
     error = float(candidate.own.std(ddof=1)) / math.sqrt(n)
-    left = gain - hidden(delta, spread, n, n)  # how the weights will spread is not known yet
+    left = gain - spread * hidden(delta, n, n)  # how the weights will spread is not known yet
     tiny = 1e-12 * max(1.0, abs(gain))
     return gain * float(ndtr(left / max(error, tiny) - student(delta / HALVES, n)))
 
 
 def _trial(board: Board, candidate: Candidate, held_out: Ints, half: int, test: Gate) -> Trial:
-    mean, deviation = float(candidate.held_out.mean()), float(candidate.held_out.std(ddof=1))
-    effective = effective_size(weights(board, candidate.rows, held_out))
+    weighed = weights(board, candidate.rows, held_out)
     return Trial(
         candidate.setting,
         half,
         candidate.promised,
-        mean,
-        deviation / math.sqrt(test.episodes),
-        effective,
-        test.lower(mean, deviation, effective),
+        float(candidate.held_out.mean()),
+        float(candidate.held_out.std(ddof=1)) / math.sqrt(test.episodes),
+        effective_size(weighed),
+        missing(weighed, test.delta / HALVES),
+        test.lower(candidate.held_out, weighed),
     )
 
 

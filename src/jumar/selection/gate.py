@@ -4,19 +4,23 @@ Each held-out episode gives one difference Y to the behavior (doubly robust, unb
 tested in two halves, each at level α = δ/2. For J candidates judged on the same n episodes,
 simultaneously
 
-    gain_j >= mean_j - c · s_j/√n - R · max(ln(1/δ)/n, 2/n_j)
+    gain_j >= mean_j - c · s_j/√n - R · (max(ln(1/δ)/n, 2/n_j) + m_j)
 
 - c is the (1-α) quantile of the *largest* of J normal variables with the correlations of the
   candidates' differences (the Gaussian multiplier bootstrap of Chernozhukov, Chetverikov and Kato
   2013), stretched from normal to Student t: candidates that are nearly alike cost nearly nothing
   extra, and the best of them may be chosen after looking;
-- the last term is for what the episodes did not happen to show. Something that did not occur in n
-  episodes may still have a probability of ln(1/δ)/n (the rule of three: with n = 100 and δ = 0.05,
-  three in a hundred). And of what the candidate itself would do, the log holds no more than n_j
-  episodes' worth, n_j = (Σw)²/Σw² being the effective size of the weights: what did not occur in
-  those may matter twice in n_j times. Either is charged with R, the range of the returns in the
-  log. Weights are skewed, rare losses hide in small samples, and it is here that a plain t test
-  fails; as n grows the term vanishes like 1/n. The 2 was set by measurement.
+- the last term is for what the episodes did not happen to show, charged with R, the range of the
+  returns in the log. Something that did not occur in n episodes may still have a probability of
+  ln(1/δ)/n (the rule of three: with n = 100 and δ = 0.05, three in a hundred). And of what the
+  candidate itself would do, the log holds no more than n_j episodes' worth, n_j = (Σw)²/Σw² being
+  the effective size of its weights: what did not occur in those may matter twice in n_j times (the
+  2 was set by measurement). Last, weights have mean 1, whatever the environment. Where their mean
+  in the log is lower than chance explains, w̄ + z_α·s_w/√n < 1, the candidate does things that the
+  behavior practically never did, such as waiting for long; what is missing, m_j = 1 - w̄ -
+  z_α·s_w/√n, counts as lost.
+
+Weights are skewed, rare losses hide in small samples, and it is here that a plain t test fails.
 
 The statement is asymptotic: it is exact neither for few episodes nor for extreme weights. How it
 holds in practice is measured in docs/safety.md.
@@ -30,6 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.arrays import Floats
+from jumar.offpolicy.weights import effective_size
 
 HALVES = 2
 UNSEEN = 2.0  # effective episodes
@@ -45,13 +50,14 @@ class Gate:
     critical: float  # c
     spread: float  # R
 
-    def lower(self, mean: float, deviation: float, effective: float) -> float:
-        """A lower bound on a gain, given mean and standard deviation of its differences, and the
-        effective size of its weights."""
+    def lower(self, differences: Floats, weights: Floats) -> float:
+        """A lower bound on a gain, given the (n,) differences and weights of a candidate."""
         if self.episodes < 2:
             return -math.inf
-        noise = self.critical * deviation / math.sqrt(self.episodes)
-        return mean - noise - hidden(self.delta, self.spread, self.episodes, effective)
+        noise = self.critical * float(differences.std(ddof=1)) / math.sqrt(self.episodes)
+        unseen = hidden(self.delta, self.episodes, effective_size(weights))
+        unseen += missing(weights, self.delta / HALVES)
+        return float(differences.mean()) - noise - self.spread * unseen
 
 
 def gate(differences: Floats, *, delta: float, spread: float, rng: np.random.Generator) -> Gate:
@@ -70,15 +76,24 @@ def gate(differences: Floats, *, delta: float, spread: float, rng: np.random.Gen
     return Gate(delta, n, critical, spread)
 
 
-def hidden(delta: float, spread: float, n: int, effective: float) -> float:
-    """What n episodes, worth `effective` ones of the candidate's own, may not have shown.
+def hidden(delta: float, n: int, effective: float) -> float:
+    """The share of a candidate's episodes that may not have shown in n episodes, worth `effective`
+    ones of its own.
 
-    >>> round(hidden(0.05, 110.0, 500, 250.0), 2), round(hidden(0.05, 110.0, 500, 20.0), 2)
-    (0.88, 11.0)
+    >>> round(hidden(0.05, 500, 250.0), 3), round(hidden(0.05, 500, 20.0), 3)
+    (0.008, 0.1)
     """
-    if effective <= 0:
-        return math.inf
-    return spread * max(math.log(1 / delta) / n, UNSEEN / effective)
+    return max(math.log(1 / delta) / n, UNSEEN / effective) if effective > 0 else math.inf
+
+
+def missing(weights: Floats, level: float) -> float:
+    """How far the weights fall short of their mean 1, beyond what chance explains.
+
+    >>> missing(np.array([0.5, 0.5, 0.5, 0.5]), 0.025), missing(np.array([0.0, 2.0] * 50), 0.025)
+    (0.5, 0.0)
+    """
+    error = float(weights.std(ddof=1)) / math.sqrt(len(weights))
+    return max(0.0, 1.0 - float(weights.mean()) - normal(level) * error)
 
 
 def critical_value(differences: Floats, level: float, rng: np.random.Generator) -> float:

@@ -51,7 +51,7 @@ def episodes_needed(
     if gain <= 0:
         return None
     noise = max(0.0, (critical + normal(1 - power)) * deviation)
-    unseen = hidden(delta, spread, 1, effective)
+    unseen = spread * hidden(delta, 1, effective)
     # gain = noise x + unseen x² for x = 1/√m, in a form that does not cancel
     x = 2 * gain / (noise + math.sqrt(noise**2 + 4 * unseen * gain))
     return 2 * math.ceil(1 / x**2)
