@@ -1,0 +1,29 @@
+"""One improvement that chooses and tests by itself, certificates included, on logs of two sizes."""
+
+from __future__ import annotations
+
+import jumar as jm
+from common import cpu_seconds, report
+from jumar.models import training
+from jumar.training import train_behavior
+
+LIMITS = {1000: 1.0, 10_000: 5.0}
+
+
+def main() -> None:
+    for name, k in (("tiger", 2), ("voicemail", 2), ("cheese_maze", 2)):
+        pomdp = jm.models.build(name)
+        behavior = train_behavior(pomdp, jm.window(k), training(name, pomdp), 1)
+        for episodes, limit in LIMITS.items():
+            log = jm.simulate(pomdp, behavior, episodes=episodes, rng=jm.stream(1, "data"))
+
+            def job(log: jm.Episodes = log, behavior: jm.Controller = behavior) -> None:
+                jm.improve(log, behavior, discount=0.95)
+
+            spent = cpu_seconds(job, repeats=5)
+            title = f"improve by itself, {name}, {episodes:,} episodes"
+            report(title, {"median_s": limit}, steps=log.n_steps, **spent)
+
+
+if __name__ == "__main__":
+    main()
