@@ -9,7 +9,9 @@ import time
 from dataclasses import replace
 
 from common import report
-from jumar.study.runner import prepare, run_dataset, run_study
+from jumar.study.datasets import run_dataset
+from jumar.study.prepared import prepare
+from jumar.study.runner import run_study
 from jumar.study.spec import load_study
 
 PUBLIC_CODE_CPU_HOURS = 198  # an estimate for the public research code on the same grid

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import jumar as jm
+from commands import Finished, run_command
 from jumar.algorithms import ALGORITHMS
-from jumar.cli import main
 from jumar.controller import Controller
 from jumar.models import MODELS
 
@@ -42,27 +42,6 @@ action = "inspect"
 HEADER = "episode,observation,action,reward,terminated"
 
 
-class Finished:
-    """What a command did."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def data(self) -> dict:
-        """The JSON on standard output, which may hold no NaN and no Infinity."""
-
-        def refuse(constant: str) -> None:
-            raise AssertionError(f"{constant} is not JSON")
-
-        return json.loads(self.out, parse_constant=refuse)
-
-    @property
-    def error(self) -> dict:
-        assert self.out == ""
-        return json.loads(self.err)["error"]
-
-
 @pytest.fixture
 def jumar(capsys, monkeypatch):
     """Runs a command line in this process, on a terminal of 80 columns."""
@@ -70,11 +49,7 @@ def jumar(capsys, monkeypatch):
     monkeypatch.delenv("FORCE_COLOR", raising=False)
 
     def run(*arguments: object) -> Finished:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return Finished(left.value.code or 0, captured.out, captured.err)
+        return run_command(capsys, *arguments)
 
     return run
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 import jumar as jm
-from jumar.cli import main
+from commands import Finished, run_command
 from jumar.controller import Controller
 
 ROOT = Path(jm.__file__).parents[2]
@@ -23,27 +22,6 @@ default = "listen"
 """
 
 
-class Finished:
-    """What a command did."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def text(self) -> str:
-        """What was printed, as if the terminal were wide enough."""
-        return " ".join(self.out.split())
-
-    @property
-    def data(self) -> dict:
-        """The JSON on standard output, which may hold no NaN and no Infinity."""
-
-        def refuse(constant: str) -> None:
-            raise AssertionError(f"{constant} is not JSON")
-
-        return json.loads(self.out, parse_constant=refuse)
-
-
 @pytest.fixture
 def check(capsys, monkeypatch, folder):
     """Runs `jumar check` in the folder of logs, on a terminal of 80 columns."""
@@ -52,11 +30,7 @@ def check(capsys, monkeypatch, folder):
     monkeypatch.delenv("FORCE_COLOR", raising=False)
 
     def run(*arguments: object) -> Finished:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main(["check", *(str(argument) for argument in arguments)])
-        captured = capsys.readouterr()
-        return Finished(left.value.code or 0, captured.out, captured.err)
+        return run_command(capsys, "check", *arguments)
 
     return run
 

@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.cli import main
+from commands import Finished, run_command
 from jumar.controller import Controller
 from jumar.offpolicy import ESTIMATORS
-
-
-class Finished:
-    """What a command did."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def data(self) -> dict:
-        """The JSON on standard output, which may hold no NaN and no Infinity."""
-
-        def refuse(constant: str) -> None:
-            raise AssertionError(f"{constant} is not JSON")
-
-        return json.loads(self.out, parse_constant=refuse)
-
-    @property
-    def error(self) -> dict:
-        assert self.out == ""
-        return json.loads(self.err)["error"]
 
 
 @pytest.fixture
@@ -42,13 +20,9 @@ def estimate(capsys, monkeypatch, folder):
     monkeypatch.delenv("FORCE_COLOR", raising=False)
 
     def run(*more: object, log: str = "log.csv", policy: str = "new.json") -> Finished:
-        capsys.readouterr()
         command = ["estimate", folder / log, "--policy", folder / policy]
         command += ["--behavior", folder / "old.json", "--discount", 0.5, *more]
-        with pytest.raises(SystemExit) as left:
-            main([str(argument) for argument in command])
-        captured = capsys.readouterr()
-        return Finished(left.value.code or 0, captured.out, captured.err)
+        return run_command(capsys, *command)
 
     return run
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -110,6 +111,80 @@ def test_a_study_of_a_model_file_and_a_controller_file(capsys, tmp_path):
         capsys, "train", tmp_path / "machine.toml", "-o", tmp_path / "trained.json", "--json"
     )
     assert code == 0
+
+
+def test_a_part_of_the_safety_study_in_one_command(capsys, tmp_path):
+    out = tmp_path / "s"
+    command = ("study", "safety", "-o", out, "--datasets", 1, "--sizes", "30,5", "--jobs", 1)
+    code, text, _ = run(capsys, *command, "--only", "tiger:1", "--json")
+    assert code == 0
+    data = json.loads(text)
+    assert [line["setting"] for line in data["settings"]][:2] == ["auto", "strict"]
+    assert {cell["size"] for cell in data["cells"]} == {5, 30}
+    assert len(data["cells"]) == 2 * (12 * 2 + 1)
+    assert {path.name for path in (out / "figures").iterdir()} == {
+        "safety.svg",
+        "safety.pdf",
+        "safety.png",
+    }
+    code, text, _ = run(capsys, "study", "safety", "-o", out, "--summary")
+    assert code == 0
+    assert "Tiger, k=1, k′ chosen from the log" in text
+    assert "spibb in hindsight" in text
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ("10,many", "--sizes '10,many': give whole numbers with commas between"),
+        ("0,5", "sizes must be whole numbers from 1"),
+        ("", "--sizes '': give whole numbers"),
+    ],
+)
+def test_wrong_sizes_are_refused(capsys, tmp_path, sizes, message):
+    code, _, error = run(capsys, "study", "safety", "-o", tmp_path / "s", "--sizes", sizes)
+    assert code == 2
+    assert message in error
+    assert not (tmp_path / "s").exists()
+
+
+def alive_in_group(group: int) -> list[str]:
+    """Processes of a group that are more than waiting to be buried, from /proc."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, its_group = stat.read_text().rpartition(")")[2].split()[:3]
+        except OSError:
+            continue  # gone meanwhile
+        if int(its_group) == group and state != "Z":
+            found.append(stat.parent.name)
+    return found
+
+
+def test_ctrl_c_leaves_no_worker_behind_and_says_how_to_go_on(tmp_path):
+    out = tmp_path / "s"
+    command = [sys.executable, "-m", "jumar", "study", "safety", "-o", str(out), "--jobs", "2"]
+    command += ["--only", "voicemail:1", "--sizes", "1,50"]
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while process.poll() is None and not list(out.glob("blocks/*.parquet")):
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "run the same command again" in error
+    assert "Traceback" not in error
+    assert list(out.glob("blocks/*.parquet"))
+    for _ in range(600):
+        if not (left := alive_in_group(process.pid)):
+            break
+        time.sleep(0.05)
+    assert left == []
 
 
 def test_ctrl_c_leaves_a_resumable_state_and_says_how_to_go_on(tmp_path):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import jumar as jm
-from jumar.cli import main
+from commands import run_command
 from jumar.controller import Controller
 from jumar.differences import (
     difference,
@@ -259,11 +259,8 @@ def show(capsys, monkeypatch, tmp_path):
     rule.except_at(state, np.array([[0.0, 0.5, 0.5]]), name="improved").save("improved.json")
 
     def run(*arguments: object) -> tuple[int, str, str]:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main(["show", *map(str, arguments)])
-        told = capsys.readouterr()
-        return left.value.code or 0, told.out, told.err
+        done = run_command(capsys, "show", *arguments)
+        return done.code, done.out, done.err
 
     return run
 

@@ -10,7 +10,8 @@ import pytest
 import jumar as jm
 from jumar import algorithms, kernels
 from jumar.study import batch
-from jumar.study.runner import dataset_stream, prepare, rule_arrays, run_dataset
+from jumar.study.datasets import rule_arrays, run_dataset
+from jumar.study.prepared import dataset_stream, prepare
 from jumar.study.spec import study_from_document
 
 SIZES = (1, 3, 10, 60, 400)

@@ -22,6 +22,7 @@ from jumar.errors import ParameterError
 from jumar.model_files import save_model
 from jumar.study import planner, runner
 from jumar.study.planner import read_planned, run_planner
+from jumar.study.prepared import dataset_stream, prepare
 from jumar.study.report import write_report
 from jumar.study.runner import run_study
 from jumar.study.spec import study_from_document
@@ -205,7 +206,8 @@ def test_summary_data_is_json_with_every_cell(finished):
 
 
 def test_summary_view_has_a_table_for_every_behavior_and_memory(finished):
-    assert len(summary_view(finished)) == 3 + 1  # and a line that explains the columns
+    # and a line that explains the columns, and one table of all settings
+    assert len(summary_view(finished)) == 3 + 1 + 1
 
 
 def test_a_summary_of_nothing_says_so(tmp_path):
@@ -306,8 +308,8 @@ def test_a_broken_planner_file_is_an_error_with_a_remedy(finished, tmp_path):
 def test_zeta_is_the_one_that_improve_reports(finished):
     """The same log through the public interface, rewards declared."""
     behavior = SPEC.behaviors[0]
-    prepared = runner.prepare(SPEC, behavior)
-    rng = runner.dataset_stream(SPEC, behavior, 0)
+    prepared = prepare(SPEC, behavior)
+    rng = dataset_stream(SPEC, behavior, 0)
     log = jm.simulate(prepared.pomdp, prepared.behavior, episodes=100, rng=rng)
     rewards = jm.RewardRange((-1, -1), (-100, 10))
     result = jm.improve(

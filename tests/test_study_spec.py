@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jumar import algorithms
 from jumar.errors import ParameterError
-from jumar.study.spec import BehaviorSpec, Setting, StudySpec, load_study, study_from_document
+from jumar.study.settings import Setting
+from jumar.study.spec import BehaviorSpec, StudySpec, load_study, study_from_document
 
 TEXT = """
 format   = "jumar-study/1"
@@ -218,9 +220,8 @@ def test_lists_of_an_algorithm_make_a_grid():
 def test_two_lists_of_one_algorithm_are_combined(monkeypatch):
     parameter = SimpleNamespace(default=None)
     both = SimpleNamespace(parameters={"n_wedge": parameter, "unseen": parameter}, rule=None)
-    monkeypatch.setattr("jumar.study.spec.algorithm_entry", lambda name: both)
-    monkeypatch.setattr("jumar.study.spec.algorithm_name", lambda name: name)
-    monkeypatch.setattr("jumar.study.spec.read_parameter", lambda name, parameter, text: text)
+    monkeypatch.setitem(algorithms.ALGORITHMS, "both", both)
+    monkeypatch.setattr("jumar.study.settings.read_parameter", lambda name, key, text: text)
     item = {"name": "both", "n_wedge": [5, 20], "unseen": ["zero", "exclude"]}
     spec = study_from_document(study(algorithms=[item]))
     assert [s.label for s in spec.settings] == [
@@ -430,8 +431,8 @@ BAD_DOCUMENTS = {
     ),
     "an unknown algorithm": (
         study(algorithms=[{"name": "spib"}]),
-        "study.toml, algorithm 1: algorithm 'spib' is not one of spibb, spibb_leq, basic. "
-        "Did you mean 'spibb'?",
+        "study.toml, algorithm 1: algorithm 'spib' is not one of spibb, spibb_leq, strict, basic, "
+        "auto. Did you mean 'spibb'?",
     ),
     "an unknown parameter": (
         study(algorithms=[{"name": "basic", "unseen": "zero"}, {"name": "spibb", "nwedge": 5}]),
@@ -585,7 +586,8 @@ def test_a_missing_file_is_refused_and_the_shipped_studies_are_named(tmp_path):
         ParameterError, match=r"x\.json: there is no such file\. Check the path\. Studies that come"
     ):
         load_study(tmp_path / "x.json")
-    with pytest.raises(ParameterError, match=r"Studies that come with jumar: paper\.$"):
+    shipped = r"Studies that come with jumar: paper, safety, safety-seeds\.$"
+    with pytest.raises(ParameterError, match=shipped):
         load_study("papr")
 
 

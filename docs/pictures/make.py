@@ -1,5 +1,10 @@
-"""Make the pictures of the documentation: the drawn controller always, and the figures from a
-finished `jumar paper -o FOLDER`, if that folder is given."""
+"""Make the pictures of the documentation, and the tables that come from results.
+
+    python docs/pictures/make.py [FOLDER ...]
+
+The drawn controller always; the figures of a finished `jumar paper -o FOLDER`; the figure and the
+tables on the page about safety from a finished `jumar study safety -o FOLDER`.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +17,15 @@ from pathlib import Path
 from jumar.controller_files import load_controller
 from jumar.drawing import draw as draw_controller
 from jumar.study.figures import draw
+from jumar.study.safety import Line, in_hindsight, lines_of
 from jumar.study.spec import FigureSpec
 from jumar.study.store import Store
 from jumar.study.summary import Results
 
 HERE = Path(__file__).parent
 COPIED = ("performance", "voicemail-memoryless", "heatmap-tiger-k1")
+SHOWN = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)  # below, hardly anything changes
+SETTINGS = ("auto", "strict", "spibb 5", "spibb 20", "spibb 100", "basic zero", "basic exclude")
 
 
 def controllers() -> None:
@@ -33,9 +41,8 @@ def controllers() -> None:
     (HERE / "bridge-controller.svg").write_text(drawing.svg)
 
 
-def figures(folder: str) -> None:
+def figures(store: Store) -> None:
     """The figures of the paper."""
-    store = Store(folder)
     first_look = FigureSpec("first-look", "curves", ("tiger:2",), (20,))
     figure = draw(first_look, Results(store), {})
     figure.savefig(HERE / "first-look.svg", metadata={"Date": None})
@@ -43,7 +50,92 @@ def figures(folder: str) -> None:
         shutil.copy(store.folder / "figures" / f"{name}.svg", HERE)
 
 
+# ---- safety -------------------------------------------------------------------------------------
+
+
+def safety(store: Store) -> None:
+    """The figure of the page about safety, and its tables."""
+    shutil.copy(store.folder / "figures" / "safety.svg", HERE)
+    results = Results(store)
+    lines = lines_of(results)
+    page = HERE.parent / "safety.md"
+    text = page.read_text("utf-8")
+    for name, block in {
+        "run": run_of(results),
+        "settings": settings_table(lines),
+        "fixed": cells_table(results, line_of(lines, "spibb 5", "k"), "worse"),
+        "worse": cells_table(results, line_of(lines, "auto", "own"), "worse"),
+        "gain": cells_table(results, line_of(lines, "auto", "own"), "gain"),
+    }.items():
+        text = filled(text, name, block)
+    page.write_text(text, "utf-8")
+
+
+def filled(page: str, name: str, block: str) -> str:
+    """The page with what stands between the marks of that name replaced."""
+    begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
+    before, _, rest = page.partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"the page has no marks {begin.strip()} and {end}")
+    return f"{before}{begin}{block}\n{end}{after}"
+
+
+def line_of(lines: list[Line], name: str, memory: str) -> Line:
+    return next(line for line in lines if (line.name, line.memory) == (name, memory))
+
+
+def run_of(results: Results) -> str:
+    """Which run the numbers are from."""
+    return (
+        f"jumar {results.manifest['jumar']}, {results.manifest['datasets']} data sets per size, "
+        f"study {results.manifest['fingerprint'][:12]}."
+    )
+
+
+def settings_table(lines: list[Line]) -> str:
+    """Settings over all behaviors and sizes, as Markdown."""
+    hindsight = in_hindsight(lines)
+    rows = [
+        "| setting | k′ | worse | worst cell | improvement |",
+        "|---|---|---:|---|---:|",
+    ]
+    for line in [*lines, *([hindsight] if hindsight else [])]:
+        if line.name not in SETTINGS and line is not hindsight:
+            continue
+        worst = line.worst
+        where = f"{100 * worst.worse:.1f} %, {worst.environment.title}, {worst.size:,} episodes"
+        rows.append(
+            f"| {line.name} | {line.memory} | {100 * line.worse:.2f} % | "
+            f"{where if worst.worse else 'none'} | {line.normalised:.3f} |"
+        )
+    return "\n".join(rows)
+
+
+def cells_table(results: Results, line: Line, what: str) -> str:
+    """One number for each behavior and size, as Markdown."""
+    sizes = [size for size in results.sizes if size in SHOWN]
+    rows = [
+        "| behavior | " + " | ".join(f"{size:,}" for size in sizes) + " |",
+        "|---" + "|---:" * len(sizes) + "|",
+    ]
+    for environment in results.environments:
+        cells = {cell.size: cell for cell in line.cells if cell.environment is environment}
+        numbers = [
+            f"{100 * cells[size].worse:.1f} %"
+            if what == "worse"
+            else f"{cells[size].normalised(cells[size].mean):.2f}".replace("-0.00", "0.00")
+            for size in sizes
+        ]
+        rows.append(f"| {environment.title} | " + " | ".join(numbers) + " |")
+    return "\n".join(rows)
+
+
 if __name__ == "__main__":
     controllers()
-    if len(sys.argv) > 1:
-        figures(sys.argv[1])
+    for folder in sys.argv[1:]:
+        results_there = Store(folder)
+        if (results_there.folder / "figures" / "safety.svg").exists():
+            safety(results_there)
+        else:
+            figures(results_there)

@@ -66,40 +66,9 @@ class Counts(Frozen):
             raise LogError("Counts: cannot add counts over different observations or actions.")
         if self.memory != other.memory:
             raise MemoryMismatch(f"Counts: cannot add a {self.memory} and a {other.memory}.")
-        A = self.n_actions
         states, number = number_rows(np.concatenate([self.states, other.states]))
-        mine, theirs = number[: len(self.states)], number[len(self.states) :]
-
-        def merged(field: str) -> Any:
-            ours = getattr(self, field)
-            total = np.zeros((len(states), *ours.shape[1:]), ours.dtype)
-            total[mine] += ours
-            total[theirs] += getattr(other, field)
-            return total
-
-        moves = np.concatenate(
-            [
-                np.column_stack([new[c.pair // A] * A + c.pair % A, new[c.successor]])
-                for c, new in ((self, mine), (other, theirs))
-            ]
-        )
-        distinct, which = number_rows(moves)
-        times = np.bincount(which, np.concatenate([self.times, other.times]), len(distinct))
-        return Counts(
-            self.observations,
-            self.actions,
-            self.memory,
-            states,
-            visits=merged("visits"),
-            reward_sum=merged("reward_sum"),
-            reward_squares=merged("reward_squares"),
-            ends=merged("ends"),
-            starts=merged("starts"),
-            pair=distinct[:, 0],
-            successor=distinct[:, 1],
-            times=times,
-            unfinished=self.unfinished + other.unfinished,
-        )
+        mine, theirs = np.split(number, [len(self.states)])
+        return _summed(self.memory, states, [(self, mine), (other, theirs)])
 
     def coarsen(self, memory: Memory) -> Counts:
         """The counts of a memory that remembers less: each of its states sums the finer ones.
@@ -108,35 +77,9 @@ class Counts(Frozen):
         """
         memory = memory.on(len(self.observations), self.n_actions)
         onto = projection(self.memory, memory)
-        A = self.n_actions
         coarse = np.concatenate([onto(self.states[:, :-1]), self.states[:, -1:]], axis=1)
         states, number = number_rows(coarse)
-
-        def summed(field: str) -> Any:
-            ours = getattr(self, field)
-            total = np.zeros((len(states), *ours.shape[1:]), ours.dtype)
-            np.add.at(total, number, ours)
-            return total
-
-        moves = np.column_stack(
-            [number[self.pair // A] * A + self.pair % A, number[self.successor]]
-        )
-        distinct, which = number_rows(moves)
-        return Counts(
-            self.observations,
-            self.actions,
-            memory,
-            states,
-            visits=summed("visits"),
-            reward_sum=summed("reward_sum"),
-            reward_squares=summed("reward_squares"),
-            ends=summed("ends"),
-            starts=summed("starts"),
-            pair=distinct[:, 0],
-            successor=distinct[:, 1],
-            times=np.bincount(which, self.times, len(distinct)),
-            unfinished=self.unfinished,
-        )
+        return _summed(memory, states, [(self, number)])
 
     def mle(self, discount: float) -> HistoryMdp:
         """The maximum-likelihood model.
@@ -159,6 +102,41 @@ class Counts(Frozen):
             probability=self.times / n.ravel()[self.pair],
             discount=discount,
         )
+
+
+def _summed(memory: Memory, states: Ints, parts: list[tuple[Counts, Ints]]) -> Counts:
+    """Counts over `states`; each part comes with the number of each of its states there."""
+    first = parts[0][0]
+    A = first.n_actions
+
+    def total(field: str) -> Any:
+        shape = len(states), *getattr(first, field).shape[1:]
+        sums = np.zeros(shape, getattr(first, field).dtype)
+        for counts, number in parts:
+            np.add.at(sums, number, getattr(counts, field))
+        return sums
+
+    moves = [
+        np.column_stack([number[c.pair // A] * A + c.pair % A, number[c.successor]])
+        for c, number in parts
+    ]
+    distinct, which = number_rows(np.concatenate(moves))
+    times = np.concatenate([counts.times for counts, _ in parts])
+    return Counts(
+        first.observations,
+        first.actions,
+        memory,
+        states,
+        visits=total("visits"),
+        reward_sum=total("reward_sum"),
+        reward_squares=total("reward_squares"),
+        ends=total("ends"),
+        starts=total("starts"),
+        pair=distinct[:, 0],
+        successor=distinct[:, 1],
+        times=np.bincount(which, times, len(distinct)),
+        unfinished=sum(counts.unfinished for counts, _ in parts),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from jumar.arrays import Floats, Frozen, freeze
 from jumar.controller import Controller
 from jumar.history import HistoryMdp
 from jumar.rules import Rule
-from jumar.solver import Project, Trace, solve, unseen_value
+from jumar.solver import Project, Trace, action_values, policy_value, solve, unseen_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,19 +64,53 @@ def improve_by(
     """Solve over the admitted policies and dress the solution as an improved controller."""
     behavior_rows = mdp.policy_of(behavior)
     solution = solve(mdp, behavior_rows, admitted)
+    return improvement(
+        mdp,
+        behavior,
+        solution.policy,
+        algorithm=algorithm,
+        parameters=parameters,
+        values=(solution.values, solution.behavior_values),
+        unseen=unseen_value(admitted, mdp) if isinstance(admitted, Rule) else 0.0,
+        trace=solution.trace,
+    )
+
+
+def improvement(
+    mdp: HistoryMdp,
+    behavior: Controller,
+    policy: Floats,
+    *,
+    algorithm: str,
+    parameters: Mapping[str, object],
+    values: tuple[Floats, Floats] | None = None,
+    unseen: float = 0.0,
+    trace: Trace | None = None,
+) -> Improvement:
+    """A policy (H, A) of the model, dressed as an improved controller.
+
+    `values` are those of the policy and of the behavior, where they are known already.
+    """
+    old = mdp.policy_of(behavior)
+    new_values, old_values = values or (
+        policy_value(mdp, policy, unseen),
+        policy_value(mdp, old, unseen),
+    )
+    leftover = (policy * action_values(mdp, new_values, unseen)).sum(1) - new_values
+    gap = float(np.abs(leftover).max()) / (1 - mdp.discount)
     lifted = behavior.lift(mdp.memory)
     return Improvement(
         algorithm=algorithm,
         parameters=parameters,
         behavior=behavior,
-        controller=lifted.except_at(mdp.states, solution.policy, f"{behavior.name}, improved"),
+        controller=lifted.except_at(mdp.states, policy, f"{behavior.name}, improved"),
         mdp=mdp,
-        policy=solution.policy,
-        behavior_policy=behavior_rows,
-        values=solution.values,
-        behavior_values=solution.behavior_values,
-        unseen_value=unseen_value(admitted, mdp) if isinstance(admitted, Rule) else 0.0,
-        performance=float(mdp.start @ solution.values),
-        behavior_performance=float(mdp.start @ solution.behavior_values),
-        trace=solution.trace,
+        policy=policy,
+        behavior_policy=old,
+        values=new_values,
+        behavior_values=old_values,
+        unseen_value=unseen,
+        performance=float(mdp.start @ new_values),
+        behavior_performance=float(mdp.start @ old_values),
+        trace=trace or Trace(1, gap),
     )

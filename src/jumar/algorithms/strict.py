@@ -25,8 +25,7 @@ from jumar.controller import Controller
 from jumar.errors import ParameterError
 from jumar.first_visits import ReturnBounds
 from jumar.history import HistoryMdp
-from jumar.improvement import Improvement
-from jumar.solver import Trace, action_values, policy_value
+from jumar.improvement import Improvement, improvement
 
 
 def improve(
@@ -52,26 +51,8 @@ def improve(
             "mdp.memory, discount=..., rewards=...).bounds(delta)."
         )
     returns.check(mdp)
-    old = mdp.policy_of(behavior)
-    new = strict_rows(old, returns)
-    values, behavior_values = policy_value(mdp, new), policy_value(mdp, old)
-    leftover = float(np.abs((new * action_values(mdp, values)).sum(1) - values).max())
-    lifted = behavior.lift(mdp.memory)
-    return Improvement(
-        algorithm="strict",
-        parameters={},
-        behavior=behavior,
-        controller=lifted.except_at(mdp.states, new, f"{behavior.name}, improved"),
-        mdp=mdp,
-        policy=new,
-        behavior_policy=old,
-        values=values,
-        behavior_values=behavior_values,
-        unseen_value=0.0,
-        performance=float(mdp.start @ values),
-        behavior_performance=float(mdp.start @ behavior_values),
-        trace=Trace(1, leftover / (1 - mdp.discount)),
-    )
+    new = strict_rows(mdp.policy_of(behavior), returns)
+    return improvement(mdp, behavior, new, algorithm="strict", parameters={})
 
 
 def strict_rows(behavior: Floats, returns: ReturnBounds) -> Floats:

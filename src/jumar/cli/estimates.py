@@ -24,7 +24,7 @@ def estimate(
     log: inputs.Log,
     policy: Annotated[Path, typer.Option(help="The controller to judge (.toml or .json).")],
     behavior: Annotated[Path, typer.Option(help="The controller that produced the log.")],
-    discount: Annotated[float, typer.Option(help="Weight of the next step against this one.")],
+    discount: inputs.Discount,
     reading: dict[str, Any],
     difference: Annotated[
         bool, typer.Option("--difference", help="How much better than the behavior it is.")
@@ -44,14 +44,8 @@ def estimate(
     sides: Annotated[
         str | None, typer.Option(metavar="two|lower|upper", help="Which ends are claimed.")
     ] = None,
-    rewards: Annotated[
-        str | None,
-        typer.Option(metavar="LO:HI", help="What a step can pay at least and at most."),
-    ] = None,
-    ending_rewards: Annotated[
-        str | None,
-        typer.Option(metavar="LO:HI", help="The same for the step that ends an episode."),
-    ] = None,
+    rewards: inputs.Rewards = None,
+    ending_rewards: inputs.EndingRewards = None,
     horizon: Annotated[int | None, typer.Option(help="The most steps an episode can have.")] = None,
     folds: Annotated[int, typer.Option(help="Parts of the log; dr judges each by the others.")] = 2,
     seed: Seed = 1,

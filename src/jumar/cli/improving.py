@@ -18,7 +18,7 @@ from jumar.cli.log_options import reads_a_log
 def improve(
     log: inputs.Log,
     policy: inputs.Policy,
-    discount: Annotated[float, typer.Option(help="Weight of the next step against this one.")],
+    discount: inputs.Discount,
     reading: dict[str, Any],
     output: Annotated[
         Path | None,
@@ -43,14 +43,8 @@ def improve(
     delta: Annotated[
         float, typer.Option(help="Accepted chance that the certificate is wrong.")
     ] = 0.05,
-    rewards: Annotated[
-        str | None,
-        typer.Option(metavar="LO:HI", help="What a step can pay at least and at most."),
-    ] = None,
-    ending_rewards: Annotated[
-        str | None,
-        typer.Option(metavar="LO:HI", help="The same for the step that ends an episode."),
-    ] = None,
+    rewards: inputs.Rewards = None,
+    ending_rewards: inputs.EndingRewards = None,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:

@@ -29,6 +29,15 @@ Policy = Annotated[
     ),
 ]
 
+Discount = Annotated[float, typer.Option(help="Weight of the next step against this one.")]
+Rewards = Annotated[
+    str | None, typer.Option(metavar="LO:HI", help="What a step can pay at least and at most.")
+]
+EndingRewards = Annotated[
+    str | None,
+    typer.Option(metavar="LO:HI", help="The same for the step that ends an episode."),
+]
+
 
 def read(
     log: Path, policy: str, reading: dict[str, Any], window: int | None, with_actions: bool

@@ -22,7 +22,7 @@ POWERS = (0.5, 0.8, 0.95)
 def samples(
     log: inputs.Log,
     policy: inputs.Policy,
-    discount: Annotated[float, typer.Option(help="Weight of the next step against this one.")],
+    discount: inputs.Discount,
     reading: dict[str, Any],
     gain: Annotated[
         list[float] | None,

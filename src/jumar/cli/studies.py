@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jumar.cli.app import Json, ModelName, Seed, app, finite, progress_bar, say
-from jumar.errors import ParameterError, not_one_of
+from jumar.errors import ParameterError, not_one_of, printable
 
 if TYPE_CHECKING:
     from jumar.study.spec import StudySpec
@@ -23,7 +23,7 @@ Only = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(help="Threads to work with (default: all cores)."),
+    typer.Option(help="How many to work at once (default: all cores)."),
 ]
 Summary = Annotated[
     bool, typer.Option("--summary", help="Run nothing; print tables of what is in the folder.")
@@ -82,6 +82,12 @@ def study(
         int | None,
         typer.Option(help="Data sets of each size, instead of what the file says."),
     ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,N,...", help="Episodes in the logs, instead of what the file says."
+        ),
+    ] = None,
     only: Only = None,
     jobs: Jobs = None,
     planner: Annotated[
@@ -96,7 +102,19 @@ def study(
     spec = load_study(source)
     if datasets is not None:
         spec = replace(spec, datasets=datasets)
+    if sizes is not None:
+        spec = replace(spec, sizes=_sizes(sizes))
     _study(spec.only(tuple(only or ())), output, jobs, planner, summary, as_json)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(sorted({int(part) for part in text.split(",")}))
+    except ValueError:
+        raise ParameterError(
+            f"--sizes {printable(text)!r}: give whole numbers with commas between, such as "
+            "100,1000."
+        ) from None
 
 
 @app.command()

@@ -7,11 +7,10 @@ from dataclasses import replace
 from jumar.certificate import NOT_CONFOUNDED, Certificate, unchanged
 from jumar.controller import Controller
 from jumar.history import HistoryMdp
-from jumar.improvement import Improvement
+from jumar.improvement import Improvement, improvement
 from jumar.memory import Memory
 from jumar.selection import Selection
 from jumar.selection.samples import needs
-from jumar.solver import Trace, policy_value
 from jumar.validity import Validity
 
 NAME = "auto"
@@ -35,8 +34,6 @@ def memory_of(selection: Selection, behavior: Controller) -> Memory:
 
 def improvement_of(selection: Selection, behavior: Controller, mdp: HistoryMdp) -> Improvement:
     """The chosen controller as seen by the model of the whole log."""
-    policy, old = mdp.policy_of(selection.controller), mdp.policy_of(behavior)
-    values, old_values = policy_value(mdp, policy), policy_value(mdp, old)
     parameters: dict[str, object] = {}
     if selection.chosen:
         setting = selection.chosen.setting
@@ -45,21 +42,8 @@ def improvement_of(selection: Selection, behavior: Controller, mdp: HistoryMdp) 
             "n_wedge": setting.n_wedge,
             "mixture": setting.mixture,
         }
-    return Improvement(
-        algorithm=NAME,
-        parameters=parameters,
-        behavior=behavior,
-        controller=selection.controller,
-        mdp=mdp,
-        policy=policy,
-        behavior_policy=old,
-        values=values,
-        behavior_values=old_values,
-        unseen_value=0.0,
-        performance=float(mdp.start @ values),
-        behavior_performance=float(mdp.start @ old_values),
-        trace=Trace(iterations=0, gap=0.0),
-    )
+    policy = mdp.policy_of(selection.controller)
+    return improvement(mdp, behavior, policy, algorithm=NAME, parameters=parameters)
 
 
 def certificate_of(

@@ -1,4 +1,5 @@
-"""The figures of a study: performance curves and heat maps of normalised improvement.
+"""The figures of a study: performance curves, heat maps of normalised improvement, and how safe
+it was (`jumar.study.safety_figure`).
 
 Colours are told apart by lightness as well, and every line has its own dashes and marker, so that
 the figures survive grey print. In heat maps, cells that end below the behavior are hatched.
@@ -14,6 +15,8 @@ import numpy as np
 
 from jumar.arrays import Floats
 from jumar.files import make_folder, replacing
+from jumar.study.safety_figure import draw_safety
+from jumar.study.settings import AUTO
 from jumar.study.spec import FigureSpec
 from jumar.study.summary import Cell, Environment, Results
 
@@ -55,6 +58,8 @@ def draw(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
     with plt.rc_context(STYLE):
         if spec.kind == "curves":
             return _curves(spec, results, planner)
+        if spec.kind == "safety":
+            return draw_safety(spec, results)
         return _heatmap(spec, results)
 
 
@@ -127,20 +132,17 @@ def _panel(
     planned: dict[str, Any] | None,
 ) -> float:
     """Draw one panel; returns the lowest mean in it."""
-    lines: list[tuple[str, str, str, list[Cell | None]]] = []
+    lines: list[tuple[str, str, str, list[Cell]]] = []
     for algorithm, parameters in results.settings:
         if parameters.get("n_wedge", n_wedge) != n_wedge:
             continue
-        cells = [
-            results.cell(environment.name, k_new, algorithm, size, **parameters)
-            for size in results.sizes
-        ]
+        cells = results.across(environment, k_new, algorithm, parameters)
         lines.append((*_look(algorithm, parameters), cells))
     for label, colour, marker, cells in lines:
-        sizes = [cell.size for cell in cells if cell]
+        sizes = [cell.size for cell in cells]
         minor = label.endswith("(never unseen)")
         for name, dashes, statistic in STATISTICS[: 1 if minor else None]:
-            values = [statistic(cell) for cell in cells if cell]
+            values = [statistic(cell) for cell in cells]
             ax.plot(
                 sizes,
                 values,
@@ -168,7 +170,7 @@ def _panel(
     ax.set_xscale("log")
     ax.set_xticks([t for t in (1, 10, 100, 1000, 10_000) if t <= results.sizes[-1]])
     ax.xaxis.set_major_formatter(lambda x, _: _short(round(x)))
-    return min((cell.mean for *_, cells in lines for cell in cells if cell), default=np.inf)
+    return min((cell.mean for *_, cells in lines for cell in cells), default=np.inf)
 
 
 def _look(algorithm: str, parameters: dict[str, Any]) -> tuple[str, str, str]:
@@ -179,6 +181,8 @@ def _look(algorithm: str, parameters: dict[str, Any]) -> tuple[str, str, str]:
         if parameters.get("unseen") == "exclude":
             return "Basic RL (never unseen)", "#f0c070", "v"
         return "Basic RL", ORANGE, "s"
+    if algorithm == AUTO:
+        return "auto (own k′)", "#111111", "*"
     return algorithm, "#7a3b8f", "D"
 
 

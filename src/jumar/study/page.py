@@ -6,9 +6,11 @@ from importlib import resources
 from typing import Any
 
 from jumar.files import write_atomically
+from jumar.study.safety import safety_data
+from jumar.study.settings import CHOSEN
 from jumar.study.spec import FigureSpec
 from jumar.study.store import Store
-from jumar.study.summary import Results
+from jumar.study.summary import Results, setting_label
 
 CURVES = (
     "Value of the improved controller against the size of the log, for SPIBB with threshold N∧ "
@@ -23,6 +25,14 @@ HEATMAP = (
     "all), for every threshold N∧ and size of the log. Columns: mean, 10 %-CVaR, 1 %-CVaR; rows: "
     "memory k′ of the improved controller. Hatched cells end below the behavior."
 )
+SAFETY = (
+    "Top: share of data sets that end worse than the behavior, on a square-root axis; the band is "
+    "what auto is allowed (δ). Bottom: mean normalised improvement, from 0 (the behavior) to 1 "
+    "(the best policy of all); dashed: 10 %-CVaR. Best SPIBB in hindsight takes for every behavior "
+    "and size the threshold and memory with the best mean, which nobody knows beforehand. "
+    "Behaviors of one model and window are averaged. Curves that leave the frame fall further."
+)
+CAPTIONS = {"curves": CURVES, "heatmap": HEATMAP, "safety": SAFETY}
 
 
 def write_page(
@@ -45,16 +55,16 @@ def write_page(
         figures=[
             {
                 "name": figure.name,
-                "title": figure.title or ", ".join(titles[b] for b in figure.behaviors),
-                "caption": CURVES if figure.kind == "curves" else HEATMAP,
-                "alternative": f"{figure.kind} for "
-                f"{', '.join(titles[b] for b in figure.behaviors)}; the numbers are in the table "
-                "below and in results.parquet",
+                "title": figure.title or _shown(figure, titles),
+                "caption": CAPTIONS[figure.kind],
+                "alternative": f"{figure.kind} for {_shown(figure, titles)}; the numbers are in "
+                "the tables below, in cells.csv and in results.parquet",
             }
             for figure in figures
         ],
         columns=columns,
         worst=worst,
+        lines=safety_data(results),
         settings=_settings(results),
     )
     write_atomically(store.folder / "index.html", page)
@@ -64,26 +74,26 @@ def worst_shares(results: Results) -> tuple[list[str], list[dict[str, Any]]]:
     """Per behavior and memory: the largest share of worse data sets over all sizes."""
     labels = [setting_label(name, parameters) for name, parameters in results.settings]
     rows = []
+    titles = [e.title for e in results.environments]
     for environment in results.environments:
-        for k_new in environment.memories:
-            shares = []
-            for name, parameters in results.settings:
-                cells = [
-                    results.cell(environment.name, k_new, name, size, **parameters)
-                    for size in results.sizes
-                ]
-                shares.append(max((cell.worse for cell in cells if cell), default=float("nan")))
-            rows.append({"title": environment.title, "k_new": k_new, "shares": shares})
+        several = titles.count(environment.title) > 1
+        title = environment.name if several else environment.title
+        for k_new in results.memories(environment):
+            there = results.settings_with(k_new)
+            shares = [
+                max((cell.worse for cell in results.across(environment, k_new, *s)), default=None)
+                if s in there
+                else None
+                for s in results.settings
+            ]
+            memory = "own" if k_new == CHOSEN else str(k_new)
+            rows.append({"title": title, "k_new": memory, "shares": shares})
     return labels, rows
 
 
-def setting_label(name: str, parameters: dict[str, Any]) -> str:
-    """A short column heading.
-
-    >>> setting_label("spibb", {"n_wedge": 5}), setting_label("basic", {"unseen": "zero"})
-    ('spibb 5', 'basic zero')
-    """
-    return " ".join([name, *(str(value) for value in parameters.values())])
+def _shown(figure: FigureSpec, titles: dict[str, str]) -> str:
+    """The kinds of behaviors in a figure."""
+    return ", ".join(dict.fromkeys(titles[b] for b in figure.behaviors))
 
 
 def _settings(results: Results) -> list[tuple[str, str]]:

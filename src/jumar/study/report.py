@@ -1,10 +1,14 @@
-"""What a finished (or unfinished) study shows: figures, a page, and tables for the terminal."""
+"""What a finished (or unfinished) study shows: figures, a page, and its cells as a table."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 
+from jumar.files import write_atomically
 from jumar.study.figures import draw, save
 from jumar.study.page import write_page
 from jumar.study.planner import read_planned
@@ -16,7 +20,7 @@ from jumar.study.summary import Results
 def write_report(
     store: Store, spec: StudySpec, progress: Callable[[int], None] | None = None
 ) -> list[Path]:
-    """Draw every figure that has data and write index.html; returns the files."""
+    """Draw every figure that has data and write cells.csv and index.html; returns the files."""
     results = Results(store)
     planned = read_planned(store)
     names = {e.name for e in results.environments}
@@ -27,4 +31,17 @@ def write_report(
         if progress:
             progress(done)
     write_page(store, results, tuple(figures), planned)
-    return [*files, store.folder / "index.html"]
+    return [*files, write_cells(store, results), store.folder / "index.html"]
+
+
+def write_cells(store: Store, results: Results) -> Path:
+    """Write every cell as a row of cells.csv."""
+    rows = [cell.to_dict() for cell in results.cells()]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({**row, "parameters": json.dumps(row["parameters"])})
+    path = store.folder / "cells.csv"
+    write_atomically(path, text.getvalue())
+    return path

@@ -29,8 +29,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jumar.algorithms import algorithm as algorithm_entry
-from jumar.algorithms import algorithm_name, read_parameter
 from jumar.bounds import check_delta
 from jumar.documents import (
     Format,
@@ -47,8 +45,9 @@ from jumar.documents import (
 )
 from jumar.errors import ParameterError, not_one_of
 from jumar.memory import LONGEST_WINDOW
+from jumar.study.settings import Setting, settings_from_document
 
-SHIPPED = ("paper",)
+SHIPPED = ("paper", "safety", "safety-seeds")
 STUDY = Format(
     "study",
     1,
@@ -68,6 +67,7 @@ STUDY = Format(
 )
 FORMAT = STUDY.tag
 
+KINDS = ("curves", "heatmap", "safety")
 _FIGURE_KEYS = ("name", "kind", "title", "behaviors", "n_wedge")
 _BEHAVIOR_KEYS = ("name", "model", "window", "seed", "policy", "memories", "with_actions")
 
@@ -86,27 +86,12 @@ class BehaviorSpec:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """One algorithm with all its parameters."""
-
-    algorithm: str
-    parameters: tuple[tuple[str, Any], ...]
-
-    @property
-    def label(self) -> str:
-        inside = ", ".join(f"{name}={value}" for name, value in self.parameters)
-        return f"{self.algorithm}({inside})"
-
-    def get(self, name: str) -> Any:
-        return dict(self.parameters).get(name)
-
-
-@dataclass(frozen=True)
 class FigureSpec:
-    """One figure: curves of some behaviors at some thresholds, or the heat map of one behavior."""
+    """One figure: curves of some behaviors at some thresholds, the heat map of one behavior, or
+    how safe every setting was."""
 
     name: str
-    kind: str  # "curves" or "heatmap"
+    kind: str  # one of KINDS
     behaviors: tuple[str, ...]
     n_wedge: tuple[int, ...] = ()
     title: str = ""
@@ -148,9 +133,23 @@ class StudySpec:
         check_delta(self.delta)
 
     @property
+    def fixed(self) -> tuple[Setting, ...]:
+        """The settings that are run with every memory of a behavior."""
+        return tuple(s for s in self.settings if not s.chooses_memory)
+
+    @property
+    def choosing(self) -> tuple[Setting, ...]:
+        """The settings that choose their memory themselves."""
+        return tuple(s for s in self.settings if s.chooses_memory)
+
+    def policies_of(self, behavior: BehaviorSpec) -> int:
+        """How many policies one data set of a behavior leads to."""
+        settings = len(self.fixed) * len(behavior.memories) + len(self.choosing)
+        return len(self.sizes) * settings
+
+    @property
     def n_policies(self) -> int:
-        per_dataset = sum(len(b.memories) for b in self.behaviors) * len(self.settings)
-        return self.datasets * len(self.sizes) * per_dataset
+        return self.datasets * sum(self.policies_of(b) for b in self.behaviors)
 
     def only(self, names: tuple[str, ...]) -> StudySpec:
         """The study of some of the behaviors."""
@@ -167,13 +166,15 @@ class StudySpec:
         return replace(self, behaviors=kept, figures=tuple(f for f in figures if f.behaviors))
 
     def figures_to_draw(self) -> tuple[FigureSpec, ...]:
-        """The figures asked for; without any, curves and a heat map of every behavior."""
+        """The figures asked for; without any, how safe every setting was if one of them chooses by
+        itself, and curves and a heat map of SPIBB for every behavior."""
         if self.figures:
             return self.figures
         thresholds = tuple(s.get("n_wedge") for s in self.settings if s.algorithm == "spibb")
         ends = tuple(dict.fromkeys(thresholds[:1] + thresholds[-1:]))
-        figures = []
-        for name in (b.name for b in self.behaviors):
+        names = tuple(b.name for b in self.behaviors)
+        figures = [FigureSpec("safety", "safety", names, ends)] if self.choosing else []
+        for name in names if thresholds else ():
             plain = re.sub(r"[^A-Za-z0-9_]+", "-", name)
             figures.append(FigureSpec(f"curves-{plain}", "curves", (name,), ends))
             if len(thresholds) > 1 and len(self.sizes) > 1:
@@ -219,7 +220,7 @@ def _study(document: Any, place: str, folder: str) -> StudySpec:
         for i, item in enumerate(_list(document, "behaviors", place, "[[behaviors]]"), 1)
     ]
     settings = [
-        _settings(item, f"{place}, algorithm {i}")
+        settings_from_document(item, f"{place}, algorithm {i}")
         for i, item in enumerate(_list(document, "algorithms", place, "[[algorithms]]"), 1)
     ]
     sizes = [
@@ -285,8 +286,8 @@ def _figure(item: Any, place: str, behaviors: list[str]) -> FigureSpec:
     item = checked(item, dict, place, ParameterError)
     check_keys(item, _FIGURE_KEYS, place, STUDY)
     kind = _required(item, "kind", place, 'kind = "curves"')
-    if kind not in ("curves", "heatmap"):
-        raise ParameterError(f"{place}: {not_one_of('kind', kind, ('curves', 'heatmap'))}")
+    if kind not in KINDS:
+        raise ParameterError(f"{place}: {not_one_of('kind', kind, KINDS)}")
     name = _required(item, "name", place, 'name = "performance"')
     name = checked(name, str, f"{place}, name", ParameterError)
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
@@ -298,7 +299,9 @@ def _figure(item: Any, place: str, behaviors: list[str]) -> FigureSpec:
         if behavior not in behaviors:
             raise ParameterError(f"{place}: {not_one_of('behavior', behavior, behaviors)}")
     if not shown or (kind == "heatmap" and len(shown) != 1):
-        raise ParameterError(f"{place}: curves show one behavior or more, a heat map exactly one.")
+        raise ParameterError(
+            f"{place}: a heat map shows exactly one behavior, other figures one or more."
+        )
     thresholds = [
         whole(n, f"{place}, n_wedge", ParameterError)
         for n in checked(item.get("n_wedge", []), list, f"{place}, n_wedge", ParameterError)
@@ -311,40 +314,6 @@ def _figure(item: Any, place: str, behaviors: list[str]) -> FigureSpec:
 
 def _window(value: Any, place: str) -> int:
     return whole(value, place, ParameterError, least=1, most=LONGEST_WINDOW)
-
-
-def _settings(item: Any, place: str) -> list[Setting]:
-    """One algorithm table: every combination of the lists in it."""
-    item = checked(item, dict, place, ParameterError)
-    name = _required(item, "name", place, 'name = "spibb"')
-    name = checked(name, str, f"{place}, name", ParameterError)
-    with at(place, ParameterError):
-        name = algorithm_name(name)
-    known = algorithm_entry(name).parameters
-    for parameter in item:
-        if parameter != "name" and parameter not in known:
-            raise ParameterError(
-                f"{place}: {not_one_of('parameter', parameter, known or ['(none)'])}"
-            )
-    axes = []
-    for parameter, default in known.items():
-        value = item.get(parameter, default.default)
-        values = value if isinstance(value, list) else [value]
-        if not values:
-            raise ParameterError(f"{place}: {parameter} is empty. List at least one value.")
-        with at(place, ParameterError):
-            axes.append([(parameter, _parameter(name, parameter, v)) for v in values])
-    settings = [Setting(name, combination) for combination in itertools.product(*axes)]
-    make_rule = algorithm_entry(name).rule
-    if make_rule is not None:
-        with at(place, ParameterError):  # a value out of range is told now, not after a long run
-            for setting in settings:
-                make_rule(**dict(setting.parameters))
-    return settings
-
-
-def _parameter(name: str, parameter: str, value: Any) -> object:
-    return read_parameter(name, parameter, value if isinstance(value, str) else show(value))
 
 
 def _required(item: dict[str, Any], key: str, place: str, example: str) -> Any:

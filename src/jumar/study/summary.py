@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from jumar.arrays import Floats
+from jumar.study.settings import AUTO, AUTO_DEFAULTS, CHOSEN
 from jumar.study.store import Store
 
 WORSE = 1e-9  # a value this much below the behavior's counts as worse
@@ -80,6 +81,29 @@ class Cell:
             return float("nan")
         return (value - e.behavior) / (e.optimum - e.behavior)
 
+    def to_dict(self) -> dict[str, Any]:
+        """In plain JSON types; k_new is 0 where the setting chose its memory itself."""
+        numbers = {
+            "mean": self.mean,
+            "cvar_10": self.cvar(0.10),
+            "cvar_1": self.cvar(0.01),
+            "worse": self.worse,
+            "normalised": self.normalised(self.mean),
+            "normalised_cvar_10": self.normalised(self.cvar(0.10)),
+            "normalised_cvar_1": self.normalised(self.cvar(0.01)),
+            "known": self.known,
+            "zeta": self.zeta,
+        }
+        return {
+            "behavior": self.environment.name,
+            "k_new": self.k_new,
+            "algorithm": self.algorithm,
+            "parameters": self.parameters,
+            "size": self.size,
+            "datasets": len(self.values),
+            **{name: x if math.isfinite(x) else None for name, x in numbers.items()},
+        }
+
 
 class Results:
     """The results of a study, cell by cell."""
@@ -116,6 +140,47 @@ class Results:
 
     def cells(self) -> list[Cell]:
         return list(self._cells.values())
+
+    def memories(self, environment: Environment) -> tuple[int, ...]:
+        """The windows of the improved controllers, and CHOSEN if a setting chose by itself."""
+        chosen = (CHOSEN,) if any(name == AUTO for name, _ in self.settings) else ()
+        return (*environment.memories, *chosen)
+
+    def settings_with(self, k_new: int) -> list[tuple[str, dict[str, Any]]]:
+        """The settings that were run with a window, or those that chose by themselves."""
+        return [s for s in self.settings if (s[0] == AUTO) == (k_new == CHOSEN)]
+
+    def across(
+        self, environment: Environment, k_new: int, name: str, parameters: dict[str, Any]
+    ) -> list[Cell]:
+        """The cells of one setting over the sizes that are there; one that chooses its memory has
+        them under CHOSEN."""
+        k = CHOSEN if name == AUTO else k_new
+        cells = [self.cell(environment.name, k, name, size, **parameters) for size in self.sizes]
+        return [cell for cell in cells if cell is not None]
+
+
+def setting_label(name: str, parameters: dict[str, Any]) -> str:
+    """A short column heading.
+
+    >>> setting_label("spibb", {"n_wedge": 5}), setting_label("basic", {"unseen": "zero"})
+    ('spibb 5', 'basic zero')
+    >>> setting_label("auto", AUTO_DEFAULTS), setting_label("auto", AUTO_DEFAULTS | {"delta": 0.1})
+    ('auto', 'auto delta=0.1')
+    """
+    if name == AUTO:
+        unusual = [f"{k}={v}" for k, v in parameters.items() if AUTO_DEFAULTS.get(k) != v]
+        return " ".join([name, *unusual])
+    return " ".join([name, *(str(value) for value in parameters.values())])
+
+
+def memory_label(k_new: int) -> str:
+    """The memory of improved controllers, for titles.
+
+    >>> memory_label(2), memory_label(CHOSEN)
+    ('k′ = 2', 'k′ chosen from the log')
+    """
+    return "k′ chosen from the log" if k_new == CHOSEN else f"k′ = {k_new}"
 
 
 Key = tuple[str, int, str, str, int]

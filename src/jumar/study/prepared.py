@@ -1,0 +1,122 @@
+"""A behavior of a study, ready: its model, its controller, and everything its data sets share.
+
+One data set is one stream of random numbers, named after study seed, behavior and number; its
+first n episodes are the log of size n. So a single log can be made again by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jumar import kernels, models
+from jumar.arrays import Bools, Floats, Ints
+from jumar.chain import check_names_agree, unroll
+from jumar.controller import Controller
+from jumar.controller_files import load_controller
+from jumar.errors import ModelError, NotConverged, TooLarge
+from jumar.evaluation import evaluate
+from jumar.memory import Memory, window
+from jumar.optimality import optimum
+from jumar.pomdp import Pomdp
+from jumar.refinement import join, projection, refines
+from jumar.rewards import RewardRange
+from jumar.simulation import controller_tables, model_tables, step_limit
+from jumar.streams import stream
+from jumar.study.batch import Task
+from jumar.study.spec import BehaviorSpec, StudySpec
+from jumar.study.tasks import coarsening, make_task
+from jumar.training import train_behavior
+
+# observation, action, reward, start, final observation, terminated
+Columns = tuple[Ints, Ints, Floats, Ints, Ints, Bools]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A behavior, ready to be studied."""
+
+    spec: BehaviorSpec
+    pomdp: Pomdp
+    behavior: Controller
+    value: float  # of the behavior, exact
+    optimum: float | None
+    memories: tuple[Memory, ...]
+    tasks: tuple[Task, ...]
+    states: tuple[Ints, ...]  # history states of each task
+    finest: int  # the task that is counted, and
+    coarsenings: tuple[tuple[Ints, Ints] | None, ...]  # how the others follow from it, if they do
+    tables: tuple[Any, ...]  # what the simulation draws from
+
+    @property
+    def rewards(self) -> RewardRange:
+        """What a step can pay, as somebody who knows the process would declare it."""
+        ending = self.pomdp.reward_extremes(ending=True)
+        return RewardRange(self.pomdp.reward_extremes(ending=False) or ending or (0.0, 0.0), ending)
+
+
+def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
+    """Build the model, get the behavior, and everything its data sets share."""
+    pomdp = models.build(behavior.model, folder=spec.folder)
+    controller = _controller(spec, behavior, pomdp)
+    check_names_agree(pomdp, controller)
+    memories = tuple(
+        join(controller.memory, window(k, behavior.with_actions).on(*controller.memory.alphabet))
+        for k in behavior.memories
+    )
+    made = [make_task(pomdp, controller, memory) for memory in memories]
+    finest = max(range(len(made)), key=lambda i: len(made[i][1]))
+    return Prepared(
+        spec=behavior,
+        pomdp=pomdp,
+        behavior=controller,
+        value=evaluate(pomdp, controller).value,
+        optimum=_optimum(pomdp),
+        memories=memories,
+        tasks=tuple(task for task, _ in made),
+        states=tuple(states for _, states in made),
+        finest=finest,
+        coarsenings=tuple(
+            coarsening(*made[finest], *made[i], projection(memories[finest], memory))
+            if i != finest and refines(memories[finest], memory)
+            else None
+            for i, memory in enumerate(memories)
+        ),
+        tables=(
+            step_limit(pomdp, None),
+            *model_tables(pomdp),
+            *controller_tables(unroll(pomdp, controller), controller),
+        ),
+    )
+
+
+def _optimum(pomdp: Pomdp) -> float | None:
+    """The value of the best policy of all, where it can be computed in reasonable time."""
+    try:
+        bracket = optimum(pomdp, tolerance=1e-9, most=20_000)
+    except (TooLarge, NotConverged, ModelError):
+        return None
+    return (bracket.lower + bracket.upper) / 2
+
+
+def _controller(spec: StudySpec, behavior: BehaviorSpec, pomdp: Pomdp) -> Controller:
+    if behavior.policy is not None:
+        return load_controller(Path(spec.folder) / behavior.policy)
+    assert behavior.window is not None
+    setting = models.training(behavior.model, pomdp)
+    return train_behavior(pomdp, window(behavior.window), setting, behavior.seed)
+
+
+def dataset_stream(spec: StudySpec, behavior: BehaviorSpec, number: int) -> np.random.Generator:
+    """The random numbers of one data set."""
+    return stream(spec.seed, "data", behavior.name, number)
+
+
+def simulate_dataset(spec: StudySpec, prepared: Prepared, number: int) -> Columns:
+    """The columns of one data set, as long as the largest size."""
+    rng = dataset_stream(spec, prepared.spec, number)
+    limit, *tables = prepared.tables
+    return kernels.simulate_episodes(spec.sizes[-1], limit, rng, *tables)

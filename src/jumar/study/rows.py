@@ -1,0 +1,143 @@
+"""The results of data sets as rows of the table of a study, one per policy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jumar.algorithms import algorithm
+from jumar.arrays import Floats, Ints
+from jumar.certificate import bound
+from jumar.pipeline import scale_of
+from jumar.study import batch
+from jumar.study.datasets import Choices
+from jumar.study.prepared import Prepared
+from jumar.study.settings import CHOSEN, Setting
+from jumar.study.spec import StudySpec
+
+BOUND = "corollary"  # the ζ in the table
+
+
+def block_table(
+    spec: StudySpec,
+    p: Prepared,
+    numbers: Sequence[int],
+    fixed: Sequence[Floats],
+    choices: Sequence[Choices],
+) -> Any:
+    """The rows of some data sets: what `run_dataset` and `choose` found for each of them."""
+    import pyarrow as pa
+
+    parts = []
+    if spec.fixed:
+        parts.append(_fixed_rows(spec, p, numbers, np.stack(fixed)))
+    if spec.choosing:
+        parts.append(_chosen_rows(spec, p, numbers, choices))
+    return pa.concat_tables(parts).unify_dictionaries()
+
+
+def _fixed_rows(spec: StudySpec, p: Prepared, numbers: Sequence[int], results: Floats) -> Any:
+    """Results (datasets, memories, sizes, settings, fields) as rows."""
+    D, M, S, J, _ = results.shape
+    d, m, s, j = (grid.ravel() for grid in np.indices((D, M, S, J)))
+    flat = results.reshape(-1, batch.FIELDS)
+    gain = flat[:, batch.MODEL_VALUE] - flat[:, batch.MODEL_BEHAVIOR]
+    pairs = np.array([task.behavior.size for task in p.tasks])
+    return _table(
+        p,
+        spec.fixed,
+        j,
+        flat,
+        k_new=np.array(p.spec.memories, np.int16)[m],
+        size=np.array(spec.sizes, np.int32)[s],
+        dataset=np.array(numbers, np.int32)[d],
+        zeta=_zeta_before_gain(spec, p)[m, j] - gain,
+        known=flat[:, batch.KNOWN] / pairs[m],
+        chosen=None,
+    )
+
+
+def _chosen_rows(
+    spec: StudySpec, p: Prepared, numbers: Sequence[int], choices: Sequence[Choices]
+) -> Any:
+    """One row per size and setting that chooses its memory."""
+    results = np.stack([choice.results for choice in choices])
+    D, S, J, _ = results.shape
+    d, s, j = (grid.ravel() for grid in np.indices((D, S, J)))
+    flat = results.reshape(-1, batch.FIELDS)
+    return _table(
+        p,
+        spec.choosing,
+        j,
+        flat,
+        k_new=np.full(len(d), CHOSEN, np.int16),
+        size=np.array(spec.sizes, np.int32)[s],
+        dataset=np.array(numbers, np.int32)[d],
+        zeta=np.full(len(d), np.nan),
+        known=flat[:, batch.KNOWN],
+        chosen=[words for choice in choices for words in choice.chosen],
+    )
+
+
+def _table(
+    p: Prepared,
+    settings: Sequence[Setting],
+    j: Ints,
+    flat: Floats,
+    *,
+    k_new: Ints,
+    size: Ints,
+    dataset: Ints,
+    zeta: Floats,
+    known: Floats,
+    chosen: list[str] | None,
+) -> Any:
+    """Rows of the settings j with their (rows, fields) results."""
+    import pyarrow as pa
+
+    def words(codes: Ints, values: list[str]) -> Any:
+        return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(values))
+
+    nothing = pa.nulls(len(j), pa.string())
+    algorithms = sorted({setting.algorithm for setting in settings})
+    n_wedge = np.array([_or_nan(setting.get("n_wedge")) for setting in settings])
+    return pa.table(
+        {
+            "environment": words(np.zeros_like(j), [p.pomdp.name]),
+            "behavior": words(np.zeros_like(j), [p.spec.name]),
+            "k": pa.array(np.full(len(j), p.spec.window or 0, np.int16)),
+            "k_new": pa.array(k_new),
+            "algorithm": words(
+                np.array([algorithms.index(x.algorithm) for x in settings])[j], algorithms
+            ),
+            "parameters": words(j, [json.dumps(dict(x.parameters)) for x in settings]),
+            "n_wedge": pa.array(n_wedge[j], from_pandas=True),
+            "size": pa.array(size),
+            "dataset": pa.array(dataset),
+            "value": pa.array(flat[:, batch.VALUE]),
+            "model_value": pa.array(flat[:, batch.MODEL_VALUE]),
+            "model_behavior_value": pa.array(flat[:, batch.MODEL_BEHAVIOR]),
+            "zeta": pa.array(zeta, from_pandas=True),
+            "known": pa.array(known, from_pandas=True),
+            "chosen": (pa.array(chosen) if chosen else nothing).dictionary_encode(),
+        }
+    )
+
+
+def _or_nan(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _zeta_before_gain(spec: StudySpec, p: Prepared) -> Floats:
+    """(memories, settings) ζ of the paper's corollary without the estimated gain; NaN where the
+    algorithm has no such bound."""
+    table = np.full((len(p.memories), len(spec.fixed)), np.nan)
+    for m, memory in enumerate(p.memories):
+        scale = scale_of(memory, p.rewards, p.pomdp.discount)
+        for j, setting in enumerate(spec.fixed):
+            if algorithm(setting.algorithm).bound_kind == "spibb":
+                table[m, j] = bound(BOUND).zeta(scale, setting.get("n_wedge"), spec.delta)
+    return table

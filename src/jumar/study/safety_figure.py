@@ -1,0 +1,171 @@
+"""The figure that asks whether it was safe: one column per kind of behavior, over log sizes.
+
+Top: share of data sets that end worse than the behavior, on a square-root axis, which has room for
+both 1 % and 80 %; what lies in the band is within δ. Bottom: the mean normalised improvement, 0 the
+behavior and 1 the best policy of all, with the 10 %-CVaR of the bolder lines dashed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jumar.arrays import Floats
+from jumar.study.safety import HINDSIGHT, Line, in_hindsight, kinds, lines_of, points
+from jumar.study.settings import AUTO
+from jumar.study.spec import FigureSpec
+from jumar.study.summary import Environment, Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LOWEST = -1.0  # of the lower panels; what falls further leaves the frame
+TAIL = ": 10 %-CVaR"
+BAND, BAND_EDGE = "#dfe8e2", "#3c6e57"
+SHARES = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a line is drawn; markers, widths and lightness tell lines apart in grey as well."""
+
+    label: str
+    colour: str
+    marker: str
+    width: float
+    dashes: Any = "-"
+    tail: bool = False  # draw its CVaR too
+
+
+AUTO_LOOK = Look("auto", "#0a2f5f", "o", 2.2, tail=True)
+THRESHOLD_LOOKS = (("#d1495b", "s"), ("#f0a35e", "D"), ("#e8c98a", "P"))
+STRICT_LOOK = Look("strict, k′ = k", "#2f9e73", "^", 1.3)
+HINDSIGHT_LOOK = Look("best SPIBB in hindsight", "#555555", "x", 1.0, (0, (1, 1.2)))
+BASIC_LOOK = Look("Basic RL, k′ = k", "#b9b9c3", "v", 1.0)
+
+
+def draw_safety(spec: FigureSpec, results: Results) -> Figure:
+    """One column per kind of behavior among those asked for."""
+    import matplotlib.pyplot as plt
+
+    asked = [e for name in spec.behaviors for e in results.environments if e.name == name]
+    columns = kinds(asked)
+    chosen = _chosen(lines_of(results), spec.n_wedge)
+    delta = _delta(results)
+    figure, axes = plt.subplots(
+        2,
+        len(columns),
+        figsize=(max(4.6, 2.05 * len(columns) + 0.5), 4.9),
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+        layout="constrained",
+    )
+    for j, (title, environments) in enumerate(columns.items()):
+        _column(axes[0][j], axes[1][j], chosen, environments, delta)
+        axes[0][j].set_title(title)
+        axes[1][j].set_xlabel("episodes in the log")
+    _upper_axis(axes[0][0])
+    axes[0][0].set_ylabel("data sets that end worse")
+    axes[1][0].set_ylim(LOWEST, 1.06)
+    axes[1][0].set_yticks([-1, -0.5, 0, 0.5, 1], ["-1", "-½", "0", "½", "1"])
+    axes[1][0].set_ylabel("normalised improvement")
+    _size_axis(axes[1][0], results.sizes)
+    axes[0][-1].annotate(
+        f"δ = {100 * delta:g} %",
+        (1, delta),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 2),
+        textcoords="offset points",
+        ha="right",
+        color=BAND_EDGE,
+    )
+    found = dict(zip(*axes[1][0].get_legend_handles_labels()[::-1], strict=True))
+    wanted = [f"{look.label}{of}" for look, _ in chosen[::-1] for of in ("", TAIL)]
+    labels = [label for label in [*wanted, "behavior"] if label in found]
+    figure.legend(
+        [found[label] for label in labels],
+        labels,
+        loc="outside lower center",
+        ncols=min(5, len(labels)),
+        handlelength=3.2,
+    )
+    return figure
+
+
+def _delta(results: Results) -> float:
+    """What auto was allowed; of several, the first."""
+    for name, parameters in results.settings:
+        if name == AUTO:
+            return float(parameters["delta"])
+    return float(results.manifest["delta"])
+
+
+def _chosen(lines: list[Line], thresholds: tuple[int, ...]) -> list[tuple[Look, Line]]:
+    """The lines to draw, the most important last: on top."""
+    found: list[tuple[Look, Line]] = []
+    own = [line for line in lines if line.more == 0]
+    found += [(BASIC_LOOK, line) for line in own if line.algorithm == "basic"][:1]
+    hindsight = in_hindsight(lines)
+    found += [(HINDSIGHT_LOOK, hindsight)] if hindsight else []
+    for n_wedge, (colour, marker) in zip(thresholds, THRESHOLD_LOOKS, strict=False):
+        first = n_wedge == thresholds[0]
+        look = Look(f"SPIBB, N∧ = {n_wedge}, k′ = k", colour, marker, 1.4, tail=first)
+        found += [
+            (look, line)
+            for line in own
+            if line.algorithm == "spibb" and line.parameters["n_wedge"] == n_wedge
+        ]
+    found += [(STRICT_LOOK, line) for line in own if line.algorithm == "strict"]
+    return found + [(AUTO_LOOK, line) for line in lines if line.algorithm == AUTO][:1]
+
+
+def _column(
+    above: Axes,
+    below: Axes,
+    chosen: list[tuple[Look, Line]],
+    environments: tuple[Environment, ...],
+    delta: float,
+) -> None:
+    above.axhspan(0, delta, color=BAND, linewidth=0, zorder=0)
+    above.axhline(delta, color=BAND_EDGE, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
+    below.axhline(0, color="#1b8a5a", linewidth=1.0, linestyle="-.", label="behavior", zorder=1)
+    below.axhline(1, color="black", linewidth=0.6, zorder=1)
+    for order, (look, line) in enumerate(chosen, 2):
+        found = points(line, environments)
+        if not found:
+            continue
+        style: dict[str, Any] = {"color": look.colour, "zorder": order, "linestyle": look.dashes}
+        style |= {"linewidth": look.width, "marker": look.marker}
+        style["markersize"] = 3.6 if line.algorithm in (AUTO, HINDSIGHT) else 2.8
+        sizes = [point.size for point in found]
+        above.plot(sizes, [point.worse for point in found], clip_on=False, **style)
+        below.plot(sizes, [point.mean for point in found], label=look.label, **style)
+        if look.tail:
+            style |= {"linestyle": (0, (3, 1.5)), "marker": None, "linewidth": look.width * 0.55}
+            below.plot(sizes, [point.cvar_10 for point in found], label=look.label + TAIL, **style)
+
+
+def _upper_axis(ax: Axes) -> None:
+    def root(x: Floats) -> Floats:
+        return np.sqrt(np.maximum(x, 0))
+
+    ax.set_yscale("function", functions=(root, np.square))
+    ax.set_ylim(0, 1)
+    ax.set_yticks(SHARES, [f"{100 * share:g} %" for share in SHARES])
+    ax.minorticks_off()
+
+
+def _size_axis(ax: Axes, sizes: tuple[int, ...]) -> None:
+    ax.set_xscale("log")
+    if len(sizes) <= 4:
+        ax.set_xticks(sizes)
+    else:
+        ax.set_xticks([t for t in (1, 10, 100, 1000, 10_000) if sizes[0] <= t <= sizes[-1]])
+    ax.xaxis.set_major_formatter(
+        lambda x, _: f"{round(x) // 1000}k" if x >= 1000 and round(x) % 1000 == 0 else f"{x:g}"
+    )
+    ax.minorticks_off()

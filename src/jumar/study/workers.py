@@ -1,0 +1,158 @@
+"""Worker processes for what holds the interpreter.
+
+Each worker is a fresh interpreter with one thread for linear algebra, so that as many workers as
+cores keep the cores busy and results do not depend on how many there are. It builds its function
+once and is handed one item after another through a pipe.
+
+Nobody is left behind. The one who waits ends the workers, however the waiting ends: done, an
+error, Ctrl-C (which workers ignore: it is answered in one place). If it is killed itself, workers
+notice and leave. A worker that dies is an error, never a wait without end.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from jumar.errors import JumarError
+
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+
+
+def in_processes(
+    make: Callable[..., Callable[[Any], Any]],
+    arguments: tuple[Any, ...],
+    items: Iterable[Any],
+    jobs: int,
+) -> Iterator[tuple[Any, Any]]:
+    """(item, work(item)) as they finish, with work = make(*arguments) built in every worker.
+
+    `make` is a function of a module, so that workers find it; arguments, items and results travel.
+
+    >>> from functools import partial
+    >>> sorted(in_processes(partial, (divmod, 17), [2, 5], jobs=2))
+    [(2, (8, 1)), (5, (3, 2))]
+    """
+    waiting = iter(items)
+    crew: dict[Any, Any] = {}  # process by connection
+    at: dict[Any, Any] = {}  # item under way by connection
+    try:
+        for item in islice(waiting, max(1, jobs)):
+            connection, process = _start(make, arguments)
+            crew[connection] = process
+            at[connection] = item
+            _send(connection, item)
+        while at:
+            for ready in wait(list(at)):
+                item = at.pop(ready)
+                result = _receive(ready, crew[ready], item)
+                for following in islice(waiting, 1):
+                    at[ready] = following
+                    _send(ready, following)
+                yield item, result
+    finally:
+        for connection, process in crew.items():
+            process.terminate()
+            process.join()
+            connection.close()
+
+
+def _send(connection: Any, item: Any) -> None:
+    with suppress(OSError):  # a worker that is gone: reading from it will tell
+        connection.send(item)
+
+
+def _receive(connection: Any, process: Any, item: Any) -> Any:
+    try:
+        good, result = connection.recv()
+    except (EOFError, OSError) as error:
+        process.join()
+        raise JumarError(
+            f"A worker process ended with code {process.exitcode} while it was at {item}. If "
+            "memory ran out, run again with fewer --jobs; what is finished is kept."
+        ) from error
+    if not good:
+        raise result
+    return result
+
+
+def _start(make: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Connection, Any]:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs, make, arguments), daemon=True)
+    with _environment(ONE_THREAD), _deaf_to_ctrl_c():
+        process.start()
+    theirs.close()  # the worker holds the only other end: when it is gone, we read an end of file
+    return ours, process
+
+
+@contextmanager
+def _environment(changes: dict[str, str]) -> Iterator[None]:
+    """What a process that starts meanwhile finds in its environment."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """A process that starts meanwhile ignores Ctrl-C from its first moment on."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may say so
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# ---- in the worker ------------------------------------------------------------------------------
+
+
+def _serve(connection: Connection, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    work = None
+    while True:
+        try:
+            item = connection.recv()
+        except EOFError:
+            return
+        try:
+            work = work or make(*arguments)
+            answer: tuple[bool, Any] = (True, work(item))
+        except Exception as error:  # it is raised again where people see it
+            answer = (False, _that_travels(error))
+        connection.send(answer)
+
+
+def _that_travels(error: Exception) -> Exception:
+    """Our own errors as they are; of others, which may not survive the way, everything they say."""
+    if isinstance(error, JumarError):
+        return error
+    return RuntimeError("in a worker process: " + "".join(traceback.format_exception(error)))
+
+
+def _leave_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

@@ -1,0 +1,44 @@
+"""Command lines run in this process, and what they did."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from jumar.cli import main
+
+
+class Finished:
+    """What a command did."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def text(self) -> str:
+        """What was printed, as if the terminal were wide enough."""
+        return " ".join(self.out.split())
+
+    @property
+    def data(self) -> dict:
+        """The JSON on standard output, which may hold no NaN and no Infinity."""
+
+        def refuse(constant: str) -> None:
+            raise AssertionError(f"{constant} is not JSON")
+
+        return json.loads(self.out, parse_constant=refuse)
+
+    @property
+    def error(self) -> dict:
+        assert self.out == ""
+        return json.loads(self.err)["error"]
+
+
+def run_command(capsys, *arguments: object) -> Finished:
+    """Run a command line in this process."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as left:
+        main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return Finished(left.value.code or 0, captured.out, captured.err)
