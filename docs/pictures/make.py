@@ -16,9 +16,7 @@ from pathlib import Path
 
 from jumar.controller_files import load_controller
 from jumar.drawing import draw as draw_controller
-from jumar.study.figures import draw
 from jumar.study.safety import Line, in_hindsight, lines_of
-from jumar.study.spec import FigureSpec
 from jumar.study.store import Store
 from jumar.study.summary import Results
 
@@ -43,9 +41,6 @@ def controllers() -> None:
 
 def figures(store: Store) -> None:
     """The figures of the paper."""
-    first_look = FigureSpec("first-look", "curves", ("tiger:2",), (20,))
-    figure = draw(first_look, Results(store), {})
-    figure.savefig(HERE / "first-look.svg", metadata={"Date": None})
     for name in COPIED:
         shutil.copy(store.folder / "figures" / f"{name}.svg", HERE)
 
