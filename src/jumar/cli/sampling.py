@@ -64,7 +64,9 @@ def samples(
 
 
 def _data(found: Selection, plan: tuple[Need, ...]) -> dict[str, Any]:
-    best = found.best
+    from jumar.selection.samples import decided_first
+
+    best = decided_first(found)
     return {
         "episodes": found.episodes,
         "candidate": str(best.setting) if best else None,
@@ -78,15 +80,16 @@ def _data(found: Selection, plan: tuple[Need, ...]) -> dict[str, Any]:
 
 
 def _view(found: Selection, plan: tuple[Need, ...]) -> list[Any]:
+    from jumar.selection.samples import decided_first
     from jumar.tables import facts, plain_table
 
-    best = found.best
+    best = decided_first(found)
     if best is None:
         return ["The log shows no alternative that could be tested: nothing to plan for."]
     state = "certified already" if found.chosen else "not certified yet"
     lines = [
         ("log", f"{found.episodes:,} episodes"),
-        ("best candidate", str(best.setting)),
+        ("candidate", str(best.setting)),
         ("gain", f"{best.gain:.4g} ± {best.error:.2g} per episode on held-out episodes; {state}"),
     ]
     heads = ["gain to certify", "chance", "episodes in the log", "more than now"]

@@ -71,7 +71,6 @@ class Selection:
     tried: int  # candidates fitted in all
     chosen: Trial | None  # None: the behavior stays
     controller: Controller
-    deviation: float | None  # of the chosen or most promising candidate's differences
     spread: float  # range of the logged returns
     memories: tuple[Memory, ...] = field(default=())
 
@@ -154,7 +153,6 @@ def select(
     trials.sort(key=lambda pair: -pair[0].lower)
     passed = [pair for pair in trials if pair[0].passed]
     chosen = max(passed, key=lambda pair: pair[0].gain - pair[0].error / 2, default=None)
-    best = chosen or (trials[0] if trials else None)
     return Selection(
         delta=delta,
         episodes=len(log),
@@ -163,7 +161,6 @@ def select(
         tried=tried,
         chosen=chosen[0] if chosen else None,
         controller=_controller(board, chosen[1]) if chosen else behavior,
-        deviation=float(best[1].held_out.std(ddof=1)) if best else None,
         spread=spread,
         memories=board.memories,
     )

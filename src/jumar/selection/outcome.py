@@ -10,7 +10,7 @@ from jumar.history import HistoryMdp
 from jumar.improvement import Improvement, improvement
 from jumar.memory import Memory
 from jumar.selection import Selection
-from jumar.selection.samples import needs
+from jumar.selection.samples import decided_first, needs
 from jumar.validity import Validity
 
 NAME = "auto"
@@ -81,17 +81,17 @@ def certificate_of(
 
 def _more(selection: Selection) -> str:
     """How much longer the log would have to be."""
-    best = selection.best
-    if best is None:
+    first = decided_first(selection)
+    if first is None:
         return "The log shows no alternative that could be tested."
-    if best.gain <= 0:
+    if first.gain <= 0:
         return (
-            "What was tried did not do better on held-out episodes, so more of the same log "
-            "would probably not help; more memory, or other actions in the log, might."
+            "What was tried did not do better on held-out episodes, so more of the same log would "
+            "probably not help; more memory, or other actions in the log, might."
         )
-    found = {need.power: need.episodes for need in needs(selection)}
+    (need,) = needs(selection, powers=(0.8,))
     return (
-        f"The best candidate is estimated to gain {best.gain:.4g} per episode; about "
-        f"{found[0.8]:,} episodes like these (the log has {selection.episodes:,}) would "
+        f"The most promising candidate is estimated to gain {first.gain:.4g} per episode; about "
+        f"{need.episodes:,} episodes like these (the log has {selection.episodes:,}) would "
         "probably decide it."
     )

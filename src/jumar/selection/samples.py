@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass
 
 from jumar.errors import ParameterError
-from jumar.selection import Selection
+from jumar.selection import Selection, Trial
 from jumar.selection.gate import hidden, normal
 
 
@@ -48,7 +48,7 @@ def episodes_needed(
     """
     if not 0 < power < 1:
         raise ParameterError(f"power: {power!r} must lie between 0 and 1, such as 0.8.")
-    if gain <= 0:
+    if gain <= 0 or effective <= 0:
         return None
     noise = max(0.0, (critical + normal(1 - power)) * deviation)
     unseen = spread * hidden(delta, 1, effective)
@@ -61,25 +61,33 @@ def needs(
     selection: Selection, gains: list[float] | None = None, powers: tuple[float, ...] = (0.5, 0.8)
 ) -> tuple[Need, ...]:
     """What it would take to certify some gains, judging by the log so far; without any, the gain of
-    the candidate that came closest."""
-    best = selection.best
-    if best is None or selection.deviation is None:
+    the candidate that would be decided first."""
+    first = decided_first(selection)
+    if first is None:
         return ()
-    critical = max(gate.critical for gate in selection.gates)
     return tuple(
-        Need(
-            gain,
-            power,
-            episodes_needed(
-                gain,
-                deviation=selection.deviation,
-                spread=selection.spread,
-                critical=critical,
-                delta=selection.delta,
-                effective=best.effective / selection.gates[0].episodes,
-                power=power,
-            ),
-        )
-        for gain in (gains if gains is not None else [best.gain])
+        Need(gain, power, _needed(selection, first, gain, power))
+        for gain in (gains if gains is not None else [first.gain])
         for power in powers
+    )
+
+
+def decided_first(selection: Selection, power: float = 0.8) -> Trial | None:
+    """The candidate that takes the fewest episodes to certify; if none gains anything, the one
+    that came closest."""
+    sizes = [(_needed(selection, trial, trial.gain, power), trial) for trial in selection.trials]
+    found = [(size, i) for i, (size, _) in enumerate(sizes) if size is not None]
+    return selection.trials[min(found)[1]] if found else selection.best
+
+
+def _needed(selection: Selection, trial: Trial, gain: float, power: float) -> int | None:
+    held_out = min(gate.episodes for gate in selection.gates)
+    return episodes_needed(
+        gain,
+        deviation=trial.error * math.sqrt(held_out),
+        spread=selection.spread,
+        critical=max(gate.critical for gate in selection.gates),
+        delta=selection.delta,
+        power=power,
+        effective=trial.effective / held_out,
     )
