@@ -197,13 +197,15 @@ def obvious_doubly_robust(at, action, reward, start, length, episodes, tail, rat
     return np.array(scores)
 
 
-def obvious_episode_weights(at, action, start, length, episodes, ratio):
-    return np.array(
-        [
-            np.prod([ratio[at[t], action[t]] for t in range(start[e], start[e] + length[e])])
-            for e in episodes
-        ]
-    )
+def obvious_episode_weights(at, action, start, length, episodes, ratio, discount):
+    found = []
+    for e in episodes:
+        steps = range(start[e], start[e] + length[e])
+        w = np.cumprod([ratio[at[t], action[t]] for t in steps])
+        shares = (1 - discount) * discount ** np.arange(len(w))
+        last = w[-1] if len(w) else 1.0
+        found.append((shares * w).sum() + discount ** len(w) * last)
+    return np.array(found)
 
 
 TWINS = {
@@ -277,7 +279,7 @@ def test_scores_and_weights_of_episodes(seed, data):
     np.testing.assert_allclose(
         kernels.doubly_robust(*arguments), obvious_doubly_robust(*arguments), atol=1e-9
     )
-    arguments = at, action, start, length, episodes, ratio
+    arguments = at, action, start, length, episodes, ratio, 0.9
     np.testing.assert_allclose(
         kernels.episode_weights(*arguments), obvious_episode_weights(*arguments)
     )

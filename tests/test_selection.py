@@ -96,7 +96,8 @@ def test_the_kernel_is_the_estimator_written_out(log, seed):
     taken = ratios(log, target, behavior)
     obvious = doubly_robust(taken, log.reward, q[at, log.action], v[at], log.start, 0.9)
     np.testing.assert_allclose(compiled, obvious, atol=1e-9)
-    weighed = kernels.episode_weights(at, log.action, log.start, log.lengths, every, ratio)
+    # without a discount only the last weight of an episode counts
+    weighed = kernels.episode_weights(at, log.action, log.start, log.lengths, every, ratio, 1.0)
     np.testing.assert_allclose(weighed, final(taken, log.start))
 
 
@@ -190,7 +191,7 @@ def test_what_the_weights_lack_is_missing():
 
 def test_a_lower_bound_by_hand():
     y, once = np.array([1.0, 3.0] * 8), np.ones(16)
-    test = gate(y[None, :], delta=0.1, spread=2.0, rng=np.random.default_rng(1))
+    test = gate(y[None, :], delta=0.1, range=2.0, rng=np.random.default_rng(1))
     s = y.std(ddof=1)
     unseen = math.log(10) * 2 / 16
     assert test.lower(y, once) == pytest.approx(2 - test.critical * s / 4 - unseen)
@@ -203,7 +204,7 @@ def test_a_lower_bound_by_hand():
 
 
 def test_two_episodes_decide_nothing():
-    test = gate(np.ones((3, 1)), delta=0.05, spread=1.0, rng=np.random.default_rng(1))
+    test = gate(np.ones((3, 1)), delta=0.05, range=1.0, rng=np.random.default_rng(1))
     assert test.lower(np.array([100.0]), np.ones(1)) == -math.inf
 
 
@@ -288,12 +289,12 @@ def test_too_little_memory_is_found_out_by_held_out_episodes():
 def test_the_size_of_a_log_by_hand():
     # half of the episodes are held out; 1.96 · 10/√m = 1 at m = 384.2
     size = {"deviation": 10.0, "critical": 1.96, "delta": 0.05}
-    assert episodes_needed(1.0, spread=0.0, power=0.5, **size) == 770
-    assert episodes_needed(0.0, spread=0.0, power=0.5, **size) is None
-    assert episodes_needed(1.0, spread=0.0, power=0.8, **size) > 770
+    assert episodes_needed(1.0, range=0.0, power=0.5, **size) == 770
+    assert episodes_needed(0.0, range=0.0, power=0.5, **size) is None
+    assert episodes_needed(1.0, range=0.0, power=0.8, **size) > 770
     # without noise only what may be hidden counts: ln 20 · 100/m = 1
     alone = {"deviation": 0.0, "critical": 1.96, "delta": 0.05}
-    assert episodes_needed(1.0, spread=100.0, power=0.5, **alone) == 2 * 300
+    assert episodes_needed(1.0, range=100.0, power=0.5, **alone) == 2 * 300
 
 
 def test_a_plan_holds_on_new_logs():

@@ -43,6 +43,7 @@ __all__ = [
     "certify",
     "data_dependent",
     "for_estimated_behavior",
+    "kept_estimate",
     "no_guarantee",
     "unchanged",
 ]
@@ -355,6 +356,20 @@ def for_estimated_behavior(
             n_needed_for_tenth=None,
         )
         for c in certificates
+    )
+
+
+def kept_estimate(certificate: Certificate) -> Certificate:
+    """The certificate of changing nothing where the behavior itself was only estimated: going on
+    as before loses nothing, but the controller in hand is a copy that may differ from it."""
+    return replace(
+        certificate,
+        validity=Validity.CLAIMED,
+        assumptions=(*certificate.assumptions, NOT_CONFOUNDED),
+        reason=(
+            f"{certificate.reason} Go on as you do: the controller handed over is only a copy of "
+            "that, estimated from the log."
+        ),
     )
 
 

@@ -372,14 +372,23 @@ def first_visit_returns(
 
 @compiled
 def episode_weights(
-    at: Ints, action: Ints, start: Ints, length: Ints, episodes: Ints, ratio: Floats
+    at: Ints,
+    action: Ints,
+    start: Ints,
+    length: Ints,
+    episodes: Ints,
+    ratio: Floats,
+    discount: float,
 ) -> Floats:
-    """(n,) the product of ratio(h, a) over the steps of some episodes."""
+    """(n,) the weights of some episodes, averaged over their steps as a discounted return is:
+    (1-γ) Σ_t γ^t w_t + γ^T w_{T-1}, with w_t the product of ratio(h, a) up to step t."""
     weights = np.empty(len(episodes))
     for i in range(len(episodes)):
         e = episodes[i]
-        w = 1.0
+        w, power, total = 1.0, 1.0, 0.0
         for t in range(start[e], start[e] + length[e]):
             w *= ratio[at[t], action[t]]
-        weights[i] = w
+            total += (1.0 - discount) * power * w
+            power *= discount
+        weights[i] = total + power * w
     return weights

@@ -30,7 +30,7 @@ from jumar.standalone import program
 
 def save(result: Result, folder: str | Path, run: Run | None = None) -> list[Path]:
     """Write everything about a result into a folder, and tell what was written."""
-    run = run or Run()
+    run = run or Run(seed=result.seed)
     drawing = draw_result(result)
     return write_folder(
         folder,

@@ -21,6 +21,7 @@ from jumar.certificate import (
     certify,
     data_dependent,
     for_estimated_behavior,
+    kept_estimate,
     unchanged,
 )
 from jumar.consistency import check_nodes, check_possible, check_rewards, rewards_seen
@@ -48,12 +49,13 @@ class Result:
 
     improvement: Improvement
     counts: Counts
-    certificates: tuple[Certificate, ...]  # most trustworthy first
+    certificates: tuple[Certificate, ...]  # the one to go by first
     log: Episodes  # with its names numbered as the controller numbers them
     rewards: RewardRange  # declared, or read off the log
     delta: float
     estimated: bool = False  # the behavior was itself estimated from the log
     selection: Selection | None = None  # what was tried, where "auto" chose
+    seed: int = 1
 
     @property
     def controller(self) -> Controller:
@@ -61,7 +63,8 @@ class Result:
 
     @property
     def certificate(self) -> Certificate:
-        """The most trustworthy one."""
+        """The one to go by: for "auto" the test on held-out episodes, else the most trustworthy of
+        those that say something."""
         return self.certificates[0]
 
     @property
@@ -149,22 +152,19 @@ def improve(
     """
     if algorithm is None:
         algorithm = "spibb" if parameters else AUTO
-    if algorithm == AUTO and parameters:
+    by_itself = algorithm.lower() == AUTO
+    if by_itself and parameters:
         raise ParameterError(
             f"auto: chooses {', '.join(parameters)} itself. Leave it out, or name the algorithm."
         )
-    check_delta(delta)
-    log = log.align(behavior.observations, behavior.actions)
-    check_possible(log, behavior)
-    check_nodes(log, behavior)
-    if rewards is not None:
-        check_rewards(log, rewards)
+    log = _checked(log, behavior, delta, rewards)
     selection = None
-    if algorithm == AUTO:
-        selection = _select(log, behavior, discount, memory, delta, seed)
+    if by_itself:
+        selection = _select(log, behavior, discount, memory, delta, rewards, seed)
         memory = memory_of(selection, behavior)
     counts = _counts(log, _joined(behavior, memory))
     mdp = counts.mle(discount)
+    declared = rewards is not None
     rewards = rewards or rewards_seen(log)
     visits = first_returns(log, mdp.memory, discount=discount, rewards=rewards)
     returns = visits.bounds(OF_RETURNS * (delta / 2 if estimated else delta))
@@ -177,11 +177,51 @@ def improve(
         test = certificate_of(
             selection,
             value_range=certificates[0].value_range,
-            cut_off=bool((~log.terminated).any()),
+            declared=declared,
             estimated=estimated,
         )
         certificates = (test, *(c for c in certificates if c.bound != "unchanged"))
-    return Result(improvement, counts, certificates, log, rewards, delta, estimated, selection)
+    if estimated and improvement.changed == 0:
+        certificates = (kept_estimate(certificates[0]),)
+    return Result(
+        improvement, counts, certificates, log, rewards, delta, estimated, selection, seed
+    )
+
+
+def choose(
+    log: Episodes,
+    behavior: Controller,
+    *,
+    discount: float,
+    memory: Memory | None = None,
+    delta: float = DELTA,
+    rewards: RewardRange | None = None,
+    seed: int = 1,
+) -> Selection:
+    """What "auto" would choose, with all that was tried (`jumar.selection`).
+
+    >>> from jumar import models, simulate, stream
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = simulate(tiger, behavior, episodes=2000, rng=stream(1, "data"))
+    >>> choose(log, behavior, discount=0.95).chosen.passed
+    True
+    """
+    log = _checked(log, behavior, delta, rewards)
+    return _select(log, behavior, discount, memory, delta, rewards, seed)
+
+
+def _checked(
+    log: Episodes, behavior: Controller, delta: float, rewards: RewardRange | None
+) -> Episodes:
+    """The log, numbered like the behavior and not contradicting what is said of it."""
+    check_delta(delta)
+    log = log.align(behavior.observations, behavior.actions)
+    check_possible(log, behavior)
+    check_nodes(log, behavior)
+    if rewards is not None:
+        check_rewards(log, rewards)
+    return log
 
 
 def _select(
@@ -190,11 +230,19 @@ def _select(
     discount: float,
     memory: Memory | None,
     delta: float,
+    rewards: RewardRange | None,
     seed: int,
 ) -> Selection:
     _counts(log, behavior.memory)  # a log without outcomes is told before anything is tried
-    rng = stream(seed, "selection")
-    return select(log, behavior, discount=discount, rng=rng, memory=memory, delta=delta)
+    return select(
+        log,
+        behavior,
+        discount=discount,
+        rng=stream(seed, "selection"),
+        memory=memory,
+        delta=delta,
+        rewards=rewards,
+    )
 
 
 def _counts(log: Episodes, memory: Memory) -> Counts:

@@ -54,6 +54,8 @@ def improve(
 
     parameters = options.parameters(algorithm, n_wedge, parameter or [])
     reward_range = options.reward_range(rewards, ending_rewards)
+    by_itself = algorithm in (None, "auto") and not parameters
+    memory = inputs.memory_for(policy, window, with_actions, by_itself=by_itself)
     with working("Reading", as_json):
         episodes, behavior = inputs.read(log, policy, reading, window, with_actions)
     with working("Improving", as_json):
@@ -61,7 +63,7 @@ def improve(
             episodes,
             behavior,
             discount=discount,
-            memory=options.memory(window, with_actions),
+            memory=memory,
             algorithm=algorithm,
             delta=delta,
             rewards=reward_range,

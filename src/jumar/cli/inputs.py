@@ -12,6 +12,7 @@ from jumar.cli import options
 if TYPE_CHECKING:
     from jumar.controller import Controller
     from jumar.episodes import Episodes
+    from jumar.memory import Memory
 
 ESTIMATE = "estimate"
 
@@ -53,3 +54,12 @@ def read(
     behavior = load_controller(policy)
     names = behavior.observations, behavior.actions
     return read_logs(log, observations=names[0], actions=names[1], **reading), behavior
+
+
+def memory_for(
+    policy: str, window: int | None, with_actions: bool, *, by_itself: bool
+) -> Memory | None:
+    """What the new controller may remember. Where it is chosen from the data and the behavior is
+    estimated, --window is what the *behavior* remembers, and more is tried."""
+    wanted = options.memory(window, with_actions)
+    return None if by_itself and policy == ESTIMATE else wanted

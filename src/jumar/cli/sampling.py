@@ -37,27 +37,26 @@ def samples(
     delta: Annotated[float, typer.Option(help="Accepted chance to deploy something worse.")] = 0.05,
     window: Annotated[int | None, typer.Option(help=WINDOW)] = None,
     with_actions: WithActions = False,
+    rewards: inputs.Rewards = None,
+    ending_rewards: inputs.EndingRewards = None,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
     """Plan how many episodes it takes until a gain is likely to be certified."""
-    from jumar import stream
-    from jumar.consistency import check_possible
-    from jumar.selection import select
+    from jumar.pipeline import choose
     from jumar.selection.samples import needs
 
     with working("Reading", as_json):
         episodes, behavior = inputs.read(log, policy, reading, window, with_actions)
-        episodes = episodes.align(behavior.observations, behavior.actions)
-        check_possible(episodes, behavior)
     with working("Trying candidates", as_json):
-        found = select(
+        found = choose(
             episodes,
             behavior,
             discount=discount,
-            rng=stream(seed, "selection"),
-            memory=options.memory(window, with_actions),
+            memory=inputs.memory_for(policy, window, with_actions, by_itself=True),
             delta=delta,
+            rewards=options.reward_range(rewards, ending_rewards),
+            seed=seed,
         )
     plan = needs(found, gain or None, tuple(power or POWERS))
     say(as_json, _data(found, plan), *_view(found, plan))
@@ -95,8 +94,9 @@ def _view(found: Selection, plan: tuple[Need, ...]) -> list[Any]:
     heads = ["gain to certify", "chance", "episodes in the log", "more than now"]
     rows = []
     for need in plan:
-        more = "never" if need.episodes is None else f"{max(0, need.episodes - found.episodes):,}"
-        total = "no gain, no size" if need.episodes is None else f"{need.episodes:,}"
+        total, more = "cannot be planned", ""
+        if need.episodes is not None:
+            total, more = f"{need.episodes:,}", f"{max(0, need.episodes - found.episodes):,}"
         rows.append([f"{need.gain:.4g}", f"{100 * need.power:g} %", total, more])
     note = (
         "Estimates from this log: a plan, not a promise. A longer log also finds better candidates."

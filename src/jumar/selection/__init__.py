@@ -7,8 +7,9 @@ other half (`jumar.selection.gate`), each way at level δ/2, so that the chance 
 than the behavior passes is at most δ in all. Of what passes, the one with the best held-out
 estimate is chosen; if nothing does, the behavior stays.
 
-No step assumes that the memory suffices: if it does not, models are wrong, candidates are bad, and
-held-out episodes say so.
+Where episodes end by themselves no step assumes that the memory suffices: if it does not, models
+are wrong, candidates are bad, and held-out episodes say so. Of an episode that was cut off the log
+shows only a part; what would have followed is valued by a model, and there the memory matters.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.memory import Memory
 from jumar.offpolicy.weights import effective_size
+from jumar.rewards import RewardRange
 from jumar.selection.board import Board, chain, lay_out
 from jumar.selection.candidates import (
     ALGORITHMS,
@@ -71,7 +73,8 @@ class Selection:
     tried: int  # candidates fitted in all
     chosen: Trial | None  # None: the behavior stays
     controller: Controller
-    spread: float  # range of the logged returns
+    range: float  # of the returns, declared or logged
+    cut: bool  # recordings stopped so early that what would have followed matters
     memories: tuple[Memory, ...] = field(default=())
 
     @property
@@ -110,12 +113,14 @@ def select(
     rng: np.random.Generator,
     memory: Memory | None = None,
     delta: float = 0.05,
+    rewards: RewardRange | None = None,
     families: Sequence[str] = ALGORITHMS,
     thresholds: Sequence[int] = THRESHOLDS,
     mixtures: Sequence[float] = MIXTURES,
     more_memory: int = MORE_MEMORY,
 ) -> Selection:
-    """Fit, test, and choose; or keep the behavior.
+    """Fit, test, and choose; or keep the behavior. `rewards`, where declared, say how bad the worst
+    can be that the log did not show.
 
     >>> from jumar import models, simulate, stream
     >>> tiger = models.tiger()
@@ -127,7 +132,7 @@ def select(
     """
     check_delta(delta)
     board = lay_out(log, behavior, discount, chain(behavior.memory, memory, more_memory))
-    spread = float(board.returns.max() - board.returns.min())
+    span = _range(board, rewards)
     halves = np.array_split(rng.permutation(len(log)), HALVES)
     trials: list[tuple[Trial, Candidate]] = []
     gates, tried = [], 0
@@ -143,11 +148,11 @@ def select(
             mixtures=mixtures,
         )
         tried += len(found)
-        listed = shortlist(found, len(held_out), delta, spread)
+        listed = shortlist(found, len(held_out), delta, span)
         if not listed:
             continue
         differences = np.array([c.held_out for c in listed])
-        test = gate(differences, delta=delta, spread=spread, rng=rng)
+        test = gate(differences, delta=delta, range=span, rng=rng)
         gates.append(test)
         trials += [(_trial(board, c, np.sort(held_out), i, test), c) for c in listed]
     trials.sort(key=lambda pair: -pair[0].lower)
@@ -161,28 +166,38 @@ def select(
         tried=tried,
         chosen=chosen[0] if chosen else None,
         controller=_controller(board, chosen[1]) if chosen else behavior,
-        spread=spread,
+        range=span,
+        cut=board.cut,
         memories=board.memories,
     )
 
 
+def _range(board: Board, rewards: RewardRange | None) -> float:
+    """How far two returns can lie apart."""
+    logged = float(board.returns.max() - board.returns.min())
+    if rewards is None or not rewards.declared:
+        return logged
+    lowest, highest = rewards.returns(board.discount, int(board.log.lengths.max()))
+    return max(logged, highest - lowest)
+
+
 def shortlist(
-    found: Sequence[Candidate], n: int, delta: float, spread: float, most: int = SHORTLIST
+    found: Sequence[Candidate], n: int, delta: float, span: float, most: int = SHORTLIST
 ) -> list[Candidate]:
     """The candidates worth testing: expected gain times the chance to pass, by the half they were
     fitted on alone."""
-    scored = [(_prospect(c, n, delta, spread), i) for i, c in enumerate(found)]
+    scored = [(_prospect(c, n, delta, span), i) for i, c in enumerate(found)]
     order = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1]))
     return [found[i] for _, i in order[:most]]
 
 
-def _prospect(candidate: Candidate, n: int, delta: float, spread: float) -> float:
+def _prospect(candidate: Candidate, n: int, delta: float, span: float) -> float:
     """Both views of the own half are optimistic; the lower one is believed."""
     from scipy.special import ndtr
 
     gain = min(candidate.promised, float(candidate.own.mean()))
     error = float(candidate.own.std(ddof=1)) / math.sqrt(n)
-    left = gain - spread * hidden(delta, n, n)  # how the weights will spread is not known yet
+    left = gain - span * hidden(delta, n, n)  # how the weights will spread is not known yet
     tiny = 1e-12 * max(1.0, abs(gain))
     return gain * float(ndtr(left / max(error, tiny) - student(delta / HALVES, n)))
 

@@ -17,13 +17,13 @@ import numpy as np
 from jumar.arrays import Floats, Ints
 from jumar.controller import Controller
 from jumar.episodes import UNKNOWN, Episodes
-from jumar.history import Counts, HistoryMdp, count, trace
+from jumar.history import ENDED, Counts, HistoryMdp, count, trace
 from jumar.memory import Memory
 from jumar.refinement import join, one_more, projection
 from jumar.solver import action_values, policy_value
 
+NEGLIGIBLE = 1e-4  # γ^t below which what follows step t does not matter
 MOST_STATES = 5000  # a memory that sees more history states than this is not tried
-ENDED = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +58,12 @@ class Board:
         """(E,) the logged discounted return of every episode."""
         return self.log.returns(self.discount)
 
+    @cached_property
+    def cut(self) -> bool:
+        """Did recordings stop so early that what would have followed matters?"""
+        left = self.discount ** self.length[self.after != ENDED]
+        return bool((left > NEGLIGIBLE).any())
+
     def count(self, episodes: Ints) -> Counts:
         """The counts of some episodes, over the longest memory."""
         return count(self.log.select(episodes), self.memories[-1])
@@ -72,7 +78,7 @@ class View:
         self.seen = np.flatnonzero(self.at >= 0)
         self.behavior = self.gather(board.behavior_rows)
 
-    def spread(self, rows: Floats) -> Floats:
+    def as_table(self, rows: Floats) -> Floats:
         """(H, A) a policy of the model as a table; the behavior where the model knows nothing."""
         table = self.board.behavior_rows.copy()
         table[self.seen] = rows[self.at[self.seen]]

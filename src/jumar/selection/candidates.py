@@ -5,9 +5,10 @@ with a memory, a threshold N∧ and a share λ of the new rows, the rest staying
 λπ + (1-λ)π_b at every history state.
 
 It is judged by doubly robust estimates of its value minus the behavior's, one number per episode
-(`jumar.offpolicy.estimators`), with Q̂ and V̂ from the part it was fitted on: unbiased whether or not
-the memory suffices, because the model only takes noise away. An episode that was cut off is scored
-as if the behavior took over there, with the value the fitted part gives it.
+(`jumar.offpolicy.estimators`), with Q̂ and V̂ from the part it was fitted on: unbiased whether or
+not the memory suffices, because the model only takes noise away. An episode that was cut off is
+scored as if the behavior took over there, with the value the fitted part gives it: that value is a
+model's, and right only if the memory suffices.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ import numpy as np
 
 from jumar import algorithms
 from jumar.arrays import Floats, Ints
+from jumar.history import ENDED
 from jumar.memory import Memory
-from jumar.selection.board import ENDED, Board, View
+from jumar.selection.board import Board, View
 from jumar.solver import solve
 
 ALGORITHMS = ("spibb", "spibb_leq")
@@ -92,7 +94,7 @@ def _policies(
     for name, n_wedge in itertools.product(families, thresholds):
         rule = algorithms.algorithm(name).rule
         assert rule is not None, f"{name} is no rule"
-        table = view.spread(solve(view.mdp, view.behavior, rule(n_wedge=n_wedge)).policy)
+        table = view.as_table(solve(view.mdp, view.behavior, rule(n_wedge=n_wedge)).policy)
         for share in mixtures:
             rows = table if share == 1 else share * table + (1 - share) * old
             yield Setting(view.mdp.memory, name, n_wedge, share), rows
@@ -139,10 +141,18 @@ def ratios(board: Board, rows: Floats) -> Floats:
 
 
 def weights(board: Board, rows: Floats, episodes: Ints) -> Floats:
-    """(n,) how much likelier each episode is than under the behavior."""
+    """(n,) how much likelier each episode is than under the behavior, its steps counting as they do
+    in a discounted return: what happens late neither pays nor weighs much. Their mean is 1."""
     from jumar import kernels
 
+    log = board.log
     found: Floats = kernels.episode_weights(
-        board.at, board.log.action, board.log.start, board.length, episodes, ratios(board, rows)
+        board.at,
+        log.action,
+        log.start,
+        board.length,
+        episodes,
+        ratios(board, rows),
+        board.discount,
     )
     return found

@@ -1,6 +1,7 @@
 """The test a candidate must pass on episodes it has never seen.
 
-Each held-out episode gives one difference Y to the behavior (doubly robust, unbiased). The log is
+Each held-out episode gives one difference Y to the behavior (doubly robust; unbiased where episodes
+ended, and elsewhere for the return up to the cut with a model's value of the rest). The log is
 tested in two halves, each at level α = δ/2. For J candidates judged on the same n episodes,
 simultaneously
 
@@ -11,14 +12,15 @@ simultaneously
   2013), stretched from normal to Student t: candidates that are nearly alike cost nearly nothing
   extra, and the best of them may be chosen after looking;
 - the last term is for what the episodes did not happen to show, charged with R, the range of the
-  returns in the log. Something that did not occur in n episodes may still have a probability of
+  returns: what the declared rewards allow, or, if none are declared, what the log shows, which is
+  then an assumption. Something that did not occur in n episodes may still have a probability of
   ln(1/δ)/n (the rule of three: with n = 100 and δ = 0.05, three in a hundred). And of what the
   candidate itself would do, the log holds no more than n_j episodes' worth, n_j = (Σw)²/Σw² being
-  the effective size of its weights: what did not occur in those may matter twice in n_j times (the
-  2 was set by measurement). Last, weights have mean 1, whatever the environment. Where their mean
-  in the log is lower than chance explains, w̄ + z_α·s_w/√n < 1, the candidate does things that the
-  behavior practically never did, such as waiting for long; what is missing, m_j = 1 - w̄ -
-  z_α·s_w/√n, counts as lost.
+  the effective size of its weights (discounted over the steps like the returns): what did not
+  occur in those may matter twice in n_j times (the 2 was set by measurement). Last, weights have
+  mean 1, whatever the environment. Where their mean in the log is lower than chance explains,
+  w̄ + z_α·s_w/√n < 1, the candidate does things that the behavior practically never did, such as
+  waiting for long; what is missing, m_j = 1 - w̄ - z_α·s_w/√n, counts as lost.
 
 Weights are skewed, rare losses hide in small samples, and it is here that a plain t test fails.
 
@@ -48,32 +50,34 @@ class Gate:
     delta: float
     episodes: int  # n, held out
     critical: float  # c
-    spread: float  # R
+    range: float  # R, of the returns
 
     def lower(self, differences: Floats, weights: Floats) -> float:
         """A lower bound on a gain, given the (n,) differences and weights of a candidate."""
         if self.episodes < 2:
             return -math.inf
         noise = self.critical * float(differences.std(ddof=1)) / math.sqrt(self.episodes)
+        if self.range == 0:  # all returns are alike: nothing can be hidden
+            return float(differences.mean()) - noise
         unseen = hidden(self.delta, self.episodes, effective_size(weights))
         unseen += missing(weights, self.delta / HALVES)
-        return float(differences.mean()) - noise - self.spread * unseen
+        return float(differences.mean()) - noise - self.range * unseen
 
 
-def gate(differences: Floats, *, delta: float, spread: float, rng: np.random.Generator) -> Gate:
-    """The test for candidates with these (J, n) differences; `spread` is R.
+def gate(differences: Floats, *, delta: float, range: float, rng: np.random.Generator) -> Gate:
+    """The test for candidates with these (J, n) differences; `range` is R.
 
     >>> rng = np.random.default_rng(1)
-    >>> one = gate(rng.standard_normal((1, 400)), delta=0.1, spread=0.0, rng=rng)
+    >>> one = gate(rng.standard_normal((1, 400)), delta=0.1, range=0.0, rng=rng)
     >>> same = np.repeat(rng.standard_normal((1, 400)), 9, 0)
-    >>> alike = gate(same, delta=0.1, spread=0.0, rng=rng)
-    >>> apart = gate(rng.standard_normal((9, 400)), delta=0.1, spread=0.0, rng=rng)
+    >>> alike = gate(same, delta=0.1, range=0.0, rng=rng)
+    >>> apart = gate(rng.standard_normal((9, 400)), delta=0.1, range=0.0, rng=rng)
     >>> [round(g.critical, 1) for g in (one, alike, apart)]
     [1.7, 1.6, 2.6]
     """
     n = differences.shape[1]
     critical = math.inf if n < 2 else critical_value(differences, delta / HALVES, rng)
-    return Gate(delta, n, critical, spread)
+    return Gate(delta, n, critical, range)
 
 
 def hidden(delta: float, n: int, effective: float) -> float:

@@ -9,21 +9,19 @@ from jumar.controller import Controller
 from jumar.history import HistoryMdp
 from jumar.improvement import Improvement, improvement
 from jumar.memory import Memory
-from jumar.selection import Selection
+from jumar.selection import Selection, Trial
 from jumar.selection.samples import decided_first, needs
 from jumar.validity import Validity
 
 NAME = "auto"
 SUMMARY = "choose memory and threshold from the data, and test on held-out episodes (the default)"
 _ALIKE = "Episodes are independent, and those to come are like those in the log."
-_LARGE = (
-    "The held-out episodes are many enough for their mean to be nearly normal, and what they did "
-    "not show is no worse than the returns in the log."
-)
+_LARGE = "The held-out episodes are many enough for their mean to be nearly normal."
+_WORST = "What they did not show is no worse than the returns in the log."
 _KNOWN = "The behavior given is the one that produced the log."
 _CUT = (
-    "Episodes that were cut off are scored as if the behavior took over there, with the value the "
-    "other half of the log gives it."
+    "Recordings that were cut off are scored as if the behavior took over there, with the value "
+    "that a model of the other half gives it: right only if the memory suffices."
 )
 
 
@@ -47,36 +45,55 @@ def improvement_of(selection: Selection, behavior: Controller, mdp: HistoryMdp) 
 
 
 def certificate_of(
-    selection: Selection, *, value_range: float, cut_off: bool, estimated: bool = False
+    selection: Selection, *, value_range: float, declared: bool = False, estimated: bool = False
 ) -> Certificate:
-    """What may be said of the chosen controller, or of keeping the behavior."""
-    chosen, chance = selection.chosen, f"{100 * selection.delta:g} %"
+    """What may be said of the chosen controller, or of keeping the behavior. `declared` says that
+    the rewards were, `estimated` that the behavior was not known."""
+    chosen = selection.chosen
     if chosen is None:
         kept = unchanged(selection.delta, value_range)
         return replace(
             kept, reason=f"No change passed the test, so the behavior stays. {_more(selection)}"
         )
-    held_out = selection.gates[min(chosen.half, len(selection.gates) - 1)].episodes
+    held_out = max(gate.episodes for gate in selection.gates)
+    model_matters = estimated or selection.cut
     return Certificate(
         bound="held-out",
         title="Tested on episodes it was not learned from",
         delta=selection.delta,
         zeta=-chosen.lower,
         value_range=value_range,
-        validity=Validity.CLAIMED if estimated else Validity.ASYMPTOTIC,
+        # what no number of episodes makes true is not asymptotic
+        validity=Validity.CLAIMED if model_matters else Validity.ASYMPTOTIC,
         assumptions=(
             _ALIKE,
             NOT_CONFOUNDED if estimated else _KNOWN,
             _LARGE,
-            *((_CUT,) if cut_off else ()),
+            *(() if declared else (_WORST,)),
+            *((_CUT,) if selection.cut else ()),
         ),
         estimated_gain=chosen.gain,
-        reason=(
-            f"On {held_out:,} episodes it had not learned from, the new controller proved better "
-            f"than the old one, by at least {chosen.lower:.4g} per episode. The chance that this "
-            f"is wrong is at most {chance}."
-        ),
+        reason=_sentence(selection, chosen, held_out, declared, estimated),
     )
+
+
+def _sentence(
+    selection: Selection, chosen: Trial, held_out: int, declared: bool, estimated: bool
+) -> str:
+    """The claim for somebody who has to decide."""
+    where = f"On {held_out:,} episodes it had not learned from"
+    if estimated:
+        where += " (though the old rule was estimated from all of them)"
+    parts = [
+        f"{where}, the new controller did better than the old one, by at least "
+        f"{chosen.lower:.4g} per episode"
+    ]
+    if selection.cut:
+        parts.append(", counting up to where recordings stop and the old one taking over there")
+    parts.append(f". The chance that this is wrong is at most {100 * selection.delta:g} %")
+    if not declared:
+        parts.append(", provided that nothing far worse can happen than the log shows")
+    return "".join([*parts, "."])
 
 
 def _more(selection: Selection) -> str:
@@ -89,9 +106,17 @@ def _more(selection: Selection) -> str:
             "What was tried did not do better on held-out episodes, so more of the same log would "
             "probably not help; more memory, or other actions in the log, might."
         )
+    promise = (
+        f"The most promising candidate is estimated to gain {first.gain:.4g} per episode (standard "
+        f"error {first.error:.2g}); "
+    )
     (need,) = needs(selection, powers=(0.8,))
-    return (
-        f"The most promising candidate is estimated to gain {first.gain:.4g} per episode; about "
-        f"{need.episodes:,} episodes like these (the log has {selection.episodes:,}) would "
+    if need.episodes is None:
+        return promise + (
+            "but it does what the log hardly shows, and how many episodes would decide it cannot "
+            "be told. Let the behavior try such things more often."
+        )
+    return promise + (
+        f"about {need.episodes:,} episodes like these (the log has {selection.episodes:,}) would "
         "probably decide it."
     )

@@ -2,7 +2,8 @@
 
 A candidate with gain g whose differences have standard deviation s passes the gate on m held-out
 episodes when g + noise > c s/√m + R/m · max(ln(1/δ), 2/f), f being the share of the episodes that
-its weights are worth (`jumar.selection.gate`). Noise of z standard errors against it is survived
+its weights are worth (`jumar.selection.gate`); what its weights lack does not shrink with m, and is
+taken off g. Noise of z standard errors against it is survived
 with probability Φ(z), so the test has power Φ(z) from the smallest m on with
 
     g >= (c + z) s/√m + R/m · max(ln(1/δ), 2/f).
@@ -20,6 +21,8 @@ from jumar.errors import ParameterError
 from jumar.selection import Selection, Trial
 from jumar.selection.gate import hidden, normal
 
+LEAST = 5  # effective episodes below which nothing can be planned
+
 
 @dataclass(frozen=True)
 class Need:
@@ -27,14 +30,14 @@ class Need:
 
     gain: float
     power: float
-    episodes: int | None  # in the whole log; None: never, as there is no gain
+    episodes: int | None  # in the whole log; None: cannot be planned for
 
 
 def episodes_needed(
     gain: float,
     *,
     deviation: float,
-    spread: float,
+    range: float,
     critical: float,
     delta: float,
     power: float,
@@ -43,7 +46,7 @@ def episodes_needed(
     """The size of a log at which a gain passes the gate with probability `power`; `effective` is
     the share of the held-out episodes that the weights are worth.
 
-    >>> episodes_needed(1.0, deviation=10.0, spread=0.0, critical=1.96, delta=0.05, power=0.5)
+    >>> episodes_needed(1.0, deviation=10.0, range=0.0, critical=1.96, delta=0.05, power=0.5)
     770
     """
     if not 0 < power < 1:
@@ -51,7 +54,7 @@ def episodes_needed(
     if gain <= 0 or effective <= 0:
         return None
     noise = max(0.0, (critical + normal(1 - power)) * deviation)
-    unseen = spread * hidden(delta, 1, effective)
+    unseen = range * hidden(delta, 1, effective)
     # gain = noise x + unseen x² for x = 1/√m, in a form that does not cancel
     x = 2 * gain / (noise + math.sqrt(noise**2 + 4 * unseen * gain))
     return 2 * math.ceil(1 / x**2)
@@ -73,7 +76,7 @@ def needs(
 
 
 def decided_first(selection: Selection, power: float = 0.8) -> Trial | None:
-    """The candidate that takes the fewest episodes to certify; if none gains anything, the one
+    """The candidate that takes the fewest episodes to certify; if none can be planned for, the one
     that came closest."""
     sizes = [(_needed(selection, trial, trial.gain, power), trial) for trial in selection.trials]
     found = [(size, i) for i, (size, _) in enumerate(sizes) if size is not None]
@@ -82,10 +85,12 @@ def decided_first(selection: Selection, power: float = 0.8) -> Trial | None:
 
 def _needed(selection: Selection, trial: Trial, gain: float, power: float) -> int | None:
     held_out = min(gate.episodes for gate in selection.gates)
+    if trial.effective < LEAST:  # how the weights would spread in a longer log cannot be told
+        return None
     return episodes_needed(
-        gain,
+        gain - selection.range * trial.missing,
         deviation=trial.error * math.sqrt(held_out),
-        spread=selection.spread,
+        range=selection.range,
         critical=max(gate.critical for gate in selection.gates),
         delta=selection.delta,
         power=power,
