@@ -34,6 +34,7 @@ _PUBLIC = {
     "Table": "memory",
     "basic": "algorithms.basic:improve",
     "check": "checking",
+    "choose": "pipeline",
     "count": "history",
     "estimate_behavior": "estimation",
     "evaluate": "evaluation",
@@ -78,6 +79,7 @@ __all__ = [
     "Table",
     "basic",
     "check",
+    "choose",
     "count",
     "estimate_behavior",
     "evaluate",
@@ -128,7 +130,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.model_files import load_model
     from jumar.optimality import optimum
     from jumar.order import order_test, order_tests
-    from jumar.pipeline import Result, improve
+    from jumar.pipeline import Result, choose, improve
     from jumar.planning import Pouct, plan
     from jumar.pomdp import Pomdp
     from jumar.refinement import join

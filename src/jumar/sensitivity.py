@@ -16,8 +16,8 @@ from jumar.episodes import Episodes
 from jumar.history import count
 from jumar.memory import Memory
 from jumar.refinement import one_more
+from jumar.selection.candidates import THRESHOLDS
 
-THRESHOLDS = (5, 10, 20, 50, 100)
 MOST_STATES = 1000  # a longer memory is not tried when it would see more history states
 LARGEST = 3000  # history states beyond which nothing is tried: it would take minutes
 
