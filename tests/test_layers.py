@@ -78,6 +78,7 @@ LADDER = [
     ("doing", "checking"),
     ("doing", "pipeline sensitivity"),
     ("doing", "tables provenance report.figures report.answer"),
+    ("doing", "report.tested"),
     ("doing", "report.content"),
     ("doing", "differences"),
     ("doing", "drawing.graph"),

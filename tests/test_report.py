@@ -28,10 +28,14 @@ from jumar.memory import Table, window
 from jumar.pipeline import Result
 from jumar.provenance import Run
 from jumar.report import report_page
-from jumar.report.answer import headline, number, safety, verdict, warnings
+from jumar.report.answer import gain, headline, number, rounded, safety, verdict, warnings
 from jumar.report.content import MOST_ROWS, content
+from jumar.report.tested import MOST_TESTED, in_words, setting_words
 from jumar.resampling import resample
-from jumar.sensitivity import THRESHOLDS, sensitivity
+from jumar.selection import Trial
+from jumar.selection.candidates import THRESHOLDS, Setting
+from jumar.selection.gate import student
+from jumar.sensitivity import sensitivity
 from strategies import controllers, logs, names
 
 MEGABYTE = 1_000_000
@@ -234,10 +238,121 @@ def test_a_change_that_passed_its_test_is_told_with_the_held_out_estimate():
     text = page_of(result).text
     assert "passed its test The log speaks for changing" in text
     assert "On episodes it was not learned from, the new rule did better." in text
-    assert f"it is {number(chosen.gain)}, with a standard error of {number(chosen.error)}." in text
+    passed = sum(trial.passed for trial in result.selection.trials)
+    assert passed > 1
+    margin = student(0.05, 1000) * chosen.error
+    low, high = (rounded(chosen.gain + side * margin, chosen.error) for side in (-1, 1))
+    held_out = (
+        f"What it brings On episodes it was not learned from, the new rule brought "
+        f"{rounded(chosen.gain, chosen.error)} more per episode (90 % interval {low} to {high}). "
+        f"It was chosen from {passed} that passed, so some of this may be luck. "
+        f"The model estimated from the whole log says {number(result.improvement.gain)} more per "
+    )
+    assert held_out in text
     assert f"by at least {chosen.lower:.4g} per episode" in text
     assert "But this is only asymptotic" in text
-    assert "With other settings" in text
+    assert "proved better" not in text
+
+
+# of ten rules learned, two were tested; the second by its lower bound was chosen
+LOWER = Trial(Setting(window(1), "spibb", 5, 1.0), 0, 2.04, 4.0, 1.0, 80.4, 0.0, 1.5)
+CHOSEN = Trial(Setting(window(2), "spibb_leq", 20, 0.5), 1, 6.26, 5.0, 1.0, 12.3, 0.0, 0.5)
+FAR = Trial(Setting(window(2), "spibb", 1, 1.0), 1, 9.0, -0.04, 1.0, 0.0, 0.25, -np.inf)
+
+
+def chosen_by_test(log: Episodes, trials=(LOWER, CHOSEN, FAR), chosen=CHOSEN) -> Result:
+    """The improvement of a log by hand, as if it had been chosen by a test of 50 episodes."""
+    result = jm.improve(log, HALF, discount=0.9)
+    gates = tuple(replace(gate, episodes=50) for gate in result.selection.gates)
+    selection = replace(
+        result.selection, trials=trials, chosen=chosen, gates=gates, tried=10, delta=0.05
+    )
+    return replace(result, selection=selection)
+
+
+def test_the_interval_of_a_held_out_gain_is_that_of_student():
+    """Of 50 episodes 5 % lie beyond 1.677 standard errors on either side; 5 ± 1.677."""
+    result = chosen_by_test(one_step_log(50, 50))
+    said = gain(result, resample(result.log, result.improvement, rng=jm.stream(1, "bootstrap")))
+    assert said.startswith(
+        "On episodes it was not learned from, the new rule brought 5.0 more per episode (90 % "
+        "interval 3.3 to 6.7). It was chosen from 2 that passed, so some of this may be luck. The "
+        "model estimated from the whole log says 1 more per episode (2 → 3; in 90 % of logs "
+        "redrawn from this one, between 1 and 1)"
+    )
+    only = chosen_by_test(one_step_log(50, 50), (CHOSEN, FAR))
+    assert "chosen from" not in gain(only, resample(only.log, only.improvement, rng=jm.stream(1)))
+
+
+def test_held_out_costs_are_saved_and_a_model_that_disagrees_is_told():
+    log = read(one_step_log(50, 50), costs=True)
+    result = chosen_by_test(replace(log, reward=log.reward - 4))  # costs 3 and 1
+    again = resample(result.log, result.improvement, rng=jm.stream(1, "bootstrap"))
+    said = gain(result, again)
+    assert "the new rule saved 5.0 per episode (90 % interval 3.3 to 6.7)." in said
+    assert "says 1 saved per episode (cost 2 → 1;" in said
+    assert "saved on the other half" in page_of(result).text
+    worse = replace(result.improvement, performance=-3.0)
+    assert worse.gain == -1
+    assert "says 1 lost per episode (cost 2 → 3;" in gain(replace(result, improvement=worse), again)
+
+
+def test_what_was_tested_is_a_table_with_the_chosen_one_marked():
+    text = page_of(chosen_by_test(one_step_log(50, 50))).text
+    assert "with a chance of 2.5 % for each half, 5 % in all." in text
+    assert "10 rules were learned, the 3 most promising ones tested. " in text
+    assert (
+        "window of 1; trusts what was tried more than 5 times, leaves the rest as it is; "
+        "from half 1 2.0 4.0 ± 1.0 80 1.5 ✓ passed"
+    ) in text
+    assert (
+        "window of 2; trusts what was tried more than 20 times, may do the rest less often; 50% "
+        "new rule, 50% old rule; from half 2 chosen 6.3 5.0 ± 1.0 12 0.5 ✓ passed"
+    ) in text
+    assert (
+        "window of 2; trusts what was tried more than 1 time, leaves the rest as it is; "
+        "from half 2 9.0 0.0 ± 1.0 0 none – not passed 25% of what it does is not in the log"
+    ) in text
+    assert "2 of 3 passed; the best lower bound is 1.5." in text
+    by_name = jm.improve(one_step_log(50, 50), HALF, discount=0.9, n_wedge=20)
+    assert "What was tested" not in page_of(by_name).text
+
+
+def test_the_best_eight_are_shown_and_the_chosen_one_is_always_among_them():
+    others = tuple(replace(LOWER, lower=20.0 - i) for i in range(12))
+    selection = chosen_by_test(one_step_log(50, 50), (*others, CHOSEN)).selection
+    shown = in_words(selection)
+    assert len(shown.rows) == MOST_TESTED == 8
+    assert [row.lower for row in shown.rows] == ["20", "19", "18", "17", "16", "15", "14", "0.5"]
+    assert [row.chosen for row in shown.rows] == [False] * 7 + [True]
+    assert shown.count.endswith("the 13 most promising ones tested; here are the best 8.")
+
+
+def test_where_nothing_was_worth_testing_the_page_says_so():
+    selection = chosen_by_test(one_step_log(50, 50), (), None).selection
+    assert in_words(selection).rows == ()
+    assert in_words(replace(selection, tried=1)).count == (
+        "1 rule was learned, and none of them promised a gain, so none was tested."
+    )
+
+
+def test_a_setting_of_another_method_is_named():
+    assert setting_words(Setting(window(1), "other", 5, 1.0)).endswith("5 times, method other")
+
+
+def test_with_auto_no_cell_of_the_grid_is_called_the_one_that_was_used():
+    log, behavior = tiger_log(2000)
+    result = jm.improve(log, behavior, discount=0.95)
+    said = content(result)
+    assert said.sensitivity
+    assert said.n_wedge is None
+    assert not any(row.chosen for row in said.sensitivity)
+    page = page_of(result)
+    assert "With other settings" in page.text
+    assert "learned from the whole log and tested on nothing, so none of them is the rule on" in (
+        page.text
+    )
+    assert " used " not in page.text.split("With other settings")[1].split("Where data is thin")[0]
 
 
 def test_where_no_change_passed_its_test_the_page_says_what_would_decide():
@@ -249,6 +364,7 @@ def test_where_no_change_passed_its_test_the_page_says_what_would_decide():
     assert "Keep the rule as it is: no change passed the test on held-out episodes." in text
     assert result.certificate.claim in text
     assert text.count("no change passed the test on held-out episodes") == 2  # and in the table
+    assert "How sure What was tested The episodes were dealt at random into 2 halves" in text
 
 
 def test_changes_beyond_five_are_counted():
@@ -290,8 +406,38 @@ def test_records_that_stop_early_are_counted():
     page = page_of(jm.improve(cut, HALF, discount=0.9, n_wedge=5))
     assert "30 of 60 episodes were cut off" in page.text
     assert "30 last steps whose outcome is unknown were left out" in page.text
+    assert "as if the old rule took over" not in page.text  # nothing was tested
     whole = page_of(jm.improve(one_step_log(30, 30), HALF, discount=0.9, n_wedge=20))
-    assert "Some records stop" not in whole.text
+    assert "records stop" not in whole.text
+
+
+def test_a_single_record_that_stops_early_is_told_in_the_singular():
+    cut = one_step_log(30, 30, terminated=[False] + [True] * 59)
+    (told,) = warnings(jm.improve(cut, HALF, discount=0.9, n_wedge=5), None)
+    assert "1 of 60 episodes was cut off" in told.text
+    assert "1 last step whose outcome is unknown was left out." in told.text
+
+
+def test_records_that_stop_are_warned_about_even_where_no_step_is_left_out():
+    """What was seen after the last step is known, so all 60 steps count."""
+    cut = one_step_log(30, 30, terminated=[False] * 60, final_observation=[0] * 60)
+    named = jm.improve(cut, HALF, discount=0.9, n_wedge=5)
+    assert named.counts.unfinished == 0
+    (told,) = warnings(named, None)
+    assert told.title == "All records stop before the story ends."
+    assert told.text == (
+        "60 of 60 episodes were cut off (the process still runs, or recording stopped). What is "
+        "known ends at the cut, and what would have come next is taken from the other episodes."
+    )
+    (told,) = warnings(chosen_by_test(cut), None)
+    assert told.text.endswith(
+        "In the test, such an episode is scored as if the old rule took over there, with a value "
+        "that assumes the memory suffices."
+    )
+    late = chosen_by_test(cut)
+    late = replace(late, selection=replace(late.selection, cut=False))
+    (told,) = warnings(late, None)
+    assert told.text.endswith("Here the cuts come so late that this hardly matters.")
 
 
 def test_a_failed_check_comes_before_the_numbers_and_in_the_headline():
@@ -349,6 +495,13 @@ def test_only_a_trusted_guarantee_of_no_loss_and_a_sound_log_make_it_safe(
 )  # fmt: skip
 def test_how_safe_it_is_in_words(result: Result, words: str):
     assert words in safety(result)
+
+
+def test_keeping_a_rule_that_was_only_estimated_is_not_called_safe_beyond_going_on_as_before():
+    result = jm.improve(one_step_log(30, 3), HALF, discount=0.9, n_wedge=20, estimated=True)
+    assert result.improvement.changed == 0
+    assert safety(result) == result.certificate.claim
+    assert "the controller handed over is only a copy" in safety(result)
 
 
 def test_a_warning_stands_for_each_failed_check():
@@ -409,7 +562,7 @@ def test_an_algorithm_without_a_threshold_has_no_table_of_thresholds():
     log, behavior = tiger_log(100)
     page = page_of(jm.improve(log, behavior, discount=0.95, algorithm="basic"))
     assert "With other settings" not in page.text
-    assert "were tried never" in page.text or "Nowhere:" in page.text
+    assert "Nowhere: in every situation every action was tried." in page.text
 
 
 def test_what_to_log_next_puts_what_looks_better_first_and_what_was_never_tried_on_one_line():
@@ -436,6 +589,39 @@ def test_where_everything_was_tried_often_nothing_is_thin():
     assert said.thin_text == (
         "Nowhere: there is no situation with an action that was tried at most 20 times."
     )
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "keep", "words"),
+    [
+        ({"algorithm": "basic"}, 3, "1 of 2 combinations of situation and action was never tried. "
+         "If trying is affordable, this is the one to try first."),
+        ({"n_wedge": 1}, 1, "2 of 2 combinations of situation and action were tried at most once, "
+         "which is too little to go by. If trying is affordable, these are the ones to try first."),
+        ({"n_wedge": 2}, 3, "1 of 2 combinations of situation and action was tried at most twice, "
+         "which is too little to go by. If trying is affordable, this is the one to try first."),
+    ],
+)  # fmt: skip
+def test_what_is_thin_is_said_in_plain_english(algorithm, keep: int, words: str):
+    result = jm.improve(one_step_log(keep, 0), HALF, discount=0.9, **algorithm)
+    assert content(result).thin_text == words
+
+
+def test_one_episode_of_one_step_is_counted_in_the_singular():
+    said = content(jm.improve(one_step_log(1, 0), HALF, discount=0.9, n_wedge=1))
+    assert said.log == "a log in memory: 1 episode, 1 step"
+
+
+@pytest.mark.parametrize(
+    ("x", "error", "text"),
+    [
+        (5.0123, 1.03, "5.0"), (5.0123, 0.103, "5.01"), (5.0123, 12.0, "5"), (-0.04, 1.0, "0.0"),
+        (12345.6, 230.0, "12,350"), (5.0123, 0.0, "5.012"), (5.0123, np.nan, "5.012"),
+        (1e20, 1.0, "1e+20"), (0.5, 2.5e-4, "0.50000"),
+    ],
+)  # fmt: skip
+def test_an_estimate_has_the_digits_its_error_leaves(x: float, error: float, text: str):
+    assert rounded(x, error) == text
 
 
 @pytest.mark.parametrize(
@@ -504,7 +690,7 @@ def test_a_command_and_a_file_name_are_shown_as_text(tmp_path):
     })  # fmt: skip
     page = page_of(jm.improve(one_step_log(30, 30), HALF, discount=0.9, n_wedge=20), run)
     assert "jumar improve '<script>' '\\x1b[2J' yyy" in page.text
-    assert "<b>\\u202e\\udcff.csv (1 bytes, SHA-256 2d711642b726b044" in page.text
+    assert "<b>\\u202e\\udcff.csv (1 byte, SHA-256 2d711642b726b044" in page.text
     assert page.tags["b", False] == 0
     assert "y" * 6000 not in page.text
 

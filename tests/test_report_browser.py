@@ -13,7 +13,7 @@ import pytest
 
 import jumar as jm
 from jumar.report import report_page
-from test_report import HALF, HOSTILE, RUN, TAME, named, one_step_log
+from test_report import HALF, HOSTILE, RUN, TAME, chosen_by_test, named, one_step_log
 
 HOW = "apt install chromium, and pip install -e '.[dev]' for Playwright"
 CONTRAST = 4.5  # of ordinary text, by the Web Content Accessibility Guidelines, level AA
@@ -96,6 +96,11 @@ def test_the_page_opens_without_complaint_and_asks_for_nothing(visit, address):
 def test_a_page_where_nothing_changes_opens_too(visit, tmp_path):
     page = visit(written(tmp_path, jm.improve(one_step_log(30, 3), HALF, discount=0.9, n_wedge=20)))
     assert page.locator(".badge").inner_text() == "keep as it is"
+
+
+def test_a_page_about_one_situation_counts_in_the_singular(visit, tmp_path):
+    page = visit(written(tmp_path, jm.improve(one_step_log(30, 3), HALF, discount=0.9, n_wedge=20)))
+    assert page.get_by_role("status").inner_text() == "1 of 1 situation"
 
 
 # ---------------------------------------------------------------- the table
@@ -303,6 +308,31 @@ def test_a_narrow_screen_does_not_scroll_sideways(visit, request, which):
         .evaluate("e => getComputedStyle(e, '::before').content")
     )
     assert "old rule" in label
+
+
+def test_what_was_tested_is_a_table_and_on_a_phone_a_card_for_each_rule(visit, tmp_path):
+    address = written(tmp_path, chosen_by_test(one_step_log(50, 50)))
+    for scheme in ("light", "dark"):
+        page = visit(address, color_scheme=scheme)
+        table = page.get_by_role("table", name="2 of 3 passed; the best lower bound is 1.5.")
+        assert table.get_by_role("rowheader").count() == 3
+        assert table.get_by_role("columnheader").count() == 6
+        for text, color, behind in colors(page, "#tested th, #tested td, #tested span"):
+            assert contrast(color, behind) >= CONTRAST, (scheme, text)
+    page = visit(address, viewport={"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    cells = page.locator("#tested tbody tr").nth(1).locator("th, td")
+    lefts = [cells.nth(i).bounding_box()["x"] for i in range(cells.count())]
+    assert len(lefts) == 6
+    assert len(set(lefts)) == 1  # one below the other
+    labels = page.eval_on_selector_all(
+        "#tested tbody tr:nth-child(2) td",
+        "es => es.map(e => getComputedStyle(e, '::before').content)",
+    )
+    assert [label.strip('": ') for label in labels] == [
+        "its own half promised", "won on the other half", "worth episodes of its own",
+        "lower bound", "result",
+    ]  # fmt: skip
 
 
 def test_the_drawing_is_never_so_small_that_it_cannot_be_read(visit, address):

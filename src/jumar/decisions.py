@@ -102,9 +102,13 @@ class Decisions:
         if chosen.algorithm == "strict":
             return "no action is proved better here than what the rule does"
         known = np.flatnonzero(visits > N)
-        seldom = "never" if N == 0 else f"{_times(N)} or less"
+        seldom = f"{_times(N)} or less"
         if len(known) == 0:
-            return f"every action was tried {seldom} here: too little to learn from"
+            return (
+                "no action was ever tried here"
+                if N == 0
+                else f"every action was tried {seldom} here: too little to learn from"
+            )
         if len(known) == 1 and N > 0:
             only = shown(actions[int(known[0])])
             return f"only {only!r} was tried more than {_times(N)}: nothing to compare it with"
@@ -196,7 +200,7 @@ def decide(improvement: Improvement) -> Decisions:
 
 
 def _times(n: float) -> str:
-    return "once" if n == 1 else "twice" if n == 2 else f"{int(n):,} times"
+    return {0: "never", 1: "once", 2: "twice"}.get(int(n), f"{int(n):,} times")
 
 
 def _cell(text: str) -> str:

@@ -13,7 +13,7 @@ from jumar.checking import check
 from jumar.files import write_atomically
 from jumar.pipeline import Result
 from jumar.provenance import Run
-from jumar.report.answer import number
+from jumar.report.answer import counted, number
 from jumar.report.content import Content, content
 from jumar.report.figures import histogram
 from jumar.streams import stream
@@ -143,7 +143,11 @@ def _run_rows(run: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("seed", str(run["seed"])),
     ]
     rows += [
-        (part, f"{shown(file['name'], 500)} ({file['bytes']:,} bytes, SHA-256 {file['sha256']})")
+        (
+            part,
+            f"{shown(file['name'], 500)} ({counted(file['bytes'], 'byte')}, "
+            f"SHA-256 {file['sha256']})",
+        )
         for part, file in run["files"].items()
     ]
     for name, value in run["settings"].items():

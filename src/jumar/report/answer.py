@@ -18,6 +18,8 @@ from jumar.checking import QUESTIONS, Check
 from jumar.decisions import Decisions
 from jumar.pipeline import Result
 from jumar.resampling import Resampled
+from jumar.selection import Selection, Trial
+from jumar.selection.gate import student
 from jumar.validity import Validity
 from jumar.wording import percent, shown
 
@@ -52,6 +54,29 @@ def number(x: float) -> str:
     if 999.95 <= abs(x) < 1e15:  # from here on, four digits are no less than all before the point
         return f"{x:,.0f}"
     return f"{x:.4g}"
+
+
+def rounded(x: float, error: float) -> str:
+    """An estimate to the digits that its standard error leaves: two digits of the error.
+
+    >>> rounded(5.0123, 1.03), rounded(-0.01, 1.03), rounded(12345.6, 230.0)
+    ('5.0', '0.0', '12,350')
+    >>> rounded(5.0123, 0.0)
+    '5.012'
+    """
+    if not 1e-6 <= error < 1e12 or abs(x) >= 1e15:
+        return number(x)
+    places = 1 - math.floor(math.log10(error))
+    return f"{round(x, places) + 0.0:,.{max(0, places)}f}"  # no minus zero
+
+
+def counted(n: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "episode"), counted(2000, "episode")
+    ('1 episode', '2,000 episodes')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def costs(result: Result) -> bool:
@@ -107,33 +132,59 @@ def sentence(made: Decisions, h: int) -> str:
 
 
 def gain(result: Result, again: Resampled) -> str:
-    """What the change brings, with an interval."""
+    """What the change brings, with an interval; what held-out episodes showed comes first."""
     improvement = result.improvement
     old, new, won = improvement.behavior_performance, improvement.performance, improvement.gain
     if improvement.changed == 0:
         text = f"costs {number(-old)}" if costs(result) else f"brings {number(old)}"
         return f"The rule of today {text} per episode, as far as the log tells."
     low, high = again.interval()
+    if result.selection and result.selection.chosen:
+        first = _held_out(result.selection, result.selection.chosen, costs(result))
+        if costs(result):
+            what = f"{number(abs(won))} {'saved' if won >= 0 else 'lost'}"
+            both = f"cost {number(-old)} → {number(-new)}"
+        else:
+            what = f"{number(abs(won))} {'more' if won >= 0 else 'less'}"
+            both = f"{number(old)} → {number(new)}"
+        return (
+            f"{first} The model estimated from the whole log says {what} per episode ({both}; in "
+            f"90 % of logs redrawn from this one, between {number(low)} and {number(high)}); but "
+            "it also knows the episodes that the rule was learned from, and assumes that the "
+            "memory suffices."
+        )
     if costs(result):
         what = f"saves {number(won)} per episode (cost {number(-old)} → {number(-new)})"
     else:
         what = f"brings {number(won)} more per episode ({number(old)} → {number(new)})"
-    said = (
+    return (
         f"By the estimate from the log, the new rule {what}; in 90 % of logs redrawn from this "
         f"one, between {number(low)} and {number(high)}."
     )
-    chosen = result.selection.chosen if result.selection else None
-    if chosen:
-        said += (
-            f" On episodes it was not learned from, it is {number(chosen.gain)}, with a standard "
-            f"error of {number(chosen.error)}."
-        )
+
+
+def _held_out(selection: Selection, chosen: Trial, costs: bool) -> str:
+    held_out = min(gate.episodes for gate in selection.gates)
+    margin = student(0.05, held_out) * chosen.error  # 5 % on either side
+    won, low, high = (
+        rounded(chosen.gain + side * margin, chosen.error) for side in (0.0, -1.0, 1.0)
+    )
+    said = (
+        "On episodes it was not learned from, the new rule "
+        f"{f'saved {won}' if costs else f'brought {won} more'} per episode (90 % interval "
+        f"{low} to {high})."
+    )
+    passed = sum(trial.passed for trial in selection.trials)
+    if passed > 1:  # the interval is that of one rule, not of the best of several
+        said += f" It was chosen from {passed} that passed, so some of this may be luck."
     return said
 
 
 def safety(result: Result) -> str:
     """What can be lost."""
     best = result.certificate
+    if result.improvement.changed == 0 and result.estimated:
+        return best.claim
     if result.improvement.changed == 0:
         why = f" {best.claim}" if result.selection else ""
         return f"Nothing changes, so nothing can be lost.{why}"
@@ -174,14 +225,34 @@ def warnings(result: Result, check: Check | None) -> Iterator[Warning]:
             "value on this page stands or falls with them.",
         )
     open_ends = int((~result.log.terminated).sum())
-    if open_ends and result.counts.unfinished:
-        yield Warning(
-            "Some records stop before the story ends.",
-            f"{open_ends:,} of {len(result.log):,} episodes were cut off (the process still runs, "
-            f"or recording stopped); {result.counts.unfinished:,} last steps whose outcome is "
-            "unknown were left out. That is sound as long as the cut had nothing to do with what "
-            "would have come next.",
+    if open_ends:
+        every = "Some" if open_ends < len(result.log) else "All"
+        yield Warning(f"{every} records stop before the story ends.", _cut_off(result, open_ends))
+
+
+def _cut_off(result: Result, open_ends: int) -> str:
+    were = "was" if open_ends == 1 else "were"
+    said = (
+        f"{open_ends:,} of {counted(len(result.log), 'episode')} {were} cut off (the process still "
+        "runs, or recording stopped). What is known ends at the cut"
+    )
+    left_out = result.counts.unfinished
+    if left_out:
+        said += (
+            f"; {counted(left_out, 'last step')} whose outcome is unknown "
+            f"{'was' if left_out == 1 else 'were'} left out. That is sound as long as the cut had "
+            "nothing to do with what would have come next."
         )
+    else:
+        said += ", and what would have come next is taken from the other episodes."
+    if result.selection and result.selection.trials:
+        said += (
+            " In the test, such an episode is scored as if the old rule took over there, with a "
+            "value that assumes the memory suffices."
+        )
+        if not result.selection.cut:
+            said += " Here the cuts come so late that this hardly matters."
+    return said
 
 
 def facts(check: Check | None) -> list[Fact]:

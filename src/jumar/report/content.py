@@ -6,7 +6,7 @@ what exactly changes, why, how sure the numbers are, and what to log next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -17,9 +17,11 @@ from jumar.decisions import Decisions, Thin, decide
 from jumar.errors import listing
 from jumar.pipeline import Result
 from jumar.report import answer
-from jumar.report.answer import Fact, Warning, number
+from jumar.report.answer import Fact, Warning, counted, number
+from jumar.report.tested import Trials, in_words
 from jumar.resampling import Resampled, resample
-from jumar.sensitivity import THRESHOLDS, Row, sensitivity
+from jumar.selection.candidates import THRESHOLDS
+from jumar.sensitivity import Row, sensitivity
 from jumar.streams import stream
 from jumar.wording import percent, shown
 
@@ -83,11 +85,12 @@ class Content:
     decisions: tuple[Change, ...]
     all_decisions: int
     reasons: tuple[Reason, ...]
+    trials: Trials | None  # what "auto" tested
     resampled: Resampled
     interval: tuple[float, float]
     bootstrap: str
     sensitivity: tuple[Row, ...]
-    n_wedge: object  # the threshold that was used, if there is one
+    n_wedge: object  # the threshold that was used, if there is one and the grid has it
     costs: bool  # rewards are costs, so values are shown with the sign turned
     sensitivity_text: str
     thin: tuple[tuple[str, ...], ...]
@@ -120,11 +123,12 @@ def content(result: Result, check: Check | None = None, seed: int = 1) -> Conten
         decisions=tuple(_change(made, h) for h in order),
         all_decisions=len(made.order),
         reasons=tuple(_reason(made, h) for h in order[:MOST_REASONS] if made.changed[h]),
+        trials=in_words(result.selection) if result.selection else None,
         resampled=again,
         interval=again.interval(),
         bootstrap=_bootstrap(again),
         sensitivity=grid,
-        n_wedge=improvement.parameters.get("n_wedge"),
+        n_wedge=None if result.selection else improvement.parameters.get("n_wedge"),
         costs=costs,
         sensitivity_text=_sensitivity_text(result, grid),
         thin=tuple(_thin(made)),
@@ -187,7 +191,7 @@ def _grid(result: Result) -> tuple[Row, ...]:
     used = improvement.parameters.get("n_wedge")
     if not isinstance(used, int):
         return ()
-    return sensitivity(
+    rows = sensitivity(
         result.log,
         result.behavior,
         discount=improvement.mdp.discount,
@@ -196,6 +200,8 @@ def _grid(result: Result) -> tuple[Row, ...]:
         algorithm=str(improvement.parameters.get("base", improvement.algorithm)),
         thresholds=sorted({used, *THRESHOLDS}),
     )
+    # "auto" learned from half of the log, and may have mixed: no cell is the rule it handed over
+    return tuple(replace(row, chosen=False) for row in rows) if result.selection else rows
 
 
 def _sensitivity_text(result: Result, grid: tuple[Row, ...]) -> str:
@@ -207,6 +213,13 @@ def _sensitivity_text(result: Result, grid: tuple[Row, ...]) -> str:
     costs = answer.costs(result)
     values = sorted(-row.behavior if costs else row.behavior for row in grid)
     text = (
+        "Every cell is learned from the whole log and tested on nothing, so none of them is the "
+        "rule on this page: the table only shows how much the model's estimate hangs on the "
+        "settings. "
+        if result.selection
+        else ""
+    )
+    text += (
         f"Over these settings the estimated gain runs from {number(min(gains))} to "
         f"{number(max(gains))}."
     )
@@ -247,16 +260,24 @@ def _thin(made: Decisions) -> list[tuple[str, ...]]:
 def _thin_text(made: Decisions) -> str:
     visits, most = made.improvement.mdp.visits, int(made.threshold)
     thin = int((visits <= most).sum())
-    often = {0: "never", 1: "at most once"}.get(most, f"at most {most:,} times")
     if thin == 0:
-        return f"Nowhere: there is no situation with an action that was tried {often}."
-    return (
-        f"{thin:,} of {visits.size:,} combinations of situation and action were tried {often}, "
-        "which is too little to go by. If trying is affordable, these are the ones to try first."
-    )
+        if most == 0:
+            return "Nowhere: in every situation every action was tried."
+        return (
+            f"Nowhere: there is no situation with an action that was tried at most {_times(most)}."
+        )
+    were = "was" if thin == 1 else "were"
+    said = f"{thin:,} of {counted(visits.size, 'combination')} of situation and action {were} "
+    said += f"tried at most {_times(most)}, which is too little to go by" if most else "never tried"
+    these = "this is the one" if thin == 1 else "these are the ones"
+    return f"{said}. If trying is affordable, {these} to try first."
+
+
+def _times(n: int) -> str:
+    return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
 
 
 def _log(result: Result) -> str:
     log = result.log
     source = shown(log.origin.source, 200) if log.origin else "a log in memory"
-    return f"{source}: {len(log):,} episodes, {log.n_steps:,} steps"
+    return f"{source}: {counted(len(log), 'episode')}, {counted(log.n_steps, 'step')}"

@@ -18,7 +18,7 @@
       row.hidden = !fits;
       shown += fits;
     }
-    count.textContent = `${shown} of ${rows.length} situations`;
+    count.textContent = `${shown} of ${rows.length} situation${rows.length === 1 ? "" : "s"}`;
   };
 
   const key = (row, column, type) => {

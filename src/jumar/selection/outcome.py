@@ -108,7 +108,7 @@ def _more(selection: Selection) -> str:
         )
     promise = (
         f"The most promising candidate is estimated to gain {first.gain:.4g} per episode (standard "
-        f"error {first.error:.2g}); "
+        f"error {first.error:.3g}); "
     )
     (need,) = needs(selection, powers=(0.8,))
     if need.episodes is None:
