@@ -115,7 +115,8 @@ class Decisions:
         if len(known) == 1:
             return f"only {shown(actions[int(known[0])])!r} was ever tried: nothing to compare"
         if len(known) < len(actions):
-            return f"the rule is already the best of what was tried more than {_times(N)}"
+            tried = "ever tried" if N == 0 else f"tried more than {_times(N)}"
+            return f"the rule is already the best of what was {tried}"
         return "the rule is already the best one admitted"
 
     def thin(self) -> list[Thin]:
