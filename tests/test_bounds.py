@@ -152,7 +152,12 @@ class TestEveryBound:
     def test_never_reaches_a_loss_of_zero_without_gain(self, b):
         assert b.n_needed(TIGER, zeta=0.0, delta=0.05) is None
 
-    @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 2, math.nan])
+    @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+    def test_takes_the_numbers_of_numpy(self, b, kind):
+        half = b.zeta(TIGER, 100, kind(0.5))
+        assert half == b.zeta(TIGER, 100, 0.5)
+
+    @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 2, math.nan, np.float32(1), "0.05", None])
     def test_refuses_a_delta_that_is_no_chance(self, b, delta):
         with pytest.raises(ParameterError, match=r"delta .* not strictly between 0 and 1.*0\.05"):
             b.epsilon(TIGER, 5, delta)

@@ -18,9 +18,10 @@ from numpy.testing import assert_allclose
 from jumar import models, simulate, stream
 from jumar.checking import QUESTIONS, check
 from jumar.checking.base import Replay, Settings, p_value, replay
-from jumar.checking.drift import _shuffle, drift_of, trend_of
+from jumar.checking.drift import _shuffle, drift_of, step_trend, trend_of
 from jumar.checking.fit import binomial_p, fit_policy, holm
 from jumar.checking.longer import Deal, longer_memory, one_more
+from jumar.checking.nodes import _verdict as nodes_verdict
 from jumar.checking.repeats import repeated_episodes
 from jumar.checking.spread import spread_of
 from jumar.controller import Controller
@@ -474,6 +475,119 @@ def test_a_return_that_falls_is_found_out():
     assert found.verdict.sentence.startswith("The return falls by 2")
 
 
+def test_the_trend_of_rewards_step_by_step_by_hand():
+    """Step 0 pays 4, 2, 3 over -1, 0, 1: Σxy = -1, Σx² = 2; step 1 pays 1, 0 over -1/2, 1/2:
+    Σxy = -1/2, Σx² = 1/2. The slope is -1.5 / 2.5 = -0.6 per episode."""
+    assert_allclose(step_trend(np.array([4.0, 1, 2, 0, 3]), np.array([0, 2, 4, 5])).slope, -60)
+
+
+def test_the_standard_error_step_by_step_is_the_jackknife():
+    """Each episode left out in turn, and the slope found anew by ordinary least squares."""
+    rng = stream(5, "records")
+    start = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 15))])
+    reward = rng.normal(size=start[-1])
+    episode = np.repeat(np.arange(15), np.diff(start))
+    step = np.arange(start[-1]) - start[episode]
+
+    def slope(kept: np.ndarray) -> float:
+        design = np.column_stack([episode, step[:, None] == np.arange(step.max() + 1)])[kept]
+        return np.linalg.lstsq(design.astype(float), reward[kept], rcond=None)[0][0]
+
+    all_of = slope(episode >= 0)
+    error = np.sqrt(sum((slope(episode != e) - all_of) ** 2 for e in range(15)))
+    found = step_trend(reward, start)
+    assert_allclose(found.slope, 100 * all_of)
+    assert_allclose(found.high - found.slope, 100 * 2.160368656461013 * error)  # t, 13 degrees
+
+
+def test_step_by_step_records_of_one_step_are_the_returns():
+    returns = stream(6, "returns").normal(size=30)
+    one, other = step_trend(returns, np.arange(31)), trend_of(returns)
+    assert_allclose([one.slope, one.low, one.p], [other.slope, other.low, other.p])
+
+
+def fleet(seed: int, lengths: np.ndarray, change: float = 0.0) -> Episodes:
+    """Machines that age unseen, record after record, each cut off or broken down. An old machine
+    looks worn more often, costs more and breaks down; nothing depends on when it was bought, but
+    for `change` in what an episode costs more per step than the one before."""
+    rng = stream(seed, "fleet")
+    shape = len(lengths), int(lengths.max())
+    age = np.minimum(np.cumsum(rng.random(shape) < 0.1, 1), 5)
+    worn = (rng.random(shape) < 0.1 + 0.16 * age).astype(int)
+    broke = rng.random(shape) < 0.01 * age
+    broke[:, -1] = True
+    lives = broke.argmax(1) + 1
+    recorded = np.minimum(lives, lengths)
+    there = np.arange(shape[1]) < recorded[:, None]
+    cost = (
+        worn + 0.2 * age + 0.3 * rng.normal(size=shape) + change * np.arange(len(lengths))[:, None]
+    )
+    action = rng.integers(0, 2, there.sum())
+    final, ended = np.full(len(lengths), -1), (lives <= lengths) & (lives < shape[1])
+    return Episodes(
+        Z, A, worn[there], action, -cost[there], np.append(0, np.cumsum(recorded)), final, ended
+    )
+
+
+SHRINKING = np.arange(60, 10, -1).repeat(2)  # the newer the machine, the shorter its record
+
+
+def test_records_that_get_shorter_are_no_drift():
+    """200 fleets that never change: returns would rise in every one, as later records are shorter,
+    and what follows would differ, as only early records get old."""
+    logs_ = [fleet(seed, SHRINKING) for seed in range(200)]
+    assert all(trend_of(log_.returns(1.0)).p < 1e-3 for log_ in logs_[:20])
+    found = [drift(log_, EVEN, seed=seed) for seed, log_ in enumerate(logs_)]
+    assert {d.trend.of for d in found} == {"reward"}
+    assert {d.steps for d in found} <= set(range(11, 16))
+    assert sum(d.trend.p <= 0.05 for d in found) <= MOST
+    assert sum(d.p <= 0.05 for d in found) <= MOST
+
+
+def test_records_of_all_lengths_are_no_drift():
+    """200 fleets of 40 machines whose records stop anywhere."""
+    found = [
+        drift(fleet(seed, stream(seed, "cuts").integers(3, 60, 40)), EVEN, seed=seed)
+        for seed in range(200)
+    ]
+    assert sum(d.trend.p <= 0.05 for d in found) <= MOST
+    assert sum(d.p <= 0.05 for d in found) <= MOST
+
+
+def test_costs_that_rise_are_found_out_although_records_get_shorter():
+    """Each machine costs 0.01 more per step than the one before: 1 per 100 episodes."""
+    found = drift(fleet(1, SHRINKING, change=0.01), EVEN)
+    assert found.trend.low < -1 < found.trend.high < 0
+    assert found.verdict.status == "failed"
+    assert "the reward at the same step falls by" in found.verdict.sentence.lower()
+    assert "its order stands for groups rather than time" in found.verdict.sentence
+
+
+def test_records_cut_off_at_the_same_step_keep_their_returns():
+    ended = log_of(*[[(0, 0)] * (1 + i % 3) for i in range(20)])
+    cut = log_of(*[[(0, 0)] * 3] * 20, ended=False)
+    assert [drift(log_, EVEN).trend.of for log_ in (ended, cut, ended + cut)] == ["return"] * 3
+    shorter = log_of([(0, 0)] * 2, ended=False)
+    assert drift(ended + cut + shorter, EVEN).trend.of == "reward"
+
+
+def test_what_follows_is_compared_up_to_where_19_of_20_records_get():
+    """40 records cut off at 3, 4, 5, ... steps: two may be shorter, so up to step 5."""
+    log_ = log_of(*[[(0, 0)] * (3 + i) for i in range(40)], ended=False)
+    assert drift(log_, EVEN).steps == 5
+    assert "outcomes of the first 5 steps" in drift(log_, EVEN).verdict.sentence
+
+
+def test_one_node_is_counted_as_one():
+    assert nodes_verdict(3, 1).sentence.startswith("1 of 3 logged memory nodes is not that of")
+    assert nodes_verdict(1, 0).sentence == "The only logged memory node is that of this policy."
+
+
+def test_one_episode_is_too_few():
+    found = drift(log_of([(0, 0)]), EVEN)
+    assert found.verdict.sentence.startswith("1 episode is too few to tell")
+
+
 def test_in_a_huge_log_only_the_pairs_seen_most_are_compared(monkeypatch):
     """On good, keep was done 50 times and repair 25, each with three outcomes: with room for three
     only keep is left."""
@@ -564,7 +678,7 @@ def with_remarks(**remarks) -> Episodes:
         ({}, "passed", None),
         ({"costs": True}, "passed", "2 rows whose reward is a cost"),
         ({"interleaved": 3}, "passed", "3 episodes with rows of others"),
-        ({"gaps": 1}, "passed", "1 gaps at which"),
+        ({"gaps": 1}, "passed", "1 gap at which"),
         ({"replaced": 4}, "passed", "4 missing observations"),
         ({"out_of_order": 5, "first_out_of_order": 17}, "look", "5 rows out of order, sorted (fi"),
         ({"repeated": 6}, "look", "6 rows that repeat another"),

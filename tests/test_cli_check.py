@@ -183,10 +183,10 @@ def test_every_way_to_read_a_log_is_open(check, folder):
     )  # fmt: skip
     rows = done.data["sections"]["rows"]
     said = {remark["what"].partition(",")[0]: remark["count"] for remark in rows["remarks"]}
-    assert said["rows out of order"] == 1
-    assert said["rows that repeat another"] == 1
-    assert said["episodes with a missing value"] == 1
-    assert said["gaps at which an episode was cut in two"] == 1
+    assert said["row out of order"] == 1
+    assert said["row that repeats another"] == 1
+    assert said["episode with a missing value"] == 1
+    assert said["gap at which an episode was cut in two"] == 1
     assert (done.data["episodes"], done.data["steps"]) == (3, 5)
     assert rows["verdict"]["status"] == "look"
     returns = [part["mean_return"] for part in done.data["sections"]["drift"]["parts"]]

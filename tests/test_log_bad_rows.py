@@ -29,8 +29,9 @@ BINNED = {"columns": {"observation": "observation+noise"}, "bins": {"noise": ("l
 
 # what is changed in the second row; what the message begins with; a word of the remedy; options
 BAD = {
-    "no episode": ({"episode": ""}, CELL + "'episode': the episode is missing", "", {}),
-    "no time": ({"time": ""}, CELL + "'time': the time is missing", "", {}),
+    "no episode": ({"episode": ""}, CELL + "'episode': the episode is missing",
+                   "Write in every row which", {}),
+    "no time": ({"time": ""}, CELL + "'time': the time is missing", "Fill it in", {}),
     "no such time": ({"time": "soon"}, CELL + "'time': 'soon' is not a time", "2024-05-31", {}),
     "zone": ({"time": "2024-01-02T00:00Z"}, CELL + "'time': '2024-01-02T00:00Z' is not a time like",
              "without a time zone", {}),
@@ -43,20 +44,23 @@ BAD = {
                        "--missing symbol", {}),
     "half an observation": ({"noise": ""}, ROW + "the observation is missing (column 'noise')",
                             "--missing drop", BINNED),
-    "no number to cut": ({"noise": "loud"}, CELL + "'noise': 'loud' is not a number", "", BINNED),
-    "unknown observation": ({"observation": "Z"}, ROW + "observation 'Z' is not one of z", "",
+    "no number to cut": ({"noise": "loud"}, CELL + "'noise': 'loud' is not a number",
+                         "Write plain digits", BINNED),
+    "unknown observation": ({"observation": "Z"}, ROW + "observation 'Z' is not one of z",
+                            "add the observation to those of the controller",
                             {"observations": ("z", "y")}),
     "wildcard": ({"observation": "*"}, ROW + "observation '*' is reserved", "Choose another", {}),
     "unknown action": ({"action": "aa"}, ROW + "action 'aa' is not one of a", "Did you mean 'a",
                        {"actions": ("a", "aaa")}),
     "no reward": ({"reward": ""}, CELL + "'reward': the reward is missing", "--missing drop", {}),
-    "no number": ({"reward": "ten"}, CELL + "'reward': 'ten' is not a number", "", {}),
-    "not finite": ({"reward": "inf"}, CELL + "'reward': reward is inf", "finite", {}),
+    "no number": ({"reward": "ten"}, CELL + "'reward': 'ten' is not a number",
+                  "Write plain digits", {}),
+    "not finite": ({"reward": "inf"}, CELL + "'reward': reward is inf", "Write the amount", {}),
     "too large": ({"reward": "1e200"}, ROW + "reward 1e+200 is too large", "larger unit", {}),
     "reward without action": ({"action": "", "reward": "1"}, ROW + "there is a reward but no",
                               "Write what was done", {}),
     "no flag": ({"terminated": "maybe"}, CELL + "'terminated': 'maybe' is not true",
-                "", {}),
+                "Write true or false", {}),
     "end without action": ({"action": "", "reward": "", "terminated": "true"},
                            ROW + "marked terminated, but has no action", "drop this row", {}),
     "no steps": ({"episode": "8", "action": "", "reward": ""},
@@ -67,7 +71,7 @@ BAD = {
                                     "row 3 (episode \\x1b[2J\\u202e): the observation is missing",
                                     "Fill it in", {}),
     "long value": ({"reward": "x" * 10_000}, CELL + f"'reward': '{'x' * 57}...' is not",
-                   "", {}),
+                   "Write plain digits", {}),
 }  # fmt: skip
 
 
@@ -97,6 +101,7 @@ def test_a_bad_row_is_named_with_a_remedy(tmp_path, case, ending):
         read_logs(path, **options)
     message = str(caught.value)
     assert message.startswith(f"{path}, {place}")
+    assert remedy
     assert remedy in message
     assert message.isprintable()
     assert len(message) < 500 + len(str(path))

@@ -41,6 +41,29 @@ def test_the_error_counts_and_gives_examples(log_file):
     )
 
 
+def test_missing_episodes_are_counted_with_examples(log_file):
+    path = log_file("1,z,a,0", *[",z,a,0"] * 6)
+    with pytest.raises(LogError) as caught:
+        read_logs(path, ends="cut")
+    assert str(caught.value) == (
+        f"{path}, row 3, column 'episode': the episode is missing. So it is in 6 rows in all (also "
+        "4, 5, 6, ...). Write in every row which episode it belongs to."
+    )
+
+
+def test_missing_steps_are_counted_with_examples(log_file):
+    path = log_file("1,1,z,a,0", "1,,z,a,0", "1,,z,a,0", header=HEADER.replace(",o", ",step,o"))
+    with pytest.raises(LogError, match=r"row 3, .*: the step is missing. So it is in 2 rows .*4"):
+        read_logs(path, ends="cut")
+
+
+def test_an_observation_that_is_partly_missing_is_named_as_the_controller_must_know_it(log_file):
+    path = log_file("1,low,,run,0", header="episode,vibration,noise,action,reward")
+    options = {"columns": {"observation": "vibration+noise"}, "ends": "cut", "missing": "symbol"}
+    with pytest.raises(LogError, match=r"Add 'low\+missing' to the observations of the controller"):
+        read_logs(path, observations=("low+quiet",), **options)
+
+
 def test_a_missing_observation_becomes_a_symbol(log_file):
     log = read_logs(log_file(*HOLES, "6,,,"), ends="cut", missing="symbol")
     assert seen(log) == ["z", "missing", "z", *["missing"] * 4]
@@ -52,10 +75,13 @@ def test_a_missing_observation_becomes_a_symbol(log_file):
 def test_the_controller_must_know_the_symbol(log_file):
     path = log_file(*HOLES)
     options = {"ends": "cut", "missing": "symbol"}
-    with pytest.raises(
-        LogError, match=r"row 3 \(episode 2\): observation 'missing' is not one of z"
-    ):
+    with pytest.raises(LogError) as caught:
         read_logs(path, observations=("z",), **options)
+    assert str(caught.value) == (
+        f"{path}, row 3 (episode 2): observation 'missing' is not one of z. Add 'missing' to the "
+        "observations of the controller, or say missing='drop' (--missing drop) to leave out its "
+        "episode."
+    )
     assert read_logs(path, observations=("missing", "z"), **options).observation[0] == 1
 
 

@@ -27,6 +27,11 @@ FORMATS = ("csv", "tsv", "csv.gz", "parquet", "arrow", "ndjson")
 SYMBOL = "missing='symbol' (--missing symbol) to call it 'missing'"
 DROP = "missing='drop' (--missing drop) to leave out its episode"
 FILL_IN = f" Fill it in, or say {DROP}."
+AS_UTF_8 = " Save it as UTF-8, or give the file the ending of its format, such as .parquet."
+WHICH_EPISODE = " Write in every row which episode it belongs to."
+PLAIN_DIGITS = " Write plain digits, such as -12.5; leave the cell empty if nobody knows."
+THE_AMOUNT = " Write the amount itself; leave the cell empty if nobody knows."
+WRITE_TRUE = " Write true or false, yes or no, 1 or 0; an empty cell is false."
 FILL_IN_OBSERVATION = f" Fill it in, or say {SYMBOL} or {DROP}."
 
 
@@ -299,10 +304,10 @@ def test_two_rows_with_the_same_step_are_named(log_file):
 @pytest.mark.parametrize(
     ("step", "fact"),
     [
-        ("", "the step is missing."),
-        ("third", "'third' is not a number."),
-        ("nan", "nan is not a number to sort by."),
-        ("inf", "inf is not a number to sort by."),
+        ("", "the step is missing. Fill it in, or rename or leave out the column."),
+        ("third", "'third' is not a number. Number the steps 1, 2, 3, ..."),
+        ("nan", "nan is not a number to sort by. Write a finite one."),
+        ("inf", "inf is not a number to sort by. Write a finite one."),
     ],
 )
 def test_a_step_that_is_not_a_number_is_named(log_file, step, fact):
@@ -389,28 +394,38 @@ def test_a_missing_action_in_the_middle_is_named(log_file):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (",z,a,0,", ", row 3, column 'episode': the episode is missing."),
+        (",z,a,0,", ", row 3, column 'episode': the episode is missing." + WHICH_EPISODE),
         ("7,,a,0,", ", row 3 (episode 7): the observation is missing." + FILL_IN_OBSERVATION),
         ('7,"",a,0,', ", row 3 (episode 7): the observation is missing." + FILL_IN_OBSERVATION),
         ("7,z,a,,", ", row 3, column 'reward': the reward is missing." + FILL_IN),
         ("7,z,a,  ,", ", row 3, column 'reward': the reward is missing." + FILL_IN),
-        ("7,z,a,abc,", ", row 3, column 'reward': 'abc' is not a number."),
-        ('7,z,a,"1,5",', ", row 3, column 'reward': '1,5' is not a number."),
-        ("7,z,a,1_000,", ", row 3, column 'reward': '1_000' is not a number."),
-        ("7,z,a,0x10,", ", row 3, column 'reward': '0x10' is not a number."),
-        ("7,z,a,True,", ", row 3, column 'reward': 'True' is not a number."),
-        ("7,z,a,NaN,", ", row 3, column 'reward': reward is nan; rewards must be finite numbers."),
-        ("7,z,a,inf,", ", row 3, column 'reward': reward is inf; rewards must be finite numbers."),
+        ("7,z,a,abc,", ", row 3, column 'reward': 'abc' is not a number." + PLAIN_DIGITS),
+        ('7,z,a,"1,5",', ", row 3, column 'reward': '1,5' is not a number." + PLAIN_DIGITS),
+        ("7,z,a,1_000,", ", row 3, column 'reward': '1_000' is not a number." + PLAIN_DIGITS),
+        ("7,z,a,0x10,", ", row 3, column 'reward': '0x10' is not a number." + PLAIN_DIGITS),
+        ("7,z,a,True,", ", row 3, column 'reward': 'True' is not a number." + PLAIN_DIGITS),
+        (
+            "7,z,a,NaN,",
+            ", row 3, column 'reward': reward is nan; rewards must be finite numbers." + THE_AMOUNT,
+        ),
+        (
+            "7,z,a,inf,",
+            ", row 3, column 'reward': reward is inf; rewards must be finite numbers." + THE_AMOUNT,
+        ),
         (
             "7,z,a,-Infinity,",
-            ", row 3, column 'reward': reward is -inf; rewards must be finite numbers.",
+            ", row 3, column 'reward': reward is -inf; rewards must be finite numbers."
+            + THE_AMOUNT,
         ),
         (
             "7,z,a,1e400,",
-            ", row 3, column 'reward': reward is inf; rewards must be finite numbers.",
+            ", row 3, column 'reward': reward is inf; rewards must be finite numbers." + THE_AMOUNT,
         ),
-        ("7,z,a,0,maybe", ", row 3, column 'terminated': 'maybe' is not true or false."),
-        ("7,z,a,0,2", ", row 3, column 'terminated': '2' is not true or false."),
+        (
+            "7,z,a,0,maybe",
+            ", row 3, column 'terminated': 'maybe' is not true or false." + WRITE_TRUE,
+        ),
+        ("7,z,a,0,2", ", row 3, column 'terminated': '2' is not true or false." + WRITE_TRUE),
         (
             "7,*,a,0,",
             ", row 3 (episode 7): observation '*' is reserved for the wildcard. "
@@ -495,7 +510,11 @@ def test_an_unknown_meaning_of_an_end_is_refused(log_file):
     ("row", "fact"),
     [
         ("7,z,repaire,0,", "action 'repaire' is not one of keep, repair. Did you mean 'repair'?"),
-        ("7,Z,keep,0,", "observation 'Z' is not one of z, worn."),
+        (
+            "7,Z,keep,0,",
+            "observation 'Z' is not one of z, worn. Correct the log, or add the observation to "
+            "those of the controller.",
+        ),
         ("7,z, keep,0,", "action ' keep' is not one of keep, repair. Did you mean 'keep'?"),
     ],
 )
@@ -580,7 +599,7 @@ def test_binary_garbage_is_refused(tmp_path, ending):
 def test_a_parquet_file_called_csv_is_refused(tmp_path):
     write_logs(three_endings(("good", "worn"), ("keep", "repair")), tmp_path / "log.parquet")
     (tmp_path / "log.parquet").rename(tmp_path / "log.csv")
-    refused(tmp_path / "log.csv", ": this is not CSV: its first line is not UTF-8 text.")
+    refused(tmp_path / "log.csv", ": this is not CSV: its first line is not UTF-8 text." + AS_UTF_8)
 
 
 def test_every_truncation_of_a_parquet_file_is_refused(tmp_path):
@@ -616,9 +635,9 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path):
     path.write_bytes(HEADER.encode() + "\n1,z,a,0,\n1,zustand ä,a,0,\n".encode("latin-1"))
     refused(path, ", row 3, column 'observation': is not UTF-8 text. Save the file as UTF-8.")
     path.write_bytes("episode,observation,action,reward,Größe\n1,z,a,0,\n".encode("latin-1"))
-    refused(path, ": this is not CSV: its first line is not UTF-8 text.")
+    refused(path, ": this is not CSV: its first line is not UTF-8 text." + AS_UTF_8)
     path.write_bytes((HEADER + "\n1,z,a,0,\n").encode("utf-16"))
-    refused(path, ": this is not CSV: its first line is not UTF-8 text.")
+    refused(path, ": this is not CSV: its first line is not UTF-8 text." + AS_UTF_8)
 
 
 def test_a_byte_order_mark_and_windows_lines_are_read(tmp_path):
@@ -647,8 +666,11 @@ BIG = 100_000
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ("99,z,a,abc,", ", column 'reward': 'abc' is not a number."),
-        ("99,z,a,nan,", ", column 'reward': reward is nan; rewards must be finite numbers."),
+        ("99,z,a,abc,", ", column 'reward': 'abc' is not a number." + PLAIN_DIGITS),
+        (
+            "99,z,a,nan,",
+            ", column 'reward': reward is nan; rewards must be finite numbers." + THE_AMOUNT,
+        ),
         (
             "99,z,,,\n99,z,a,0,",
             " (episode 99): the action is missing. Only the last row of an "
@@ -683,7 +705,7 @@ def test_the_row_is_right_at_the_end_of_a_file_of_many_blocks(tmp_path, bad, mes
 def test_blank_lines_count_as_rows_and_line_breaks_in_quotes_do_not(tmp_path, lines, row, newline):
     path = tmp_path / "log.csv"
     path.write_text(newline.join([HEADER, *lines, ""]), newline="")
-    refused(path, f", row {row}, column 'reward': 'x' is not a number.")
+    refused(path, f", row {row}, column 'reward': 'x' is not a number." + PLAIN_DIGITS)
 
 
 def test_line_breaks_in_quotes_may_stand_where_a_block_ends(tmp_path):
@@ -699,20 +721,23 @@ def test_line_breaks_in_quotes_may_stand_where_a_block_ends(tmp_path):
 def test_a_blank_line_before_the_header_counts_too(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text(f"\n{HEADER}\n1,z,a,x,\n")
-    refused(path, ", row 3, column 'reward': 'x' is not a number.")
+    refused(path, ", row 3, column 'reward': 'x' is not a number." + PLAIN_DIGITS)
 
 
 def test_parquet_rows_are_counted_from_1(parquet_file):
     path = parquet_file(
         episode=[1, 1], observation=["z", "z"], action=["a", "a"], reward=[0.0, float("nan")]
     )
-    refused(path, ", row 2, column 'reward': reward is nan; rewards must be finite numbers.")
+    refused(
+        path,
+        ", row 2, column 'reward': reward is nan; rewards must be finite numbers." + THE_AMOUNT,
+    )
 
 
 def test_a_path_with_braces_is_printed_as_it_is(log_file):
     refused(
         log_file("1,z,a,x,", name="{0}{log}.csv"),
-        ", row 2, column 'reward': 'x' is not a number.",
+        ", row 2, column 'reward': 'x' is not a number." + PLAIN_DIGITS,
     )
 
 
@@ -818,7 +843,11 @@ def test_an_empty_text_is_a_missing_action(parquet_file):
             ", row 1 (episode 3): the observation is missing. So it is in 3 rows in all (also 2, "
             "3)." + FILL_IN_OBSERVATION,
         ),
-        ({"episode": pa.nulls(3)}, ", row 1, column 'episode': the episode is missing."),
+        (
+            {"episode": pa.nulls(3)},
+            ", row 1, column 'episode': the episode is missing. So it is in 3 rows in all (also 2, "
+            "3)." + WHICH_EPISODE,
+        ),
         (
             {"reward": pa.nulls(3)},
             ", row 1, column 'reward': the reward is missing. So it is in 3 rows in all (also 2, "
@@ -826,7 +855,7 @@ def test_an_empty_text_is_a_missing_action(parquet_file):
         ),
         (
             {"reward": pa.array([[1.0], [2.0], [3.0]])},
-            ", row 1, column 'reward': [1.0] is not a number.",
+            ", row 1, column 'reward': [1.0] is not a number." + PLAIN_DIGITS,
         ),
         (
             {"observation": pa.array([[1], [2], [3]])},
@@ -840,7 +869,7 @@ def test_an_empty_text_is_a_missing_action(parquet_file):
         ),
         (
             {"terminated": pa.array([0, 2, 1])},
-            ", row 2, column 'terminated': '2' is not true or false.",
+            ", row 2, column 'terminated': '2' is not true or false." + WRITE_TRUE,
         ),
     ],
 )

@@ -571,9 +571,60 @@ def test_little_evidence_is_said_plainly():
 
 @pytest.mark.parametrize("estimator", offpolicy.ESTIMATORS)
 def test_a_log_that_the_target_never_follows_tells_nothing(estimator):
-    log = log_of([[0, 1], [1]], [[1, 1], [1]])
+    log = log_of([[1, 0], [1]], [[1, 1], [1]])
     with pytest.raises(LogError, match="None of the 2 episodes is one that always keep could"):
         offpolicy.estimate(log, ALWAYS, FAIR, discount=γ, estimator=estimator)
+
+
+BEGINNINGS = [[[0, 1], [1, 0]], [[3, 5], [7, 7]]]  # only one step is one of always keep
+
+
+def test_beginnings_are_enough_for_pdis():
+    """Its one kept step weighs 2 and pays 3, the other episode nothing: (6 + 0) / 2."""
+    log = log_of(*BEGINNINGS)
+    found = offpolicy.estimate(log, ALWAYS, FAIR, discount=γ, estimator="pdis")
+    assert found.value == 3
+    assert found.effective_size == 0
+    assert found.warnings[0].startswith("No logged episode is one that this controller could")
+
+
+def test_beginnings_are_enough_for_doubly_robust_estimates():
+    """Each episode is judged by the other. The second says that keeping pays 7 and is the end: the
+    first is worth 7 + 2 (3 + 7γ - 7). The first says that keeping pays 3 and goes on: the second,
+    which begins with what is never done, is worth 3 / (1 - γ)."""
+    log = log_of(*BEGINNINGS)
+    found = offpolicy.estimate(log, ALWAYS, FAIR, discount=γ, estimator="dr")
+    assert found.value == pytest.approx((7 + 2 * (7 * γ - 4) + 3 / (1 - γ)) / 2)
+    assert found.effective_size == 0
+
+
+@pytest.mark.parametrize("estimator", ["is", "wis", "cwpdis", "wdr"])
+def test_beginnings_are_not_enough_for_what_needs_whole_episodes(estimator):
+    message = f"always keep could have made from beginning to end: .* {estimator} needs at least"
+    with pytest.raises(LogError, match=message):
+        offpolicy.estimate(log_of(*BEGINNINGS), ALWAYS, FAIR, discount=γ, estimator=estimator)
+
+
+def test_all_estimators_are_then_those_that_learn_from_beginnings():
+    log = log_of(*BEGINNINGS)
+    assert list(offpolicy.estimate_all(log, ALWAYS, FAIR, discount=γ)) == ["pdis", "dr"]
+
+
+def test_one_cut_off_episode_of_one_step_is_counted_as_one():
+    settings = {"discount": γ, "estimator": "pdis", "interval": "hoeffding"}
+    two = log_of([[0]], [[1]], ended=False) + log_of([[0]], [[1]])
+    found = offpolicy.estimate(two, FAIR, FAIR, **settings)
+    assert any(text.startswith("1 of 2 episodes was cut off") for text in found.assumptions)
+    assert any(text.endswith("none has more than 1 step.") for text in found.assumptions)
+    assert found.notes[0].startswith("Over 1 step an episode's weight")
+
+
+@pytest.mark.parametrize("estimator", ["is", "pdis"])
+def test_one_episode_is_not_called_episodes(estimator):
+    with pytest.raises(LogError, match="The only episode is not one that always keep could"):
+        offpolicy.estimate(log_of([[1]], [[1]]), ALWAYS, FAIR, discount=γ, estimator=estimator)
+    with pytest.raises(LogError, match="The log has 1 episode; 2 folds"):
+        offpolicy.estimate(log_of([[0]], [[1]]), ALWAYS, FAIR, discount=γ, estimator="dr")
 
 
 def test_an_impossible_action_names_its_place():

@@ -26,6 +26,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from types import MappingProxyType
 from typing import Literal
 
@@ -64,12 +65,13 @@ def check_finite(name: str, value: float, remedy: str) -> float:
 
 def check_delta(delta: float) -> float:
     """δ strictly between 0 and 1, or a ParameterError."""
-    if not isinstance(delta, int | float) or not 0.0 < delta < 1.0:
+    given: object = delta  # numpy's float32 is no float, but a number all the same
+    if not isinstance(given, Real) or not 0.0 < float(given) < 1.0:
         raise ParameterError(
             f"delta {delta!r} is not strictly between 0 and 1; it is the accepted chance "
             "that the statement is wrong: pass for example 0.05"
         )
-    return float(delta)
+    return float(given)
 
 
 @dataclass(frozen=True)

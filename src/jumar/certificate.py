@@ -82,7 +82,7 @@ N∧ would have to be 11,359,349 for a loss of at most 11'
 
     def __post_init__(self) -> None:
         if self.delta is not None:
-            check_delta(self.delta)
+            object.__setattr__(self, "delta", check_delta(self.delta))
         if math.isnan(self.zeta) or not self.value_range >= 0.0:
             raise ParameterError(
                 f"certificate {self.bound!r}: zeta {self.zeta} and value range "

@@ -178,7 +178,7 @@ class Episodes(Frozen):
         if len(bad):
             raise LogError(
                 f"{self.where(int(bad[0]))}: reward is {self.reward[bad[0]]}; "
-                "rewards must be finite numbers."
+                "rewards must be finite numbers. Correct it, or leave the episode out."
             )
         bad = np.flatnonzero(np.abs(self.reward) > LARGEST_REWARD)
         if len(bad):

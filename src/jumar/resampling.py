@@ -26,8 +26,8 @@ from jumar.episodes import Episodes
 from jumar.history import UNSEEN, HistoryMdp, trace
 from jumar.improvement import Improvement
 from jumar.linear import solve_discounted
+from jumar.order.gaps import BLOCKS
 
-BLOCKS = 2000  # beyond so many episodes, blocks of them are drawn
 ITERATED = 300  # history states beyond which values are found by iteration
 _DRAWS = ((300, 1000), (2000, 300), (20_000, 100))  # history states, and draws up to there
 

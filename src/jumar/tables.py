@@ -23,7 +23,7 @@ from jumar.errors import TooLarge
 from jumar.memory import Memory, Product
 from jumar.memory import Table as MemoryTable
 from jumar.pipeline import Result
-from jumar.wording import COLUMNS, percent, rule_lines, shown, situation, situation_heads
+from jumar.wording import COLUMNS, counted, percent, rule_lines, shown, situation, situation_heads
 
 MOST_ROWS = 40
 
@@ -162,7 +162,8 @@ def _parts(memory: Memory) -> Sequence[Memory]:
 def result_view(result: Result, most: int = 20) -> RenderableType:
     """An improvement: what was learned from, what changes, what it promises."""
     improvement, counts = result.improvement, result.counts
-    log = f"{counts.starts.sum():,} episodes, {counts.visits.sum():,} steps counted"
+    episodes, steps = int(counts.starts.sum()), int(counts.visits.sum())
+    log = f"{counted(episodes, 'episode')}, {counted(steps, 'step')} counted"
     if counts.unfinished:
         log += f"; {counts.unfinished:,} left out, as the log does not tell what followed them"
     settings = ", ".join(f"{name}={value}" for name, value in improvement.parameters.items())

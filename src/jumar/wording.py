@@ -47,6 +47,15 @@ def percent(p: float) -> str:
     return f"{round(100 * p, 1):g}%"
 
 
+def counted(n: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "episode"), counted(2000, "episode")
+    ('1 episode', '2,000 episodes')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 def situation_heads(memory: Memory) -> list[str]:
     if memory.width == 0:
         return ["seen now"]

@@ -88,14 +88,6 @@ def p_value(statistic: float, drawn: Floats) -> float:
     return float((1 + (drawn >= statistic - slack).sum()) / (len(drawn) + 1))
 
 
-def x_log_x(counts: Floats | Ints) -> Floats:
-    """n log n, which is 0 at 0."""
-    from scipy.special import xlogy
-
-    found: Floats = xlogy(counts, counts)
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class Replay:
     """A log, step by step through the memory of a controller. H histories, N steps, A actions."""

@@ -5,6 +5,18 @@ Learning takes all episodes as draws of one process. Two tests look for time:
 *The return.* Its least-squares slope over the number of the episode, with standard errors that
 allow every episode a variance of its own (HC3), and Student's t.
 
+A record that is cut off earlier has a smaller sum, whatever the process does. So where records are
+cut off at different lengths, rewards are compared instead of returns, each only with those at the
+same step t of other episodes: with x and y the number of the episode and the reward, less their
+means over all records that reach step t, the slope is Σ x y / Σ x². If recordings stop for reasons
+of their own, the reward at step t has the same mean in all records that get there, however their
+lengths change along the file. The steps of an episode hang together, so the standard error is the
+jackknife over episodes,
+
+    b_(e) - b = -Σ_t k_t x r / (Σ x² - Σ_t k_t x²),   k_t = n_t / (n_t - 1),   r = y - b x,
+
+sums over t being those of episode e and n_t the records that reach t. With one step it is HC3.
+
 *What follows.* With n(x, a, o) counts of the outcome o (the next observation, or the end) after
 (x, a), in the first half of the episodes and in the second,
 
@@ -12,20 +24,23 @@ allow every episode a variance of its own (HC3), and Student's t.
 
 Its law is that of G when whole episodes are shuffled over the halves. If episodes are exchangeable
 (nothing depends on when they were), the log is one of these shuffles and the p-value is exact,
-however much the steps within an episode depend on each other.
+however much the steps within an episode depend on each other. Records that are cut off at different
+lengths are compared up to the step before which at most one in 20 was cut off: later steps are
+only seen in long records, and what follows may depend on how old a thing is.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from jumar.arrays import Floats, Ints, sum_by
-from jumar.checking.base import Replay, Settings, Verdict, p_value, x_log_x
-from jumar.episodes import UNKNOWN
+from jumar.checking.base import Replay, Settings, Verdict, p_value
+from jumar.episodes import UNKNOWN, Episodes
+from jumar.order.steps import x_log_x
 from jumar.wording import shown
 
 FEWEST = 10  # episodes: 252 ways to halve them; with fewer no p-value can be small
@@ -33,12 +48,14 @@ PARTS = 10
 BATCH = 4_000_000  # numbers of a batch of shuffles held at once
 MOST_CELLS = 1_000_000  # outcomes of pairs that are compared
 CHANGES = 5
+SHORT = 0.05  # of the episodes may be cut off before the last step that is compared
 
 
 @dataclass(frozen=True)
 class Trend:
-    """How the return changes from episode to episode."""
+    """How the return, or the reward of a step, changes from episode to episode."""
 
+    of: Literal["return", "reward"]  # the reward, where records are cut off at different lengths
     slope: float  # per 100 episodes
     low: float  # 95 % interval of it
     high: float
@@ -77,6 +94,7 @@ class Drift:
     parts: tuple[Part, ...]
     trend: Trend | None  # None with too few episodes
     p: float | None  # of the shuffles
+    steps: int | None  # outcomes are compared up to this step of an episode; None: all of them
     resamples: int
     changes: tuple[Change, ...]  # where the halves differ most; none unless they do
     verdict: Verdict
@@ -90,15 +108,16 @@ def drift_of(
     returns = log.returns(discount)
     parts = _parts(returns, log.lengths)
     if len(log) < FEWEST:
-        verdict = Verdict(
-            "look", f"{len(log)} episodes are too few to tell whether anything changed over time."
-        )
-        return Drift(len(log), discount, parts, None, None, 0, (), verdict)
-    trend = trend_of(returns)
-    p, B, halves = _shuffle(replay, settings, rng)
+        few = "1 episode is" if len(log) == 1 else f"{len(log)} episodes are"
+        verdict = Verdict("look", f"{few} too few to tell whether anything changed over time.")
+        return Drift(len(log), discount, parts, None, None, None, 0, (), verdict)
+    alike = bool((log.terminated | (log.lengths == log.lengths.max())).all())
+    trend = trend_of(returns) if alike else step_trend(log.reward, log.start)
+    steps = None if alike else _steps_compared(log)
+    p, B, halves = _shuffle(replay, settings, rng, steps)
     changes = halves.changes() if p <= settings.level else ()
-    verdict = _verdict(trend, p, settings.level)
-    return Drift(len(log), discount, parts, trend, p, B, changes, verdict)
+    verdict = _verdict(trend, p, steps, settings.level)
+    return Drift(len(log), discount, parts, trend, p, steps, B, changes, verdict)
 
 
 def trend_of(returns: Floats) -> Trend:
@@ -108,24 +127,55 @@ def trend_of(returns: Floats) -> Trend:
     >>> t.slope, t.low < 60 < t.high
     (60.0, True)
     """
+    E = len(returns)
+    return _trend("return", returns, np.arange(E), np.zeros(E, np.int64))
+
+
+def step_trend(reward: Floats, start: Ints) -> Trend:
+    """The slope per 100 episodes of the reward at the same step.
+
+    >>> falls = step_trend(np.array([5.0, 1, 4, 0, 3]), np.array([0, 2, 4, 5]))
+    >>> falls.of, falls.slope
+    ('reward', -100.0)
+    """
+    lengths = np.diff(start)
+    episode = np.repeat(np.arange(len(lengths)), lengths)
+    return _trend("reward", reward, episode, np.arange(len(reward)) - start[episode])
+
+
+def _trend(of: Literal["return", "reward"], values: Floats, episode: Ints, stratum: Ints) -> Trend:
+    """The common slope within strata, in each of which an episode has at most one value."""
     from scipy import stats
 
-    E = len(returns)
-    size = float(np.abs(returns).max())
-    y = returns / size if size > 0 else returns  # squares of huge returns are no numbers
-    t = np.arange(E) - (E - 1) / 2
-    Sxx = float(t @ t)
-    if np.ptp(y) <= 1e-12:  # all the same: what is left is rounding
-        return Trend(0.0, 0.0, 0.0, 1.0)
-    slope = float(t @ y) / Sxx
-    residual = y - y.mean() - slope * t
-    leverage = np.minimum(1 / E + t**2 / Sxx, 1 - 1e-9)
-    error = math.sqrt(float((t**2 * (residual / (1 - leverage)) ** 2).sum())) / Sxx
+    E = int(episode[-1]) + 1
+    size = float(np.abs(values).max())
+    n = np.bincount(stratum)
+
+    def centred(v: Floats) -> Floats:
+        return v - (np.bincount(stratum, v) / n)[stratum]
+
+    x = centred((episode - (E - 1) / 2).astype(np.float64))
+    y = centred(values / size if size > 0 else values)  # squares of huge ones are no numbers
+    Sxx = float(x @ x)
+    if Sxx == 0 or np.ptp(y) <= 1e-12:  # no two to compare, or what is left is rounding
+        return Trend(of, 0.0, 0.0, 0.0, 1.0)
+    slope = float(x @ y) / Sxx
+    k = np.where(n > 1, n / np.maximum(n - 1, 1), 0)[stratum]  # alone at a step, x is 0
+    pull = sum_by(episode, k * x * (y - slope * x), E)
+    left = np.maximum(Sxx - sum_by(episode, k * x**2, E), 1e-9 * Sxx)
+    error = math.sqrt(float(((pull / left) ** 2).sum()))
     straight = error <= 1e-12 * abs(slope)
     p = 0.0 if straight else float(2 * stats.t.sf(abs(slope) / error, E - 2))
     wide = float(stats.t.ppf(0.975, E - 2)) * error
     unit = 100 * size
-    return Trend(unit * slope, unit * (slope - wide), unit * (slope + wide), p)
+    return Trend(of, unit * slope, unit * (slope - wide), unit * (slope + wide), p)
+
+
+def _steps_compared(log: Episodes) -> int | None:
+    """The step before which at most SHORT of the episodes were cut off; None: the last of all."""
+    cut = np.sort(log.lengths[~log.terminated])
+    spared = int(SHORT * len(log))
+    return int(cut[spared]) if spared < len(cut) and cut[spared] < log.lengths.max() else None
 
 
 def _parts(returns: Floats, lengths: Ints) -> tuple[Part, ...]:
@@ -196,11 +246,11 @@ def _split(part: Floats, whole: Floats) -> Floats:
 
 
 def _shuffle(
-    replay: Replay, settings: Settings, rng: np.random.Generator
+    replay: Replay, settings: Settings, rng: np.random.Generator, steps: int | None = None
 ) -> tuple[float, int, Halves]:
     """p, how many shuffles it is from, and the halves of the log as it is."""
     E = len(replay.log)
-    cells, pair, table = _table(replay)
+    cells, pair, table = _table(replay, steps)
     total = np.asarray(table.sum(1)).ravel().astype(np.float64)
     now = np.zeros((E, 1), np.float32)
     now[: E // 2] = 1
@@ -227,25 +277,28 @@ def _shuffle(
     return p_value(float(statistics(now)[0]), np.concatenate(drawn)), B, halves
 
 
-def _table(replay: Replay) -> tuple[Ints, Ints, Any]:
+def _table(replay: Replay, steps: int | None) -> tuple[Ints, Ints, Any]:
     """The cells (pair, outcome), the pair of each numbered from 0, and a sparse (L, E) table of how
-    often each episode had each cell. Pairs that only ever had one outcome tell nothing."""
+    often each episode had each cell within its first `steps`. Pairs that only ever had one outcome
+    tell nothing."""
     from scipy.sparse import coo_matrix
 
     log = replay.log
     cells, at = replay.cells
-    known = cells[:, 1] != UNKNOWN
-    outcomes = np.bincount(cells[known, 0], minlength=replay.taken.size)
-    kept = known & (outcomes > 1)[cells[:, 0]]
+    episode = np.repeat(np.arange(len(log)), log.lengths)
+    early = np.arange(log.n_steps) - log.start[episode] < (steps or log.n_steps)
+    times = np.bincount(at[early], minlength=len(cells))
+    seen = (cells[:, 1] != UNKNOWN) & (times > 0)
+    outcomes = np.bincount(cells[seen, 0], minlength=replay.taken.size)
+    kept = seen & (outcomes > 1)[cells[:, 0]]
     if kept.sum() > MOST_CELLS:
         # the pairs seen most often; a choice by what all shuffles share keeps the test exact
         visits = replay.taken.ravel()[cells[:, 0]]
         often = visits > np.partition(visits[kept], -MOST_CELLS - 1)[-MOST_CELLS - 1]
         kept = kept & often if (kept & often).any() else kept
     number = np.cumsum(kept) - 1
-    steps = kept[at]
-    episode = np.repeat(np.arange(len(log)), log.lengths)
-    rows, columns = number[at[steps]], episode[steps]
+    used = kept[at] & early
+    rows, columns = number[at[used]], episode[used]
     exact = np.float32 if log.n_steps < 2**24 else np.float64  # sums of steps stay whole
     ones = np.ones(len(rows), exact)
     table = coo_matrix((ones, (rows, columns)), shape=(int(kept.sum()), len(log))).tocsr()
@@ -253,26 +306,29 @@ def _table(replay: Replay) -> tuple[Ints, Ints, Any]:
     return cells, np.cumsum(np.diff(cells[:, 0], prepend=-1) > 0) - 1, table
 
 
-def _verdict(trend: Trend, p: float, level: float) -> Verdict:
+def _verdict(trend: Trend, p: float, steps: int | None, level: float) -> Verdict:
+    within = {None: "", 1: " of the first step"}.get(steps, f" of the first {steps} steps")
     told = []
     if p <= level:
         told.append(
-            f"what follows the same action in the same history differs between the first and the "
-            f"second half (p = {p:.2g})"
+            f"what follows the same action in the same history{within} differs between the first "
+            f"and the second half (p = {p:.2g})"
         )
     if trend.p <= level:
+        what = "the return" if trend.of == "return" else "the reward at the same step"
         way = "rises" if trend.slope > 0 else "falls"
-        told.append(
-            f"the return {way} by {abs(trend.slope):.3g} per 100 episodes (p = {trend.p:.2g})"
-        )
+        told.append(f"{what} {way} by {abs(trend.slope):.3g} per 100 episodes (p = {trend.p:.2g})")
     if told:
         text = "; ".join(told)
         return Verdict(
             "failed",
             f"{text[0].upper()}{text[1:]}. A log that changes under way does not tell what is "
-            "true now; use the later part, or find out what changed.",
+            "true now; use the later part, or find out what changed. If the file goes group by "
+            "group (sites, machines), its order stands for groups rather than time: then they "
+            "differ, and each is better judged by itself.",
         )
     return Verdict(
         "passed",
-        f"No sign of change over the episodes (outcomes p = {p:.2g}, return p = {trend.p:.2g}).",
+        f"No sign of change over the episodes (outcomes{within} p = {p:.2g}, {trend.of} "
+        f"p = {trend.p:.2g}).",
     )

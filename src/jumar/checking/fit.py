@@ -22,7 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.arrays import Floats, Ints
-from jumar.checking.base import NAMED, Replay, Settings, Verdict, p_value, x_log_x
+from jumar.checking.base import NAMED, Replay, Settings, Verdict, p_value
+from jumar.order.steps import x_log_x
 
 # predicted probabilities that share a line: exactly 0, (0, 0.05], ..., (0.95, 1), exactly 1
 EDGES = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95)

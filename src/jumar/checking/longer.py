@@ -20,8 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.arrays import Floats, Ints, number_rows, sum_by
-from jumar.checking.base import Replay, Settings, Verdict, p_value, x_log_x
+from jumar.checking.base import Replay, Settings, Verdict, p_value
 from jumar.memory import Memory
+from jumar.order.steps import x_log_x
 from jumar.refinement import one_more
 
 

@@ -56,9 +56,12 @@ def nodes_of(replayed: Replay) -> Agreement | None:
 
 def _verdict(steps: int, wrong: int) -> Verdict:
     if wrong:
+        verb = "is not that" if wrong == 1 else "are not those"
         return Verdict(
             "failed",
-            f"{wrong:,} of {steps:,} logged memory nodes are not those of this policy. Another "
+            f"{wrong:,} of {steps:,} logged memory nodes {verb} of this policy. Another "
             "controller made the log, or episodes begin elsewhere than their first rows say.",
         )
+    if steps == 1:
+        return Verdict("passed", "The only logged memory node is that of this policy.")
     return Verdict("passed", f"All {steps:,} logged memory nodes are those of this policy.")

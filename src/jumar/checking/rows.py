@@ -41,17 +41,28 @@ def rows_of(log: Episodes) -> Rows | None:
 
 def _said(r: Remarks) -> list[Remark]:
     first = "" if r.first_out_of_order is None else f" (first: row {r.first_out_of_order:,})"
+    assumed, costs = r.rows * r.rewards_assumed, r.rows * r.costs
+    rest = "that repeats another" if r.repeated == 1 else "that repeat another"
     said = [
-        Remark(r.out_of_order, f"rows out of order, sorted{first}", True),
-        Remark(r.interleaved, "episodes with rows of others in between, put together", False),
-        Remark(r.repeated, "rows that repeat another, left out", True),
-        Remark(r.dropped, "episodes with a missing value, left out", True),
-        Remark(r.replaced, "missing observations, called 'missing'", False),
-        Remark(r.gaps, "gaps at which an episode was cut in two", False),
-        Remark(r.rows * r.rewards_assumed, "rows whose reward was computed from prices", True),
-        Remark(r.rows * r.costs, "rows whose reward is a cost, negated", False),
+        Remark(r.out_of_order, f"{_s('row', r.out_of_order)} out of order, sorted{first}", True),
+        Remark(
+            r.interleaved,
+            f"{_s('episode', r.interleaved)} with rows of others in between, put together",
+            False,
+        ),
+        Remark(r.repeated, f"{_s('row', r.repeated)} {rest}, left out", True),
+        Remark(r.dropped, f"{_s('episode', r.dropped)} with a missing value, left out", True),
+        Remark(r.replaced, f"missing {_s('observation', r.replaced)}, called 'missing'", False),
+        Remark(r.gaps, f"{_s('gap', r.gaps)} at which an episode was cut in two", False),
+        Remark(assumed, f"{_s('row', assumed)} whose reward was computed from prices", True),
+        Remark(costs, f"{_s('row', costs)} whose reward is a cost, negated", False),
     ]
     return [remark for remark in said if remark.count]
+
+
+def _s(noun: str, count: int) -> str:
+    """A noun for so many."""
+    return noun if count == 1 else f"{noun}s"
 
 
 def _verdict(remarks: tuple[Remark, ...]) -> Verdict:

@@ -120,7 +120,7 @@ def check_view(found: Check) -> RenderableType:
 
     from jumar.checking import QUESTIONS
     from jumar.tables import facts
-    from jumar.wording import shown
+    from jumar.wording import counted, shown
 
     tests = f"each at level {found.level:g}: a sound log fails a given test that often by chance"
     parts: list[RenderableType] = [
@@ -128,7 +128,7 @@ def check_view(found: Check) -> RenderableType:
         facts(
             [
                 ("verdict", _verdict(found.verdict)),
-                ("log", f"{found.episodes:,} episodes, {found.steps:,} steps"),
+                ("log", f"{counted(found.episodes, 'episode')}, {counted(found.steps, 'step')}"),
                 ("policy", shown(found.behavior, 200)),
                 ("tests", tests),
             ]
@@ -273,7 +273,7 @@ def _drift(drift: Drift) -> list[RenderableType]:
         t = drift.trend
         lines = [
             (
-                "return",
+                "return" if t.of == "return" else "reward, step by step",
                 f"{t.slope:+.4g} per 100 episodes (95% interval {t.low:.4g} to {t.high:.4g}), "
                 f"p = {t.p:.3g}",
             ),

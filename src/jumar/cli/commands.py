@@ -124,6 +124,7 @@ def simulate(
     from jumar import load_controller, stream, write_logs
     from jumar import models as library
     from jumar import simulate as run
+    from jumar.wording import counted
 
     pomdp, controller = library.build(model), load_controller(policy)
     with working("Simulating", as_json):
@@ -143,7 +144,8 @@ def simulate(
         "file": str(output),
     }
     cut = f" ({cut_off:,} cut off)" if cut_off else ""
-    text = f"{len(log):,} episodes{cut}, {log.n_steps:,} steps, mean return {mean:.6g}"
+    size = f"{counted(len(log), 'episode')}{cut}, {counted(log.n_steps, 'step')}"
+    text = f"{size}, mean return {mean:.6g}"
     say(as_json, data, f"{output}: {text}")
 
 

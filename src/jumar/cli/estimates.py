@@ -91,6 +91,7 @@ def _view(found: list[Estimate]) -> list[Any]:
 
     from jumar.offpolicy import ESTIMATORS, INTERVALS
     from jumar.tables import facts, plain_table
+    from jumar.wording import counted
 
     best = min(found, key=lambda e: _PREFERRED.index(e.estimator))
     what = "difference" if best.difference else "value"
@@ -108,7 +109,7 @@ def _view(found: list[Estimate]) -> list[Any]:
     title = "Difference to the behavior" if best.difference else "Expected return"
     weight = f"{best.effective_size:,.1f} of {best.episodes:,} episodes"
     lines: list[tuple[str, Any]] = [
-        ("log", f"{best.episodes:,} episodes, mean return {best.logged:.6g}"),
+        ("log", f"{counted(best.episodes, 'episode')}, mean return {best.logged:.6g}"),
         ("effective size", f"{weight}; the heaviest has {best.largest_share:.1%} of all weight"),
         *(("warning", Text(text, style="yellow")) for text in best.warnings),
         (

@@ -81,13 +81,14 @@ def _data(found: Selection, plan: tuple[Need, ...]) -> dict[str, Any]:
 def _view(found: Selection, plan: tuple[Need, ...]) -> list[Any]:
     from jumar.selection.samples import decided_first
     from jumar.tables import facts, plain_table
+    from jumar.wording import counted
 
     best = decided_first(found)
     if best is None:
         return ["The log shows no alternative that could be tested: nothing to plan for."]
     state = "certified already" if found.chosen else "not certified yet"
     lines = [
-        ("log", f"{found.episodes:,} episodes"),
+        ("log", counted(found.episodes, "episode")),
         ("candidate", str(best.setting)),
         ("gain", f"{best.gain:.4g} ± {best.error:.2g} per episode on held-out episodes; {state}"),
     ]

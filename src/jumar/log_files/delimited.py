@@ -35,7 +35,10 @@ class DelimitedFile(Source):
         self.separator = SEPARATORS[kind]
         self.names = next(filter(None, self._records()), [])
         if any("\0" in cell or _not_utf8(cell) for cell in self.names):
-            raise LogError(f"{path}: this is not {kind}: its first line is not UTF-8 text.")
+            raise LogError(
+                f"{path}: this is not {kind}: its first line is not UTF-8 text. Save it as UTF-8, "
+                "or give the file the ending of its format, such as .parquet."
+            )
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         import pyarrow as pa
@@ -94,8 +97,9 @@ class DelimitedFile(Source):
         for row, cells in enumerate(self._records(), 1):
             filled += bool(cells)
             if cells and len(cells) != len(self.names):
+                size = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
                 raise LogError(
-                    f"{self.name}, row {row}: has {len(cells)} cells, but the header has "
+                    f"{self.name}, row {row}: has {size}, but the header has "
                     f"{len(self.names)}. Is a {self.separator.removesuffix('s')} missing, or a "
                     "quotation mark?"
                 )

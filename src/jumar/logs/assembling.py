@@ -11,12 +11,11 @@ from jumar.arrays import Array, Bools, Floats, Ints
 from jumar.episodes import UNKNOWN, Episodes, Nodes, Origin
 from jumar.errors import LogError, not_one_of, printable
 from jumar.logs.asking import Asked
-from jumar.logs.encoding import Amounts, Coded
+from jumar.logs.encoding import Amounts, Coded, so_in_all
 from jumar.logs.ordering import Arranged
-from jumar.logs.symbols import PARTLY, combined, named_missing, numbered
+from jumar.logs.symbols import DROP, PARTLY, combined, named_missing, numbered
 
 SYMBOL = "missing='symbol' (--missing symbol) to call it 'missing'"
-DROP = "missing='drop' (--missing drop) to leave out its episode"
 
 
 def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) -> Episodes:
@@ -141,11 +140,7 @@ def _which_column(log: Arranged, part: str, i: int) -> str:
 
 def _more(log: Arranged, holes: Ints) -> str:
     """How many more there are, with examples."""
-    if len(holes) == 1:
-        return ""
-    rows = sorted(log.rows.row[holes[1:4]].tolist())
-    dots = ", ..." if len(holes) > 4 else ""
-    return f" So it is in {len(holes)} rows in all (also {', '.join(map(str, rows))}{dots})."
+    return so_in_all(log.rows.row[holes])
 
 
 # ---- rewards ------------------------------------------------------------------------------------
@@ -181,9 +176,10 @@ def _check_amounts(log: Arranged, name: str, amounts: Amounts, is_step: Bools) -
             f"Fill it in, or say {DROP}."
         )
     for i in np.flatnonzero(is_step & ~np.isfinite(amounts.values))[:1]:
+        rule = "rewards must be finite numbers" if part == "reward" else "it must be finite"
         raise LogError(
-            f"{log.rows.cell(int(i), name)}: {part} is {amounts.values[i]}; {part}s must be finite "
-            "numbers."
+            f"{log.rows.cell(int(i), name)}: {part} is {amounts.values[i]}; {rule}. Write the "
+            "amount itself; leave the cell empty if nobody knows."
         )
 
 

@@ -7,7 +7,6 @@ time zone; all rows of a column must agree.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -42,7 +41,7 @@ class Times(Encoder):
         super().__init__(source, column)
         self._part = part
         self._kind: Kind | None = None
-        self._missing = sys.maxsize  # the first entry that is missing
+        self._holes = [np.zeros(0, np.int64)]  # the entries that are missing, by batch
         self._chunks: list[tuple[str, Array]] = []  # the unit, and the values in it
 
     def _add(self, column: Any) -> None:
@@ -55,14 +54,17 @@ class Times(Encoder):
         if column.null_count:
             # told in the end: in NDJSON a column that is not there looks like this, too
             nulls = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
-            self._missing = min(self._missing, self._read + int(nulls[0]))
+            self._holes.append(self._read + nulls)
             return
         if len(column) == 0:
             return
         unit, values = self._read_as(column, self._kinds(column))
         if values.dtype == np.float64:
             for i in np.flatnonzero(~np.isfinite(values))[:1]:
-                raise LogError(f"{self._cell(int(i))}: {values[i]} is not a number to sort by.")
+                raise LogError(
+                    f"{self._cell(int(i))}: {values[i]} is not a number to sort by. Write a finite "
+                    "one."
+                )
         self._chunks.append((unit, values))
 
     def _kinds(self, column: Any) -> Sequence[Kind]:
@@ -86,20 +88,21 @@ class Times(Encoder):
             if kind not in kinds or _converted(column.slice(i, 1), kind) is None:
                 fact = f"{self._cell(i)}: {quoted(column[i])} is not"
                 if self._part == "step":
-                    raise LogError(f"{fact} a number.")
+                    raise LogError(f"{fact} a number. Number the steps 1, 2, 3, ...")
                 raise LogError(
                     f"{fact} a time like the others. Write 2024-05-31 or 2024-05-31T14:30, all "
                     "with or all without a time zone; or numbers."
                 )
-        raise LogError(f"{self._cell(0)}: these are not all {kind}.")
+        raise LogError(f"{self._cell(0)}: these are not all {kind}. Write them all alike.")
 
     def _kind_of_first(self, column: Any, kinds: Sequence[Kind]) -> Kind:
         first = column.slice(0, 1)
         return next((kind for kind in kinds if _converted(first, kind) is not None), kinds[0])
 
     def result(self) -> Clock:
-        if self._missing < self._read:
-            raise LogError(f"{self.cell(self._missing)}: the {self._part} is missing.")
+        holes = np.concatenate(self._holes)
+        if len(holes):
+            raise self.missing(self._part, holes, "Fill it in, or rename or leave out the column.")
         units = {unit for unit, _ in self._chunks}
         if "ns" in units:  # micro- and nanoseconds in one column
             self._chunks = [(unit, self._fine(unit, values)) for unit, values in self._chunks]

@@ -57,6 +57,11 @@ class Encoder:
         """Names entry i of the column."""
         return f"{self._source.name}, row {self._source.row(i)}, column {printable(self._column)!r}"
 
+    def missing(self, part: str, holes: Array, remedy: str) -> LogError:
+        """The error for entries that must be there and are not."""
+        more = so_in_all(self._source.rows(self._read)[holes])
+        return LogError(f"{self.cell(int(holes[0]))}: the {part} is missing.{more} {remedy}")
+
     def add(self, column: Any) -> None:
         """Take in the next batch."""
         self._add(_decoded(column))
@@ -154,7 +159,10 @@ class Flags(Encoder):
             key = word.strip().lower().removesuffix(".0")
             if key not in _FLAGS:
                 place = self._cell(int(np.flatnonzero(code == i)[0]))
-                raise LogError(f"{place}: {printable(word)!r} is not true or false.")
+                raise LogError(
+                    f"{place}: {printable(word)!r} is not true or false. Write true or false, yes "
+                    "or no, 1 or 0; an empty cell is false."
+                )
             meanings.append(_FLAGS[key])
         self._chunks.append(np.array([*meanings, False], np.bool_)[code])
 
@@ -235,8 +243,24 @@ def numbers(column: Any, cell: Any) -> Any:
             try:
                 value.cast(pa.float64(), safe=False)
             except pa.ArrowException as error:
-                raise LogError(f"{cell(i)}: {quoted(value)} is not a number.") from error
+                raise LogError(
+                    f"{cell(i)}: {quoted(value)} is not a number. Write plain digits, such as "
+                    "-12.5; leave the cell empty if nobody knows."
+                ) from error
         raise
+
+
+def so_in_all(rows: Array) -> str:
+    """How many rows lack something, with examples besides the first, which is named already.
+
+    >>> so_in_all(np.array([3])), so_in_all(np.array([3, 7, 5]))
+    ('', ' So it is in 3 rows in all (also 5, 7).')
+    """
+    if len(rows) == 1:
+        return ""
+    examples = ", ".join(map(str, sorted(rows[1:4].tolist())))
+    dots = ", ..." if len(rows) > 4 else ""
+    return f" So it is in {len(rows)} rows in all (also {examples}{dots})."
 
 
 def quoted(value: Any) -> str:

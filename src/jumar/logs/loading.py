@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from jumar.arrays import Array, Bools
-from jumar.errors import LogError, printable
+from jumar.errors import printable
 from jumar.log_files import Source, no_rows
 from jumar.logs.asking import Asked
 from jumar.logs.clocks import Clock, Times
@@ -127,6 +127,9 @@ def _encoder(part: str, source: Source, name: str) -> Encoder:
 
 def _labelled(episode: Coded | None, encoder: Encoder | None) -> Coded | None:
     if episode is not None and encoder is not None:
-        for i in (episode.code < 0).nonzero()[0][:1]:
-            raise LogError(f"{encoder.cell(int(i))}: the episode is missing.")
+        holes = (episode.code < 0).nonzero()[0]
+        if len(holes):
+            raise encoder.missing(
+                "episode", holes, "Write in every row which episode it belongs to."
+            )
     return episode

@@ -17,6 +17,7 @@ from jumar.names import WILDCARD, check_names
 
 JOINT = "+"
 MISSING = "missing"  # the observation that stands for a missing one
+DROP = "missing='drop' (--missing drop) to leave out its episode"
 PARTLY = -2  # an action of which only some columns are there
 
 
@@ -87,9 +88,20 @@ def numbered(
         if given is None:
             fact = f"{part} {name!r} is reserved for the wildcard. Choose another name."
         else:
-            fact = not_one_of(part, name, names)
+            fact = _unknown(log, part, name, names)
         raise LogError(f"{log.where(i)}: {fact}")
     return names, number[code]
+
+
+def _unknown(log: Arranged, part: str, name: str, names: Sequence[str]) -> str:
+    """The fact and the remedy for a symbol that the controller does not know."""
+    fact = not_one_of(part, name, names)
+    if part == "observation" and log.remarks.replaced and MISSING in name.split(JOINT):
+        wanted = f"Add {printable(name)!r} to the observations of the controller"
+        return f"{fact} {wanted}, or say {DROP}."
+    if fact.endswith("?"):
+        return fact
+    return f"{fact} Correct the log, or add the {part} to those of the controller."
 
 
 def _stored_names(source: Source) -> dict[str, tuple[str, ...]]:

@@ -81,8 +81,9 @@ def fit(
     if not isinstance(folds, int | np.integer) or folds < 2:
         raise ParameterError(f"folds: {folds!r} must be a whole number from 2.")
     if len(log) < folds:
+        size = "1 episode" if len(log) == 1 else f"{len(log)} episodes"
         raise LogError(
-            f"The log has {len(log)} episodes; {folds} folds need at least one each. Use an "
+            f"The log has {size}; {folds} folds need at least one each. Use an "
             "estimator that fits nothing, such as pdis, or more episodes."
         )
     memory = memory.on(len(log.observations), len(log.actions))

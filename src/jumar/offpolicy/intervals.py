@@ -81,7 +81,7 @@ def tails(delta: float, sides: Sides) -> float:
     >>> tails(0.05, "two"), tails(0.05, "lower")
     (0.025, 0.05)
     """
-    check_delta(delta)
+    delta = check_delta(delta)
     if sides not in get_args(Sides):
         raise ParameterError(not_one_of("sides", sides, get_args(Sides)))
     return delta / 2 if sides == "two" else delta

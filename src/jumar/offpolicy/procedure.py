@@ -85,7 +85,8 @@ def estimate_all(
     folds: int = 2,
     rng: np.random.Generator | None = None,
 ) -> dict[str, Estimate]:
-    """Every estimator, each as `estimate` gives it; with an `interval`, those that it serves.
+    """Every estimator, each as `estimate` gives it; with an `interval`, those that it serves. Where
+    no whole episode is one that the target could have made, only those that learn from beginnings.
 
     >>> from jumar import models, simulate
     >>> tiger = models.tiger()
@@ -100,7 +101,8 @@ def estimate_all(
         if interval is None or _serves(_known("interval", interval, INTERVALS), name)
     ]
     sample = Sample(log, target, behavior, discount, folds, rng or stream(1, "offpolicy"))
-    return {settings.estimator: _estimate(sample, settings) for settings in wanted}
+    able = [settings for settings in wanted if sample.serves(settings.estimator)]
+    return {settings.estimator: _estimate(sample, settings) for settings in able or wanted}
 
 
 def _known(kind: str, name: str, names: Mapping[str, object]) -> str:
@@ -161,6 +163,7 @@ def _checked(
 
 
 def _estimate(sample: Sample, settings: _Settings) -> Estimate:
+    sample.check_serves(settings.estimator)
     values = sample.contributions(settings.estimator, settings.difference)
     bounds = _bounds(sample, settings)
     found = _interval(values, bounds, sample, settings)
@@ -228,8 +231,9 @@ class _Bounds:
     def notes(self) -> tuple[str, ...]:
         largest = float(self.largest_weights.max())
         size = f"{largest:.3g}" if np.isfinite(largest) else "more than 1e308"
+        steps = "1 step" if self.horizon == 1 else f"{self.horizon:,} steps"
         return (
-            f"Over {self.horizon:,} steps an episode's weight could be as large as {size}; "
+            f"Over {steps} an episode's weight could be as large as {size}; "
             "proved intervals must allow for it.",
         )
 
@@ -301,8 +305,10 @@ def _assumptions(sample: Sample, bounds: _Bounds, ranged: bool) -> tuple[str, ..
         )
     cut = int((~log.terminated).sum())
     if cut:
+        which = f"{cut:,} of {len(log):,} episodes {'was' if cut == 1 else 'were'}"
+        which = "The only episode was" if len(log) == 1 else which
         found.append(
-            f"{cut:,} of {len(log):,} episodes were cut off: what is estimated is the return up to "
+            f"{which} cut off: what is estimated is the return up to "
             "the cut, for recordings that are cut off as these were."
         )
     if ranged and not bounds.rewards.declared:
@@ -311,8 +317,6 @@ def _assumptions(sample: Sample, bounds: _Bounds, ranged: bool) -> tuple[str, ..
             "seen."
         )
     if ranged and bounds.settings.horizon is None:
-        found.append(
-            f"The longest episode was only read off the log: none has more than {bounds.horizon:,} "
-            "steps."
-        )
+        most = "1 step" if bounds.horizon == 1 else f"{bounds.horizon:,} steps"
+        found.append(f"The longest episode was only read off the log: none has more than {most}.")
     return tuple(found)

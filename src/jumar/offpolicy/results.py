@@ -46,11 +46,16 @@ class Estimate:
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know before trusting the interval."""
         found = []
-        if self.effective_size < FEW:
+        if self.effective_size == 0:
             found.append(
-                f"The {self.episodes:,} episodes say as much of this controller as "
-                f"{self.effective_size:.3g} of its own would (effective sample size); with so few, "
-                "the interval may be far off."
+                "No logged episode is one that this controller could have made from beginning to "
+                "end: only beginnings tell of it, and the interval may be far off."
+            )
+        elif self.effective_size < FEW:
+            says = f"{self.episodes:,} episodes say" if self.episodes != 1 else "only episode says"
+            found.append(
+                f"The {says} as much of this controller as {self.effective_size:.3g} of its own "
+                "would (effective sample size); with so few, the interval may be far off."
             )
         if self.largest_share > HEAVY and self.episodes > 1 / HEAVY:
             found.append(f"One episode carries {self.largest_share:.0%} of all weight.")

@@ -39,6 +39,7 @@ ESTIMATORS: Mapping[str, str] = MappingProxyType(
 )
 WEIGHTED = ("wis", "cwpdis", "wdr")
 RANGED = ("is", "pdis")  # values whose range is known before the log is
+PREFIXES = ("pdis", "dr")  # also learn from the beginning of an episode that the target leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +64,34 @@ class Sample:
                 f"{printable(self.behavior.name)} produce this log?"
             )
         weights.check_covered(self.log, self.target, self.behavior, self.ratio)
-        if not self.weight.any():
-            raise LogError(
-                f"None of the {len(self.log):,} episodes is one that {printable(self.target.name)} "
-                "could have made: in each, something was done that it never does. This log cannot "
-                "tell what it is worth."
+        if not self.ratio[self.log.start[:-1]].any():
+            raise self._unlike("", "This log cannot tell what it is worth.")
+
+    def serves(self, estimator: str) -> bool:
+        """Does the log weigh anything for this estimator?
+
+        The weighted ones divide by the weight of every step, those of episodes that are over
+        included; without a whole episode there is none at the last.
+        """
+        return estimator in PREFIXES or bool(self.weight.any())
+
+    def check_serves(self, estimator: str) -> None:
+        """A LogError where only the beginnings of episodes have weight and that is not enough."""
+        if not self.serves(estimator):
+            raise self._unlike(
+                " from beginning to end",
+                f"{estimator} needs at least one; {' and '.join(PREFIXES)} also learn from "
+                "beginnings.",
             )
+
+    def _unlike(self, how_far: str, remedy: str) -> LogError:
+        E, name = len(self.log), printable(self.target.name)
+        none = "The only episode is not one" if E == 1 else f"None of the {E:,} episodes is one"
+        it = "in it" if E == 1 else "in each"
+        return LogError(
+            f"{none} that {name} could have made{how_far}: {it}, something was done that it never "
+            f"does. {remedy}"
+        )
 
     @cached_property
     def streams(self) -> list[np.random.Generator]:

@@ -65,9 +65,9 @@ class Tally:
     def statistic(self) -> float:
         """G of this log."""
         pairs = _sum(self.fine_pair, self.times, len(self.pair))
-        within = _x_log_x(self.times).sum() - _x_log_x(pairs).sum()
+        within = x_log_x(self.times).sum() - x_log_x(pairs).sum()
         cells, base = _sum(self.cell, self.times), _sum(self.pair, pairs)
-        across = _x_log_x(cells).sum() - _x_log_x(base).sum()
+        across = x_log_x(cells).sum() - x_log_x(base).sum()
         return float(max(0.0, 2 * (within - across)))
 
     def gaps(self, times: Floats | None = None, rewards: Floats | None = None) -> Floats:
@@ -222,7 +222,7 @@ def _sum(group: Ints, amounts: Floats, size: int | None = None) -> Floats:
     return np.asarray(chosen @ amounts)
 
 
-def _x_log_x(counts: Floats) -> Floats:
+def x_log_x(counts: Floats | Ints) -> Floats:
     """n log n, which is 0 at 0."""
     from scipy.special import xlogy
 

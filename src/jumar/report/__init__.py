@@ -13,11 +13,11 @@ from jumar.checking import check
 from jumar.files import write_atomically
 from jumar.pipeline import Result
 from jumar.provenance import Run
-from jumar.report.answer import counted, number
+from jumar.report.answer import number
 from jumar.report.content import Content, content
 from jumar.report.figures import histogram
 from jumar.streams import stream
-from jumar.wording import shown
+from jumar.wording import counted, shown
 
 if TYPE_CHECKING:
     from jumar.drawing import Drawing

@@ -21,7 +21,7 @@ from jumar.resampling import Resampled
 from jumar.selection import Selection, Trial
 from jumar.selection.gate import student
 from jumar.validity import Validity
-from jumar.wording import percent, shown
+from jumar.wording import counted, percent, shown
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,6 @@ def rounded(x: float, error: float) -> str:
         return number(x)
     places = 1 - math.floor(math.log10(error))
     return f"{round(x, places) + 0.0:,.{max(0, places)}f}"  # no minus zero
-
-
-def counted(n: int, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "episode"), counted(2000, "episode")
-    ('1 episode', '2,000 episodes')
-    """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def costs(result: Result) -> bool:

@@ -17,13 +17,13 @@ from jumar.decisions import Decisions, Thin, decide
 from jumar.errors import listing
 from jumar.pipeline import Result
 from jumar.report import answer
-from jumar.report.answer import Fact, Warning, counted, number
+from jumar.report.answer import Fact, Warning, number
 from jumar.report.tested import Trials, in_words
 from jumar.resampling import Resampled, resample
 from jumar.selection.candidates import THRESHOLDS
 from jumar.sensitivity import Row, sensitivity
 from jumar.streams import stream
-from jumar.wording import percent, shown
+from jumar.wording import counted, percent, shown
 
 MOST_ROWS = 1000  # decisions on the page; all of them are in decisions.csv
 MOST_CHANGES = 5  # told in the answer

@@ -7,11 +7,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from jumar.report.answer import counted, number, rounded
+from jumar.report.answer import number, rounded
 from jumar.selection import Selection, Trial
 from jumar.selection.candidates import Setting
 from jumar.selection.gate import HALVES
-from jumar.wording import percent, shown
+from jumar.wording import counted, percent, shown
 
 MOST_TESTED = 8
 _UNKNOWN = {"spibb": "leaves the rest as it is", "spibb_leq": "may do the rest less often"}
