@@ -3,7 +3,7 @@
     python docs/pictures/make.py [FOLDER ...]
 
 The drawn controller always; the figures of a finished `jumar paper -o FOLDER`; the figure and the
-tables on the page about safety from a finished `jumar study safety -o FOLDER`.
+tables on the page about safety from finished `jumar study safety -o FOLDER` and `safety-seeds`.
 """
 
 from __future__ import annotations
@@ -64,6 +64,26 @@ def safety(store: Store) -> None:
     }.items():
         text = filled(text, name, block)
     page.write_text(text, "utf-8")
+
+
+def seeds(store: Store) -> None:
+    """The table of behaviors trained from several seeds."""
+    results = Results(store)
+    line = line_of(lines_of(results), "auto", "own")
+    rows = [
+        "| behavior | " + " | ".join(f"{size:,}" for size in results.sizes) + " | worse |",
+        "|---" + "|---:" * (len(results.sizes) + 1) + "|",
+    ]
+    for title in dict.fromkeys(e.title for e in results.environments):
+        cells = [cell for cell in line.cells if cell.environment.title == title]
+        means = []
+        for size in results.sizes:
+            found = [cell.normalised(cell.mean) for cell in cells if cell.size == size]
+            means.append(f"{sum(found) / len(found):.3f}")
+        worse = 100 * sum(cell.worse for cell in cells) / len(cells)
+        rows.append(f"| {title} | {' | '.join(means)} | {worse:.1f} % |")
+    page = HERE.parent / "safety.md"
+    page.write_text(filled(page.read_text("utf-8"), "seeds", "\n".join(rows)), "utf-8")
 
 
 def filled(page: str, name: str, block: str) -> str:
@@ -130,7 +150,10 @@ if __name__ == "__main__":
     controllers()
     for folder in sys.argv[1:]:
         results_there = Store(folder)
-        if (results_there.folder / "figures" / "safety.svg").exists():
+        trained = Results(results_there).environments
+        if len({e.title for e in trained}) < len(trained):
+            seeds(results_there)
+        elif (results_there.folder / "figures" / "safety.svg").exists():
             safety(results_there)
         else:
             figures(results_there)
