@@ -27,7 +27,7 @@ from jumar.history import count
 from jumar.memory import Table, window
 from jumar.pipeline import Result
 from jumar.provenance import Run
-from jumar.report import report_page
+from jumar.report import RESAMPLES, report_page
 from jumar.report.answer import gain, headline, number, rounded, safety, verdict, warnings
 from jumar.report.content import MOST_ROWS, content
 from jumar.report.tested import MOST_TESTED, in_words, setting_words
@@ -798,7 +798,7 @@ def test_the_shares_on_the_page_sum_to_the_gain():
 def test_the_checks_on_the_page_are_those_of_the_library():
     log, behavior = tiger_log()
     result = jm.improve(log, behavior, discount=0.95, n_wedge=20)
-    found = check(log, behavior, discount=0.95, rng=jm.stream(1, "check"))
+    found = check(log, behavior, discount=0.95, rng=jm.stream(1, "check"), resamples=RESAMPLES)
     text = page_of(result).text
     for part in found.sections.values():
         assert part.verdict.sentence in text

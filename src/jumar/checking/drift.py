@@ -145,7 +145,7 @@ def step_trend(reward: Floats, start: Ints) -> Trend:
 
 def _trend(of: Literal["return", "reward"], values: Floats, episode: Ints, stratum: Ints) -> Trend:
     """The common slope within strata, in each of which an episode has at most one value."""
-    from scipy import stats
+    from scipy.special import stdtr, stdtrit  # scipy.stats takes a second to load
 
     E = int(episode[-1]) + 1
     size = float(np.abs(values).max())
@@ -165,8 +165,8 @@ def _trend(of: Literal["return", "reward"], values: Floats, episode: Ints, strat
     left = np.maximum(Sxx - sum_by(episode, k * x**2, E), 1e-9 * Sxx)
     error = math.sqrt(float(((pull / left) ** 2).sum()))
     straight = error <= 1e-12 * abs(slope)
-    p = 0.0 if straight else float(2 * stats.t.sf(abs(slope) / error, E - 2))
-    wide = float(stats.t.ppf(0.975, E - 2)) * error
+    p = 0.0 if straight else float(2 * stdtr(E - 2, -abs(slope) / error))
+    wide = float(stdtrit(E - 2, 0.975)) * error
     unit = 100 * size
     return Trend(of, unit * slope, unit * (slope - wide), unit * (slope + wide), p)
 

@@ -178,12 +178,12 @@ def _same_steps(log: Episodes, later: Ints, earlier: Ints) -> Bools:
 def _verdict(
     repeated: int, by_chance: float, long: int, long_by_chance: float, alike: int, level: float
 ) -> Verdict:
-    from scipy import stats
+    from scipy.special import pdtrc  # scipy.stats takes a second to load
 
     if not repeated:
         return Verdict("passed", "No episode repeats an earlier one.")
     many = long > TIMES * long_by_chance and PARTING * long > alike
-    if many and stats.poisson.sf(long - 1, long_by_chance) <= level:
+    if many and pdtrc(long - 1, long_by_chance) <= level:
         return Verdict(
             "look",
             f"{_episodes(long)} an earlier one over {LONG} or more steps, where chance would give "

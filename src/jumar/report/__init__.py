@@ -22,6 +22,7 @@ from jumar.wording import counted, shown
 if TYPE_CHECKING:
     from jumar.drawing import Drawing
 
+RESAMPLES = 99  # draws of a test: enough for its level, and a page should not take long
 BADGES = {
     "safe": "safe to change",
     "tested": "passed its test",
@@ -40,7 +41,7 @@ LONGEST = 5000  # letters of a command that are shown; run.json has them all
 
 def write_report(result: Result, path: str | Path, run: Run | None = None) -> None:
     """Write the page about a result."""
-    write_atomically(path, report_page(result, run or Run()))
+    write_atomically(path, report_page(result, run or Run(seed=result.seed)))
 
 
 def report_page(result: Result, run: Run) -> str:
@@ -51,6 +52,7 @@ def report_page(result: Result, run: Run) -> str:
         discount=result.improvement.mdp.discount,
         estimated=result.estimated,
         rng=stream(run.seed, "check"),
+        resamples=RESAMPLES,
     )
     said = content(result, checked, run.seed)
     return render(result, said, draw_result(result, prefix="c"), run.to_dict(settings_of(result)))
