@@ -8,6 +8,31 @@ import pytest
 
 from jumar.cli import main
 
+# as a maintenance engineer writes it
+RULE = """\
+format = "jumar-controller/1"
+name = "inspect every second year"
+observations = ["nothing seen", "good", "worn"]
+actions = ["keep", "inspect", "repair"]
+exploration = 0.02
+default = "keep"
+
+[memory]
+nodes = ["inspected", "due"]
+moves = [
+  { node = "inspected", to = "due" },
+  { node = "due", to = "inspected" },
+]
+
+[[rules]]
+observation = "worn"
+action = "repair"
+
+[[rules]]
+node = "due"
+action = "inspect"
+"""
+
 
 class Finished:
     """What a command did."""

@@ -11,34 +11,11 @@ from pathlib import Path
 import pytest
 
 import jumar as jm
-from commands import Finished, run_command
+from commands import RULE, Finished, run_command
 from jumar.algorithms import ALGORITHMS
 from jumar.controller import Controller
 from jumar.models import MODELS
 
-BEHAVIOR = """\
-format = "jumar-controller/1"
-name = "inspect every second year"
-observations = ["nothing seen", "good", "worn"]
-actions = ["keep", "inspect", "repair"]
-exploration = 0.02
-default = "keep"
-
-[memory]
-nodes = ["inspected", "due"]
-moves = [
-  { node = "inspected", to = "due" },
-  { node = "due", to = "inspected" },
-]
-
-[[rules]]
-observation = "worn"
-action = "repair"
-
-[[rules]]
-node = "due"
-action = "inspect"
-"""
 HEADER = "episode,observation,action,reward,terminated"
 
 
@@ -70,7 +47,7 @@ def tiger(tmp_path_factory) -> Path:
 @pytest.fixture
 def buses(tmp_path) -> Path:
     """A folder with a rule written by hand and a small log, as a maintenance engineer has them."""
-    (tmp_path / "rule.toml").write_text(BEHAVIOR)
+    (tmp_path / "rule.toml").write_text(RULE)
     rows = [HEADER]
     for bus in range(30):
         rows += [
@@ -430,8 +407,8 @@ def test_an_engineer_improves_and_looks(jumar, buses):
 
 
 def controller_with(old: str, new: str) -> str:
-    assert old in BEHAVIOR
-    return BEHAVIOR.replace(old, new)
+    assert old in RULE
+    return RULE.replace(old, new)
 
 
 BAD_CONTROLLERS = {
@@ -453,7 +430,7 @@ BAD_CONTROLLERS = {
         controller_with("jumar-controller/1", "jumar-controller/2"),
         "rule.toml: the file is of a newer format version 2; this jumar reads version 1.",
     ),
-    "cut off": (BEHAVIOR[:150], "rule.toml, "),
+    "cut off": (RULE[:150], "rule.toml, "),
     "empty": ("", "rule.toml: the file is empty."),
 }
 
@@ -658,25 +635,25 @@ def test_wrong_usage_is_told_before_anything_is_done(jumar, arguments, message):
         (["train", "tiger", "-o", "b.json", "--seed", -1], "seed: -1"),
         (["train", "tiger", "-o", "b.json", "--episodes", 0], "episodes: 0"),
         (["train", "tiger", "-o", "b.json", "--softmax", -1], "softmax: -1.0"),
-        (["evaluate", "tiger", "--policy", "BEHAVIOR", "--horizon", 0], "horizon: 0"),
-        (["evaluate", "tiger", "--policy", "BEHAVIOR", "--simulate", -1], "episodes: -1"),
+        (["evaluate", "tiger", "--policy", "RULE", "--horizon", 0], "horizon: 0"),
+        (["evaluate", "tiger", "--policy", "RULE", "--simulate", -1], "episodes: -1"),
         (
-            ["evaluate", "cheese_maze:speed=2", "--policy", "BEHAVIOR"],
+            ["evaluate", "cheese_maze:speed=2", "--policy", "RULE"],
             "option 'speed' is not one of",
         ),
         (
-            ["simulate", "tiger", "--policy", "BEHAVIOR", "-o", "x.csv", "--episodes", 0],
+            ["simulate", "tiger", "--policy", "RULE", "-o", "x.csv", "--episodes", 0],
             "episodes: 0",
         ),
         (
-            ["simulate", "tiger", "--policy", "BEHAVIOR", "-o", "x.csv", "--max-steps", 0],
+            ["simulate", "tiger", "--policy", "RULE", "-o", "x.csv", "--max-steps", 0],
             "max_steps: 0",
         ),
     ],
 )
 def test_numbers_out_of_range(jumar, tiger, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
-    arguments = [tiger / "behavior.json" if a == "BEHAVIOR" else a for a in arguments]
+    arguments = [tiger / "behavior.json" if a == "RULE" else a for a in arguments]
     printed = jumar(*arguments)
     assert (printed.code, printed.out) == (2, "")
     assert message in printed.err
@@ -720,13 +697,13 @@ def test_no_certificate_is_written_when_the_controller_cannot_be(jumar, buses):
     ("arguments", "name"),
     [
         (["train", "tiger", "--episodes", 10], "b.json"),
-        (["simulate", "tiger", "--policy", "BEHAVIOR", "--episodes", 10], "log.csv"),
-        (["simulate", "tiger", "--policy", "BEHAVIOR", "--episodes", 10], "log.parquet"),
+        (["simulate", "tiger", "--policy", "RULE", "--episodes", 10], "log.csv"),
+        (["simulate", "tiger", "--policy", "RULE", "--episodes", 10], "log.parquet"),
     ],
 )
 def test_a_file_that_cannot_be_written_leaves_nothing(jumar, tiger, tmp_path, arguments, name):
     (tmp_path / "file").write_text("mine")
-    arguments = [tiger / "behavior.json" if a == "BEHAVIOR" else a for a in arguments]
+    arguments = [tiger / "behavior.json" if a == "RULE" else a for a in arguments]
     done = jumar(*arguments, "-o", tmp_path / "file" / name)
     assert (done.code, done.out) == (2, "")
     assert "there is no directory" in done.err
@@ -737,11 +714,11 @@ def test_a_file_that_cannot_be_written_leaves_nothing(jumar, tiger, tmp_path, ar
     ("arguments", "name", "message"),
     [
         (["train", "tiger", "--episodes", 10], "b.txt", "Use 'b.json'"),
-        (["simulate", "tiger", "--policy", "BEHAVIOR"], "log.xls", "end the name in .csv or"),
+        (["simulate", "tiger", "--policy", "RULE"], "log.xls", "end the name in .csv or"),
     ],
 )
 def test_a_file_of_unknown_kind_is_not_written(jumar, tiger, tmp_path, arguments, name, message):
-    arguments = [tiger / "behavior.json" if a == "BEHAVIOR" else a for a in arguments]
+    arguments = [tiger / "behavior.json" if a == "RULE" else a for a in arguments]
     done = jumar(*arguments, "-o", tmp_path / name)
     assert (done.code, done.out) == (1, "")
     assert message in done.err

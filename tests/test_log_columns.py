@@ -13,16 +13,6 @@ from jumar.logs import read_logs
 HEADER = "episode,vibration,noise,action,reward"
 
 
-@pytest.fixture
-def log_file(tmp_path):
-    def write(*rows: str, header: str = HEADER):
-        path = tmp_path / "log.csv"
-        path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-        return path
-
-    return write
-
-
 def seen(log) -> list[str]:
     return [log.observations[z] for z in log.observation]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import jumar as jm
-from commands import run_command
+from commands import RULE, run_command
 from jumar.controller import Controller
 from jumar.differences import (
     difference,
@@ -29,26 +29,6 @@ from strategies import controllers, names
 
 SEEN, DONE = ("good", "worn"), ("keep", "repair")
 KEEP, REPAIR, EITHER = [1.0, 0.0], [0.0, 1.0], [0.5, 0.5]
-RULE = """\
-format = "jumar-controller/1"
-name = "inspect every second year"
-observations = ["nothing seen", "good", "worn"]
-actions = ["keep", "inspect", "repair"]
-exploration = 0.02
-default = "keep"
-
-[memory]
-nodes = ["inspected", "due"]
-moves = [{ node = "inspected", to = "due" }, { node = "due", to = "inspected" }]
-
-[[rules]]
-observation = "worn"
-action = "repair"
-
-[[rules]]
-node = "due"
-action = "inspect"
-"""
 
 
 def keeping(memory=None, name: str = "keep", row=KEEP) -> Controller:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +17,7 @@ from jumar.errors import JumarError, LogError
 BATCH_ROWS = 1 << 18  # of a format that is not read in blocks of bytes
 
 
-class Source:
+class Source(ABC):
     """A log on its way in."""
 
     name: str  # how messages call it
@@ -26,9 +27,9 @@ class Source:
     separator = ""  # what stands between the columns, if the file is text: commas, tabs
     metadata: bytes | None = None  # what write_logs has left there
 
+    @abstractmethod
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         """Arrow batches of these columns; those in `text` hold names, not numbers."""
-        raise NotImplementedError
 
     def rows(self, n: int) -> Array:
         """(n,) int32, where the first n entries stand in the file."""

@@ -7,6 +7,7 @@ missing values.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +47,7 @@ class Amounts:
         return Amounts(self.values[index], self.missing[index])
 
 
-class Encoder:
+class Encoder(ABC):
     """One column on its way in."""
 
     def __init__(self, source: Source, column: str) -> None:
@@ -67,8 +68,9 @@ class Encoder:
         self._add(_decoded(column))
         self._read += len(column)
 
+    @abstractmethod
     def _add(self, column: Any) -> None:
-        raise NotImplementedError
+        """Take in a batch whose dictionary, if it had one, was resolved."""
 
     def _cell(self, i: int) -> str:
         return self.cell(self._read + i)

@@ -21,7 +21,7 @@ The bootstrap draws whole episodes, so it also serves the weighted estimators, w
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -151,15 +151,11 @@ def bca(
     draws: int = DRAWS,
 ) -> Interval:
     """The bias-corrected and accelerated bootstrap (Efron 1987), over episodes."""
-    share = tails(delta, sides)
-    n = len(sample)
-    if n < 2:
-        return EVERYTHING
-    value, pulls = _centre(sample)
-    if not pulls.any():  # all alike: every draw is the same
-        return _around(value, 0.0, sides)
-    found, _ = _resample(sample, draws, errors=False, rng=rng)
-    return _bca_from(found, value, pulls, share, sides)
+
+    def corrected(found: Floats, errors: Floats, value: float, pulls: Floats) -> Interval:
+        return _bca_from(found, value, pulls, tails(delta, sides), sides)
+
+    return _bootstrap(sample, corrected, delta, sides, draws, rng, errors=False)
 
 
 def bootstrap_t(
@@ -172,21 +168,40 @@ def bootstrap_t(
 ) -> Interval:
     """The studentised bootstrap, over episodes."""
     share = tails(delta, sides)
-    n = len(sample)
-    if n < 2:
+
+    def studentised(found: Floats, errors: Floats, value: float, pulls: Floats) -> Interval:
+        off = _rounded(found - value)
+        # a draw of equal values has no spread: it lies infinitely far off, or not at all
+        far = np.where(off == 0, 0.0, np.copysign(np.inf, off))
+        error = standard_error(sample)
+        t = np.divide(off, errors, out=far, where=errors > ROUNDING * error)
+        high = float(np.quantile(t, 1 - share, method="higher"))  # no mean of two may be infinite
+        low = float(np.quantile(t, share, method="lower"))
+        return _sided(value - high * error, value - low * error, sides)
+
+    return _bootstrap(sample, studentised, delta, sides, draws, rng, errors=True)
+
+
+def _bootstrap(
+    sample: Floats | Weighted,
+    interval: Callable[[Floats, Floats, float, Floats], Interval],
+    delta: float,
+    sides: Sides,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    errors: bool,
+) -> Interval:
+    """Draw the episodes again and read an interval off the draws. `interval` gets their values,
+    their standard errors if asked for, the sample's value, and how each episode pulls at it."""
+    tails(delta, sides)  # a wrong δ is told before anything is drawn
+    if len(sample) < 2:
         return EVERYTHING
     value, pulls = _centre(sample)
-    if not pulls.any():
+    if not pulls.any():  # all alike: every draw is the same
         return _around(value, 0.0, sides)
-    found, errors = _resample(sample, draws, errors=True, rng=rng)
-    off = _rounded(found - value)
-    # a draw of equal values has no spread: it lies infinitely far off, or not at all
-    far = np.where(off == 0, 0.0, np.copysign(np.inf, off))
-    error = standard_error(sample)
-    t = np.divide(off, errors, out=far, where=errors > ROUNDING * error)
-    high = float(np.quantile(t, 1 - share, method="higher"))  # no mean of two may touch infinity
-    low = float(np.quantile(t, share, method="lower"))
-    return _sided(value - high * error, value - low * error, sides)
+    found, spread = _resample(sample, draws, errors=errors, rng=rng)
+    return interval(found, spread, value, pulls)
 
 
 def standard_error(sample: Floats | Weighted) -> float:
