@@ -111,7 +111,7 @@ def select(
         held_out = max(held_out, units[1])
     found.sort(key=lambda pair: -pair[0].lower)
     passed = [pair for pair in found if pair[0].passed]
-    chosen = max(passed, key=lambda pair: pair[0].gain - pair[0].error / 2, default=None)
+    chosen = max(passed, key=lambda pair: pair[0].merit, default=None)
     return Selection(
         gate=gate,
         delta=delta,
@@ -145,21 +145,23 @@ def _bet(
     """The proved gate, with the approximate test as a second opinion."""
     listed, made = proved.shortlist(bench, own, units, delta)
     approximate = _t_trials(bench, half, [x.candidate for x in listed], other, delta, most, rng)
+    scored = [bench.scores(x.candidate, other, x.prospect.floor) for x in listed]
     trials = []
-    for x, second in zip(listed, approximate, strict=True):
-        scores, block = bench.scores(x.candidate, other, x.prospect.floor)
-        lower = min(x.prospect.bet.lower(scores, block, x.level), most)
+    for x, (scores, _), found, second in zip(
+        listed, scored, proved.outcomes(listed, scored, delta), approximate, strict=True
+    ):
         trial = replace(
             second,
             promised=x.prospect.gain,
             gain=float(scores.mean()),
             error=_error(scores),
-            lower=lower,
-            level=x.level,
+            lower=min(found.lower, most),
+            passed=found.passed and most > 0,
+            level=found.level,
             refused="",
             second=second.passed,
             scores=scores,
-            floor=x.prospect.floor,
+            bet=x.prospect.bet,
             deviation=float(scores.std(ddof=1)),
         )
         trials.append((trial, x.candidate))
@@ -203,9 +205,10 @@ def _t_trials(
         most=most,
     )
     trials = []
+    level = delta / HALVES
     for candidate, scores in zip(listed, scored, strict=True):
         weights = bench.weights(candidate.rows, other)
-        level = delta / HALVES
+        lower, refused = min(test.lower(scores, weights), most), test.refusal(scores, weights)
         trials.append(
             Trial(
                 candidate.setting,
@@ -215,9 +218,10 @@ def _t_trials(
                 error=_error(scores),
                 effective=effective_size(weights),
                 missing=asymptotic.missing(weights, level),
-                lower=min(test.lower(scores, weights), most),
+                lower=lower,
+                passed=lower > 0 and not refused,
                 level=level,
-                refused=test.refusal(scores, weights),
+                refused=refused,
                 deviation=float(scores.std(ddof=1)),
             )
         )

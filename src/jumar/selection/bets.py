@@ -27,8 +27,8 @@ import numpy as np
 from jumar.arrays import Floats, Ints
 
 FRACTIONS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 0.95, 0.98)
-SECOND = (0.5, 0.25)  # of the best share: the bets beside it
-WEIGHTS = (0.8, 0.12, 0.08)
+SECOND = (0.4,)  # of the best share: the bet beside it
+WEIGHTS = (0.88, 0.12)
 HALVINGS = 50
 
 
@@ -72,7 +72,7 @@ class Bet:
 
         >>> sure = Bet(floor=1.0, fraction=0.5)
         >>> round(sure.log_wealth(np.ones(10), np.arange(10)), 2)
-        3.85
+        3.93
         """
         if len(scores) == 0:
             return 0.0

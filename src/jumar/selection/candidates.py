@@ -32,7 +32,7 @@ from jumar.selection.scoring import floored_differences
 from jumar.selection.trials import Setting
 from jumar.solver import action_values, policy_value, solve
 
-STRENGTHS = (1.0, 3.0, 6.0, 10.0, 20.0, 40.0, 100.0)
+STRENGTHS = (2.0, 5.0, 10.0, 20.0, 40.0, 100.0, 1000.0)
 TILT_THRESHOLDS = (5, 20)
 ALGORITHMS = ("spibb", "spibb_leq")
 THRESHOLDS = (5, 10, 20, 50, 100)

@@ -9,6 +9,7 @@ from typing import Any
 from jumar.arrays import Floats
 from jumar.controller import Controller
 from jumar.memory import Memory
+from jumar.selection.bets import Bet
 from jumar.selection.limits import Limits
 
 PROVED, ASYMPTOTIC = "proved", "asymptotic"
@@ -51,16 +52,18 @@ class Trial:
     effective: float  # how many of its own episodes the held-out ones are worth
     missing: float  # share of what it does that the held-out episodes show nothing of
     lower: float  # lower bound on the gain, at the level of the test
+    passed: bool
     level: float  # the chance of error that its test was given
     refused: str = ""  # why it cannot pass, whatever its bound
     second: bool | None = None  # would it pass the other test? None: not asked
-    scores: Floats | None = field(default=None, repr=False, compare=False)  # (n,) per unit
-    floor: float = math.inf  # no score is below its negative
     deviation: float = math.inf  # of a score
+    scores: Floats | None = field(default=None, repr=False, compare=False)  # (n,) per unit
+    bet: Bet | None = None  # that was laid on it
 
     @property
-    def passed(self) -> bool:
-        return self.lower > 0 and not self.refused
+    def merit(self) -> float:
+        """By which the best of those that passed is chosen: noise is no merit."""
+        return self.gain - self.error / 2
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
