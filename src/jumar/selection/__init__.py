@@ -39,7 +39,7 @@ from jumar.selection.candidates import UNBOUNDED, Fitted, Workbench
 from jumar.selection.dealing import HALVES, deal
 from jumar.selection.fitting import number
 from jumar.selection.limits import Limits, common_length, limits_of
-from jumar.selection.trials import GATES, PROVED, Selection, Setting, Trial
+from jumar.selection.trials import GATES, MOST_BEYOND, PROVED, Selection, Setting, Trial
 
 __all__ = ["GATES", "Selection", "Setting", "Trial", "select"]
 
@@ -91,8 +91,11 @@ def select(
     check_delta(delta)
     if gate not in GATES:
         raise ParameterError(not_one_of("gate", gate, GATES))
-    whole = log.returns(discount)
-    log, limits = _counted_from_the_mean(log, discount, limits_of(log, discount, rewards))
+    limits = limits_of(log, discount, rewards)
+    whole, centre = log.returns(discount), 0.0
+    if limits.steps is not None and common_length(log) is not None:
+        centre = float(log.reward.mean())
+        log, limits = _less(log, limits, discount, centre)
     dealt = deal(log, rng)
     board = lay_out(log, behavior, discount, chain(behavior.memory, memory, more_memory))
     bench = Workbench(board, number(board), dealt, limits)
@@ -110,7 +113,8 @@ def select(
         tried += made
         held_out = max(held_out, units[1])
     found.sort(key=lambda pair: -pair[0].lower)
-    passed = [pair for pair in found if pair[0].passed]
+    beyond = log.beyond_cut(discount)
+    passed = [pair for pair in found if pair[0].passed and beyond <= MOST_BEYOND]
     chosen = max(passed, key=lambda pair: pair[0].merit, default=None)
     return Selection(
         gate=gate,
@@ -124,7 +128,8 @@ def select(
         controller=_controller(bench, chosen[1]) if chosen else behavior,
         limits=limits,
         most=most,
-        beyond=_beyond_the_cut(log, discount),
+        beyond=beyond,
+        centre=centre,
         memories=board.memories,
     )
 
@@ -238,21 +243,17 @@ def _differ(returns: Floats) -> bool:
     return high - low > 1e-9 * max(abs(low), abs(high))
 
 
-def _counted_from_the_mean(
-    log: Episodes, discount: float, limits: Limits
+def _less(
+    log: Episodes, limits: Limits, discount: float, centre: float
 ) -> tuple[Episodes, Limits]:
-    """Where all episodes have one length, rewards less their mean."""
-    steps = common_length(log)
-    if limits.steps is None or steps is None:
-        return log, limits
-    mean = float(log.reward.mean())
+    """The log with so much less for every step."""
     rewards = limits.rewards
     moved = RewardRange(
-        (rewards.continuing[0] - mean, rewards.continuing[1] - mean),
-        rewards.ending and (rewards.ending[0] - mean, rewards.ending[1] - mean),
+        (rewards.continuing[0] - centre, rewards.continuing[1] - centre),
+        rewards.ending and (rewards.ending[0] - centre, rewards.ending[1] - centre),
         rewards.declared,
     )
-    log = replace(log, reward=log.reward - mean)
+    log = replace(log, reward=log.reward - centre)
     return log, limits_of(log, discount, moved)
 
 
@@ -264,8 +265,3 @@ def _controller(bench: Workbench, candidate: Fitted) -> Controller:
     first[of[::-1]] = np.arange(len(of) - 1, -1, -1)
     name = f"{board.behavior.name}, improved"
     return board.behavior.lift(memory).except_at(states, candidate.rows[first], name)
-
-
-def _beyond_the_cut(log: Episodes, discount: float) -> float:
-    """The mean over episodes of γ^T where the recording was cut off after T steps, 0 elsewhere."""
-    return float(np.where(log.terminated, 0.0, discount ** log.lengths.astype(float)).mean())

@@ -99,6 +99,7 @@ class Selection:
     limits: Limits  # of the returns
     most: float  # the best return that is possible, less the behavior's mean return
     beyond: float  # share of the discounted weight that lies beyond where recordings stopped
+    centre: float = 0.0  # what was taken off every reward
     memories: tuple[Memory, ...] = ()
 
     @property
@@ -110,6 +111,19 @@ class Selection:
     def cut(self) -> bool:
         """Did recordings stop so early that what would have followed matters?"""
         return self.beyond > NEGLIGIBLE
+
+    @property
+    def too_short(self) -> bool:
+        """Does the behavior stay only because too much lies beyond where recordings stop?"""
+        return (
+            self.chosen is None
+            and self.beyond > MOST_BEYOND
+            and any(trial.passed for trial in self.trials)
+        )
+
+    def paid(self, rewards: tuple[float, float]) -> tuple[float, float]:
+        """Rewards as they stand in the log."""
+        return rewards[0] + self.centre, rewards[1] + self.centre
 
     @property
     def best(self) -> Trial | None:
@@ -130,7 +144,9 @@ class Selection:
             "chosen": self.chosen.to_dict() if self.chosen else None,
             "only_the_approximate_test_passes": self.only_approximate,
             "weight_beyond_the_cut": self.beyond,
+            "kept_because_records_are_short": self.too_short,
         }
 
 
-NEGLIGIBLE = 1e-4  # γ^t below which what follows step t does not matter
+NEGLIGIBLE = 1e-4  # share of the weight that does not matter
+MOST_BEYOND = 0.25  # share of the weight beyond the cuts with which a change is still deployed
