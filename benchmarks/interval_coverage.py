@@ -28,7 +28,7 @@ from jumar.arrays import Floats, Ints
 from jumar.offpolicy import estimators, intervals, weights
 from jumar.offpolicy.estimators import Weighted
 from jumar.offpolicy.intervals import Interval
-from jumar.offpolicy.trust import trusted_size
+from jumar.offpolicy.trust import trust
 from jumar.streams import stream
 
 DELTA = 0.05
@@ -115,7 +115,7 @@ def one_log(
         intervals.bca(pdis, DELTA, rng=rng, draws=draws),
         intervals.bootstrap_t(pdis, DELTA, rng=rng, draws=draws),
     ]
-    trusted = [trusted_size(w, pdis)] * 3
+    trusted = [trust(w, pdis).size] * 3
     for make in (estimators.wis, estimators.cwpdis):
         if not w.any():
             found += [intervals.EVERYTHING] * 3  # nothing is estimated, so nothing is missed
@@ -127,7 +127,7 @@ def one_log(
             intervals.bca(sample, DELTA, rng=rng, draws=draws),
             intervals.bootstrap_t(sample, DELTA, rng=rng, draws=draws),
         ]
-        trusted += [trusted_size(w, sample.influence)] * 3
+        trusted += [trust(w, sample.influence).size] * 3
     covers = [float(i.lower <= case.truth <= i.upper) for i in found]
     told = [
         np.nan if i.lower == i.upper or case.hidden else size
@@ -152,13 +152,13 @@ def main() -> None:
                 for i in range(chosen.logs)
             ]
             n_eff = np.array([run[0] for run in runs])
-            trust, cover = np.array([run[1] for run in runs]), np.array([run[2] for run in runs])
+            told, cover = np.array([run[1] for run in runs]), np.array([run[2] for run in runs])
             print(
-                f"{case.name:29}{n:6}{np.median(n_eff):7.0f}{np.nanmedian(trust) if (trust == trust).any() else np.nan:7.0f}  "
+                f"{case.name:29}{n:6}{np.median(n_eff):7.0f}{np.nanmedian(told) if (told == told).any() else np.nan:7.0f}  "
                 + "".join(f"{100 * share:11.1f}%" for share in cover.mean(0)),
                 flush=True,
             )
-            sizes.append(trust)
+            sizes.append(told)
             covered.append(cover)
     size, cover = np.concatenate(sizes), np.concatenate(covered)
     print(f"\n{'trusted size':>29}{'logs':>8}   " + "".join(f"{m:>12}" for m in METHODS))

@@ -28,7 +28,6 @@ from jumar.bounds import check_delta, log_subsets
 from jumar.episodes import Episodes
 from jumar.errors import ParameterError
 from jumar.history import Counts
-from jumar.improvement import Improvement
 from jumar.rewards import RewardRange
 
 
@@ -51,7 +50,7 @@ class Starts(Frozen):
 
     >>> even = Starts(gain=[0.0, 1.0], episodes=[500, 500])
     >>> even.mean, round(even.least(delta=0.05), 4)
-    (0.5, 0.457)
+    (0.5, 0.4571)
     >>> Starts(gain=[0.0, 1.0], episodes=[0, 1]).least(delta=0.05)  # one record says nothing
     0.0
     """
@@ -90,9 +89,8 @@ class Starts(Frozen):
         return float(kept @ self.gain[order] + (1.0 - kept.sum()) * self.gain[order[-1]])
 
 
-def starts_of(improvement: Improvement, counts: Counts) -> Starts:
-    """The beginnings that the log has, with the gain of the model from each of them."""
-    mdp = improvement.mdp
-    first = (mdp.states[:, :-1] == mdp.memory.initial()).all(1)
-    gain = improvement.values - improvement.behavior_values
+def starts_of(counts: Counts, gain: Floats) -> Starts:
+    """The beginnings that a log has, with the gain (H,) of the model from each history state. All
+    observations with which an episode could begin must have been seen in the first node."""
+    first = (counts.states[:, :-1] == counts.memory.initial()).all(1)
     return Starts(gain[first], counts.starts[first])

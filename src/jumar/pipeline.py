@@ -322,6 +322,7 @@ def _certify(
     )
     if kind != "spibb" and smallest == 0:
         return (from_data,)
+    gain = improvement.values - improvement.behavior_values
     published = certify(
         scale,
         n_wedge=int(n_wedge),
@@ -329,7 +330,7 @@ def _certify(
         gain=improvement.gain,
         kind="spibb" if kind == "spibb" else "all-known",
         smallest_count=smallest or None,
-        starts=starts_of(improvement, counts) if smallest else None,
+        starts=starts_of(counts, gain) if smallest else None,
         most=most,
     )
     return by_trust([from_data, *published])

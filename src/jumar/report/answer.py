@@ -239,6 +239,8 @@ def _cut_off(result: Result, open_ends: int) -> str:
         )
     else:
         said += ", and what would have come next is taken from the other episodes."
+    beyond = result.log.beyond_cut(result.improvement.mdp.discount)
+    said += f" {100 * beyond:.2g} % of the discounted weight lies beyond the cuts."
     if result.selection and result.selection.trials:
         said += (
             " In the test, such an episode is scored as if the old rule took over there, with a "
