@@ -19,6 +19,7 @@ logs show nothing, so that nothing computed from them could tell.
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -153,8 +154,9 @@ def main() -> None:
             ]
             n_eff = np.array([run[0] for run in runs])
             told, cover = np.array([run[1] for run in runs]), np.array([run[2] for run in runs])
+            size = np.nan if np.isnan(told).all() else np.nanmedian(told)
             print(
-                f"{case.name:29}{n:6}{np.median(n_eff):7.0f}{np.nanmedian(told) if (told == told).any() else np.nan:7.0f}  "
+                f"{case.name:29}{n:6}{np.median(n_eff):7.0f}{size:7.0f}  "
                 + "".join(f"{100 * share:11.1f}%" for share in cover.mean(0)),
                 flush=True,
             )
@@ -162,14 +164,16 @@ def main() -> None:
             covered.append(cover)
     size, cover = np.concatenate(sizes), np.concatenate(covered)
     print(f"\n{'trusted size':>29}{'logs':>8}   " + "".join(f"{m:>12}" for m in METHODS))
-    for low, high in zip(EDGES[:-1], EDGES[1:], strict=True):
+    for low, high in itertools.pairwise(EDGES):
         inside = (size >= low) & (size < high)
         shares = [
             100 * cover[inside[:, m], m].mean() if inside[:, m].any() else np.nan
             for m in range(len(METHODS))
         ]
         label = f"{low:g} to {high:g}"
-        print(f"{label:>29}{int(inside.any(1).sum()):8}   " + "".join(f"{s:11.1f}%" for s in shares))
+        print(
+            f"{label:>29}{int(inside.any(1).sum()):8}   " + "".join(f"{s:11.1f}%" for s in shares)
+        )
 
 
 if __name__ == "__main__":

@@ -348,9 +348,7 @@ def test_a_certificate_without_numbers_is_refused():
 # ---------------------------------------------------------------- what the documents show
 
 
-@pytest.mark.parametrize(
-    "module", [jumar.bounds, jumar.certificate, jumar.claims, jumar.gains]
-)
+@pytest.mark.parametrize("module", [jumar.bounds, jumar.certificate, jumar.claims, jumar.gains])
 def test_docstring_examples_are_true(module):
     result = doctest.testmod(module)
     assert result.attempted > 0

@@ -29,7 +29,7 @@ from jumar.certificate import (
 )
 from jumar.checking.cuts import cuts_of
 from jumar.episodes import Episodes
-from jumar.errors import ImpossibleClaim, ParameterError
+from jumar.errors import ImpossibleClaim, LogError, ParameterError
 from jumar.gains import most_gain
 from jumar.offpolicy.trust import Trust, grade, trust
 from jumar.pomdp import Pomdp, from_arrays
@@ -119,9 +119,7 @@ def test_plug_in_is_true_where_few_records_show_how_episodes_begin(episodes, ste
     fair = Controller.uniform(pomdp.observations, pomdp.actions)
     false, proved = 0, []
     for seed in range(40):
-        log = jm.simulate(
-            pomdp, fair, episodes=episodes, rng=stream(seed, "data"), max_steps=steps
-        )
+        log = jm.simulate(pomdp, fair, episodes=episodes, rng=stream(seed, "data"), max_steps=steps)
         result = jm.improve(log, fair, discount=0.5, rewards=RewardRange((0, 1)), algorithm="basic")
         (found,) = (c for c in result.certificates if c.bound == "plug-in")
         assert found.validity is Validity.PROVED_IF_SUFFICIENT
@@ -200,9 +198,7 @@ def trap_log(episodes: int, seed: int) -> Episodes:
     lost = rng.random(episodes) < 1e-3
     reward = np.where(action == 1, np.where(lost, -200.0, 1.05), 1.0)
     zeros = np.zeros(episodes, np.int64)
-    return Episodes(
-        *TRAP, zeros, action, reward, np.arange(episodes + 1), zeros - 1, zeros == 0
-    )
+    return Episodes(*TRAP, zeros, action, reward, np.arange(episodes + 1), zeros - 1, zeros == 0)
 
 
 TRAP_REWARDS = RewardRange.constant(-200, 1.05)
@@ -292,7 +288,11 @@ def test_a_horizon_read_off_the_log_counts_where_it_matters(
 
 def test_the_same_floor_at_every_horizon_where_going_on_never_costs():
     for horizon in (1, 2, 9):
-        for rewards in (RewardRange((0, 1), (-3, 2)), RewardRange((1, 1)), RewardRange((2, 3), (0, 1))):
+        for rewards in (
+            RewardRange((0, 1), (-3, 2)),
+            RewardRange((1, 1)),
+            RewardRange((2, 3), (0, 1)),
+        ):
             least = offpolicy.ranges.least_returns(rewards, 0.9, horizon)
             assert least[0] == offpolicy.ranges.least_returns(rewards, 0.9, 1)[0]
 
@@ -416,8 +416,7 @@ def test_no_log_however_small_makes_an_impossible_claim(seed):
                 result = jm.improve(
                     log, fair, discount=0.9, algorithm=algorithm, estimated=estimated, **more
                 )
-            except jm.JumarError as error:
-                assert not isinstance(error, ImpossibleClaim)
+            except LogError:  # no step has a known outcome
                 continue
             for c in result.certificates:
                 assert c.most is None or -c.zeta <= c.most * (1 + 1e-9)
@@ -453,7 +452,9 @@ def test_a_behavior_that_hardly_does_it_is_told_by_the_weight_that_is_missing():
 def test_warnings_are_graded_and_quote_what_was_measured():
     (worst,) = grade(Trust(2.0, 500.0, 500.0), 500, "t")
     (care,) = grade(Trust(500.0, 500.0, 20.0), 500, "bootstrap-t")
-    assert worst.startswith("Do not trust this interval: the 500 episodes say as much as 2 ordinary")
+    assert worst.startswith(
+        "Do not trust this interval: the 500 episodes say as much as 2 ordinary"
+    )
     assert care.startswith("Treat this interval with care")
     assert "a few episodes carry most of the weight" in worst
     assert "a few large values carry most of the spread" in care

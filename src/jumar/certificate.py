@@ -107,9 +107,7 @@ behavior's is at most 5 %."
 
     possible = scale.value_range if most is None else min(most, scale.value_range)
     readings = [
-        (b, n_wedge, delta, gain)
-        for b in BOUNDS.values()
-        if b.applies_to == kind != "all-known"
+        (b, n_wedge, delta, gain) for b in BOUNDS.values() if b.applies_to == kind != "all-known"
     ]
     if smallest_count:
         if starts is None:

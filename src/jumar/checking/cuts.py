@@ -40,8 +40,8 @@ def cuts_of(log: Episodes, discount: float | None) -> Cuts | None:
 def _verdict(cut: int, episodes: int, beyond: float) -> Verdict:
     were = "was" if cut == 1 else "were"
     said = (
-        f"{cut:,} of {episodes:,} {were} cut off; {100 * beyond:.2g} % of the discounted weight lies "
-        "beyond the cuts"
+        f"{cut:,} of {episodes:,} {were} cut off; {100 * beyond:.2g} % of the discounted weight "
+        "lies beyond the cuts"
     )
     if beyond <= MUCH:
         return Verdict("passed", f"{said}.")
@@ -49,6 +49,6 @@ def _verdict(cut: int, episodes: int, beyond: float) -> Verdict:
         return Verdict("look", f"{said}: that part of every value is a model's word.")
     return Verdict(
         "look",
-        f"{said}: most of every value is a model's word. What pays only later does not show in such "
-        "records; keep the behavior unless the memory is known to suffice.",
+        f"{said}: most of every value is a model's word. What pays only later does not show in "
+        "such records; keep the behavior unless the memory is known to suffice.",
     )

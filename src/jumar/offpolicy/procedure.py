@@ -330,8 +330,8 @@ def _assumptions(sample: Sample, bounds: _Bounds, read_off: tuple[str, ...]) -> 
         )
     if INTERVALS[bounds.settings.interval].needs == "nothing":
         found.append(
-            "No rare loss or gain matters that the log does not happen to contain: an interval that "
-            "is only asymptotic cannot tell."
+            "No rare loss or gain matters that the log does not happen to contain: an interval "
+            "that is only asymptotic cannot tell."
         )
         read_off = ()  # it does not use the range
     if "rewards" in read_off:

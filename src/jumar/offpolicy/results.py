@@ -99,7 +99,8 @@ class Estimate:
     def _odds(self) -> str:
         if not self.validity.states_odds:
             return ""
-        return f", {'at most' if self.proved else 'nominally'} {100 * self.delta:.6g} % chance of error"
+        how = "at most" if self.proved else "nominally"
+        return f", {how} {100 * self.delta:.6g} % chance of error"
 
     @property
     def _proviso(self) -> str:

@@ -95,11 +95,10 @@ FEW = 10  # below this size, do not trust; above, up to the last of MEASURED, ta
 
 def grade(found: Trust, episodes: int, interval: str) -> list[str]:
     """The warning that an asymptotic interval deserves at its trusted size, if any."""
-    for size, low, high in MEASURED[interval]:
-        if found.size < size:
-            break
-    else:
+    measured = [shares for size, *shares in MEASURED[interval] if found.size < size]
+    if not measured:
         return []
+    low, high = measured[0]
     begins = "Do not trust this interval" if found.size < FEW else "Treat this interval with care"
     says = f"the {episodes:,} episodes say" if episodes != 1 else "the only episode says"
     share = f"{low}" if low == high else f"{low} to {high}"
