@@ -14,9 +14,11 @@ to be some 25 times the square of the skewness. The *trusted size* is the smalle
 What no log tells is a loss or a gain that it does not contain: then all three are large and every
 asymptotic interval is wrong. Only declared rewards and a proved interval help against that.
 
-Coverage was measured by `benchmarks/interval_coverage.py`, on nine processes (heavy weights over 10
-and 40 steps, behaviors that are 90 to 98 % sure, rare payoffs, lognormal rewards, two easy ones),
-20 to 2,000 episodes, 200 logs each.
+Coverage was measured by `benchmarks/interval_coverage.py` on eight hard processes (heavy weights
+over 10 and 40 steps, behaviors that are 90 to 98 % sure, rare payoffs, lognormal and gamma
+rewards), 20 to 2,000 episodes. Sizes are computed from the log, so a log that happens to miss what
+is heavy looks better than it is. On four other processes a threshold of 30 let one WIS interval in
+50 miss without a warning, 100 one in 240; an easy process passes 100 with some 120 episodes.
 """
 
 from __future__ import annotations
@@ -83,12 +85,12 @@ def _balanced(values: Floats) -> float:
     return len(values) / max(1.0, third**2 / second**3)
 
 
-# Below each trusted size, the share in % of logs whose 95 % interval covered the truth: the least
-# and the greatest of PDIS, WIS and CWPDIS, pooled over the logs of that size and all processes.
+# Below each trusted size, in % of logs whose 95 % interval covered the truth: over all hard
+# processes, and in the worst of them. The least of PDIS, WIS and CWPDIS where a method serves all.
 MEASURED = {
-    "t": ((3, 0, 0), (10, 0, 0), (30, 0, 0)),
-    "bca": ((3, 0, 0), (10, 0, 0), (30, 0, 0)),
-    "bootstrap-t": ((3, 0, 0), (10, 0, 0), (30, 0, 0)),
+    "t": ((10, 79, 54), (100, 87, 79)),
+    "bca": ((10, 74, 47), (100, 80, 72)),
+    "bootstrap-t": ((10, 83, 61), (100, 85, 82)),
 }
 FEW = 10  # below this size, do not trust; above, up to the last of MEASURED, take care
 
@@ -98,12 +100,11 @@ def grade(found: Trust, episodes: int, interval: str) -> list[str]:
     measured = [shares for size, *shares in MEASURED[interval] if found.size < size]
     if not measured:
         return []
-    low, high = measured[0]
+    usual, least = measured[0]
     begins = "Do not trust this interval" if found.size < FEW else "Treat this interval with care"
     says = f"the {episodes:,} episodes say" if episodes != 1 else "the only episode says"
-    share = f"{low}" if low == high else f"{low} to {high}"
     return [
         f"{begins}: {says} as much as {found.size:.2g} ordinary ones, because {found.reason}. At "
-        f"such sizes 95 % intervals of this kind were measured to cover the truth in {share} % of "
-        "logs."
+        f"such sizes 95 % intervals of this kind were measured to cover the truth in {usual} % of "
+        f"logs, and in {least} % in the worst case tried."
     ]
