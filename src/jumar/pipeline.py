@@ -29,6 +29,7 @@ from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import LogError, ParameterError
 from jumar.first_visits import ReturnBounds, first_returns
+from jumar.gains import most_gain, starts_of
 from jumar.history import Counts, count
 from jumar.improvement import Improvement
 from jumar.memory import Memory
@@ -172,7 +173,8 @@ def improve(
         improvement = improvement_of(selection, behavior, mdp)
     else:
         improvement = algorithms.run(algorithm, mdp, behavior, returns=returns, **parameters)
-    certificates = _certify(improvement, counts, returns, rewards, delta, estimated)
+    most = most_gain(log, rewards, discount)
+    certificates = _certify(improvement, counts, returns, rewards, delta, estimated, most)
     if selection is not None:
         test = certificate_of(
             selection,
@@ -280,6 +282,7 @@ def _certify(
     rewards: RewardRange,
     delta: float,
     estimated: bool,
+    most: float,
 ) -> tuple[Certificate, ...]:
     mdp = improvement.mdp
     n_wedge: Any = improvement.parameters.get("n_wedge", 0)
@@ -288,7 +291,7 @@ def _certify(
         return (unchanged(delta, scale.value_range),)  # whatever the behavior is: go on as before
     if estimated:
         return for_estimated_behavior(
-            _certify(improvement, counts, returns, rewards, delta / 2, False),
+            _certify(improvement, counts, returns, rewards, delta / 2, False, most),
             scale=scale,
             r_max=rewards.r_max,
             episodes=int(counts.starts.sum()),
@@ -315,9 +318,11 @@ def _certify(
         gain=improvement.gain,
         strict=kind == "strict",
         unfinished=counts.unfinished,
+        most=most,
     )
     if kind != "spibb" and smallest == 0:
         return (from_data,)
+    gain = improvement.values - improvement.behavior_values
     published = certify(
         scale,
         n_wedge=int(n_wedge),
@@ -325,5 +330,7 @@ def _certify(
         gain=improvement.gain,
         kind="spibb" if kind == "spibb" else "all-known",
         smallest_count=smallest or None,
+        starts=starts_of(counts, gain) if smallest else None,
+        most=most,
     )
     return by_trust([from_data, *published])

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.checking import QUESTIONS, Check
+from jumar.claims import AS_SEEN
 from jumar.decisions import Decisions
 from jumar.pipeline import Result
 from jumar.resampling import Resampled
@@ -184,7 +185,9 @@ def safety(result: Result) -> str:
             "There is no useful guarantee at this size of log: the best bound excludes nothing. "
             "The estimate may be right, but nothing here proves it."
         )
-    chance = "" if best.delta is None else f", except with a chance of {100 * best.delta:g} %"
+    chance = "" if best.odds is None else f", except with a chance of {100 * best.odds:g} %"
+    if not best.declared:
+        chance += f", {AS_SEEN}"
     if best.reason:
         said = best.reason
     elif best.zeta <= 0:
@@ -236,6 +239,8 @@ def _cut_off(result: Result, open_ends: int) -> str:
         )
     else:
         said += ", and what would have come next is taken from the other episodes."
+    beyond = result.log.beyond_cut(result.improvement.mdp.discount)
+    said += f" {100 * beyond:.2g} % of the discounted weight lies beyond the cuts."
     if result.selection and result.selection.trials:
         said += (
             " In the test, such an episode is scored as if the old rule took over there, with a "
