@@ -38,6 +38,7 @@ from jumar.robust import worst_gain
 from jumar.selection import Selection, select
 from jumar.selection.outcome import NAME as AUTO
 from jumar.selection.outcome import certificate_of, improvement_of, memory_of
+from jumar.selection.trials import PROVED
 from jumar.streams import stream
 
 DELTA = 0.05
@@ -123,22 +124,43 @@ def improve(
     delta: float = DELTA,
     rewards: RewardRange | None = None,
     estimated: bool = False,
+    gate: str = PROVED,
     seed: int = 1,
     **parameters: object,
 ) -> Result:
     """Improve the behavior that produced a log.
 
-    By default (``algorithm="auto"``) memory, threshold and mixture are chosen from the data, and
-    the choice is tested on episodes it was not learned from; if nothing passes, the behavior stays
+    By default (``algorithm="auto"``) memory and policy are chosen from the data, and the choice is
+    tested on episodes it was not learned from; if nothing passes, the behavior stays
     (`jumar.selection`). Naming an algorithm, or giving one of its parameters (``n_wedge=20`` means
     SPIBB), improves without that test.
 
-    `memory` is what the new controller may remember (with what the behavior remembers); without
-    it, what the behavior remembers, and for "auto" up to two observations more. `rewards` declares
-    what a step can pay, which the log must not contradict; without it the range seen in the log is
-    used, and the certificate says that it assumes so. `estimated` says that the behavior is not
-    known but was itself estimated from this log (`estimate_behavior`), which weakens every
-    guarantee. `seed` deals the episodes of "auto" into halves.
+    Parameters
+    ----------
+    log, behavior
+        A log and the controller that made it.
+    discount
+        Weight of the next step against this one, in [0, 1).
+    memory
+        What the new controller may remember (with what the behavior remembers). Without it, what
+        the behavior remembers, and for "auto" up to two observations more.
+    algorithm
+        A name from `jumar algorithms`; "auto" by default.
+    delta
+        Accepted chance that the certificate is wrong.
+    rewards
+        What a step can pay, which the log must not contradict. Without it the range seen in the
+        log is used, and the certificate makes its promise under that proviso.
+    estimated
+        The behavior is not known but was itself estimated from this log (`estimate_behavior`),
+        which weakens every guarantee.
+    gate
+        The test of "auto": "proved" holds for every number of episodes, "asymptotic" decides
+        earlier and is right as the log grows.
+    seed
+        Deals the episodes of "auto" into halves.
+    **parameters
+        Those of the algorithm, as ``n_wedge=20``.
 
     >>> from jumar import models, simulate, stream
     >>> tiger = models.tiger()
@@ -161,11 +183,10 @@ def improve(
     log = _checked(log, behavior, delta, rewards)
     selection = None
     if by_itself:
-        selection = _select(log, behavior, discount, memory, delta, rewards, seed)
+        selection = _select(log, behavior, discount, memory, delta, rewards, gate, seed)
         memory = memory_of(selection, behavior)
     counts = _counts(log, _joined(behavior, memory))
     mdp = counts.mle(discount)
-    declared = rewards is not None
     rewards = rewards or rewards_seen(log)
     visits = first_returns(log, mdp.memory, discount=discount, rewards=rewards)
     returns = visits.bounds(OF_RETURNS * (delta / 2 if estimated else delta))
@@ -179,7 +200,7 @@ def improve(
         test = certificate_of(
             selection,
             value_range=certificates[0].value_range,
-            declared=declared,
+            seed=seed,
             estimated=estimated,
         )
         certificates = (test, *(c for c in certificates if c.bound != "unchanged"))
@@ -198,6 +219,7 @@ def choose(
     memory: Memory | None = None,
     delta: float = DELTA,
     rewards: RewardRange | None = None,
+    gate: str = PROVED,
     seed: int = 1,
 ) -> Selection:
     """What "auto" would choose, with all that was tried (`jumar.selection`).
@@ -210,7 +232,7 @@ def choose(
     True
     """
     log = _checked(log, behavior, delta, rewards)
-    return _select(log, behavior, discount, memory, delta, rewards, seed)
+    return _select(log, behavior, discount, memory, delta, rewards, gate, seed)
 
 
 def _checked(
@@ -233,6 +255,7 @@ def _select(
     memory: Memory | None,
     delta: float,
     rewards: RewardRange | None,
+    gate: str,
     seed: int,
 ) -> Selection:
     _counts(log, behavior.memory)  # a log without outcomes is told before anything is tried
@@ -244,6 +267,7 @@ def _select(
         memory=memory,
         delta=delta,
         rewards=rewards,
+        gate=gate,
     )
 
 

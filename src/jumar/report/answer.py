@@ -20,7 +20,8 @@ from jumar.decisions import Decisions
 from jumar.pipeline import Result
 from jumar.resampling import Resampled
 from jumar.selection import Selection, Trial
-from jumar.selection.gate import student
+from jumar.selection.asymptotic import student
+from jumar.selection.outcome import share
 from jumar.validity import Validity
 from jumar.wording import counted, percent, shown
 
@@ -156,8 +157,7 @@ def gain(result: Result, again: Resampled) -> str:
 
 
 def _held_out(selection: Selection, chosen: Trial, costs: bool) -> str:
-    held_out = min(gate.episodes for gate in selection.gates)
-    margin = student(0.05, held_out) * chosen.error  # 5 % on either side
+    margin = student(0.05, selection.held_out) * chosen.error  # 5 % on either side
     won, low, high = (
         rounded(chosen.gain + side * margin, chosen.error) for side in (0.0, -1.0, 1.0)
     )
@@ -242,12 +242,8 @@ def _cut_off(result: Result, open_ends: int) -> str:
     beyond = result.log.beyond_cut(result.improvement.mdp.discount)
     said += f" {100 * beyond:.2g} % of the discounted weight lies beyond the cuts."
     if result.selection and result.selection.trials:
-        said += (
-            " In the test, such an episode is scored as if the old rule took over there, with a "
-            "value that assumes the memory suffices."
-        )
-        if not result.selection.cut:
-            said += " Here the cuts come so late that this hardly matters."
+        said += f" The test counts up to the cut; {share(result.selection.beyond)} of the "
+        said += "discounted weight lies beyond."
     return said
 
 

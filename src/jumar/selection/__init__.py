@@ -243,9 +243,7 @@ def _differ(returns: Floats) -> bool:
     return high - low > 1e-9 * max(abs(low), abs(high))
 
 
-def _less(
-    log: Episodes, limits: Limits, discount: float, centre: float
-) -> tuple[Episodes, Limits]:
+def _less(log: Episodes, limits: Limits, discount: float, centre: float) -> tuple[Episodes, Limits]:
     """The log with so much less for every step."""
     rewards = limits.rewards
     moved = RewardRange(

@@ -1,8 +1,8 @@
 """The asymptotic gate: a t test on held-out episodes, with charges for what they cannot show.
 
-Each held-out unit (an episode, or the mean of a cluster) gives one difference Y to the behavior: the
-score of `jumar.selection.scoring` without a floor, which is the doubly robust difference with Q̂
-kept within what returns allow. The log is tested in two halves, each at level α = δ/2. For J
+Each held-out unit (an episode, or the mean of a cluster) gives one difference Y to the behavior:
+the score of `jumar.selection.scoring` without a floor, which is the doubly robust difference with
+Q̂ kept within what returns allow. The log is tested in two halves, each at level α = δ/2. For J
 candidates judged on the same n units, simultaneously
 
     gain_j >= mean_j - c · s_j/√n - R · (h_j + m_j)

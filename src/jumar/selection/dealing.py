@@ -40,7 +40,9 @@ class Dealt(Frozen):
 
     def by_unit(self, episodes: Ints, scores: Floats) -> tuple[Floats, Ints]:
         """(u,) the mean score of each unit among some episodes, and (u,) its block."""
-        units, first, number = np.unique(self.unit[episodes], return_index=True, return_inverse=True)
+        units, first, number = np.unique(
+            self.unit[episodes], return_index=True, return_inverse=True
+        )
         if len(units) == len(episodes):
             return scores, self.block[episodes]
         size = np.bincount(number)

@@ -43,16 +43,12 @@ def number(board: Board) -> tuple[Numbered, ...]:
         states, of = number_rows(board.projected[memory])
         pair = of[board.at] * A + board.log.action
         goes_on = board.follows >= 0
-        moves, which = number_rows(
-            np.column_stack([pair[goes_on], of[board.follows[goes_on]]])
-        )
+        moves, which = number_rows(np.column_stack([pair[goes_on], of[board.follows[goes_on]]]))
         move = np.full(len(pair), -1, np.int64)
         move[goes_on] = which
         first = np.empty(len(states), np.int64)
         first[of[::-1]] = np.arange(len(of) - 1, -1, -1)
-        found.append(
-            Numbered(memory, states, of, pair, move, moves, board.behavior_rows[first])
-        )
+        found.append(Numbered(memory, states, of, pair, move, moves, board.behavior_rows[first]))
     return tuple(found)
 
 
@@ -70,6 +66,7 @@ def fit(board: Board, numbered: Numbered, steps: Bools) -> HistoryMdp:
     pair = numbered.pair[known]
     visits = np.bincount(pair, minlength=K * A).astype(np.float64)
     n = np.maximum(visits, 1.0)
+    ended = np.bincount(pair[board.follows[known] == ENDED], minlength=K * A)
     moved = numbered.move[steps & (numbered.move >= 0)]
     times = np.bincount(moved, minlength=len(numbered.moves))
     first = numbered.pair[log.start[:-1][steps[log.start[:-1]]]] // A
@@ -81,7 +78,7 @@ def fit(board: Board, numbered: Numbered, steps: Bools) -> HistoryMdp:
         states=numbered.states,
         visits=visits.reshape(K, A),
         reward=(sum_by(pair, log.reward[known], K * A) / n).reshape(K, A),
-        ending=(np.bincount(pair[board.follows[known] == ENDED], minlength=K * A) / n).reshape(K, A),
+        ending=(ended / n).reshape(K, A),
         start=starts / max(1, starts.sum()),
         pair=numbered.moves[:, 0],
         successor=numbered.moves[:, 1],

@@ -25,12 +25,12 @@ _LARGE = "The held-out episodes are many enough for their mean to be nearly norm
 _KNOWN = "The behavior given is the one that produced the log."
 _LENGTH = "Every episode has {steps:,} steps, as all in the log have."
 _STOPS = (
-    "Where a recording stopped had nothing to do with what would have come next. The claim is about "
-    "the return up to there; {beyond} of the discounted weight lies beyond."
+    "Where a recording stopped had nothing to do with what would have come next. The claim is "
+    "about the return up to there; {beyond} of the discounted weight lies beyond."
 )
 _SEED = (
-    "The episodes were dealt into halves by a hash of their labels with seed {seed}, before anything "
-    "was looked at. Trying several seeds until one passes would void the promise."
+    "The episodes were dealt into halves by a hash of their labels with seed {seed}, before "
+    "anything was looked at. Trying several seeds until one passes would void the promise."
 )
 
 

@@ -34,7 +34,7 @@ import numpy as np
 from jumar.kernels import Floats, Ints, compiled
 
 LARGEST_VALUE = 1e200
-LARGEST_WEIGHT = 1e150  # a smaller weight only makes a score smaller, so the floor and the test hold
+LARGEST_WEIGHT = 1e150  # a smaller weight only makes a score smaller: floor and test hold
 
 
 @compiled
