@@ -243,7 +243,7 @@ def test_cross_fitted_dr_is_unbiased_over_all_logs_of_two_episodes(tiny, differe
         sample = offpolicy.Sample(log, new, old, γ, 2, np.random.default_rng(1))
         values = sample.contributions("dr", difference)
         mean += (2 - (i == j)) * p[i] * p[j] * values.mean()
-        corrected += p[i] * p[j] * np.abs(sample.values[0][0]).sum()
+        corrected += p[i] * p[j] * np.abs(sample.values[0]).sum()
     assert mean == pytest.approx(exact, abs=1e-12)
     assert corrected > 0.1  # Q̂ was not 0 throughout
 

@@ -28,13 +28,14 @@ class Estimate:
     difference: bool  # to the behavior, instead of a value
     discount: float
     episodes: int  # E
-    effective_size: float  # (Σw)²/Σw² of the episodes' weights
-    largest_share: float  # of all weight, in one episode
+    effective_size: float  # (Σw)²/Σw² of the weights of episodes, or of clusters
+    largest_share: float  # of all weight, in one of them
     logged: float  # mean return in the log
     possible: tuple[float, float]  # what the rewards alone allow
     validity: Validity
     assumptions: tuple[str, ...]
     notes: tuple[str, ...] = ()  # why the interval is what it is, where that is not plain
+    clusters: int | None = None  # K, where these are independent and not the episodes
 
     @property
     def vacuous(self) -> bool:
@@ -52,16 +53,22 @@ class Estimate:
                 "end: only beginnings tell of it, and the interval may be far off."
             )
         elif self.effective_size < FEW:
-            says = f"{self.episodes:,} episodes say" if self.episodes != 1 else "only episode says"
+            n, unit = self.units
+            says = f"{n:,} {unit}s say" if n != 1 else f"only {unit} says"
             found.append(
                 f"The {says} as much of this controller as {self.effective_size:.3g} of its own "
                 "would (effective sample size); with so few, the interval may be far off."
             )
-        if self.largest_share > HEAVY and self.episodes > 1 / HEAVY:
-            found.append(f"One episode carries {self.largest_share:.0%} of all weight.")
+        if self.largest_share > HEAVY and self.units[0] > 1 / HEAVY:
+            found.append(f"One {self.units[1]} carries {self.largest_share:.0%} of all weight.")
         if self.lower == self.upper:
             found.append("All values are equal, so the interval has no width; do not trust that.")
         return tuple(found)
+
+    @property
+    def units(self) -> tuple[int, str]:
+        """How many are independent, and of what."""
+        return (self.episodes, "episode") if self.clusters is None else (self.clusters, "cluster")
 
     @property
     def verdict(self) -> str:
@@ -119,6 +126,7 @@ class Estimate:
             "sides": self.sides,
             "discount": self.discount,
             "episodes": self.episodes,
+            "clusters": self.clusters,
             "effective_size": self.effective_size,
             "largest_share": self.largest_share,
             "logged_return": self.logged,
