@@ -216,8 +216,8 @@ class Sample:
         return (
             made,
             f"The {self.n_clusters:,} clusters are independent of each other and of one kind.",
-            "What is done in one episode does not change the next one of its cluster: weights "
-            "reach back to the start of an episode only.",
+            "What is done in one episode changes neither the next ones of its cluster nor how many "
+            "there are: weights reach back to the start of an episode only.",
         )
 
     def contributions(self, estimator: str, difference: bool) -> Floats | Weighted:
