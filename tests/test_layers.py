@@ -75,7 +75,7 @@ LADDER = [
     ("selection", "selection.samples"),
     ("selection", "selection.outcome"),
     ("doing", "checking.base"),
-    ("doing", "checking.fit checking.longer checking.nodes checking.spread"),
+    ("doing", "checking.fit checking.longer checking.nodes checking.propensities checking.spread"),
     ("doing", "checking.clusters checking.drift checking.order checking.repeats checking.rows"),
     ("doing", "checking"),
     ("doing", "pipeline sensitivity"),

@@ -150,13 +150,19 @@ class Practice(Frozen):
             check_nodes(self.log, controller, self._episodes(k))
         self._compare()
 
+    @cached_property
+    def disagreement(self) -> Ints:
+        """The steps at which log and controllers give the action different probabilities."""
+        logged, said = self.log.propensity, self.taken
+        if logged is None or not self.controllers:
+            return np.zeros(0, np.int64)
+        off: Ints = np.flatnonzero(np.abs(logged - said) > rounding_of(logged) + AGREEMENT * said)
+        return off
+
     def _compare(self) -> None:
         """Propensities and controllers must agree."""
-        logged, said = self.log.propensity, self.taken
-        if logged is None:
-            return
-        wrong = np.flatnonzero(np.abs(logged - said) > rounding_of(logged) + AGREEMENT * said)
-        if len(wrong) == 0:
+        logged, said, wrong = self.log.propensity, self.taken, self.disagreement
+        if logged is None or len(wrong) == 0:
             return
         row = int(wrong[0])
         more = f" ({len(wrong):,} such steps in all)" if len(wrong) > 1 else ""

@@ -22,6 +22,7 @@ from jumar.checking.fit import Fit, fit_policy
 from jumar.checking.longer import Longer, longer_memory
 from jumar.checking.nodes import Agreement, nodes_of
 from jumar.checking.order import Order, order_of
+from jumar.checking.propensities import Propensities, propensities_of
 from jumar.checking.repeats import Repeats, repeats_of
 from jumar.checking.rows import Rows, rows_of
 from jumar.checking.spread import Spread, spread_of
@@ -32,6 +33,7 @@ from jumar.practice import Behaviors, practice_of
 LEVEL = 0.01
 QUESTIONS = {
     "fit": "Did this policy produce this log?",
+    "propensities": "Are the logged propensities what they should be?",
     "longer": "Does the estimated policy remember enough?",
     "nodes": "Does the logged memory agree with the policy's?",
     "spread": "Is there enough data, where it matters?",
@@ -60,6 +62,7 @@ class Check:
     repeats: Repeats
     rows: Rows | None  # when the log was read from somewhere
     clusters: Clusters | None = None  # when the log has clusters, or hints at some
+    propensities: Propensities | None = None  # when the log has some
 
     @property
     def sections(self) -> dict[str, Any]:
@@ -135,7 +138,7 @@ def check(
     practice = practice_of(log, behavior, checked=False)
     log, estimated = practice.log, estimated or not practice.controllers
     # a stream for each test: none depends on how much another one drew
-    for_actions, for_drift, for_order, for_clusters = rng.spawn(4)
+    for_actions, for_drift, for_order, for_clusters, for_chances = rng.spawn(5)
     replayed = replay(log, practice.pooled)
     acting = replay_apart(practice) if practice.several and practice.controllers else replayed
     γ = 1.0 if discount is None else discount
@@ -153,4 +156,5 @@ def check(
         repeats=repeats_of(replayed, level),
         rows=rows_of(log),
         clusters=clusters_of(log, γ, settings, for_clusters),
+        propensities=propensities_of(practice, settings, for_chances),
     )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jumar.checking.longer import Longer
     from jumar.checking.nodes import Agreement
     from jumar.checking.order import Order
+    from jumar.checking.propensities import Propensities
     from jumar.checking.repeats import Repeats
     from jumar.checking.rows import Rows
     from jumar.checking.spread import Spread
@@ -168,6 +169,22 @@ def _fit(fit: Fit) -> list[RenderableType]:
     heads = ["probability", "chances", "expected", "95% of logs", "taken"]
     title = "Actions by the probability the policy gives them"
     return [*views, plain_table(heads, rows, title=title, right=heads[1:])]
+
+
+def _propensities(found: Propensities) -> list[RenderableType]:
+    from jumar.tables import facts, plain_table
+    from jumar.wording import shown
+
+    possible = f"{found.mean_inverse:.3g} on average, of {found.actions} actions"
+    lines = [("least", f"{found.least:.3g}"), ("1/propensity", possible)]
+    if found.p is not None:
+        drawn = f" from {found.resamples:,} drawn logs" if found.resamples else ""
+        lines.append(("test", f"p = {found.p:.3g}{drawn}"))
+    if not found.examples:
+        return [facts(lines)]
+    rows = [[shown(e.where, PLACE), f"{e.logged:.6g}", f"{e.said:.6g}"] for e in found.examples]
+    title = f"The first {len(rows)} of {found.differing:,} steps that disagree"
+    return [facts(lines), plain_table(["where", "logged", "policy"], rows, title=title)]
 
 
 def _longer(longer: Longer) -> list[RenderableType]:
@@ -342,6 +359,7 @@ def _rows(rows: Rows) -> list[RenderableType]:
 
 _VIEWS: dict[str, Callable[[Any], list[RenderableType]]] = {
     "fit": _fit,
+    "propensities": _propensities,
     "longer": _longer,
     "nodes": _nodes,
     "spread": _spread,
