@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jumar.selection.gate import critical_value, gate, hidden, missing, normal, student
 
 import jumar as jm
 from jumar import kernels
@@ -19,7 +20,6 @@ from jumar.offpolicy.weights import final, ratios
 from jumar.selection import select
 from jumar.selection.board import View, chain, lay_out
 from jumar.selection.candidates import Judge, candidates
-from jumar.selection.gate import critical_value, gate, hidden, missing, normal, student
 from jumar.selection.samples import episodes_needed, needs
 from strategies import logs, names
 

@@ -24,7 +24,7 @@ from jumar.certificate import (
     kept_estimate,
     unchanged,
 )
-from jumar.consistency import check_nodes, check_possible, check_rewards, rewards_seen
+from jumar.consistency import check_rewards, rewards_seen
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import LogError, ParameterError
@@ -33,6 +33,7 @@ from jumar.gains import most_gain, starts_of
 from jumar.history import Counts, count
 from jumar.improvement import Improvement
 from jumar.memory import Memory
+from jumar.practice import Behaviors, Practice, practice_of
 from jumar.refinement import join
 from jumar.robust import worst_gain
 from jumar.selection import Selection, select
@@ -58,6 +59,7 @@ class Result:
     estimated: bool = False  # the behavior was itself estimated from the log
     selection: Selection | None = None  # what was tried, where "auto" chose
     seed: int = 1
+    practice: Practice | None = None  # who made the log
 
     @property
     def controller(self) -> Controller:
@@ -72,6 +74,17 @@ class Result:
     @property
     def behavior(self) -> Controller:
         return self.improvement.behavior
+
+    @property
+    def _behavior(self) -> str:
+        """How the behavior is known."""
+        if self.estimated:
+            return "estimated from the log"
+        if self.practice is None or (self.practice.controllers and not self.practice.several):
+            return "given"
+        if not self.practice.controllers:
+            return "known by the propensities in the log"
+        return f"several, named by the log: {self.practice.name}"
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained page that explains the result to a person."""
@@ -97,7 +110,7 @@ class Result:
             },
             "memory": str(improvement.mdp.memory),
             "discount": improvement.mdp.discount,
-            "behavior": "estimated from the log" if self.estimated else "given",
+            "behavior": self._behavior,
             "episodes": int(counts.starts.sum()),
             "steps": int(counts.visits.sum()),
             "steps_left_out": counts.unfinished,
@@ -116,7 +129,7 @@ class Result:
 
 def improve(
     log: Episodes,
-    behavior: Controller,
+    behavior: Behaviors,
     *,
     discount: float,
     memory: Memory | None = None,
@@ -138,7 +151,8 @@ def improve(
     Parameters
     ----------
     log, behavior
-        A log and the controller that made it.
+        A log and who made it: a controller; several, as a sequence or a mapping by the names in
+        the log's `behavior` column; or None, where the log has propensities.
     discount
         Weight of the next step against this one, in [0, 1).
     memory
@@ -180,40 +194,44 @@ def improve(
         raise ParameterError(
             f"auto: chooses {', '.join(parameters)} itself. Leave it out, or name the algorithm."
         )
-    log = _checked(log, behavior, delta, rewards)
+    practice = _checked(log, behavior, delta, rewards)
+    log, old = practice.log, practice.pooled
     selection = None
     if by_itself:
-        selection = _select(log, behavior, discount, memory, delta, rewards, gate, seed)
-        memory = memory_of(selection, behavior)
-    counts = _counts(log, _joined(behavior, memory))
+        selection = _select(practice, discount, memory, delta, rewards, gate, seed)
+        memory = memory_of(selection, old)
+    counts = _counts(log, _joined(old, memory))
     mdp = counts.mle(discount)
     rewards = rewards or rewards_seen(log)
+    # bounds of a model compare with one controller: where there is none, with an estimate of it
+    copied = estimated or practice.several or not practice.controllers
     visits = first_returns(log, mdp.memory, discount=discount, rewards=rewards)
-    returns = visits.bounds(OF_RETURNS * (delta / 2 if estimated else delta))
+    returns = visits.bounds(OF_RETURNS * (delta / 2 if copied else delta))
     if selection is not None:
-        improvement = improvement_of(selection, behavior, mdp)
+        improvement = improvement_of(selection, old, mdp)
     else:
-        improvement = algorithms.run(algorithm, mdp, behavior, returns=returns, **parameters)
+        improvement = algorithms.run(algorithm, mdp, old, returns=returns, **parameters)
     most = most_gain(log, rewards, discount)
-    certificates = _certify(improvement, counts, returns, rewards, delta, estimated, most)
+    certificates = _certify(improvement, counts, returns, rewards, delta, copied, most)
     if selection is not None:
         test = certificate_of(
             selection,
+            practice=practice,
             value_range=certificates[0].value_range,
             seed=seed,
             estimated=estimated,
         )
         certificates = (test, *(c for c in certificates if c.bound != "unchanged"))
-    if estimated and improvement.changed == 0:
+    if copied and improvement.changed == 0:
         certificates = (kept_estimate(certificates[0]),)
     return Result(
-        improvement, counts, certificates, log, rewards, delta, estimated, selection, seed
+        improvement, counts, certificates, log, rewards, delta, estimated, selection, seed, practice
     )
 
 
 def choose(
     log: Episodes,
-    behavior: Controller,
+    behavior: Behaviors,
     *,
     discount: float,
     memory: Memory | None = None,
@@ -231,26 +249,23 @@ def choose(
     >>> choose(log, behavior, discount=0.95).chosen.passed
     True
     """
-    log = _checked(log, behavior, delta, rewards)
-    return _select(log, behavior, discount, memory, delta, rewards, gate, seed)
+    practice = _checked(log, behavior, delta, rewards)
+    return _select(practice, discount, memory, delta, rewards, gate, seed)
 
 
 def _checked(
-    log: Episodes, behavior: Controller, delta: float, rewards: RewardRange | None
-) -> Episodes:
-    """The log, numbered like the behavior and not contradicting what is said of it."""
+    log: Episodes, behavior: Behaviors, delta: float, rewards: RewardRange | None
+) -> Practice:
+    """Who made the log, which does not contradict what is said of it."""
     check_delta(delta)
-    log = log.align(behavior.observations, behavior.actions)
-    check_possible(log, behavior)
-    check_nodes(log, behavior)
+    practice = practice_of(log, behavior)
     if rewards is not None:
-        check_rewards(log, rewards)
-    return log
+        check_rewards(practice.log, rewards)
+    return practice
 
 
 def _select(
-    log: Episodes,
-    behavior: Controller,
+    practice: Practice,
     discount: float,
     memory: Memory | None,
     delta: float,
@@ -258,10 +273,12 @@ def _select(
     gate: str,
     seed: int,
 ) -> Selection:
-    _counts(log, behavior.memory)  # a log without outcomes is told before anything is tried
+    _counts(
+        practice.log, practice.memory
+    )  # a log without outcomes is told before anything is tried
     return select(
-        log,
-        behavior,
+        practice.log,
+        practice,
         discount=discount,
         rng=stream(seed, "selection"),
         memory=memory,

@@ -17,9 +17,9 @@ from jumar.cli.log_options import reads_a_log
 @reads_a_log()
 def improve(
     log: inputs.Log,
-    policy: inputs.Policy,
     discount: inputs.Discount,
     reading: dict[str, Any],
+    policy: inputs.Policy = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Folder for the report, the controller and the rest."),
@@ -62,13 +62,13 @@ def improve(
     with working("Improving", as_json):
         result = run(
             episodes,
-            behavior,
+            cast(Any, behavior),
             discount=discount,
             memory=memory,
             algorithm=algorithm,
             delta=delta,
             rewards=reward_range,
-            estimated=policy == inputs.ESTIMATE,
+            estimated=inputs.is_estimate(policy),
             gate=gate,
             seed=seed,
             **cast(Any, parameters),
@@ -78,9 +78,7 @@ def improve(
         from jumar.outputs import save
         from jumar.provenance import Run
 
-        read: dict[str, str | Path] = {"log": log}
-        if policy != inputs.ESTIMATE:
-            read["policy"] = policy
+        read: dict[str, str | Path] = {"log": log, **inputs.files(policy)}
         with working("Writing the report", as_json):
             files = save(result, output, Run(["jumar", *sys.argv[1:]], read, seed))
     data = {**result.to_dict(), "files": [str(f) for f in files]}

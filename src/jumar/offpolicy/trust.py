@@ -95,14 +95,14 @@ MEASURED = {
 FEW = 10  # below this size, do not trust; above, up to the last of MEASURED, take care
 
 
-def grade(found: Trust, episodes: int, interval: str) -> list[str]:
+def grade(found: Trust, n: int, unit: str, interval: str) -> list[str]:
     """The warning that an asymptotic interval deserves at its trusted size, if any."""
     measured = [shares for size, *shares in MEASURED[interval] if found.size < size]
     if not measured:
         return []
     usual, least = measured[0]
     begins = "Do not trust this interval" if found.size < FEW else "Treat this interval with care"
-    says = f"the {episodes:,} episodes say" if episodes != 1 else "the only episode says"
+    says = f"the {n:,} {unit}s say" if n != 1 else f"the only {unit} says"
     return [
         f"{begins}: {says} as much as {found.size:.2g} ordinary ones, because {found.reason}. At "
         f"such sizes 95 % intervals of this kind were measured to cover the truth in {usual} % of "

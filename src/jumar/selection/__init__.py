@@ -32,6 +32,7 @@ from jumar.episodes import Episodes
 from jumar.errors import ParameterError, not_one_of
 from jumar.memory import Memory
 from jumar.offpolicy.weights import effective_size
+from jumar.practice import Behaviors, Practice, practice_of
 from jumar.rewards import RewardRange
 from jumar.selection import asymptotic, proved
 from jumar.selection.board import chain, lay_out
@@ -49,7 +50,7 @@ LEAST = 8  # units of a half, below which nothing is tried
 
 def select(
     log: Episodes,
-    behavior: Controller,
+    behavior: Behaviors | Practice,
     *,
     discount: float,
     rng: np.random.Generator,
@@ -64,7 +65,8 @@ def select(
     Parameters
     ----------
     log, behavior
-        A log, its names numbered as the behavior numbers them, and the controller that made it.
+        A log and who made it: a controller, several (`jumar.practice`), or None where the log has
+        propensities. Of several, what is compared with is their mix, as in the log.
     discount
         Weight of the next step against this one.
     rng
@@ -91,13 +93,21 @@ def select(
     check_delta(delta)
     if gate not in GATES:
         raise ParameterError(not_one_of("gate", gate, GATES))
+    practice = behavior if isinstance(behavior, Practice) else practice_of(log, behavior)
+    log, old = practice.log, practice.pooled
     limits = limits_of(log, discount, rewards)
     whole, centre = log.returns(discount), 0.0
     if limits.steps is not None and common_length(log) is not None:
         centre = float(log.reward.mean())
         log, limits = _less(log, limits, discount, centre)
     dealt = deal(log, rng)
-    board = lay_out(log, behavior, discount, chain(behavior.memory, memory, more_memory))
+    board = lay_out(
+        log,
+        old,
+        discount,
+        chain(old.memory, memory, more_memory),
+        None if practice.controllers and not practice.several else practice,
+    )
     bench = Workbench(board, number(board), dealt, limits)
     most = float(limits.high[0] - log.returns(discount).mean())
     found: list[tuple[Trial, Fitted]] = []
@@ -125,7 +135,7 @@ def select(
         trials=tuple(trial for trial, _ in found),
         tried=tried,
         chosen=chosen[0] if chosen else None,
-        controller=_controller(bench, chosen[1]) if chosen else behavior,
+        controller=_controller(bench, chosen[1]) if chosen else old,
         limits=limits,
         most=most,
         beyond=beyond,
