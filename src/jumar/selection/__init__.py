@@ -111,7 +111,7 @@ def select(
     bench = Workbench(board, number(board), dealt, limits)
     most = float(limits.high[0] - log.returns(discount).mean())
     found: list[tuple[Trial, Fitted]] = []
-    tried, held_out = 0, 0
+    tried = 0
     halves = [dealt.members(half) for half in range(HALVES)]
     for i, (own, other) in enumerate((halves, halves[::-1])):
         units = [len(np.unique(dealt.unit[part])) for part in (own, other)]
@@ -121,17 +121,16 @@ def select(
         trials, made = test(bench, i, own, other, units[1], delta, most, rng)
         found += trials
         tried += made
-        held_out = max(held_out, units[1])
     found.sort(key=lambda pair: -pair[0].lower)
     beyond = log.beyond_cut(discount)
     passed = [pair for pair in found if pair[0].passed and beyond <= MOST_BEYOND]
-    chosen = max(passed, key=lambda pair: pair[0].merit, default=None)
+    chosen = max(passed, key=lambda pair: _merit(pair[0], most), default=None)
     return Selection(
         gate=gate,
         delta=delta,
         episodes=len(log),
         units=len(np.unique(dealt.unit)),
-        held_out=held_out,
+        held_out=max((trial.units for trial, _ in found), default=0),
         trials=tuple(trial for trial, _ in found),
         tried=tried,
         chosen=chosen[0] if chosen else None,
@@ -222,7 +221,7 @@ def _t_trials(
     trials = []
     level = delta / HALVES
     for candidate, scores in zip(listed, scored, strict=True):
-        weights = bench.weights(candidate.rows, other)
+        weights, _ = bench.dealt.by_unit(other, bench.weights(candidate.rows, other))
         lower, refused = min(test.lower(scores, weights), most), test.refusal(scores, weights)
         trials.append(
             Trial(
@@ -236,11 +235,18 @@ def _t_trials(
                 lower=lower,
                 passed=lower > 0 and not refused,
                 level=level,
+                units=len(scores),
                 refused=refused,
                 deviation=float(scores.std(ddof=1)),
             )
         )
     return trials
+
+
+def _merit(trial: Trial, most: float) -> float:
+    """By which the best of those that passed is chosen: noise is no merit, nor is a gain beyond
+    what returns allow."""
+    return min(trial.gain, most) - trial.error / 2
 
 
 def _error(scores: Floats) -> float:

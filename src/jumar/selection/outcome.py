@@ -131,9 +131,8 @@ def share(x: float) -> str:
 
 def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
     """The claim for somebody who has to decide."""
-    where = f"On {counted(selection.held_out, 'held-out episode')}"
-    if selection.units != selection.episodes:
-        where = f"On {counted(selection.held_out, 'held-out cluster')}"
+    kind = "episode" if selection.units == selection.episodes else "cluster"
+    where = f"On {counted(chosen.units, f'held-out {kind}')}"
     if estimated:
         where += " (though the old rule was estimated from all of them)"
     parts = [f"{where}, the new controller did better than the old one"]
