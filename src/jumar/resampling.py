@@ -3,8 +3,9 @@
 Episodes are drawn again with replacement (they are independent; the steps of one are not), or whole
 clusters of episodes where the log has these. The model is estimated anew from each draw, and both
 controllers, the behavior and the improved one as they stand, are evaluated in it. The spread of the
-differences is the bootstrap distribution of the gain. Two things it does not see: the controller was chosen by the same log, so its centre is
-optimistic; and if the memory is too short every draw is wrong in the same way.
+differences is the bootstrap distribution of the gain. Two things it does not see: the controller
+was chosen by the same log, so its centre is optimistic; and if the memory is too short every draw
+is wrong in the same way.
 
 A long log is first dealt at random into blocks of episodes, and blocks are drawn: one pass over the
 log, whatever the number of draws. A pair that a draw happens to miss keeps what the whole log says.
