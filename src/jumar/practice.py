@@ -38,7 +38,7 @@ from jumar.refinement import join
 
 Behaviors = Controller | Sequence[Controller] | Mapping[str, Controller] | None
 
-AS_LOGGED = "as logged"  # the behavior of which only propensities are known
+AS_LOGGED = "the logged behavior"  # of which only propensities are known
 AGREEMENT = 1e-6  # relative: what computing a probability in another way may change
 FEWEST_DIGITS = 3  # that a rounded propensity is taken to have
 LOOKED_AT = 10_000  # different propensities that tell how many digits the column writes
