@@ -1,0 +1,195 @@
+"""Candidates for long records, and what held-out records say of them, rung by rung.
+
+A candidate is fitted on one half of the records and judged on the other, with the weights and
+values of the half it was fitted on (`jumar.marginal.weights`). It is judged not once but on a
+ladder: rung j weighs the last j + 1 steps exactly and trusts the memory only for what was before
+them. If the memory suffices, all rungs have the same mean. If it does not, they drift, and the
+drift is just the error that matters: how much better or worse things go after a past that looks
+like the candidate's own than the memory lets expect.
+
+The weights of a bold candidate die out after a few steps. So each candidate is also judged in a
+*gentle* version, which takes a small share of its steps: its ladder reaches far.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from jumar import algorithms
+from jumar.arrays import Floats, Ints
+from jumar.marginal.weights import Fitted, Values, sum_by_states
+from jumar.memory import Memory
+from jumar.offpolicy.weights import effective_size
+from jumar.selection.board import Board, View
+from jumar.solver import solve
+
+FAMILIES = ("spibb", "spibb_leq")
+THRESHOLDS = (10, 30, 100)
+MIXTURES = (1.0, 0.5, 0.25)
+GENTLE = 0.1
+DIRECTIONS = 3  # policies per half whose mixtures are judged
+EXACT = (0, 1, 2, 4, 8, 16)
+
+
+@dataclass(frozen=True)
+class LongSetting:
+    """How a candidate was made."""
+
+    memory: Memory
+    algorithm: str
+    n_wedge: int
+    mixture: float  # share of the new rows
+
+    def __str__(self) -> str:
+        share = "" if self.mixture == 1 else f", mixed {self.mixture:g} with the behavior"
+        return f"{self.algorithm}, N∧ = {self.n_wedge}, {self.memory}{share}"
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What held-out records say of a gain with some weights: one difference per record."""
+
+    exact: int  # j: steps weighed exactly before the one that is judged
+    differences: Floats  # (n,)
+    effective: float  # how many records the weights are worth
+
+    @cached_property
+    def gain(self) -> float:
+        return float(self.differences.mean())
+
+    @cached_property
+    def error(self) -> float:
+        return float(self.differences.std(ddof=1)) / math.sqrt(len(self.differences))
+
+    def against(self, other: Reading) -> float:
+        """How many standard errors of the difference this gain lies above another one."""
+        apart = self.differences - other.differences
+        error = float(apart.std(ddof=1)) / math.sqrt(len(apart))
+        tiny = 1e-9 * (abs(self.gain) + abs(other.gain))
+        return 0.0 if abs(apart.mean()) <= tiny else float(apart.mean()) / max(error, tiny / 10)
+
+
+class Judge:
+    """Judges policies on held-out records with one memory of a fitted half."""
+
+    def __init__(self, fitted: Fitted, held_out: Ints) -> None:
+        self.fitted, self.held_out = fitted, held_out
+        self.board = fitted.board
+        self.behavior = fitted.values(self.board.behavior_rows)
+        self._scores: dict[int, Floats] = {}
+
+    def behavior_scores(self, exact: int) -> Floats:
+        if exact not in self._scores:
+            self._scores[exact] = self.fitted.scores(self.behavior, self.held_out, exact)[0]
+        return self._scores[exact]
+
+    def read(self, values: Values, exact: int) -> Reading:
+        """The gain of a policy on one rung."""
+        scores, mass = self.fitted.scores(values, self.held_out, exact)
+        differences = scores - self.behavior_scores(exact)
+        return Reading(exact, differences, effective_size(mass))
+
+    def unseen(self, values: Values) -> float:
+        """Discounted visits of pairs that the fitted or the held-out half never saw, as far as
+        they are more than the behavior's: each may be worth anything."""
+        f = self.fitted
+        steps = self._pairs_seen
+        lost = (f.mdp.visits == 0) | ~steps
+        more = np.maximum(values.pairs - self.behavior.pairs, 0.0)
+        return float(more[lost].sum())
+
+    @cached_property
+    def _pairs_seen(self) -> Ints:
+        """(K, A) did the held-out half see the pair?"""
+        from jumar.marginal.weights import steps_of
+
+        f, board = self.fitted, self.board
+        steps = steps_of(board, self.held_out)
+        h, a = f.at[board.at[steps]], board.log.action[steps]
+        seen = np.zeros(f.mdp.shape, np.bool_)
+        seen[h[h >= 0], a[h >= 0]] = True
+        return seen
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One candidate on the half it was not fitted on."""
+
+    setting: LongSetting
+    half: int  # that it was fitted on
+    rows: Floats  # (H, A)
+    promised: float  # by the half it was fitted on
+    rungs: tuple[Reading, ...]  # at the judging memory, j = 0 first
+    longer: Reading  # with the next longer memory, j = 0
+    gentle: tuple[Reading, ...]  # the gentle version at the judging memory
+    unseen: float  # discounted visits that nothing is known of
+    records: int
+
+
+def reaches(board: Board) -> tuple[int, ...]:
+    """The rungs j a log allows: half of a usual record must be left."""
+    half = int(np.median(board.length)) // 2
+    return tuple(j for j in EXACT if j <= half)
+
+
+def policies(fitted: list[Fitted]) -> Iterator[tuple[LongSetting, Floats]]:
+    """The policies of every memory, as tables of the board; some may be equal."""
+    for model, name, n_wedge in itertools.product(fitted, FAMILIES, THRESHOLDS):
+        view = View(model.board, model.mdp)
+        rule = algorithms.algorithm(name).rule
+        assert rule is not None, f"{name} is no rule"
+        found = solve(view.mdp, view.behavior, rule(n_wedge=n_wedge))
+        yield LongSetting(model.memory, name, n_wedge, 1.0), view.as_table(found.policy)
+
+
+def trials(
+    board: Board, fitted: Ints, held_out: Ints, judging: int, half: int
+) -> list[Trial]:
+    """Fit on some records, shortlist by them alone, and judge on the others with memory number
+    `judging` of the board."""
+    counts = board.count(fitted)
+    models: list[Fitted] = []
+    for memory in board.memories[: judging + 2]:
+        models.append(Fitted(board, counts, fitted, memory, models[-1] if models else None))
+    own = Judge(models[judging], fitted)
+    judge, longer = Judge(models[judging], held_out), Judge(models[judging + 1], held_out)
+    seen = {board.behavior_rows.tobytes()}
+    listed = []
+    for setting, rows in policies(models[: judging + 1]):
+        if rows.tobytes() in seen:
+            continue
+        seen.add(rows.tobytes())
+        reading = own.read(own.fitted.values(rows), 0)
+        listed.append((reading.gain - 2 * reading.error, reading.gain, setting, rows))
+    listed.sort(key=lambda item: -item[0])
+    found = []
+    reach = reaches(board)
+    for _, promised, setting, rows in listed[:DIRECTIONS]:
+        def mixed(share: float, rows: Floats = rows) -> Floats:
+            return rows if share == 1 else share * rows + (1 - share) * board.behavior_rows
+
+        slight = judge.fitted.values(mixed(GENTLE))
+        gentle = tuple(judge.read(slight, j) for j in reach)
+        for share in MIXTURES:
+            table = mixed(share)
+            values = judge.fitted.values(table)
+            found.append(
+                Trial(
+                    LongSetting(setting.memory, setting.algorithm, setting.n_wedge, share),
+                    half,
+                    table,
+                    share * promised,
+                    tuple(judge.read(values, j) for j in reach),
+                    longer.read(longer.fitted.values(table), 0),
+                    gentle,
+                    judge.unseen(values),
+                    len(held_out),
+                )
+            )
+    return found
