@@ -145,3 +145,36 @@ def breakdowns(seed: int = 0, *, seen: float | None = None) -> Pomdp:
         discount=DISCOUNT,
         max_steps=100,
     )
+
+
+def cliff(seed: int = 0, *, seen: float | None = None) -> Pomdp:
+    """Hidden wear that shows only at the end: all levels but the last pay the same, the last one is
+    a disaster, and only those who hardly ever repair get there."""
+    rng = stream(seed, "cliff")
+    n = int(rng.integers(4, 8))
+    fast, slow = rng.uniform(0.2, 0.5), rng.uniform(0.1, 0.2)
+    pay, less, cost = rng.uniform(8, 12), rng.uniform(6, 8), rng.uniform(4, 8)
+    drop = np.zeros(n)
+    drop[-1] = rng.uniform(30, 60)
+    T, R = np.zeros((3, n, n)), np.zeros((3, n))
+    for a, p in enumerate((fast, slow)):
+        for s in range(n):
+            T[a, s, min(s + 1, n - 1)] += p
+            T[a, s, s] += 1 - p
+        R[a] = (pay, less)[a] - drop
+    T[2, :, 0] = 1
+    R[2] = -cost
+    Z = np.ones((n, 1)) if seen is None else seen * np.eye(n) + (1 - seen) / n
+    return from_arrays(
+        name=f"cliff {seed}",
+        states=[f"worn {s}" for s in range(n)],
+        actions=WORK,
+        observations=["nothing seen"] if seen is None else [f"level {s}" for s in range(n)],
+        transition=T,
+        observation=np.repeat(Z[None], 3, 0),
+        reward=R,
+        start=np.eye(n)[0],
+        first_observation=Z,
+        discount=DISCOUNT,
+        max_steps=100,
+    )

@@ -16,14 +16,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from jumar import algorithms
-from jumar.arrays import Floats, Ints
-from jumar.marginal.weights import Fitted, Values, sum_by_states
+from jumar.arrays import Bools, Floats, Ints
+from jumar.marginal.weights import Fitted, Values, steps_of
 from jumar.memory import Memory
 from jumar.offpolicy.weights import effective_size
 from jumar.selection.board import Board, View
@@ -31,10 +31,11 @@ from jumar.solver import solve
 
 FAMILIES = ("spibb", "spibb_leq")
 THRESHOLDS = (10, 30, 100)
-MIXTURES = (1.0, 0.5, 0.25)
+MIXTURES = (1.0, 0.7, 0.5, 0.35, 0.25)
 GENTLE = 0.1
 DIRECTIONS = 3  # policies per half whose mixtures are judged
 EXACT = (0, 1, 2, 4, 8, 16)
+MOST_STATES = 1000  # a memory that sees more is used to judge, but nothing is fitted with it
 
 
 @dataclass(frozen=True)
@@ -93,22 +94,20 @@ class Judge:
         """The gain of a policy on one rung."""
         scores, mass = self.fitted.scores(values, self.held_out, exact)
         differences = scores - self.behavior_scores(exact)
-        return Reading(exact, differences, effective_size(mass))
+        # a change in a rare situation leaves most weights as they were: only the records that show
+        # what is to be done more often tell of it
+        return Reading(exact, differences, min(map(effective_size, mass.T)))
 
     def unseen(self, values: Values) -> float:
         """Discounted visits of pairs that the fitted or the held-out half never saw, as far as
         they are more than the behavior's: each may be worth anything."""
-        f = self.fitted
-        steps = self._pairs_seen
-        lost = (f.mdp.visits == 0) | ~steps
+        lost = (self.fitted.mdp.visits == 0) | ~self._pairs_seen
         more = np.maximum(values.pairs - self.behavior.pairs, 0.0)
         return float(more[lost].sum())
 
     @cached_property
-    def _pairs_seen(self) -> Ints:
+    def _pairs_seen(self) -> Bools:
         """(K, A) did the held-out half see the pair?"""
-        from jumar.marginal.weights import steps_of
-
         f, board = self.fitted, self.board
         steps = steps_of(board, self.held_out)
         h, a = f.at[board.at[steps]], board.log.action[steps]
@@ -118,18 +117,17 @@ class Judge:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
-    """One candidate on the half it was not fitted on."""
+class Candidate:
+    """A policy fitted on one half, and its readings on the other."""
 
     setting: LongSetting
     half: int  # that it was fitted on
     rows: Floats  # (H, A)
-    promised: float  # by the half it was fitted on
-    rungs: tuple[Reading, ...]  # at the judging memory, j = 0 first
+    promised: float  # gain by the half it was fitted on
+    rungs: tuple[Reading, ...]  # with the judging memory, j = 0 first
     longer: Reading  # with the next longer memory, j = 0
-    gentle: tuple[Reading, ...]  # the gentle version at the judging memory
-    unseen: float  # discounted visits that nothing is known of
-    records: int
+    gentle: tuple[Reading, ...]  # the gentle version, with the judging memory
+    unseen: float  # discounted visits that the log shows nothing of
 
 
 def reaches(board: Board) -> tuple[int, ...]:
@@ -138,50 +136,35 @@ def reaches(board: Board) -> tuple[int, ...]:
     return tuple(j for j in EXACT if j <= half)
 
 
-def policies(fitted: list[Fitted]) -> Iterator[tuple[LongSetting, Floats]]:
-    """The policies of every memory, as tables of the board; some may be equal."""
-    for model, name, n_wedge in itertools.product(fitted, FAMILIES, THRESHOLDS):
-        view = View(model.board, model.mdp)
-        rule = algorithms.algorithm(name).rule
-        assert rule is not None, f"{name} is no rule"
-        found = solve(view.mdp, view.behavior, rule(n_wedge=n_wedge))
-        yield LongSetting(model.memory, name, n_wedge, 1.0), view.as_table(found.policy)
-
-
-def trials(
-    board: Board, fitted: Ints, held_out: Ints, judging: int, half: int
-) -> list[Trial]:
-    """Fit on some records, shortlist by them alone, and judge on the others with memory number
-    `judging` of the board."""
-    counts = board.count(fitted)
+def fit(board: Board, records: Ints, memories: int) -> list[Fitted]:
+    """The models of the first memories of a board, each leaning on the one before."""
+    counts = board.count(records)
     models: list[Fitted] = []
-    for memory in board.memories[: judging + 2]:
-        models.append(Fitted(board, counts, fitted, memory, models[-1] if models else None))
-    own = Judge(models[judging], fitted)
-    judge, longer = Judge(models[judging], held_out), Judge(models[judging + 1], held_out)
-    seen = {board.behavior_rows.tobytes()}
-    listed = []
-    for setting, rows in policies(models[: judging + 1]):
-        if rows.tobytes() in seen:
-            continue
-        seen.add(rows.tobytes())
-        reading = own.read(own.fitted.values(rows), 0)
-        listed.append((reading.gain - 2 * reading.error, reading.gain, setting, rows))
-    listed.sort(key=lambda item: -item[0])
-    found = []
-    reach = reaches(board)
-    for _, promised, setting, rows in listed[:DIRECTIONS]:
-        def mixed(share: float, rows: Floats = rows) -> Floats:
-            return rows if share == 1 else share * rows + (1 - share) * board.behavior_rows
+    for memory in board.memories[:memories]:
+        models.append(Fitted(board, counts, records, memory, models[-1] if models else None))
+    return models
 
-        slight = judge.fitted.values(mixed(GENTLE))
+
+def candidates(
+    models: list[Fitted], held_out: Ints, half: int
+) -> tuple[list[Candidate], int]:
+    """Policies of all but the last of the fitted memories, shortlisted by the fitted half alone and
+    judged on the other with the last but one; and how many there were."""
+    board = models[0].board
+    own = Judge(models[-2], models[0].episodes)
+    judge, longer = Judge(models[-2], held_out), Judge(models[-1], held_out)
+    listed, tried = _shortlist(own, models[:-1])
+    reach = reaches(board)
+    found = []
+    for setting, rows, promised in listed:
+        slight = judge.fitted.values(mixed(board, rows, GENTLE))
         gentle = tuple(judge.read(slight, j) for j in reach)
         for share in MIXTURES:
-            table = mixed(share)
+            table = mixed(board, rows, share)
             values = judge.fitted.values(table)
             found.append(
-                Trial(
-                    LongSetting(setting.memory, setting.algorithm, setting.n_wedge, share),
+                Candidate(
+                    replace(setting, mixture=share),
                     half,
                     table,
                     share * promised,
@@ -189,7 +172,39 @@ def trials(
                     longer.read(longer.fitted.values(table), 0),
                     gentle,
                     judge.unseen(values),
-                    len(held_out),
                 )
             )
-    return found
+    return found, tried * len(MIXTURES)
+
+
+def mixed(board: Board, rows: Floats, share: float) -> Floats:
+    """(H, A) a share of new rows, the rest the behavior's."""
+    return rows if share == 1 else share * rows + (1 - share) * board.behavior_rows
+
+
+def _shortlist(
+    own: Judge, models: list[Fitted]
+) -> tuple[list[tuple[LongSetting, Floats, float]], int]:
+    """The policies that promise most by the half they were fitted on, less twice the error."""
+    seen = {own.board.behavior_rows.tobytes()}
+    found = []
+    for setting, rows in _policies(models):
+        if rows.tobytes() not in seen:
+            seen.add(rows.tobytes())
+            reading = own.read(own.fitted.values(rows), 0)
+            found.append((reading.gain - 2 * reading.error, setting, rows, reading.gain))
+    found.sort(key=lambda item: -item[0])
+    return [(s, rows, gain) for low, s, rows, gain in found[:DIRECTIONS] if low > 0], len(found)
+
+
+def _policies(models: list[Fitted]) -> Iterator[tuple[LongSetting, Floats]]:
+    """The policies of every memory, as tables of the board; some may be equal."""
+    for model in models:
+        if len(model.mdp) > MOST_STATES and model is not models[0]:
+            continue
+        view = View(model.board, model.mdp)
+        for name, n_wedge in itertools.product(FAMILIES, THRESHOLDS):
+            rule = algorithms.algorithm(name).rule
+            assert rule is not None, f"{name} is no rule"
+            found = solve(view.mdp, view.behavior, rule(n_wedge=n_wedge))
+            yield LongSetting(model.memory, name, n_wedge, 1.0), view.as_table(found.policy)

@@ -37,6 +37,8 @@ from jumar.linear import solve_discounted
 from jumar.memory import Memory
 from jumar.selection.board import Board
 
+MORE = 1 + 1e-9  # a ratio above which an action became likelier
+
 
 @compiled
 def marginal_scores(
@@ -54,13 +56,14 @@ def marginal_scores(
     discount: float,
     exact: int,
 ) -> tuple[Floats, Floats]:
-    """(n,) the scores φ of some records and (n,) the sums of their weights; `exact` is j, `base`
-    (H,) is d/m_j. A negative `after` is an ending."""
-    scores, masses = np.empty(len(episodes)), np.empty(len(episodes))
+    """(n,) the scores φ of some records and (n, 2) the sums of their weights: of all steps, and of
+    those whose action became likelier. `exact` is j, `base` (H,) is d/m_j. A negative `after` is
+    an ending."""
+    scores, masses = np.empty(len(episodes)), np.empty((len(episodes), 2))
     for i in range(len(episodes)):
         e = episodes[i]
         first, last = start[e], start[e] + length[e] - 1
-        score, mass = v[at[first]], 0.0
+        score, mass, new = v[at[first]], 0.0, 0.0
         whole, power = 1.0, 1.0
         for t in range(first, last + 1):
             if t - first < exact:
@@ -76,7 +79,9 @@ def marginal_scores(
                 follows = v[h] if h >= 0 else 0.0
                 score += weight * (reward[t] + discount * follows - q[at[t], action[t]])
                 mass += weight
-        scores[i], masses[i] = score, mass
+                if ratio[at[t], action[t]] > MORE:
+                    new += weight
+        scores[i], masses[i, 0], masses[i, 1] = score, mass, new
     return scores, masses
 
 
@@ -166,10 +171,8 @@ class Fitted:
         own = np.divide(values.visits, m, out=np.zeros_like(m), where=m > 0)
         return self.spread(own, np.zeros(len(self.board.states)))
 
-    def scores(
-        self, values: Values, episodes: Ints, exact: int = 0
-    ) -> tuple[Floats, Floats]:
-        """(n,) scores and weights of some records, trusting the memory `exact` steps ago."""
+    def scores(self, values: Values, episodes: Ints, exact: int = 0) -> tuple[Floats, Floats]:
+        """(n,) scores and (n, 2) weights of some records, trusting the memory `exact` steps ago."""
         board, log = self.board, self.board.log
         return marginal_scores(
             board.at,
