@@ -33,11 +33,16 @@ from jumar.memory import Memory, window
 from jumar.refinement import join, one_more
 from jumar.rewards import RewardRange
 from jumar.selection.board import Board, lay_out
+from jumar.wording import percent
 
 __all__ = ["LongSetting", "LongTrial", "LongVerdict", "MemoryTest", "Refusal", "Rung", "judge_long"]
 
 LONGEST = 4  # observations of the longest window, which serves only to be compared with
 FEWEST = 4  # records
+POWER = 0.84  # four times in five
+THIN = {"weight", "stretches"}  # rules that more records of the same kind satisfy
+NOISE = {"lower bound", "gently, lower bound", *THIN}
+MOST_BEYOND = 2 / 3  # of the discounted weight, beyond the end of the records
 
 
 @dataclass(frozen=True)
@@ -193,7 +198,7 @@ def judge_long(
         tests.append(memory_test(board, number, orders))
         if not tests[-1].rejected:
             break
-    against = _cannot_begin(board, tests, span)
+    against = _cannot_begin(board, tests, span, beyond)
     found: list[tuple[LongTrial, Candidate, Bench]] = []
     halves = [np.sort(h) for h in np.array_split(deals.permutation(len(log)), HALVES)]
     tried = 0
@@ -205,9 +210,7 @@ def judge_long(
                 test = bench(fresh, delta=delta, range=span, rng=draws)
                 found += [(_trial(c, test), c, test) for c in fresh]
         if not found:
-            against = [
-                Refusal("candidates", "Nothing that was fitted promises a gain.", 0.0, 0.0)
-            ]
+            against = [Refusal("candidates", "Nothing that was fitted promises a gain.", 0.0, 0.0)]
     found.sort(key=lambda item: (not item[0].passed, -item[0].lower))
     best = found[0] if found else None
     chosen = best if best is not None and best[0].passed else None
@@ -246,7 +249,9 @@ def _memories(behavior: Memory, memory: Memory | None) -> list[Memory]:
     return found
 
 
-def _cannot_begin(board: Board, tests: list[MemoryTest], span: float) -> list[Refusal]:
+def _cannot_begin(
+    board: Board, tests: list[MemoryTest], span: float, beyond: float
+) -> list[Refusal]:
     """Reasons against judging at all."""
     if not tests:
         text = "Longer memories see too many different histories to compare with."
@@ -256,8 +261,14 @@ def _cannot_begin(board: Board, tests: list[MemoryTest], span: float) -> list[Re
         text += "; ".join(tests[-1].reasons) + "."
         return [Refusal("memory", text, float(len(tests)), float(len(tests) - 1))]
     if len(board.log) < FEWEST:
-        return [Refusal("records", f"{len(board.log)} records are too few to be dealt into halves.",
-                        float(len(board.log)), float(FEWEST))]  # fmt: skip
+        text = f"{len(board.log)} records are too few to be dealt into halves."
+        return [Refusal("records", text, float(len(board.log)), float(FEWEST))]
+    if beyond > MOST_BEYOND:
+        text = (
+            f"{percent(beyond)} of the discounted weight lies beyond the end of the records: they "
+            "are too short for a claim about what comes after."
+        )
+        return [Refusal("too short", text, beyond, MOST_BEYOND)]
     if span <= 0:
         return [Refusal("tie", "All returns are equal: nothing can be gained.", span, 0.0)]
     return []
@@ -306,15 +317,14 @@ def _controller(board: Board, candidate: Candidate) -> Controller:
 def _needed(best: LongTrial, test: Bench, records: int) -> int | None:
     """Records after which the test would pass four times in five, if noise is all that stands
     against it; None where it is not."""
-    noise = {"lower bound", "gently, lower bound", "weight", "stretches"}
-    if best.gain <= 0 or any(r.rule not in noise for r in best.refusals):
+    if best.gain <= 0 or any(r.rule not in NOISE for r in best.refusals):
         return None
     room = best.gain - test.range * best.unseen
     if room <= 0:
         return None
-    # error falls with the root of the records, what may be hidden with their number
-    a, b = (test.critical + 0.84) * best.error, max(0.0, room - best.lower - test.critical * best.error)
-    factor = ((a + math.sqrt(a * a + 4 * room * b)) / (2 * room)) ** 2
-    if any(r.rule in {"weight", "stretches"} for r in best.refusals):
-        factor = max(factor, max(r.limit / max(r.value, 1e-9) for r in best.refusals if r.rule in {"weight", "stretches"}))
-    return math.ceil(records * max(factor, 1.0))
+    # errors fall with the root of the records, what may be hidden with their number
+    noise = (test.critical + POWER) * best.error
+    hidden = max(0.0, room - best.lower - test.critical * best.error)
+    factor = ((noise + math.sqrt(noise * noise + 4 * room * hidden)) / (2 * room)) ** 2
+    thin = [r.limit / max(r.value, 1e-9) for r in best.refusals if r.rule in THIN]
+    return math.ceil(records * max(1.0, factor, *thin))

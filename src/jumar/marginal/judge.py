@@ -131,9 +131,8 @@ class Candidate:
 
 
 def reaches(board: Board) -> tuple[int, ...]:
-    """The rungs j a log allows: half of a usual record must be left."""
-    half = int(np.median(board.length)) // 2
-    return tuple(j for j in EXACT if j <= half)
+    """The rungs j a log allows: usual records must hold two stretches of j + 1 steps."""
+    return tuple(j for j in EXACT if j + 2 <= np.median(board.length))
 
 
 def fit(board: Board, records: Ints, memories: int) -> list[Fitted]:
@@ -145,9 +144,7 @@ def fit(board: Board, records: Ints, memories: int) -> list[Fitted]:
     return models
 
 
-def candidates(
-    models: list[Fitted], held_out: Ints, half: int
-) -> tuple[list[Candidate], int]:
+def candidates(models: list[Fitted], held_out: Ints, half: int) -> tuple[list[Candidate], int]:
     """Policies of all but the last of the fitted memories, shortlisted by the fitted half alone and
     judged on the other with the last but one; and how many there were."""
     board = models[0].board
