@@ -134,7 +134,9 @@ def breakdowns(seed: int = 0, *, seen: float | None = None) -> Pomdp:
         Z = (seen * np.eye(n) + (1 - seen) / n)[level]
     return from_arrays(
         name=f"breakdowns {seed}",
-        states=[f"worn {k}, {'breaks' if b else 'holds'}" for k, b in zip(level, breaks)],
+        states=[
+            f"worn {k}, {'breaks' if b else 'holds'}" for k, b in zip(level, breaks, strict=True)
+        ],
         actions=WORK,
         observations=names,
         transition=T,

@@ -27,8 +27,8 @@ from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.marginal.contradictions import MemoryTest, memory_test
 from jumar.marginal.judge import Candidate, LongSetting, candidates, fit
-from jumar.marginal.ladder import Rung, in_words, ladder
-from jumar.marginal.refusal import HALVES, Bench, Refusal, bench, refusals
+from jumar.marginal.ladder import Rung, in_words, ladder, they_tell
+from jumar.marginal.refusal import HALVES, Bench, Refusal, bench, least_lower, refusals
 from jumar.memory import Memory, window
 from jumar.refinement import join, one_more
 from jumar.rewards import RewardRange
@@ -56,7 +56,7 @@ class LongTrial:
     error: float  # its standard error
     effective: float  # records' worth of weight
     unseen: float  # discounted visits that the log shows nothing of
-    lower: float  # bound on the gain
+    lower: float  # bound on the gain, the least of all rungs with weight
     refusals: tuple[Refusal, ...]
 
     @property
@@ -93,8 +93,8 @@ class LongVerdict:
         if self.memory is None:
             return "No memory was found that the log does not contradict."
         return (
-            f"Given that {in_words(self.memory)} tell all of the past that matters; the log does "
-            "not contradict this."
+            f"Given that {they_tell(self.memory)} all of the past that matters; the log does not "
+            "contradict this."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -301,7 +301,7 @@ def _trial(candidate: Candidate, test: Bench) -> LongTrial:
         first.error,
         first.effective,
         candidate.unseen,
-        test.lower(first, candidate.unseen),
+        least_lower(candidate, test)[1],
         refusals(candidate, test),
     )
 
@@ -322,9 +322,9 @@ def _needed(best: LongTrial, test: Bench, records: int) -> int | None:
     room = best.gain - test.range * best.unseen
     if room <= 0:
         return None
-    # errors fall with the root of the records, what may be hidden with their number
-    noise = (test.critical + POWER) * best.error
-    hidden = max(0.0, room - best.lower - test.critical * best.error)
-    factor = ((noise + math.sqrt(noise * noise + 4 * room * hidden)) / (2 * room)) ** 2
+    # what lies between gain and bound is taken to fall with the root of the records; what may be
+    # hidden falls faster
+    short = room - best.lower + POWER * best.error
+    factor = (short / room) ** 2
     thin = [r.limit / max(r.value, 1e-9) for r in best.refusals if r.rule in THIN]
     return math.ceil(records * max(1.0, factor, *thin))

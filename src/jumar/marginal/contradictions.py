@@ -163,6 +163,6 @@ def _surprises(board: Board, memory: Memory) -> tuple[float, float]:
         scale = 1e-9 * float(np.abs(e).sum()) * float(np.abs(gained).max(initial=0.0))
         return float(U.sum()) / spread if spread > scale / math.sqrt(max(1, len(U))) else 0.0
 
-    return errors(board.discount**age), errors(
-        discounted_before(surprise, board.length, board.discount)
-    )
+    in_the_long_run: Floats = np.power(board.discount, age, dtype=np.float64)
+    lasting = discounted_before(surprise, board.length, board.discount)
+    return errors(in_the_long_run), errors(lasting)

@@ -31,7 +31,7 @@ from jumar.solver import solve
 
 FAMILIES = ("spibb", "spibb_leq")
 THRESHOLDS = (10, 30, 100)
-MIXTURES = (1.0, 0.7, 0.5, 0.35, 0.25)
+MIXTURES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15)
 GENTLE = 0.1
 DIRECTIONS = 3  # policies per half whose mixtures are judged
 EXACT = (0, 1, 2, 4, 8, 16)

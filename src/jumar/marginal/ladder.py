@@ -17,6 +17,8 @@ from jumar.marginal.refusal import Bench, with_weight
 from jumar.memory import Memory, Product, Window
 from jumar.selection.board import Board
 
+_NOW = "the current observation"
+
 
 @dataclass(frozen=True)
 class Rung:
@@ -27,6 +29,7 @@ class Rung:
     error: float | None
     lower: float | None  # bound on the gain
     effective: float | None  # records' worth of weight
+    steps: int | None = None  # on end that are weighed exactly
     rejected: bool = False  # the log contradicts the memory
     judged: bool = False  # the verdict rests on this rung
 
@@ -41,12 +44,23 @@ def in_words(memory: Memory) -> str:
     parts = memory.parts if isinstance(memory, Product) else (memory,)
     windows = [part for part in parts if isinstance(part, Window)]
     longest = max(windows, key=lambda part: (part.length, part.actions), default=None)
-    told = "the current observation"
+    told = _NOW
     if longest is not None and longest.length > 1:
         told = f"the last {longest.length} observations" + " and actions" * longest.actions
     if len(windows) < len(parts):
         return f"the old rule's own memory and {told}"
     return told
+
+
+def they_tell(memory: Memory) -> str:
+    """The same as the subject of a sentence.
+
+    >>> from jumar.memory import window
+    >>> they_tell(window(1)), they_tell(window(2))
+    ('the current observation tells', 'the last 2 observations tell')
+    """
+    told = in_words(memory)
+    return f"{told} {'tells' if told == _NOW else 'tell'}"
 
 
 def ladder(
@@ -65,11 +79,12 @@ def ladder(
 
     def rung(told: str, reading: Reading, **marks: bool) -> Rung:
         low = bench.lower(reading, candidate.unseen)
-        return Rung(told, reading.gain, reading.error, low, reading.effective, **marks)
+        steps = reading.exact + 1
+        return Rung(told, reading.gain, reading.error, low, reading.effective, steps, **marks)
 
     found = [] if top is None else [top]
     found += [
-        rung(f"the last {r.exact + 1} steps, and {memory} before them", r)
+        rung(f"the last {r.exact + 1} steps and the memory before them", r)
         for r in reversed(with_weight(candidate.rungs)[1:])
     ]
     found.append(rung(in_words(board.memories[judging + 1]), candidate.longer))

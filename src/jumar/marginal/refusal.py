@@ -10,14 +10,14 @@ R being the range of the returns: what the log did not show may be the worst. A 
 when none of these rules speaks against it:
 
 1. *weight*: at least 30 records' worth of weight, counted over the steps it would do more often;
-2. *stretches*: the same on the rungs up to j = 8, as far as half a record is that long. The log
-   then shows it followed for nine steps on end. What happens only to those who follow it for
-   longer is in no log, and a memory that hides it looks as if it sufficed;
-3. *lower bound*: L_j > 0 on every rung that has weight;
+2. *stretches*: the same on all rungs up to j = 16, as far as records are that long. The log then
+   shows it followed for 17 steps on end. What happens only to those who follow it for longer is
+   in no log, and a memory that hides it looks as if it sufficed;
+3. *lower bound*: L_j > 0 on every rung that has weight; the least of them is what is claimed;
 4. *drift*: no rung with weight lies farther from the first than chance would put any of them five
    times in a hundred, counted in standard errors of the difference;
-5. *gently*: the same two rules for its gentle version, whose rungs reach far: a tenth of the change,
-   judged with long stretches of exact weights, must also be found to gain, and to gain the same;
+5. *gently*: the same two rules for its gentle version, whose rungs reach far: a tenth of the
+   change, judged with long stretches of exact weights, must also be found to gain, and the same;
 6. *longer memory*: judged with the next longer memory, the gain differs by at most two standard
    errors of the difference;
 7. *too good*: no gain is larger than the range of the returns, and none is a tie.
@@ -34,7 +34,7 @@ import numpy as np
 from jumar.marginal.judge import Candidate, Reading
 
 FEWEST = 30.0  # records' worth of weight
-STRETCH = 8  # rungs on which the candidate itself must have weight
+STRETCH = 16  # j of the longest rung on which the candidate itself must have weight
 APART = 2.0  # standard errors of a difference
 DRIFTS = 0.05  # chance that one of the rungs seems to drift
 HALVES = 2
@@ -154,12 +154,16 @@ def _weights(candidate: Candidate) -> list[Refusal]:
     return []
 
 
+def least_lower(candidate: Candidate, bench: Bench) -> tuple[Reading, float]:
+    """The least of the lower bounds on rungs with weight, which is the one that is claimed."""
+    bounds = [(r, bench.lower(r, candidate.unseen)) for r in with_weight(candidate.rungs)]
+    first = candidate.rungs[0]
+    bounds = bounds or [(first, bench.lower(first, candidate.unseen))]
+    return min(bounds, key=lambda pair: pair[1])
+
+
 def _bounds(candidate: Candidate, bench: Bench) -> list[Refusal]:
-    least = min(
-        with_weight(candidate.rungs) or [candidate.rungs[0]],
-        key=lambda r: bench.lower(r, candidate.unseen),
-    )
-    low = bench.lower(least, candidate.unseen)
+    least, low = least_lower(candidate, bench)
     tie = TIE * max(bench.range, abs(least.gain))
     if low > tie:
         return []
