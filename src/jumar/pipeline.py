@@ -6,6 +6,7 @@ log -> align names -> check that the behavior could have done it -> replay and c
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ from jumar.first_visits import ReturnBounds, first_returns
 from jumar.gains import most_gain, starts_of
 from jumar.history import Counts, count
 from jumar.improvement import Improvement
+from jumar.marginal import LongVerdict, Rung, judge_long
+from jumar.marginal.outcome import certificate_of_long, improvement_of_long
 from jumar.memory import Memory
 from jumar.practice import Behaviors, Practice, practice_of
 from jumar.refinement import join
@@ -60,6 +63,7 @@ class Result:
     selection: Selection | None = None  # what was tried, where "auto" chose
     seed: int = 1
     practice: Practice | None = None  # who made the log
+    long: LongVerdict | None = None  # what long records say, where a memory may be assumed
 
     @property
     def controller(self) -> Controller:
@@ -124,6 +128,7 @@ class Result:
             "solver": {"iterations": improvement.trace.iterations, "gap": improvement.trace.gap},
             "certificates": [c.to_dict() for c in self.certificates],
             "selection": self.selection.to_dict() if self.selection else None,
+            "assumed_memory": self.long.to_dict() if self.long else None,
         }
 
 
@@ -138,6 +143,7 @@ def improve(
     rewards: RewardRange | None = None,
     estimated: bool = False,
     gate: str = PROVED,
+    assume_memory: bool = False,
     seed: int = 1,
     **parameters: object,
 ) -> Result:
@@ -171,6 +177,10 @@ def improve(
     gate
         The test of "auto": "proved" holds for every number of episodes, "asymptotic" decides
         earlier and is right as the log grows.
+    assume_memory
+        Where nothing passes the test of "auto": judge long records under the assumption that a
+        memory tells all that matters (`jumar.marginal`). The certificate names it, and the log may
+        contradict it.
     seed
         Deals the episodes of "auto" into halves.
     **parameters
@@ -196,10 +206,19 @@ def improve(
         )
     practice = _checked(log, behavior, delta, rewards)
     log, old = practice.log, practice.pooled
-    selection = None
+    selection, long = None, None
+    if assume_memory and not by_itself:
+        raise ParameterError(
+            f"assume_memory: {algorithm} is not tested on held-out records. Leave the algorithm "
+            "and its parameters out."
+        )
     if by_itself:
         selection = _select(practice, discount, memory, delta, rewards, gate, seed)
+        if assume_memory:
+            long = _judge_long(practice, selection, discount, memory, delta, rewards, seed)
         memory = memory_of(selection, old)
+        if long is not None and long.chosen and not selection.chosen:
+            memory = long.chosen.setting.memory
     counts = _counts(log, _joined(old, memory))
     mdp = counts.mle(discount)
     rewards = rewards or rewards_seen(log)
@@ -209,6 +228,8 @@ def improve(
     returns = visits.bounds(OF_RETURNS * (delta / 2 if copied else delta))
     if selection is not None:
         improvement = improvement_of(selection, old, mdp)
+        if long is not None and long.chosen and not selection.chosen:
+            improvement = improvement_of_long(long, old, mdp)
     else:
         improvement = algorithms.run(algorithm, mdp, old, returns=returns, **parameters)
     most = most_gain(log, rewards, discount)
@@ -221,11 +242,28 @@ def improve(
             seed=seed,
             estimated=estimated,
         )
+        if long is not None and not selection.chosen:
+            test = certificate_of_long(
+                long,
+                value_range=max(test.value_range, long.range),
+                declared=rewards.declared,
+                estimated=estimated,
+            )
         certificates = (test, *(c for c in certificates if c.bound != "unchanged"))
     if copied and improvement.changed == 0:
         certificates = (kept_estimate(certificates[0]),)
     return Result(
-        improvement, counts, certificates, log, rewards, delta, estimated, selection, seed, practice
+        improvement,
+        counts,
+        certificates,
+        log,
+        rewards,
+        delta,
+        estimated,
+        selection,
+        seed,
+        practice,
+        long,
     )
 
 
@@ -288,6 +326,41 @@ def _select(
     )
 
 
+def _judge_long(
+    practice: Practice,
+    selection: Selection,
+    discount: float,
+    memory: Memory | None,
+    delta: float,
+    rewards: RewardRange | None,
+    seed: int,
+) -> LongVerdict:
+    """What long records say, given that a memory tells all that matters."""
+    if practice.several or not practice.controllers:
+        raise ParameterError(
+            "assume_memory: needs the one controller that made the log. Several behaviors, or "
+            "propensities alone, are only judged by whole episodes."
+        )
+    best = selection.best
+    top = Rung(
+        "all of the past: nothing assumed",
+        best.gain if best else None,
+        best.error if best else None,
+        best.lower if best and math.isfinite(best.lower) else None,
+        best.effective if best else None,
+    )
+    return judge_long(
+        practice.log,
+        practice.pooled,
+        discount=discount,
+        rng=stream(seed, "long"),
+        memory=memory,
+        delta=delta,
+        rewards=rewards,
+        nothing_assumed=top,
+    )
+
+
 def _counts(log: Episodes, memory: Memory) -> Counts:
     counts = count(log, memory)
     if counts.visits.sum() == 0:
@@ -338,7 +411,7 @@ def _certify(
             episodes=int(counts.starts.sum()),
             delta=delta,
         )
-    known = improvement.algorithm != AUTO
+    known = improvement.algorithm in algorithms.ALGORITHMS
     kind = algorithms.algorithm(improvement.algorithm).bound_kind if known else None
     # a pair of a state that was never visited has count 0, so all states must have been seen
     complete = len(mdp) == scale.states

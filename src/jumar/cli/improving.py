@@ -46,6 +46,14 @@ def improve(
     rewards: inputs.Rewards = None,
     ending_rewards: inputs.EndingRewards = None,
     gate: inputs.GateName = "proved",
+    assume_memory: Annotated[
+        bool,
+        typer.Option(
+            "--assume-memory",
+            help="Where nothing passes: judge long records, given that a memory tells all that "
+            "matters and the log does not contradict it (docs/long-records.md).",
+        ),
+    ] = False,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
@@ -70,6 +78,7 @@ def improve(
             rewards=reward_range,
             estimated=inputs.is_estimate(policy),
             gate=gate,
+            assume_memory=assume_memory,
             seed=seed,
             **cast(Any, parameters),
         )
