@@ -117,11 +117,11 @@ def model(
     pointer, probability, next_state, next_look, reward = [0], [], [], [], []
     for s in states:
         for a in actions:
-            for p, t, z, r in outcomes[s, a]:
-                probability.append(p)
-                next_state.append(END if t is None else states.index(t))
-                next_look.append(END if z is None else looks.index(z))
-                reward.append(r)
+            for chance, to, sees, pays in outcomes[s, a]:
+                probability.append(chance)
+                next_state.append(END if to is None else states.index(to))
+                next_look.append(END if sees is None else looks.index(sees))
+                reward.append(pays)
             pointer.append(len(probability))
     return Pomdp(
         name=name,

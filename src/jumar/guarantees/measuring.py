@@ -20,15 +20,20 @@ from typing import Any
 
 import numpy as np
 
-from jumar.checking import check
+from jumar.checking.base import Settings, replay
+from jumar.checking.drift import drift_of
+from jumar.checking.fit import fit_policy
+from jumar.checking.longer import longer_memory
 from jumar.episodes import Episodes
 from jumar.errors import LogError
 from jumar.guarantees.base import Process
 from jumar.guarantees.gates import GATES, Gate
 from jumar.offpolicy import INTERVALS, estimate_all
+from jumar.order import order_test
 from jumar.pipeline import improve
 from jumar.streams import stream
 
+LOG = "log"  # the subject of a row that only says that the log was drawn
 WORSE = 1e-9  # a loss that is larger than this is one
 ROUNDING = 1e-12  # of the value: what exact evaluation may be off by
 N_WEDGE = 10
@@ -100,7 +105,10 @@ class Trial:
         """Streams by name: what one claim draws does not change another."""
         return _stream(self.part, self.process, len(self.log), self.dataset, self.seed, *names)
 
-    def row(self, subject: str, of: str, label: str, *, made: bool, false: bool, **more: Any) -> Row:
+    def row(
+        self, subject: str, of: str, label: str, *, made: bool, false: bool, **more: Any
+    ) -> Row:
+        """A claim about this log."""
         name, size = self.process.name, len(self.log)
         return Row(
             self.part, subject, of, label, name, size, self.dataset, self.delta, made, false, **more
@@ -220,7 +228,8 @@ def try_certificates(trial: Trial) -> list[Row]:
     before = process.value_for_ever(process.behavior)
     slack = ROUNDING * max(1.0, abs(before))
     rows = []
-    for algorithm, more in (("spibb", {"n_wedge": N_WEDGE}), ("strict", {})):
+    settings: dict[str, dict[str, Any]] = {"spibb": {"n_wedge": N_WEDGE}, "strict": {}}
+    for algorithm, more in settings.items():
         try:
             result = improve(
                 trial.log,
@@ -254,33 +263,22 @@ def try_certificates(trial: Trial) -> list[Row]:
 
 
 def try_tests(trial: Trial) -> list[Row]:
-    """The checks of a log in which nothing is wrong, each at the level δ."""
+    """The checks of `jumar check` on a log in which nothing is wrong, each at the level δ."""
     process, level = trial.process, trial.delta
-    told = check(
-        trial.log,
-        process.behavior,
-        rng=trial.rng("check"),
-        discount=process.pomdp.discount,
-        level=level,
-        resamples=RESAMPLES,
-    )
-    guessed = check(
-        trial.log,
-        process.behavior,
-        rng=trial.rng("longer"),
-        discount=process.pomdp.discount,
-        level=level,
-        resamples=RESAMPLES,
-        estimated=True,
-    )
+    settings = Settings(level, RESAMPLES)
+    replayed = replay(trial.log, process.behavior)
+    drift = drift_of(replayed, process.pomdp.discount, settings, trial.rng("drift"))
     found: dict[str, float | None] = {
-        "fit": told.fit.p if told.fit else None,
-        "drift: outcomes": told.drift.p,
-        "drift: returns": told.drift.trend.p if told.drift.trend else None,
-        "longer memory of actions": guessed.longer.p if guessed.longer else None,
+        "fit": fit_policy(replayed, settings, trial.rng("fit")).p,
+        "longer": longer_memory(replayed, settings, trial.rng("longer")).p,
+        "drift: outcomes": drift.p,
+        "drift: returns": drift.trend.p if drift.trend else None,
     }
-    if process.sufficient and told.order.tests:
-        found["order"] = told.order.tests[0].p
+    if process.sufficient:
+        rng = trial.rng("order")
+        found["order"] = order_test(
+            trial.log, process.behavior, rng=rng, resamples=RESAMPLES, level=level
+        ).p
     return [
         trial.row(name, "", "test", made=True, false=bool(p <= level), lower=p)
         for name, p in found.items()
@@ -309,6 +307,12 @@ class Part:
         own = self.sizes or process.sizes
         more = self.more_sizes if self.sizes else process.more_sizes
         return tuple(sorted({*own, *(more if full else ())}))
+
+
+def measure(trial: Trial) -> list[Row]:
+    """All claims of the trial's part about its log; and that it was drawn, as a log about which
+    nothing is claimed counts too."""
+    return [trial.row(LOG, "", "", made=False, false=False), *PARTS[trial.part].measure(trial)]
 
 
 PARTS: Mapping[str, Part] = MappingProxyType(

@@ -66,7 +66,8 @@ def inverted_memory() -> Process:
     costs 1 if not; `other` the reverse. An episode has seven steps, the first three pay nothing."""
     signs, length = ("x", "y"), 7
     outcomes: dict[tuple[str, str], list[Outcome]] = {}
-    for t, past in itertools.product(range(length), map("".join, itertools.product(signs, repeat=4))):
+    pasts = ["".join(letters) for letters in itertools.product(signs, repeat=4)]
+    for t, past in itertools.product(range(length), pasts):
         for action in ("same", "other"):
             agrees = (past[0] == past[-1]) == (action == "same")
             pays = 0.0 if t < 3 else 1.0 if agrees else -1.0
@@ -171,6 +172,37 @@ def wear_in_view() -> Process:
         sizes=(100, 1000),
         more_sizes=(20, 10_000),
         longest=15,
+        sufficient=True,
+    )
+
+
+def plain_choice() -> Process:
+    """One decision in one of two situations: the right action pays 1 with a chance of 70 %, the
+    wrong one with 30 %."""
+    right = {"high": "up", "low": "down"}
+    pomdp = model(
+        "plain-choice",
+        observations=list(right),
+        start={(state, state): 0.5 for state in right},
+        outcomes={
+            (state, action): [(p, None, None, 1.0), (1 - p, None, None, 0.0)]
+            for state in right
+            for action in ("up", "down")
+            for p in (0.7 if action == right[state] else 0.3,)
+        },
+        discount=GAMMA,
+    )
+    return Process(
+        name="plain-choice",
+        mechanism="A control: nothing is hidden, nothing is rare, and there is a lot to gain.",
+        pomdp=pomdp,
+        behavior=rule(pomdp, {"high": (0.5, 0.5), "low": (0.5, 0.5)}, "either"),
+        target=rule(pomdp, {"high": (0.7, 0.3), "low": (0.3, 0.7)}, "rather right"),
+        horizon=None,
+        rewards=declared(pomdp),
+        sizes=(100, 1000, 10_000),
+        more_sizes=(20,),
+        longest=1,
         sufficient=True,
     )
 
@@ -329,36 +361,34 @@ def _random(number: int) -> Process:
 
 
 def one_long_record() -> Process:
-    """Two states in plain view that hardly ever change; one pays 1, one nothing. A log is one or
-    two records of 2,000 steps, so that it says a lot of what follows and nothing of the start."""
+    """Two states in plain view that change in one of ten steps; `take` pays 1 in the rich one,
+    everything else nothing. A log is one record of 400,000 steps, or two: it tells all of how the
+    process moves and next to nothing of where it begins."""
+    other = {"rich": "poor", "poor": "rich"}
     pomdp = model(
         "one-long-record",
-        observations=["rich", "poor"],
+        observations=list(other),
         start={("rich", "rich"): 0.5, ("poor", "poor"): 0.5},
         outcomes={
-            (state, action): [
-                (1 - leave, state, state, pays),
-                (leave, "poor" if state == "rich" else "rich",
-                 "poor" if state == "rich" else "rich", pays),
-            ]
-            for state, pays in (("rich", 1.0), ("poor", 0.0))
-            for action, leave in (("left", 0.05), ("right", 0.06))
+            (state, action): [(0.9, state, state, pays), (0.1, other[state], other[state], pays)]
+            for state in other
+            for action, pays in (("take", float(state == "rich")), ("leave", 0.0))
         },
-        discount=GAMMA,
-    )  # fmt: skip
+        discount=0.5,
+    )
     return Process(
         name="one-long-record",
         mechanism=(
-            "One long record tells how the process moves, but nothing of how episodes begin, on "
-            "which a gain depends."
+            "One long record tells how the process moves, but not how episodes begin, on which a "
+            "gain depends."
         ),
         pomdp=pomdp,
         behavior=rule(pomdp, {"rich": (0.5, 0.5), "poor": (0.5, 0.5)}, "either"),
-        target=rule(pomdp, {"rich": (0.8, 0.2), "poor": (0.2, 0.8)}, "seeks rich"),
-        horizon=2000,
+        target=rule(pomdp, {"rich": (0.8, 0.2), "poor": (0.5, 0.5)}, "rather takes"),
+        horizon=400_000,
         rewards=declared(pomdp),
         sizes=(1, 2),
         more_sizes=(8,),
-        longest=2000,
+        longest=400_000,
         sufficient=True,
     )

@@ -29,6 +29,7 @@ _BUILDERS: tuple[Callable[[], Process], ...] = (
     memories.hidden_wear,
     memories.inverted_memory,
     memories.wear_in_view,
+    memories.plain_choice,
     memories.more_data_less,
     memories.tiger_memoryless,
     memories.voicemail_memoryless,

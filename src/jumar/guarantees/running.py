@@ -18,7 +18,7 @@ from jumar.controller_files import controller_to_document
 from jumar.errors import ParameterError, not_one_of
 from jumar.guarantees.base import Process
 from jumar.guarantees.gates import GATES, Gate, available
-from jumar.guarantees.measuring import PARTS, Row, draw
+from jumar.guarantees.measuring import PARTS, Row, draw, measure
 from jumar.guarantees.processes import PROCESSES, process
 from jumar.model_files import model_hash
 from jumar.study.store import Store
@@ -111,7 +111,6 @@ def identity(spec: GuaranteesSpec, gates: Mapping[str, Gate]) -> dict[str, Any]:
                 "model_hash": model_hash(one.pomdp),
                 "horizon": one.horizon,
                 "declared": one.declared,
-                "value": one.value(one.behavior),
                 "controller": controller_to_document(one.behavior),
                 "target": controller_to_document(one.target),
             }
@@ -169,9 +168,7 @@ def _finished(
             yield block, work(block)
 
 
-def block_worker(
-    spec: GuaranteesSpec, gates: Mapping[str, Gate]
-) -> Callable[[Block], list[Row]]:
+def block_worker(spec: GuaranteesSpec, gates: Mapping[str, Gate]) -> Callable[[Block], list[Row]]:
     """The rows of a block; a process is built when it is first met."""
     built: dict[str, Process] = {}
 
@@ -184,7 +181,7 @@ def block_worker(
             trial = draw(
                 part, built[name], size, dataset, delta=spec.delta, seed=spec.seed, gates=gates
             )
-            found += PARTS[part].measure(trial)
+            found += measure(trial)
         return found
 
     return work

@@ -277,7 +277,8 @@ def rare_loss_declared() -> Process:
 
 
 def all_equal() -> Process:
-    """Every step pays 0.7 whatever is done, and records have 12 steps; only what is seen changes."""
+    """Every step pays 0.7 whatever is done; only what is seen next changes. Records have 12
+    steps."""
     pomdp = model(
         "all-equal",
         observations=["red", "green", "blue"],
