@@ -152,12 +152,12 @@ def rare_trap() -> Process:
 
 
 def break_downs() -> Process:
-    """A machine is young, and old after ten periods on average. A noise comes in 0.3 % of a young
-    one's periods and in 0.9 % of an old one's. On a noise the written rule overhauls it, which
-    costs 3 and ends the episode. Whoever runs on earns 1 as ever, but in 10 % of the cases the
-    machine breaks down, which costs 150. Any period is the last with a chance of 4 %."""
-    over, fails = 0.04, 0.1
-    noise = {"young": 0.003, "old": 0.009}
+    """A machine is young, and old after ten periods on average. A noise comes in 0.6 % of a young
+    one's periods and in 1.8 % of an old one's. On a noise the written rule overhauls it, which
+    costs 3 and ends the episode. Whoever runs on earns 1 as ever, but in 6 % of the cases the
+    machine breaks down, which costs 180. Any period is the last with a chance of 10 %."""
+    over, fails = 0.1, 0.06
+    noise = {"young": 0.006, "old": 0.018}
     ages = {"young": {"young": 0.9, "old": 0.1}, "old": {"old": 1.0}}
 
     def goes_on(age: str, p: float = 1.0) -> list[Outcome]:
@@ -171,7 +171,7 @@ def break_downs() -> Process:
     outcomes: dict[tuple[str, str], list[Outcome]] = {}
     for age in ages:
         outcomes[age, "run"] = goes_on(age)
-        outcomes[f"{age}, noisy", "run"] = [*goes_on(age, 1 - fails), (fails, None, None, -150.0)]
+        outcomes[f"{age}, noisy", "run"] = [*goes_on(age, 1 - fails), (fails, None, None, -180.0)]
         for state in (age, f"{age}, noisy"):
             outcomes[state, "overhaul"] = [(1.0, None, None, -3.0)]
     pomdp = model(
@@ -349,7 +349,7 @@ def near_ties() -> Process:
 
 def heavy_tails() -> Process:
     """One decision: `bold` pays 2^j with a chance in proportion to 2^(-1.3 j), j = 0 ... 12,
-    `steady` pays 1.02 times its mean."""
+    `steady` pays 0.95 times its mean."""
     chance = [2.0 ** (-1.3 * j) for j in range(13)]
     chance = [c / sum(chance) for c in chance]
     mean = sum(c * 2.0**j for j, c in enumerate(chance))
@@ -366,7 +366,7 @@ def heavy_tails() -> Process:
     return Process(
         name="heavy-tails",
         mechanism=(
-            "Returns of up to 4,096 with a mean near 5: the mean of a log is mostly too low, and "
+            "Returns of up to 4,096 with a mean of 3: the mean of a log is mostly too low, and "
             "the better action looks worse."
         ),
         pomdp=pomdp,
