@@ -36,6 +36,7 @@ from jumar.streams import stream
 LOG = "log"  # the subject of a row that only says that the log was drawn
 WORSE = 1e-9  # a loss that is larger than this is one
 ROUNDING = 1e-12  # of the value: what exact evaluation may be off by
+SPLITS = 4  # episodes: a gate deals a log into halves and needs two episodes in each
 N_WEDGE = 10
 RESAMPLES = 99  # of every test: its p-value is valid with any number
 COVERED = (  # the processes on which intervals are tried
@@ -317,7 +318,7 @@ def measure(trial: Trial) -> list[Row]:
 
 PARTS: Mapping[str, Part] = MappingProxyType(
     {
-        "gates": Part(try_gates, lambda process: max(process.sizes) > 2),
+        "gates": Part(try_gates, lambda process: max(process.sizes) >= SPLITS),
         "intervals": Part(
             try_intervals,
             lambda process: process.name in COVERED,

@@ -110,6 +110,7 @@ def identity(spec: GuaranteesSpec, gates: Mapping[str, Gate]) -> dict[str, Any]:
                 "kind": one.kind,
                 "model_hash": model_hash(one.pomdp),
                 "horizon": one.horizon,
+                "longest": one.longest,
                 "declared": one.declared,
                 "controller": controller_to_document(one.behavior),
                 "target": controller_to_document(one.target),

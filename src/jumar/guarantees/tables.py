@@ -118,8 +118,11 @@ def gate_table(found: Findings, gate: str) -> Table:
 
 
 def intervals_table(found: Findings) -> Table:
-    """Every interval and estimator: the share of misses on the process where it is largest."""
-    declares = {one["name"]: one["declared"] for one in found.processes}
+    """Every interval and estimator: the share of misses on the process where it is largest.
+    Proved ones need to know the rewards and the longest episode."""
+    declares = {
+        one["name"]: one["declared"] and one["longest"] is not None for one in found.processes
+    }
     groups: list[tuple[tuple[str, ...], list[Cell]]] = []
     for name, method in INTERVALS.items():
         cells = found.of("intervals", subject=name)
@@ -135,7 +138,7 @@ def intervals_table(found: Findings) -> Table:
         "intervals",
         f"Intervals: share of logs that miss the true value, nominal {100 * found.delta:g} %, on "
         "the process where that happens most",
-        ("interval", "estimator", "rewards"),
+        ("interval", "estimator", "ranges"),
         groups,
         label=True,
     )
