@@ -159,8 +159,9 @@ def _place(block: Block) -> tuple[str, int]:
 def _finished(
     spec: GuaranteesSpec, gates: Mapping[str, Gate], todo: list[Block], jobs: int
 ) -> Iterator[tuple[Block, list[Row]]]:
-    # the longest logs first: no core waits for one that began last
-    todo = sorted(todo, key=lambda block: -block[2])
+    # the first logs of every cell first, so that a run that is stopped early says something of
+    # all; among these the longest, so that no core waits for one that began last
+    todo = sorted(todo, key=lambda block: (spec.members(block).start, -block[2]))
     if jobs > 1 and len(todo) > 1:
         yield from in_processes(block_worker, (spec, gates), todo, jobs)
     else:

@@ -68,8 +68,11 @@ def markdown(found: Findings) -> str:
 def run_of(found: Findings) -> str:
     """Which run the numbers are from."""
     m = found.manifest
+    logs = sorted({cell.logs for cell in found.cells})
+    # a run that was stopped has more logs of some cells than of others
+    several = " to ".join(f"{n:,}" for n in dict.fromkeys((logs[0], logs[-1])))
     return (
-        f"jumar {m['jumar']}, δ = {100 * found.delta:g} %, {m['datasets']:,} logs per cell, seed "
+        f"jumar {m['jumar']}, δ = {100 * found.delta:g} %, {several} logs per cell, seed "
         f"{m['seed']}, run {m['fingerprint'][:12]}."
     )
 
