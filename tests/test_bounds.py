@@ -115,9 +115,12 @@ def test_classes_in_order_of_strength():
     names = [str(v) for v in sorted(Validity, key=lambda v: -v.strength)]
     assert names == [
         "proved",
+        "proved within the returns the log shows",
         "proved under finite-history sufficiency",
+        "proved under finite-history sufficiency, within the returns the log shows",
         "published",
         "asymptotic",
+        "asymptotic under finite-history sufficiency",
         "claimed",
         "nothing claimed",
     ]

@@ -15,11 +15,14 @@ from hypothesis import strategies as st
 
 import jumar.bounds
 import jumar.certificate
+import jumar.claims
+import jumar.gains
 from jumar.certificate import (
     BOUNDS,
     Certificate,
     RewardRange,
     Scale,
+    Starts,
     Validity,
     bound,
     certify,
@@ -31,6 +34,7 @@ from jumar.errors import ParameterError
 
 TIGER = RewardRange(continuing=(-1, -1), ending=(-100, 10))
 SCALE = TIGER.scale(states=6, actions=3, outcomes=3, discount=0.95)
+ALIKE = Starts([1.0, 1.0], [50, 50])  # the gain is 1 wherever an episode begins
 DOCS = Path(__file__).parent.parent / "docs" / "bounds.md"
 
 
@@ -168,7 +172,7 @@ def test_spibb_gets_the_published_bound_first_then_the_claimed_ones_by_size():
     assert {c.bound for c in found} == {n for n, b in BOUNDS.items() if b.applies_to == "spibb"}
     claimed = [c.zeta for c in found[1:]]
     assert claimed == sorted(claimed)
-    assert [c.validity.strength for c in found] == [3] + [1] * 7
+    assert [c.validity for c in found] == [Validity.PUBLISHED] + [Validity.CLAIMED] * 7
 
 
 def test_one_step_gets_its_own_bound_only():
@@ -179,10 +183,12 @@ def test_one_step_gets_its_own_bound_only():
 
 
 def test_the_plug_in_bound_needs_every_pair_seen_and_pays_for_reading_its_count_off_the_log():
-    (c,) = certify(SCALE, n_wedge=0, delta=0.05, gain=1.0, kind="all-known", smallest_count=7)
-    # 4 <= 7 < 8 is the power j = 2, which may use 1/(3·4) of δ
+    (c,) = certify(
+        SCALE, n_wedge=0, delta=0.05, gain=1.0, kind="all-known", smallest_count=7, starts=ALIKE
+    )
+    # 4 <= 7 < 8 is the power j = 2, which may use 1/(3·4) of nine tenths of δ
     assert (c.bound, c.n_wedge, c.delta) == ("plug-in", 4, 0.05)
-    assert c.zeta == pytest.approx(4000 * math.sqrt(2 / 4 * math.log(18 * 8 * 12 / 0.05)) - 1)
+    assert c.zeta == pytest.approx(4000 * math.sqrt(2 / 4 * math.log(18 * 8 * 12 / 0.045)) - 1)
     assert "every pair would have to be seen" in c.verdict
     for smallest in (None, 0):
         (c,) = certify(
@@ -190,7 +196,9 @@ def test_the_plug_in_bound_needs_every_pair_seen_and_pays_for_reading_its_count_
         )
         assert (c.bound, c.zeta) == ("none", math.inf)
         assert "never have been seen" in c.claim
-    found = certify(SCALE, n_wedge=50, delta=0.05, gain=0.0, kind="spibb", smallest_count=3)
+    found = certify(
+        SCALE, n_wedge=50, delta=0.05, gain=0.0, kind="spibb", smallest_count=3, starts=ALIKE
+    )
     assert found[0].bound == "plug-in"
 
 
@@ -292,7 +300,9 @@ def test_rewards_only_read_off_a_log_are_an_assumption():
 def test_json_has_no_infinite_numbers_and_the_text_has_every_assumption():
     kinds = ("spibb", "one-step", "all-known")
     for kind, n in itertools.product(kinds, (0, 50, 10**9)):
-        for c in certify(SCALE, n_wedge=n, delta=0.05, gain=1.5, kind=kind, smallest_count=n):
+        for c in certify(
+            SCALE, n_wedge=n, delta=0.05, gain=1.5, kind=kind, smallest_count=n, starts=ALIKE
+        ):
             text = json.dumps(c.to_dict(), allow_nan=False)
             assert json.loads(text) == c.to_dict()
             assert (c.to_dict()["zeta"] is None) == math.isinf(c.zeta)
@@ -338,7 +348,7 @@ def test_a_certificate_without_numbers_is_refused():
 # ---------------------------------------------------------------- what the documents show
 
 
-@pytest.mark.parametrize("module", [jumar.bounds, jumar.certificate])
+@pytest.mark.parametrize("module", [jumar.bounds, jumar.certificate, jumar.claims, jumar.gains])
 def test_docstring_examples_are_true(module):
     result = doctest.testmod(module)
     assert result.attempted > 0

@@ -110,7 +110,7 @@ def test_a_vacuous_interval_is_said_to_be_one(estimate):
 def test_little_evidence_is_a_warning(estimate):
     done = estimate(policy="never.json", log="log.csv")
     text = " ".join(done.out.split())
-    assert "warning The 40 episodes say as much of this controller as 20 of its own" in text
+    assert "warning Treat this interval with care: the 40 episodes say as much as 2" in text
 
 
 def test_the_seed_decides_and_nothing_else(estimate):

@@ -11,12 +11,10 @@ from functools import cache
 
 import pytest
 
-from jumar.guarantees.gates import GATES, HAS_GATES
+from jumar.guarantees.gates import GATES
 from jumar.guarantees.measuring import PARTS, draw, try_gate
 from jumar.guarantees.processes import PROCESSES, process
 from jumar.guarantees.summary import chance_of
-
-pytestmark = pytest.mark.skipif(not HAS_GATES, reason="select has no keyword gate yet")
 
 DELTA = 0.05
 ALARM = 1e-4

@@ -427,7 +427,8 @@ def test_records_that_stop_are_warned_about_even_where_no_step_is_left_out():
     assert told.title == "All records stop before the story ends."
     assert told.text == (
         "60 of 60 episodes were cut off (the process still runs, or recording stopped). What is "
-        "known ends at the cut, and what would have come next is taken from the other episodes."
+        "known ends at the cut, and what would have come next is taken from the other episodes. "
+        "90 % of the discounted weight lies beyond the cuts."
     )
     (told,) = warnings(chosen_by_test(cut), None)
     assert told.text.endswith(

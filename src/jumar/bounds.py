@@ -254,6 +254,9 @@ SUFFICIENT = (
     "Finite-history sufficiency: given the memory node, the current observation and the action, "
     "what happens next does not depend on the rest of the past."
 )
+STOPPED = (
+    "Where the log does not tell what followed a step, the recording did not stop because of it."
+)
 _FIXED = "N∧ was chosen before the log was looked at."
 _INDEPENDENT = "Visits of one history state and action are treated as independent draws."
 _START = "The estimated gain is weighed with the true distribution of first observations."
@@ -399,15 +402,16 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
         title="Estimated model, every pair known",
         applies_to="all-known",
         validity=Validity.PROVED_IF_SUFFICIENT,
-        formula="ζ = 2·V_max/(1-γ)·√(2/N·log(X·A·2^m/δ)) - gain",
-        reference=f"docs/bounds.md; after {_LAROCHE}, Theorem 1, and {_HOEFFDING}",
+        formula="ζ = 2·V_max/(1-γ)·√(2/N·log(X·A·2^m/δ)) - gain, from the worst likely start",
+        reference=f"docs/bounds.md; after {_LAROCHE}, Theorem 1, {_HOEFFDING}, and {_WEISSMAN}",
         assumptions=(
             SUFFICIENT,
             "Every reachable history state and action was seen at least N times; N was fixed "
             "before the log was looked at, or is the power of two that the log suggests, at "
             "its share of δ.",
             "The ending of an episode, where there is one, is counted as an outcome.",
-            _START,
+            "Episodes begin independently of each other, all by one law of first observations.",
+            STOPPED,
         ),
         factor=2,
         log_events=lambda s: _pairs(s) + _log_power(s.outcomes),

@@ -231,6 +231,17 @@ class Episodes(Frozen):
         sums: Floats = np.add.reduceat(power * self.reward, self.start[:-1])
         return sums
 
+    def beyond_cut(self, discount: float) -> float:
+        """The share of the discounted weight that lies beyond the cuts: the mean of γ^T over
+        episodes of T steps that were cut off, and 0 for those that ended.
+
+        >>> log = Episodes(("z",), ("a",), [0] * 4, [0] * 4, [0.0] * 4, start=[0, 2, 4],
+        ...                final_observation=[-1, 0], terminated=[True, False])
+        >>> log.beyond_cut(0.5)
+        0.125
+        """
+        return float(np.where(self.terminated, 0.0, discount**self.lengths).mean())
+
     def select(self, episodes: Ints) -> Episodes:
         """The chosen episodes, in the given order; a mask chooses too."""
         episodes = np.asarray(episodes)

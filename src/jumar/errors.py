@@ -7,7 +7,8 @@
     ├── MemoryMismatch         one memory does not refine another, or does not fit the alphabet
     ├── LogError               a log cannot be read, or was not produced by this controller
     ├── TooLarge               a memory or model would have to be enumerated, and is too big for it
-    └── NotConverged           a solver stopped without the promised gap
+    ├── NotConverged           a solver stopped without the promised gap
+    └── ImpossibleClaim        a certificate claims more than returns allow: an error in jumar
 
 A message names the place, the fact and the remedy, in this order:
 ``logs.csv, row 341 (episode 17): action 'repaire' is not one of keep, inspect, repair.
@@ -50,6 +51,10 @@ class TooLarge(JumarError):
 
 class NotConverged(JumarError):
     """A solver stopped without the promised gap."""
+
+
+class ImpossibleClaim(JumarError):
+    """A certificate claims more than the returns allow: an error in jumar itself."""
 
 
 def listing(names: Iterable[str], most: int = 12) -> str:

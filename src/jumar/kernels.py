@@ -292,35 +292,6 @@ def resample_weighted(
 
 
 @compiled
-def doubly_robust(
-    at: Ints,
-    action: Ints,
-    reward: Floats,
-    start: Ints,
-    length: Ints,
-    episodes: Ints,
-    tail: Floats,
-    ratio: Floats,
-    q: Floats,
-    v: Floats,
-    discount: float,
-) -> Floats:
-    """(n,) doubly robust scores of some episodes, with tables over history states.
-
-    From the last step back, x = V̂(h) + ratio(h, a) (r + γ x' - Q̂(h, a)), where x' = tail after it.
-    """
-    scores = np.empty(len(episodes))
-    for i in range(len(episodes)):
-        e = episodes[i]
-        x = tail[i]
-        for t in range(start[e] + length[e] - 1, start[e] - 1, -1):
-            h, a = at[t], action[t]
-            x = v[h] + ratio[h, a] * (reward[t] + discount * x - q[h, a])
-        scores[i] = x
-    return scores
-
-
-@compiled
 def first_visit_returns(
     pair: Ints,
     reward: Floats,
@@ -375,19 +346,19 @@ def episode_weights(
     at: Ints,
     action: Ints,
     start: Ints,
-    length: Ints,
     episodes: Ints,
-    ratio: Floats,
+    rows: Floats,
+    taken: Floats,
     discount: float,
 ) -> Floats:
     """(n,) the weights of some episodes, averaged over their steps as a discounted return is:
-    (1-γ) Σ_t γ^t w_t + γ^T w_{T-1}, with w_t the product of ratio(h, a) up to step t."""
+    (1-γ) Σ_t γ^t w_t + γ^T w_{T-1}, with w_t the product of rows(h, a) / taken up to step t."""
     weights = np.empty(len(episodes))
     for i in range(len(episodes)):
         e = episodes[i]
         w, power, total = 1.0, 1.0, 0.0
-        for t in range(start[e], start[e] + length[e]):
-            w *= ratio[at[t], action[t]]
+        for t in range(start[e], start[e + 1]):
+            w *= rows[at[t], action[t]] / taken[t]
             total += (1.0 - discount) * power * w
             power *= discount
         weights[i] = total + power * w

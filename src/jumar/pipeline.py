@@ -29,6 +29,7 @@ from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import LogError, ParameterError
 from jumar.first_visits import ReturnBounds, first_returns
+from jumar.gains import most_gain, starts_of
 from jumar.history import Counts, count
 from jumar.improvement import Improvement
 from jumar.memory import Memory
@@ -37,6 +38,7 @@ from jumar.robust import worst_gain
 from jumar.selection import Selection, select
 from jumar.selection.outcome import NAME as AUTO
 from jumar.selection.outcome import certificate_of, improvement_of, memory_of
+from jumar.selection.trials import PROVED
 from jumar.streams import stream
 
 DELTA = 0.05
@@ -122,22 +124,43 @@ def improve(
     delta: float = DELTA,
     rewards: RewardRange | None = None,
     estimated: bool = False,
+    gate: str = PROVED,
     seed: int = 1,
     **parameters: object,
 ) -> Result:
     """Improve the behavior that produced a log.
 
-    By default (``algorithm="auto"``) memory, threshold and mixture are chosen from the data, and
-    the choice is tested on episodes it was not learned from; if nothing passes, the behavior stays
+    By default (``algorithm="auto"``) memory and policy are chosen from the data, and the choice is
+    tested on episodes it was not learned from; if nothing passes, the behavior stays
     (`jumar.selection`). Naming an algorithm, or giving one of its parameters (``n_wedge=20`` means
     SPIBB), improves without that test.
 
-    `memory` is what the new controller may remember (with what the behavior remembers); without
-    it, what the behavior remembers, and for "auto" up to two observations more. `rewards` declares
-    what a step can pay, which the log must not contradict; without it the range seen in the log is
-    used, and the certificate says that it assumes so. `estimated` says that the behavior is not
-    known but was itself estimated from this log (`estimate_behavior`), which weakens every
-    guarantee. `seed` deals the episodes of "auto" into halves.
+    Parameters
+    ----------
+    log, behavior
+        A log and the controller that made it.
+    discount
+        Weight of the next step against this one, in [0, 1).
+    memory
+        What the new controller may remember (with what the behavior remembers). Without it, what
+        the behavior remembers, and for "auto" up to two observations more.
+    algorithm
+        A name from `jumar algorithms`; "auto" by default.
+    delta
+        Accepted chance that the certificate is wrong.
+    rewards
+        What a step can pay, which the log must not contradict. Without it the range seen in the
+        log is used, and the certificate makes its promise under that proviso.
+    estimated
+        The behavior is not known but was itself estimated from this log (`estimate_behavior`),
+        which weakens every guarantee.
+    gate
+        The test of "auto": "proved" holds for every number of episodes, "asymptotic" decides
+        earlier and is right as the log grows.
+    seed
+        Deals the episodes of "auto" into halves.
+    **parameters
+        Those of the algorithm, as ``n_wedge=20``.
 
     >>> from jumar import models, simulate, stream
     >>> tiger = models.tiger()
@@ -160,11 +183,10 @@ def improve(
     log = _checked(log, behavior, delta, rewards)
     selection = None
     if by_itself:
-        selection = _select(log, behavior, discount, memory, delta, rewards, seed)
+        selection = _select(log, behavior, discount, memory, delta, rewards, gate, seed)
         memory = memory_of(selection, behavior)
     counts = _counts(log, _joined(behavior, memory))
     mdp = counts.mle(discount)
-    declared = rewards is not None
     rewards = rewards or rewards_seen(log)
     visits = first_returns(log, mdp.memory, discount=discount, rewards=rewards)
     returns = visits.bounds(OF_RETURNS * (delta / 2 if estimated else delta))
@@ -172,12 +194,13 @@ def improve(
         improvement = improvement_of(selection, behavior, mdp)
     else:
         improvement = algorithms.run(algorithm, mdp, behavior, returns=returns, **parameters)
-    certificates = _certify(improvement, counts, returns, rewards, delta, estimated)
+    most = most_gain(log, rewards, discount)
+    certificates = _certify(improvement, counts, returns, rewards, delta, estimated, most)
     if selection is not None:
         test = certificate_of(
             selection,
             value_range=certificates[0].value_range,
-            declared=declared,
+            seed=seed,
             estimated=estimated,
         )
         certificates = (test, *(c for c in certificates if c.bound != "unchanged"))
@@ -196,6 +219,7 @@ def choose(
     memory: Memory | None = None,
     delta: float = DELTA,
     rewards: RewardRange | None = None,
+    gate: str = PROVED,
     seed: int = 1,
 ) -> Selection:
     """What "auto" would choose, with all that was tried (`jumar.selection`).
@@ -208,7 +232,7 @@ def choose(
     True
     """
     log = _checked(log, behavior, delta, rewards)
-    return _select(log, behavior, discount, memory, delta, rewards, seed)
+    return _select(log, behavior, discount, memory, delta, rewards, gate, seed)
 
 
 def _checked(
@@ -231,6 +255,7 @@ def _select(
     memory: Memory | None,
     delta: float,
     rewards: RewardRange | None,
+    gate: str,
     seed: int,
 ) -> Selection:
     _counts(log, behavior.memory)  # a log without outcomes is told before anything is tried
@@ -242,6 +267,7 @@ def _select(
         memory=memory,
         delta=delta,
         rewards=rewards,
+        gate=gate,
     )
 
 
@@ -280,6 +306,7 @@ def _certify(
     rewards: RewardRange,
     delta: float,
     estimated: bool,
+    most: float,
 ) -> tuple[Certificate, ...]:
     mdp = improvement.mdp
     n_wedge: Any = improvement.parameters.get("n_wedge", 0)
@@ -288,7 +315,7 @@ def _certify(
         return (unchanged(delta, scale.value_range),)  # whatever the behavior is: go on as before
     if estimated:
         return for_estimated_behavior(
-            _certify(improvement, counts, returns, rewards, delta / 2, False),
+            _certify(improvement, counts, returns, rewards, delta / 2, False, most),
             scale=scale,
             r_max=rewards.r_max,
             episodes=int(counts.starts.sum()),
@@ -315,9 +342,11 @@ def _certify(
         gain=improvement.gain,
         strict=kind == "strict",
         unfinished=counts.unfinished,
+        most=most,
     )
     if kind != "spibb" and smallest == 0:
         return (from_data,)
+    gain = improvement.values - improvement.behavior_values
     published = certify(
         scale,
         n_wedge=int(n_wedge),
@@ -325,5 +354,7 @@ def _certify(
         gain=improvement.gain,
         kind="spibb" if kind == "spibb" else "all-known",
         smallest_count=smallest or None,
+        starts=starts_of(counts, gain) if smallest else None,
+        most=most,
     )
     return by_trust([from_data, *published])

@@ -75,6 +75,12 @@ ALGORITHMS: dict[str, Algorithm] = {
         reaches_optimum=False,
         needs_returns=True,
     ),
+    "tilt": Algorithm(
+        "jumar.algorithms.tilt",
+        "do more often what pays, by no more than it pays; made to be tested",
+        bound_kind=None,
+        reaches_optimum=False,
+    ),
     "basic": Algorithm(
         "jumar.algorithms.basic",
         "the greedy policy of the estimated model; not safe",

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from jumar.checking.base import STATUSES, Settings, Verdict, replay, worst
+from jumar.checking.cuts import Cuts, cuts_of
 from jumar.checking.drift import Drift, drift_of
 from jumar.checking.fit import Fit, fit_policy
 from jumar.checking.longer import Longer, longer_memory
@@ -34,6 +35,7 @@ QUESTIONS = {
     "longer": "Does the estimated policy remember enough?",
     "nodes": "Does the logged memory agree with the policy's?",
     "spread": "Is there enough data, where it matters?",
+    "cuts": "How much lies beyond where recordings stop?",
     "order": "How much memory does what follows ask for?",
     "drift": "Is the process the same over the whole log?",
     "repeats": "Are there episodes twice?",
@@ -53,6 +55,7 @@ class Check:
     longer: Longer | None  # for one that was estimated
     nodes: Agreement | None  # when the log names the memory nodes
     spread: Spread
+    cuts: Cuts | None  # when recordings were cut off and returns are discounted
     order: Order
     drift: Drift
     repeats: Repeats
@@ -140,6 +143,7 @@ def check(
         longer=longer_memory(replayed, settings, for_actions) if estimated else None,
         nodes=nodes_of(replayed),
         spread=spread_of(replayed),
+        cuts=cuts_of(log, discount),
         order=order_of(replayed, settings, for_order),
         drift=drift_of(replayed, 1.0 if discount is None else discount, settings, for_drift),
         repeats=repeats_of(replayed, level),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from jumar.checking import Check
     from jumar.checking.base import Verdict
+    from jumar.checking.cuts import Cuts
     from jumar.checking.drift import Drift
     from jumar.checking.fit import Fit
     from jumar.checking.longer import Longer
@@ -309,6 +310,13 @@ def _number(x: float) -> str:
     return f"{x:,.0f}" if 1000 <= abs(x) < 1e9 else f"{x:.4g}"
 
 
+def _cuts(cuts: Cuts) -> list[RenderableType]:
+    from jumar.tables import facts
+
+    weight = f"{cuts.beyond:.1%} of the weight at discount {cuts.discount:g}"
+    return [facts([("cut off", f"{cuts.cut:,} of {cuts.episodes:,}"), ("beyond", weight)])]
+
+
 def _repeats(repeats: Repeats) -> list[RenderableType]:
     from jumar.tables import plain_table
     from jumar.wording import shown
@@ -334,6 +342,7 @@ _VIEWS: dict[str, Callable[[Any], list[RenderableType]]] = {
     "longer": _longer,
     "nodes": _nodes,
     "spread": _spread,
+    "cuts": _cuts,
     "order": _order,
     "drift": _drift,
     "repeats": _repeats,

@@ -37,7 +37,7 @@ def estimate(
         typer.Option(
             metavar="NAME",
             help="hoeffding, bernstein, truncated (proved); t, bca, bootstrap-t (asymptotic). "
-            "Default: t, or bca where the estimator is no mean.",
+            "Default: t, or bootstrap-t where the estimator is no mean.",
         ),
     ] = None,
     delta: Annotated[float, typer.Option(help="Accepted chance that an interval misses.")] = 0.05,

@@ -45,6 +45,7 @@ def improve(
     ] = 0.05,
     rewards: inputs.Rewards = None,
     ending_rewards: inputs.EndingRewards = None,
+    gate: inputs.GateName = "proved",
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
@@ -68,6 +69,7 @@ def improve(
             delta=delta,
             rewards=reward_range,
             estimated=policy == inputs.ESTIMATE,
+            gate=gate,
             seed=seed,
             **cast(Any, parameters),
         )

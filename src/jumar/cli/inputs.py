@@ -39,6 +39,15 @@ EndingRewards = Annotated[
     typer.Option(metavar="LO:HI", help="The same for the step that ends an episode."),
 ]
 
+GateName = Annotated[
+    str,
+    typer.Option(
+        metavar="proved|asymptotic",
+        help="The test on held-out episodes: proved for any number of them, or one that decides "
+        "earlier and is right as they grow.",
+    ),
+]
+
 
 def read(
     log: Path, policy: str, reading: dict[str, Any], window: int | None, with_actions: bool

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jumar.arrays import Frozen, Ints, RowIndex, sum_by
-from jumar.chain import Chain, unroll
+from jumar.arrays import Frozen
 from jumar.controller import Controller
 from jumar.episodes import Episodes
-from jumar.evaluation import evaluate, values
+from jumar.evaluation import evaluate
 from jumar.pomdp import END, Pomdp
 from jumar.rewards import RewardRange
 from jumar.simulation import simulate
@@ -57,34 +56,9 @@ class Process(Frozen):
         """The exact return if nobody stopped recording."""
         return evaluate(self.pomdp, controller).value
 
-    def value_taken_over(self, controller: Controller) -> float:
-        """The exact return for ever if the behavior takes over where records are cut off.
-
-        The controller's memory refines the behavior's, and it never does what the behavior never
-        does, so every triple that it reaches is one of the behavior's.
-        """
-        if self.horizon is None:
-            return self.value(controller)
-        γ = self.pomdp.discount
-        new = unroll(self.pomdp, controller)
-        old = unroll(self.pomdp, self.behavior.lift(controller.memory))
-        at = RowIndex(_triples(old)).find(_triples(new))
-        v = values(old, γ)[at]
-        go = new.target != END
-        paid = sum_by(new.source, new.probability * new.reward, len(new))
-        for _ in range(self.horizon):
-            follows = new.probability[go] * v[new.target[go]]
-            v = paid + γ * sum_by(new.source[go], follows, len(new))
-        return float(new.start @ v)
-
     @property
     def declared(self) -> bool:
         return self.rewards is not None
-
-
-def _triples(chain: Chain) -> Ints:
-    """(K, W+2) hidden state, node and observation."""
-    return np.column_stack([chain.hidden, chain.states[chain.history]])
 
 
 def model(

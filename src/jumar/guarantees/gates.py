@@ -6,11 +6,10 @@ A new gate is one line in `GATES`.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -48,19 +47,11 @@ class Gate:
     """A gate, and what it says of its claims."""
 
     ask: Ask
-    validity: Validity  # where rewards are declared and episodes end
-    takes_over: bool = False  # the claim is about the behavior taking over where records are cut
+    validity: Validity  # where rewards are declared
 
     def label(self, process: Process) -> Validity:
         """How far its claim about this process can be trusted, by its own account."""
-        if self.takes_over and process.horizon is not None:
-            return Validity.CLAIMED  # what follows the cut is a model's word
         return self.validity if process.declared else self.validity.if_seen
-
-    def gain(self, process: Process, controller: Controller) -> float:
-        """The true value of what is claimed."""
-        value = process.value_taken_over if self.takes_over else process.value
-        return value(controller) - value(process.behavior)
 
 
 @dataclass(frozen=True)
@@ -78,30 +69,23 @@ class Selected:
         delta: float,
         rng: np.random.Generator,
     ) -> Answer:
-        # until `select` knows the keyword, it is the asymptotic gate
-        named: dict[str, Any] = {"gate": self.gate} if HAS_GATES else {}
         found = select(
-            log, behavior, discount=discount, rng=rng, rewards=rewards, delta=delta, **named
+            log,
+            behavior,
+            discount=discount,
+            rng=rng,
+            rewards=rewards,
+            delta=delta,
+            gate=self.gate,
         )
         if found.chosen is None:
             return Answer(None, None)
         return Answer(found.controller, found.chosen.lower)
 
 
-HAS_GATES = "gate" in inspect.signature(select).parameters
-
 GATES: Mapping[str, Gate] = MappingProxyType(
     {
         "proved": Gate(Selected("proved"), Validity.PROVED),
-        "asymptotic": Gate(Selected("asymptotic"), Validity.ASYMPTOTIC, takes_over=True),
+        "asymptotic": Gate(Selected("asymptotic"), Validity.ASYMPTOTIC),
     }
 )
-
-
-def available() -> tuple[str, ...]:
-    """The gates that this version can run.
-
-    >>> available()[-1]
-    'asymptotic'
-    """
-    return tuple(name for name in GATES if HAS_GATES or name == "asymptotic")

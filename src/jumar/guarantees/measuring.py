@@ -159,8 +159,9 @@ def try_gate(trial: Trial, name: str, gate: Gate) -> Row:
     label = gate.label(process).value
     if controller is None:
         return trial.row(name, "", label, made=False, false=False, gain=0.0)
-    gain = gate.gain(process, controller)
-    slack = ROUNDING * max(1.0, abs(process.value(process.behavior)))
+    before = process.value(process.behavior)
+    gain = process.value(controller) - before
+    slack = ROUNDING * max(1.0, abs(before))
     # who deploys says that there is a gain; with none the claim is false, whatever the bound
     false = gain <= slack or (lower is not None and gain < lower - slack)
     for_ever = None

@@ -155,7 +155,7 @@ def wear_in_view() -> Process:
         observations=[f"wear-{wear}" for wear in range(most + 1)],
         start={("w0", "wear-0"): 1.0},
         outcomes=outcomes,
-        discount=GAMMA,
+        discount=0.9,
     )
     rows = {"wear-0": (0.95, 0.05), "wear-1": (0.9, 0.1), "wear-2": (0.5, 0.5)}
     return Process(
@@ -226,7 +226,7 @@ def more_data_less() -> Process:
         reward=[[0.9, 0.5, 0.25], [0.65, 0.25, 0.0], [-0.5, -1.5, -2.5], [-2.0, -2.0, -2.0]],
         start=[1.0, 0.0, 0.0],
         first_observation=good,
-        discount=GAMMA,
+        discount=0.8,
     )
     fair, less = (0.25,) * 4, (0.4, 0.25, 0.25, 0.1)
     return Process(

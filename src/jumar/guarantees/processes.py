@@ -14,6 +14,7 @@ from jumar.guarantees.base import Process
 
 _BUILDERS: tuple[Callable[[], Process], ...] = (
     traps.missing_weights,
+    traps.missing_weights_read_off,
     traps.shifted_rewards,
     traps.rare_trap,
     traps.break_downs,

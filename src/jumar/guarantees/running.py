@@ -17,7 +17,7 @@ from jumar.bounds import check_delta
 from jumar.controller_files import controller_to_document
 from jumar.errors import ParameterError, not_one_of
 from jumar.guarantees.base import Process
-from jumar.guarantees.gates import GATES, Gate, available
+from jumar.guarantees.gates import GATES, Gate
 from jumar.guarantees.measuring import PARTS, Row, draw, measure
 from jumar.guarantees.processes import PROCESSES, process
 from jumar.model_files import model_hash
@@ -43,7 +43,7 @@ class GuaranteesSpec:
     full: bool = False  # also the sizes that take hours
     processes: tuple[str, ...] = tuple(PROCESSES)
     parts: tuple[str, ...] = tuple(PARTS)
-    gates: tuple[str, ...] = available()
+    gates: tuple[str, ...] = tuple(GATES)
     sizes: tuple[int, ...] = ()  # none: those of the registry
 
     def __post_init__(self) -> None:

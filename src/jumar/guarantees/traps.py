@@ -15,7 +15,7 @@ GAMMA = 0.95
 def missing_weights() -> Process:
     """`push` pays 4 to somebody rested and costs 3 to somebody tired; whoever pushed is tired, one
     `hold` later rested. Nothing of it is seen, and `push` is explored in 4 % of the steps."""
-    pomdp = _tiring("missing-weights", pays=4.0, costs=-3.0, hold=1.0, end=0.0)
+    pomdp = _tiring("missing-weights", pays=4.0, costs=-3.0, hold=1.0)
     return Process(
         name="missing-weights",
         kind="M1",
@@ -28,6 +28,28 @@ def missing_weights() -> Process:
         target=rule(pomdp, {"nothing": (0.9, 0.1)}, "pushes more"),
         horizon=8,
         rewards=declared(pomdp),
+        sizes=(200, 1000),
+        more_sizes=(50, 5000, 20_000),
+        longest=8,
+    )
+
+
+def missing_weights_read_off() -> Process:
+    """The same with a discount of 0.8, so that little lies beyond the cut, and the range of the
+    returns read off a log in which hardly anything differs."""
+    pomdp = _tiring("missing-weights-read-off", pays=4.0, costs=-3.0, hold=1.0, discount=0.8)
+    return Process(
+        name="missing-weights-read-off",
+        kind="M1",
+        mechanism=(
+            "As above, with little beyond the cut and a range of returns that was only read off a "
+            "log of nearly equal ones."
+        ),
+        pomdp=pomdp,
+        behavior=rule(pomdp, {"nothing": (0.96, 0.04)}, "mostly holds"),
+        target=rule(pomdp, {"nothing": (0.9, 0.1)}, "pushes more"),
+        horizon=8,
+        rewards=None,
         sizes=(200, 1000),
         more_sizes=(50, 5000, 20_000),
         longest=8,
@@ -54,7 +76,15 @@ def fatigue() -> Process:
     )
 
 
-def _tiring(name: str, *, pays: float, costs: float, hold: float, end: float) -> Pomdp:
+def _tiring(
+    name: str,
+    *,
+    pays: float,
+    costs: float,
+    hold: float,
+    end: float = 0.0,
+    discount: float = GAMMA,
+) -> Pomdp:
     def after(state: str, reward: float) -> list[Outcome]:
         goes_on: list[Outcome] = [(1 - end, state, "nothing", reward)]
         return goes_on + ([(end, None, None, reward)] if end else [])
@@ -69,7 +99,7 @@ def _tiring(name: str, *, pays: float, costs: float, hold: float, end: float) ->
             ("tired", "hold"): after("rested", hold),
             ("tired", "push"): after("tired", costs),
         },
-        discount=GAMMA,
+        discount=discount,
     )
 
 
@@ -97,7 +127,7 @@ def shifted_rewards() -> Process:
             for s in range(5)
             for action, move in (("go-left", -1), ("go-right", 1))
         },
-        discount=GAMMA,
+        discount=0.75,
     )
     return Process(
         name="shifted-rewards",
@@ -289,7 +319,7 @@ def all_equal() -> Process:
             ]
             for action, law in (("left", (0.6, 0.3, 0.1)), ("right", (0.1, 0.2, 0.7)))
         },
-        discount=GAMMA,
+        discount=0.85,
     )
     return Process(
         name="all-equal",

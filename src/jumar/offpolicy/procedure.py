@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from jumar.offpolicy.ranges import (
 )
 from jumar.offpolicy.results import Estimate
 from jumar.offpolicy.sample import ESTIMATORS, RANGED, WEIGHTED, Sample
+from jumar.offpolicy.trust import trust
 from jumar.rewards import RewardRange
 from jumar.streams import stream
 
@@ -50,10 +52,11 @@ def estimate(
     """What `target` is worth, from a log that `behavior` made; with `difference`, how much better
     it is than the behavior.
 
-    Without `interval`, Student's t for estimators that are means and the BCa bootstrap for weighted
-    ones. `sides` is "two", "lower" or "upper". `rewards` and `horizon` (the most steps of an
-    episode) declare what proved intervals need; without them they are read off the log, and the
-    estimate says that it assumes so. Episodes that were cut off count up to the cut.
+    Without `interval`, Student's t for estimators that are means and the studentised bootstrap for
+    weighted ones. `sides` is "two", "lower" or "upper". `rewards` and `horizon` (the most steps of
+    an episode) declare what proved intervals need; without them they are read off the log, and the
+    interval is then proved only within what the log shows. Episodes that were cut off count up to
+    the cut.
 
     >>> from jumar import models, simulate, stream
     >>> tiger = models.tiger()
@@ -63,7 +66,7 @@ def estimate(
     >>> log = simulate(tiger, behavior, episodes=5000, rng=stream(1, "data"))
     >>> found = estimate(log, cautious, behavior, discount=0.95, difference=True)
     >>> print(found.verdict)
-    Better than the behavior by at least ... (asymptotic, at most 5 % chance of error).
+    Better than the behavior by at least ... (asymptotic, nominally 5 % chance of error).
     """
     settings = _checked(estimator, interval, delta, sides, difference, rewards, horizon)
     sample = Sample(log, target, behavior, discount, folds, rng or stream(1, "offpolicy"))
@@ -141,7 +144,7 @@ def _checked(
     horizon: int | None,
 ) -> _Settings:
     _known("estimator", estimator, ESTIMATORS)
-    interval = interval or ("bca" if estimator in WEIGHTED else "t")
+    interval = interval or ("bootstrap-t" if estimator in WEIGHTED else "t")
     _known("interval", interval, INTERVALS)
     if not _serves(interval, estimator):
         able = ", ".join(name for name in INTERVALS if _serves(name, estimator))
@@ -168,6 +171,7 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
     bounds = _bounds(sample, settings)
     found = _interval(values, bounds, sample, settings)
     method = INTERVALS[settings.interval]
+    read_off = bounds.read_off(method.needs)
     return Estimate(
         estimator=settings.estimator,
         interval=settings.interval,
@@ -184,9 +188,11 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
         largest_share=weights.largest_share(sample.weight),
         logged=float(sample.returns.mean()),
         possible=bounds.possible,
-        validity=method.validity,
-        assumptions=_assumptions(sample, bounds, method.needs != "nothing"),
+        validity=method.validity.if_seen if read_off else method.validity,
+        assumptions=_assumptions(sample, bounds, read_off),
         notes=bounds.notes if method.needs == "range" else (),
+        trust=trust(sample.weight, values.influence if isinstance(values, Weighted) else values),
+        read_off=read_off,
     )
 
 
@@ -211,6 +217,17 @@ class _Bounds:
         """What could be estimated at all."""
         low, high = self.returns
         return (low - high, high - low) if self.settings.difference else (low, high)
+
+    def read_off(self, needs: Literal["range", "floor", "nothing"]) -> tuple[str, ...]:
+        """What an interval, or what is possible at all, rests on that nobody declared."""
+        # the least return of all does not depend on the horizon where going on never costs
+        floor_only = needs == "floor" and not self.settings.difference
+        timeless = floor_only and self.rewards.continuing[0] >= 0
+        found = {
+            "rewards": not self.rewards.declared,
+            "horizon": self.settings.horizon is None and not timeless,
+        }
+        return tuple(name for name, read in found.items() if read)
 
     @cached_property
     def largest_weights(self) -> Floats:
@@ -291,7 +308,7 @@ def _interval(
     return compute(values, δ, low=low, high=high, sides=sides)
 
 
-def _assumptions(sample: Sample, bounds: _Bounds, ranged: bool) -> tuple[str, ...]:
+def _assumptions(sample: Sample, bounds: _Bounds, read_off: tuple[str, ...]) -> tuple[str, ...]:
     log = sample.log
     found = [
         "The behavior that is given made the log, and what it did depended on nothing else.",
@@ -311,12 +328,18 @@ def _assumptions(sample: Sample, bounds: _Bounds, ranged: bool) -> tuple[str, ..
             f"{which} cut off: what is estimated is the return up to "
             "the cut, for recordings that are cut off as these were."
         )
-    if ranged and not bounds.rewards.declared:
+    if INTERVALS[bounds.settings.interval].needs == "nothing":
+        found.append(
+            "No rare loss or gain matters that the log does not happen to contain: an interval "
+            "that is only asymptotic cannot tell."
+        )
+        read_off = ()  # it does not use the range
+    if "rewards" in read_off:
         found.append(
             "The reward range was only read off the log: no step can pay more or less than was "
             "seen."
         )
-    if ranged and bounds.settings.horizon is None:
+    if "horizon" in read_off:
         most = "1 step" if bounds.horizon == 1 else f"{bounds.horizon:,} steps"
         found.append(f"The longest episode was only read off the log: none has more than {most}.")
     return tuple(found)

@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from jumar.claims import AS_SEEN, NOT_ODDS
 from jumar.offpolicy.intervals import INTERVALS, Sides
+from jumar.offpolicy.trust import Trust, grade
 from jumar.validity import Validity
 
-FEW = 30  # effective episodes below which no asymptotic interval should be trusted
 HEAVY = 0.2  # share of all weight in one episode that is worth a word
 
 
@@ -23,7 +24,7 @@ class Estimate:
     lower: float  # may be infinite
     upper: float
     standard_error: float  # may be infinite
-    delta: float  # chance that the interval misses
+    delta: float  # level of the interval; a chance of error only where it is proved
     sides: Sides
     difference: bool  # to the behavior, instead of a value
     discount: float
@@ -35,6 +36,8 @@ class Estimate:
     validity: Validity
     assumptions: tuple[str, ...]
     notes: tuple[str, ...] = ()  # why the interval is what it is, where that is not plain
+    trust: Trust | None = None  # how far an asymptotic interval can be trusted
+    read_off: tuple[str, ...] = ()  # "rewards", "horizon": not declared, only read off the log
 
     @property
     def vacuous(self) -> bool:
@@ -51,12 +54,8 @@ class Estimate:
                 "No logged episode is one that this controller could have made from beginning to "
                 "end: only beginnings tell of it, and the interval may be far off."
             )
-        elif self.effective_size < FEW:
-            says = f"{self.episodes:,} episodes say" if self.episodes != 1 else "only episode says"
-            found.append(
-                f"The {says} as much of this controller as {self.effective_size:.3g} of its own "
-                "would (effective sample size); with so few, the interval may be far off."
-            )
+        elif self.trust is not None and not self.proved:
+            found += grade(self.trust, self.episodes, self.interval)
         if self.largest_share > HEAVY and self.episodes > 1 / HEAVY:
             found.append(f"One episode carries {self.largest_share:.0%} of all weight.")
         if self.lower == self.upper:
@@ -66,13 +65,14 @@ class Estimate:
     @property
     def verdict(self) -> str:
         """What the interval says, in one sentence."""
-        how = f"({self.validity}, at most {100 * self.delta:.6g} % chance of error)"
+        how = f"({self.validity}{self._odds}){self._proviso}"
         if self.vacuous:
             low, high = self.possible
+            by = ", going by what the log shows" if self.read_off else ""
             return (
                 f"vacuous: the interval {self.range_text} excludes nothing, as no "
                 f"{'difference' if self.difference else 'return'} can lie outside {low:.6g} to "
-                f"{high:.6g}."
+                f"{high:.6g}{by}."
             )
         if not self.difference:
             return f"The expected return is {self._where} {how}."
@@ -81,9 +81,35 @@ class Estimate:
         if self.upper < 0:
             return f"Worse than the behavior by at least {-self.upper:.6g} {how}."
         return (
-            f"Not decided: the difference to the behavior is {self._where} {how}, so it may be "
-            "either better or worse."
+            f"Not decided: the difference to the behavior is {self._where} {how}; so it may "
+            "be either better or worse."
         )
+
+    @property
+    def proved(self) -> bool:
+        """Does the interval hold at every size of log?"""
+        return self.validity in (Validity.PROVED, Validity.PROVED_IF_SEEN)
+
+    @property
+    def odds(self) -> float | None:
+        """The chance that the interval misses is at most this; None: only in the limit, if ever."""
+        return self.delta if self.proved else None
+
+    @property
+    def _odds(self) -> str:
+        if not self.validity.states_odds:
+            return ""
+        how = "at most" if self.proved else "nominally"
+        return f", {how} {100 * self.delta:.6g} % chance of error"
+
+    @property
+    def _proviso(self) -> str:
+        if self.validity is not Validity.PROVED_IF_SEEN:
+            return ""
+        longer = "no episode is longer than the longest in the log"
+        if "rewards" not in self.read_off:
+            return f", provided that {longer}"
+        return f", {AS_SEEN}" + (f", and {longer}" if "horizon" in self.read_off else "")
 
     @property
     def range_text(self) -> str:
@@ -93,6 +119,13 @@ class Estimate:
     @property
     def _where(self) -> str:
         return self.range_text if math.isinf(self.upper - self.lower) else f"in {self.range_text}"
+
+    @property
+    def _delta_meaning(self) -> str:
+        if self.proved:
+            return "the chance of error, at most"
+        limit = "the chance of error in the limit of a large log; at this size it is not known"
+        return limit if self.validity.states_odds else NOT_ODDS
 
     def __str__(self) -> str:
         what = "difference to the behavior" if self.difference else "expected return"
@@ -115,11 +148,14 @@ class Estimate:
             "lower": plain(self.lower),
             "upper": plain(self.upper),
             "standard_error": plain(self.standard_error),
+            "odds": self.odds,
             "delta": self.delta,
+            "delta_meaning": self._delta_meaning,
             "sides": self.sides,
             "discount": self.discount,
             "episodes": self.episodes,
             "effective_size": self.effective_size,
+            "trusted_size": None if self.trust is None else self.trust.size,
             "largest_share": self.largest_share,
             "logged_return": self.logged,
             "possible": [plain(end) for end in self.possible],
@@ -127,6 +163,7 @@ class Estimate:
             "verdict": self.verdict,
             "validity": self.validity.value,
             "validity_meaning": self.validity.meaning,
+            "read_off": list(self.read_off),
             "assumptions": list(self.assumptions),
             "warnings": list(self.warnings),
             "notes": list(self.notes),

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.checking import QUESTIONS, Check
+from jumar.claims import AS_SEEN
 from jumar.decisions import Decisions
 from jumar.pipeline import Result
 from jumar.resampling import Resampled
 from jumar.selection import Selection, Trial
-from jumar.selection.gate import student
+from jumar.selection.asymptotic import student
+from jumar.selection.outcome import share
 from jumar.validity import Validity
 from jumar.wording import counted, percent, shown
 
@@ -155,8 +157,7 @@ def gain(result: Result, again: Resampled) -> str:
 
 
 def _held_out(selection: Selection, chosen: Trial, costs: bool) -> str:
-    held_out = min(gate.episodes for gate in selection.gates)
-    margin = student(0.05, held_out) * chosen.error  # 5 % on either side
+    margin = student(0.05, selection.held_out) * chosen.error  # 5 % on either side
     won, low, high = (
         rounded(chosen.gain + side * margin, chosen.error) for side in (0.0, -1.0, 1.0)
     )
@@ -184,7 +185,9 @@ def safety(result: Result) -> str:
             "There is no useful guarantee at this size of log: the best bound excludes nothing. "
             "The estimate may be right, but nothing here proves it."
         )
-    chance = "" if best.delta is None else f", except with a chance of {100 * best.delta:g} %"
+    chance = "" if best.odds is None else f", except with a chance of {100 * best.odds:g} %"
+    if not best.declared:
+        chance += f", {AS_SEEN}"
     if best.reason:
         said = best.reason
     elif best.zeta <= 0:
@@ -236,13 +239,11 @@ def _cut_off(result: Result, open_ends: int) -> str:
         )
     else:
         said += ", and what would have come next is taken from the other episodes."
+    beyond = result.log.beyond_cut(result.improvement.mdp.discount)
+    said += f" {100 * beyond:.2g} % of the discounted weight lies beyond the cuts."
     if result.selection and result.selection.trials:
-        said += (
-            " In the test, such an episode is scored as if the old rule took over there, with a "
-            "value that assumes the memory suffices."
-        )
-        if not result.selection.cut:
-            said += " Here the cuts come so late that this hardly matters."
+        said += f" The test counts up to the cut; {share(result.selection.beyond)} of the "
+        said += "discounted weight lies beyond."
     return said
 
 

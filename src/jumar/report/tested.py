@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from jumar.report.answer import number, rounded
 from jumar.selection import Selection, Trial
-from jumar.selection.candidates import Setting
-from jumar.selection.gate import HALVES
+from jumar.selection.dealing import HALVES
+from jumar.selection.trials import PROVED, Setting
 from jumar.wording import counted, percent, shown
 
 MOST_TESTED = 8
@@ -53,21 +53,34 @@ def in_words(selection: Selection) -> Trials:
     >>> len(test.rows), sum(row.chosen for row in test.rows)
     (8, 1)
     """
-    trials, chosen, delta = selection.trials, selection.chosen, selection.delta
+    trials, chosen = selection.trials, selection.chosen
     listed = trials[:MOST_TESTED]
     if chosen and chosen not in listed:
         listed = (*listed[:-1], chosen)
     return Trials(
-        how=(
-            f"The episodes were dealt at random into {HALVES} halves, new rules were learned from "
-            "each half and scored on the other one, and a rule passes if even its lower bound is "
-            "above zero; that bound allows for picking the best of several, and is made to be "
-            f"wrong with a chance of {100 * delta / HALVES:g} % for each half, {100 * delta:g} % "
-            "in all."
-        ),
+        how=_how(selection),
         count=_count(selection, len(listed)),
         summary=_summary(trials),
         rows=tuple(_row(trial, trial == chosen) for trial in listed),
+    )
+
+
+def _how(selection: Selection) -> str:
+    said = (
+        f"The episodes were dealt into {HALVES} halves by a hash of their labels, and new rules "
+        "were learned from each half and scored on the other one. "
+    )
+    δ = 100 * selection.delta
+    if selection.gate == PROVED:
+        return said + (
+            "Somebody who bets on such a rule gets rich only if it is better: if it is not, the "
+            "chance ever to multiply the stake by 1/p is at most p, for every number of episodes. "
+            f"A rule passes when its bet does so; over both halves, p sums to {δ:g} %."
+        )
+    return said + (
+        "A rule passes if even its lower bound is above zero; that bound allows for picking the "
+        f"best of several, and is made to be wrong with a chance of {δ / HALVES:g} % for each "
+        f"half, {δ:g} % in all, when there are enough episodes."
     )
 
 
@@ -79,6 +92,11 @@ def setting_words(setting: Setting) -> str:
     'window of 2; trusts what was tried more than 20 times, leaves the rest as it is; 50% new \
 rule, 50% old rule'
     """
+    if setting.strength is not None:
+        return (
+            f"{shown(str(setting.memory), 200)}; does more often what pays, with strength "
+            f"{setting.strength:g}, where it was tried more than {counted(setting.n_wedge, 'time')}"
+        )
     rest = _UNKNOWN.get(setting.algorithm, f"method {shown(setting.algorithm)}")
     said = (
         f"{shown(str(setting.memory), 200)}; trusts what was tried more than "
@@ -97,12 +115,20 @@ def _row(trial: Trial, chosen: bool) -> Line:
         lower=number(trial.lower) if math.isfinite(trial.lower) else "none",
         passed=trial.passed,
         chosen=chosen,
-        remark=(
-            f"{percent(trial.missing)} of what it does is not in the log"
-            if trial.missing > 0
-            else ""
-        ),
+        remark=_remark(trial),
     )
+
+
+def _remark(trial: Trial) -> str:
+    if trial.refused:
+        return trial.refused
+    if trial.second is not None and trial.second != trial.passed:
+        return (
+            "would not pass the approximate test"
+            if trial.passed
+            else "only the approximate test passes: promising, not proved"
+        )
+    return f"{percent(trial.missing)} of what it does is not in the log" if trial.missing else ""
 
 
 def _count(selection: Selection, listed: int) -> str:

@@ -1,108 +1,50 @@
-"""Choosing memory, threshold and mixture from the data, and the gate before deployment.
+"""Choosing memory and policy from the data, and the gate before deployment.
 
-The episodes are dealt at random into two halves. On each half candidates are fitted
-(`jumar.selection.candidates`) and a shortlist is drawn up by what that half alone lets expect of
-the test: how much a candidate gains times the chance that it passes. The shortlist is tested on the
-other half (`jumar.selection.gate`), each way at level δ/2, so that the chance that anything worse
-than the behavior passes is at most δ in all. Of what passes, the one with the best held-out
-estimate is chosen; if nothing does, the behavior stays.
+The episodes are dealt into two halves by a hash of their label (`jumar.selection.dealing`). On each
+half candidates are fitted (`jumar.selection.candidates`) and a shortlist is drawn up by what that
+half alone lets expect of the test. The shortlist is tested on the other half, each way at level
+δ/2, so that the chance that anything worse than the behavior passes is at most δ in all. Of what
+passes, the one with the best held-out estimate is chosen; if nothing does, the behavior stays.
 
-Where episodes end by themselves no step assumes that the memory suffices: if it does not, models
-are wrong, candidates are bad, and held-out episodes say so. Of an episode that was cut off the log
-shows only a part; what would have followed is valued by a model, and there the memory matters.
+There are two gates. The *proved* one (`jumar.selection.proved`, the default) holds for every number
+of episodes, every weight and every environment; it needs to know what returns are possible. The
+*asymptotic* one (`jumar.selection.asymptotic`) decides earlier and is right as the log grows. No
+step of either assumes that the memory suffices: if it does not, models are wrong, candidates are
+bad, and held-out episodes say so. Of recordings that were cut off both speak of the return up to
+the cut.
+
+Where all episodes have one length, rewards are counted from their mean: a constant that every step
+pays more changes no comparison, and so it changes no choice.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from jumar.arrays import Ints
+from jumar.arrays import Floats, Ints, number_rows
 from jumar.bounds import check_delta
 from jumar.controller import Controller
 from jumar.episodes import Episodes
+from jumar.errors import ParameterError, not_one_of
 from jumar.memory import Memory
 from jumar.offpolicy.weights import effective_size
 from jumar.rewards import RewardRange
-from jumar.selection.board import Board, chain, lay_out
-from jumar.selection.candidates import (
-    ALGORITHMS,
-    MIXTURES,
-    THRESHOLDS,
-    Candidate,
-    Setting,
-    candidates,
-    weights,
-)
-from jumar.selection.gate import HALVES, Gate, gate, hidden, missing, student
+from jumar.selection import asymptotic, proved
+from jumar.selection.board import chain, lay_out
+from jumar.selection.candidates import UNBOUNDED, Fitted, Workbench
+from jumar.selection.dealing import HALVES, deal
+from jumar.selection.fitting import number
+from jumar.selection.limits import Limits, common_length, limits_of
+from jumar.selection.trials import GATES, MOST_BEYOND, PROVED, Selection, Setting, Trial
 
-SHORTLIST = 8
+__all__ = ["GATES", "Selection", "Setting", "Trial", "select"]
+
 MORE_MEMORY = 2
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One candidate on the other half of the log."""
-
-    setting: Setting
-    half: int  # that it was fitted on
-    promised: float  # gain expected by the half it was fitted on
-    gain: float  # held-out estimate
-    error: float  # its standard error
-    effective: float  # how many of its own episodes the held-out ones are worth
-    missing: float  # share of what it does that the held-out episodes show nothing of
-    lower: float  # lower bound on the gain, at the level of the test
-
-    @property
-    def passed(self) -> bool:
-        return self.lower > 0
-
-
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """What was tried, and what was chosen."""
-
-    delta: float
-    episodes: int
-    gates: tuple[Gate, ...]  # of the two halves
-    trials: tuple[Trial, ...]  # the shortlists, best lower bound first
-    tried: int  # candidates fitted in all
-    chosen: Trial | None  # None: the behavior stays
-    controller: Controller
-    range: float  # of the returns, declared or logged
-    cut: bool  # recordings stopped so early that what would have followed matters
-    memories: tuple[Memory, ...] = field(default=())
-
-    @property
-    def best(self) -> Trial | None:
-        """The chosen one, or the one that came closest."""
-        return self.chosen or (self.trials[0] if self.trials else None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What was tried and chosen, in plain JSON types."""
-
-        def plain(trial: Trial) -> dict[str, Any]:
-            return {
-                "setting": str(trial.setting),
-                "half": trial.half,
-                "promised": trial.promised,
-                "gain": trial.gain,
-                "standard_error": trial.error,
-                "effective_episodes": trial.effective,
-                "missing": trial.missing,
-                "lower_bound": trial.lower if math.isfinite(trial.lower) else None,
-                "passed": trial.passed,
-            }
-
-        return {
-            "candidates": self.tried,
-            "tested": [plain(trial) for trial in self.trials],
-            "chosen": plain(self.chosen) if self.chosen else None,
-        }
+LEAST = 8  # units of a half, below which nothing is tried
 
 
 def select(
@@ -114,13 +56,29 @@ def select(
     memory: Memory | None = None,
     delta: float = 0.05,
     rewards: RewardRange | None = None,
-    families: Sequence[str] = ALGORITHMS,
-    thresholds: Sequence[int] = THRESHOLDS,
-    mixtures: Sequence[float] = MIXTURES,
+    gate: str = PROVED,
     more_memory: int = MORE_MEMORY,
 ) -> Selection:
-    """Fit, test, and choose; or keep the behavior. `rewards`, where declared, say how bad the worst
-    can be that the log did not show.
+    """Fit, test, and choose; or keep the behavior.
+
+    Parameters
+    ----------
+    log, behavior
+        A log, its names numbered as the behavior numbers them, and the controller that made it.
+    discount
+        Weight of the next step against this one.
+    rng
+        Salt of the hash by which episodes are dealt, and draws of the asymptotic gate.
+    memory
+        What the new controller may remember; without it up to `more_memory` observations more than
+        the behavior does.
+    delta
+        Accepted chance that something worse passes.
+    rewards
+        What a step can pay, where that is known. Without it what the log shows is taken for all
+        there is, and the promise is made under that proviso.
+    gate
+        "proved" or "asymptotic".
 
     >>> from jumar import models, simulate, stream
     >>> tiger = models.tiger()
@@ -131,100 +89,177 @@ def select(
     True
     """
     check_delta(delta)
+    if gate not in GATES:
+        raise ParameterError(not_one_of("gate", gate, GATES))
+    limits = limits_of(log, discount, rewards)
+    whole, centre = log.returns(discount), 0.0
+    if limits.steps is not None and common_length(log) is not None:
+        centre = float(log.reward.mean())
+        log, limits = _less(log, limits, discount, centre)
+    dealt = deal(log, rng)
     board = lay_out(log, behavior, discount, chain(behavior.memory, memory, more_memory))
-    span = _range(board, rewards)
-    halves = np.array_split(rng.permutation(len(log)), HALVES)
-    trials: list[tuple[Trial, Candidate]] = []
-    gates, tried = [], 0
-    for i, (fitted, held_out) in enumerate((halves, halves[::-1])):
-        if min(len(fitted), len(held_out)) < 2:
+    bench = Workbench(board, number(board), dealt, limits)
+    most = float(limits.high[0] - log.returns(discount).mean())
+    found: list[tuple[Trial, Fitted]] = []
+    tried, held_out = 0, 0
+    halves = [dealt.members(half) for half in range(HALVES)]
+    for i, (own, other) in enumerate((halves, halves[::-1])):
+        units = [len(np.unique(dealt.unit[part])) for part in (own, other)]
+        if min(units) < LEAST or not _differ(whole):
             continue
-        found = candidates(
-            board,
-            np.sort(fitted),
-            np.sort(held_out),
-            families=families,
-            thresholds=thresholds,
-            mixtures=mixtures,
-        )
-        tried += len(found)
-        listed = shortlist(found, len(held_out), delta, span)
-        if not listed:
-            continue
-        differences = np.array([c.held_out for c in listed])
-        test = gate(differences, delta=delta, range=span, rng=rng)
-        gates.append(test)
-        trials += [(_trial(board, c, np.sort(held_out), i, test), c) for c in listed]
-    trials.sort(key=lambda pair: -pair[0].lower)
-    passed = [pair for pair in trials if pair[0].passed]
-    chosen = max(passed, key=lambda pair: pair[0].gain - pair[0].error / 2, default=None)
+        test = _bet if gate == PROVED else _t_test
+        trials, made = test(bench, i, own, other, units[1], delta, most, rng)
+        found += trials
+        tried += made
+        held_out = max(held_out, units[1])
+    found.sort(key=lambda pair: -pair[0].lower)
+    beyond = log.beyond_cut(discount)
+    passed = [pair for pair in found if pair[0].passed and beyond <= MOST_BEYOND]
+    chosen = max(passed, key=lambda pair: pair[0].merit, default=None)
     return Selection(
+        gate=gate,
         delta=delta,
         episodes=len(log),
-        gates=tuple(gates),
-        trials=tuple(trial for trial, _ in trials),
+        units=len(np.unique(dealt.unit)),
+        held_out=held_out,
+        trials=tuple(trial for trial, _ in found),
         tried=tried,
         chosen=chosen[0] if chosen else None,
-        controller=_controller(board, chosen[1]) if chosen else behavior,
-        range=span,
-        cut=board.cut,
+        controller=_controller(bench, chosen[1]) if chosen else behavior,
+        limits=limits,
+        most=most,
+        beyond=beyond,
+        centre=centre,
         memories=board.memories,
     )
 
 
-def _range(board: Board, rewards: RewardRange | None) -> float:
-    """How far two returns can lie apart."""
-    logged = float(board.returns.max() - board.returns.min())
-    if rewards is None or not rewards.declared:
-        return logged
-    lowest, highest = rewards.returns(board.discount, int(board.log.lengths.max()))
-    return max(logged, highest - lowest)
+Tested = tuple[list[tuple[Trial, Fitted]], int]  # trials, and how many candidates there were
 
 
-def shortlist(
-    found: Sequence[Candidate], n: int, delta: float, span: float, most: int = SHORTLIST
-) -> list[Candidate]:
-    """The candidates worth testing: expected gain times the chance to pass, by the half they were
-    fitted on alone."""
-    scored = [(_prospect(c, n, delta, span), i) for i, c in enumerate(found)]
-    order = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1]))
-    return [found[i] for _, i in order[:most]]
+def _bet(
+    bench: Workbench,
+    half: int,
+    own: Ints,
+    other: Ints,
+    units: int,
+    delta: float,
+    most: float,
+    rng: np.random.Generator,
+) -> Tested:
+    """The proved gate, with the approximate test as a second opinion."""
+    listed, made = proved.shortlist(bench, own, units, delta)
+    approximate = _t_trials(bench, half, [x.candidate for x in listed], other, delta, most, rng)
+    scored = [bench.scores(x.candidate, other, x.prospect.floor) for x in listed]
+    trials = []
+    for x, (scores, _), found, second in zip(
+        listed, scored, proved.outcomes(listed, scored, delta), approximate, strict=True
+    ):
+        trial = replace(
+            second,
+            promised=x.prospect.gain,
+            gain=float(scores.mean()),
+            error=_error(scores),
+            lower=min(found.lower, most),
+            passed=found.passed and most > 0,
+            level=found.level,
+            refused="",
+            second=second.passed,
+            scores=scores,
+            bet=x.prospect.bet,
+            deviation=float(scores.std(ddof=1)),
+        )
+        trials.append((trial, x.candidate))
+    return trials, made
 
 
-def _prospect(candidate: Candidate, n: int, delta: float, span: float) -> float:
-    """Both views of the own half are optimistic; the lower one is believed."""
-    from scipy.special import ndtr
+def _t_test(
+    bench: Workbench,
+    half: int,
+    own: Ints,
+    other: Ints,
+    units: int,
+    delta: float,
+    most: float,
+    rng: np.random.Generator,
+) -> Tested:
+    """The asymptotic gate."""
+    listed, made = asymptotic.shortlist(bench, own, units, delta)
+    trials = _t_trials(bench, half, listed, other, delta, most, rng)
+    return list(zip(trials, listed, strict=True)), made
 
-    gain = min(candidate.promised, float(candidate.own.mean()))
-    error = float(candidate.own.std(ddof=1)) / math.sqrt(n)
-    left = gain - span * hidden(delta, n, n)  # how the weights will spread is not known yet
-    tiny = 1e-12 * max(1.0, abs(gain))
-    return gain * float(ndtr(left / max(error, tiny) - student(delta / HALVES, n)))
 
-
-def _trial(board: Board, candidate: Candidate, held_out: Ints, half: int, test: Gate) -> Trial:
-    weighed = weights(board, candidate.rows, held_out)
-    return Trial(
-        candidate.setting,
-        half,
-        candidate.promised,
-        float(candidate.held_out.mean()),
-        float(candidate.held_out.std(ddof=1)) / math.sqrt(test.episodes),
-        effective_size(weighed),
-        missing(weighed, test.delta / HALVES),
-        test.lower(candidate.held_out, weighed),
+def _t_trials(
+    bench: Workbench,
+    half: int,
+    listed: Sequence[Fitted],
+    other: Ints,
+    delta: float,
+    most: float,
+    rng: np.random.Generator,
+) -> list[Trial]:
+    if not listed:
+        return []
+    scored = [bench.scores(candidate, other, UNBOUNDED)[0] for candidate in listed]
+    test = asymptotic.gate(
+        np.array(scored),
+        delta=delta,
+        range=bench.limits.range,
+        rng=rng,
+        declared=bench.limits.rewards.declared,
+        most=most,
     )
+    trials = []
+    level = delta / HALVES
+    for candidate, scores in zip(listed, scored, strict=True):
+        weights = bench.weights(candidate.rows, other)
+        lower, refused = min(test.lower(scores, weights), most), test.refusal(scores, weights)
+        trials.append(
+            Trial(
+                candidate.setting,
+                half,
+                promised=candidate.promised,
+                gain=float(scores.mean()),
+                error=_error(scores),
+                effective=effective_size(weights),
+                missing=asymptotic.missing(weights, level),
+                lower=lower,
+                passed=lower > 0 and not refused,
+                level=level,
+                refused=refused,
+                deviation=float(scores.std(ddof=1)),
+            )
+        )
+    return trials
 
 
-def _controller(board: Board, candidate: Candidate) -> Controller:
+def _error(scores: Floats) -> float:
+    return float(scores.std(ddof=1)) / math.sqrt(len(scores)) if len(scores) > 1 else math.inf
+
+
+def _differ(returns: Floats) -> bool:
+    """Do returns differ by more than rounding? Where all are alike nothing can be better."""
+    low, high = float(returns.min()), float(returns.max())
+    return high - low > 1e-9 * max(abs(low), abs(high))
+
+
+def _less(log: Episodes, limits: Limits, discount: float, centre: float) -> tuple[Episodes, Limits]:
+    """The log with so much less for every step."""
+    rewards = limits.rewards
+    moved = RewardRange(
+        (rewards.continuing[0] - centre, rewards.continuing[1] - centre),
+        rewards.ending and (rewards.ending[0] - centre, rewards.ending[1] - centre),
+        rewards.declared,
+    )
+    log = replace(log, reward=log.reward - centre)
+    return log, limits_of(log, discount, moved)
+
+
+def _controller(bench: Workbench, candidate: Fitted) -> Controller:
     """A candidate as a controller over its own memory: the behavior, except where it differs."""
-    memory = candidate.setting.memory
-    states, first = _distinct(board.projected[memory])
+    board, memory = bench.board, candidate.setting.memory
+    states, of = number_rows(board.projected[memory])
+    first = np.empty(len(states), np.int64)
+    first[of[::-1]] = np.arange(len(of) - 1, -1, -1)
     name = f"{board.behavior.name}, improved"
     return board.behavior.lift(memory).except_at(states, candidate.rows[first], name)
-
-
-def _distinct(states: Ints) -> tuple[Ints, Ints]:
-    """The distinct rows, and where each stands first."""
-    found, first = np.unique(states, axis=0, return_index=True)
-    return found, first

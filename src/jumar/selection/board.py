@@ -36,6 +36,7 @@ class Board:
     memories: tuple[Memory, ...]  # each refines the one before
     states: Ints  # (H, W+1)
     at: Ints  # (N,) the history state of every step
+    follows: Ints  # (N,) the one that followed it, ENDED or UNSEEN
     after: Ints  # (E,) the history state an episode was cut off in, ENDED where it ended
     length: Ints  # (E,) steps of each episode whose outcome is known
 
@@ -43,6 +44,21 @@ class Board:
     def behavior_rows(self) -> Floats:
         """(H, A)"""
         return self.behavior.lift(self.memories[-1]).rows_at(self.states)
+
+    @cached_property
+    def taken(self) -> Floats:
+        """(N,) the probability of every logged action under the behavior that took it."""
+        return self.behavior_rows[self.at, self.log.action]
+
+    @property
+    def behaviors(self) -> Floats:
+        """(K, A) the rows that were followed."""
+        return self.behavior_rows
+
+    @property
+    def row_of(self) -> Ints:
+        """(N,) which of them was followed at every step; -1 where that is not known."""
+        return self.at
 
     @cached_property
     def projected(self) -> dict[Memory, Ints]:
@@ -117,7 +133,7 @@ def lay_out(
     # nobody knows what the last step led to: the episode counts up to the state before it
     after = np.where(log.terminated, ENDED, np.where(unknown, at[last], follows[last]))
     length = log.lengths - unknown
-    return Board(log, behavior, discount, tuple(kept), states, at, after, length)
+    return Board(log, behavior, discount, tuple(kept), states, at, follows, after, length)
 
 
 def chain(behavior: Memory, memory: Memory | None, more: int) -> list[Memory]:

@@ -1,158 +1,231 @@
-"""Candidates: improved policies fitted on one part of a log, and how another part judges them.
+"""Candidates: improved policies fitted on some episodes, and their scores on others.
 
-A candidate is made by SPIBB (which keeps what is unknown as it was) or SPIBB≤b (which may drop it),
-with a memory, a threshold N∧ and a share λ of the new rows, the rest staying the behavior's:
-λπ + (1-λ)π_b at every history state.
+A candidate is a table of rows over the history states of a board, with what a model of the same
+episodes expects of it and of the behavior. Two families are made: the behavior *tilted* with
+several strengths (`jumar.algorithms.tilt`), whose weights stay light, for the proved gate; and
+SPIBB (which keeps what is unknown as it was) and SPIBB≤b (which may drop it), mixed with the
+behavior as λπ + (1-λ)π_b, for the asymptotic one.
 
-It is judged by doubly robust estimates of its value minus the behavior's, one number per episode
-(`jumar.offpolicy.estimators`), with Q̂ and V̂ from the part it was fitted on: unbiased whether or
-not the memory suffices, because the model only takes noise away. An episode that was cut off is
-scored as if the behavior took over there, with the value the fitted part gives it: that value is a
-model's, and right only if the memory suffices.
+Expected values are kept within what the returns allow. Where recordings stop after a known number
+of steps they count the steps that are left.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from jumar import algorithms
+from jumar.algorithms.tilt import tilts
 from jumar.arrays import Floats, Ints
-from jumar.history import ENDED
-from jumar.memory import Memory
-from jumar.selection.board import Board, View
-from jumar.solver import solve
+from jumar.history import HistoryMdp
+from jumar.kernels import compiled
+from jumar.selection.board import Board
+from jumar.selection.dealing import Dealt
+from jumar.selection.fitting import Numbered, fit, steps_of
+from jumar.selection.limits import Limits
+from jumar.selection.scoring import floored_differences
+from jumar.selection.trials import Setting
+from jumar.solver import action_values, policy_value, solve
 
+STRENGTHS = (2.0, 5.0, 10.0, 20.0, 40.0, 100.0, 1000.0)
+TILT_THRESHOLDS = (5, 20)
 ALGORITHMS = ("spibb", "spibb_leq")
 THRESHOLDS = (5, 10, 20, 50, 100)
-MIXTURES = (1.0, 0.5)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How a candidate was made."""
-
-    memory: Memory
-    algorithm: str
-    n_wedge: int
-    mixture: float  # share of the new rows
-
-    def __str__(self) -> str:
-        share = "" if self.mixture == 1 else f", mixed {self.mixture:g} with the behavior"
-        return f"{self.algorithm}, N∧ = {self.n_wedge}, {self.memory}{share}"
+MIXTURES = (1.0, 0.5, 0.25, 0.1)
+UNBOUNDED = 1e300  # as a floor: a score may fall as far as it likes
+MOST_VALUES = 4_000_000  # numbers in a table of values by step
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
-    """A fitted policy, as a table over the history states of a board."""
+class Fitted:
+    """A candidate, and what a model of the same episodes expects. H history states of the board."""
 
     setting: Setting
     rows: Floats  # (H, A)
-    promised: float  # gain by the fitted part's own model of the longest memory
-    own: Floats  # (n,) differences on the episodes it was fitted on: optimistic
-    held_out: Floats  # (m,) differences on the other episodes
+    above: Floats  # (T', H, A) Q̂ of the candidate above the least return
+    below: Floats  # (T', H, A) Q̂ of the behavior below the greatest
+    promised: float  # gain by that model
 
 
-def candidates(
-    board: Board,
-    fitted: Ints,
-    held_out: Ints,
-    *,
-    families: Sequence[str] = ALGORITHMS,
-    thresholds: Sequence[int] = THRESHOLDS,
-    mixtures: Sequence[float] = MIXTURES,
-) -> list[Candidate]:
-    """Every distinct candidate fitted on some episodes, judged on those and on the others."""
-    counts = board.count(fitted)
-    finest = View(board, counts.mle(board.discount))
-    base = finest.performance(board.behavior_rows)
-    found: list[Candidate] = []
-    seen = {board.behavior_rows.tobytes()}
-    for memory in board.memories:
-        view = finest
-        if memory != board.memories[-1]:
-            view = View(board, counts.coarsen(memory).mle(board.discount))
-        judges = [Judge(view, episodes) for episodes in (fitted, held_out)]
-        for setting, rows in _policies(view, families, thresholds, mixtures):
-            if rows.tobytes() in seen:
-                continue
-            seen.add(rows.tobytes())
-            own, other = (judge(rows) for judge in judges)
-            promised = finest.performance(rows) - base
-            found.append(Candidate(setting, rows, promised, own, other))
-    return found
+@dataclass(frozen=True, eq=False)
+class Workbench:
+    """Where candidates are fitted and scored."""
 
+    board: Board
+    numbered: tuple[Numbered, ...]
+    dealt: Dealt
+    limits: Limits
 
-def _policies(
-    view: View, families: Sequence[str], thresholds: Sequence[int], mixtures: Sequence[float]
-) -> Iterator[tuple[Setting, Floats]]:
-    """The candidates of one memory, as tables; some may be equal."""
-    old = view.board.behavior_rows
-    for name, n_wedge in itertools.product(families, thresholds):
-        rule = algorithms.algorithm(name).rule
-        assert rule is not None, f"{name} is no rule"
-        table = view.as_table(solve(view.mdp, view.behavior, rule(n_wedge=n_wedge)).policy)
-        for share in mixtures:
-            rows = table if share == 1 else share * table + (1 - share) * old
-            yield Setting(view.mdp.memory, name, n_wedge, share), rows
+    def tilted(self, own: Ints, thinned: float = 1.0) -> Iterator[Fitted]:
+        """The behavior, tilted; thresholds shrink with a log that was thinned out."""
+        for mdp, numbered in self._models(own):
+            for n_wedge in TILT_THRESHOLDS:
+                rows, q = tilts(mdp, numbered.behavior, STRENGTHS, math.floor(n_wedge * thinned))
+                settings = (
+                    Setting(numbered.memory, "tilt", n_wedge, strength=strength)
+                    for strength in STRENGTHS
+                )
+                yield from self._fitted(mdp, numbered, rows, q, settings)
 
+    def spibb_grid(
+        self,
+        own: Ints,
+        *,
+        families: Sequence[str] = ALGORITHMS,
+        thresholds: Sequence[int] = THRESHOLDS,
+        mixtures: Sequence[float] = MIXTURES,
+    ) -> Iterator[Fitted]:
+        """Every distinct policy of the SPIBB family."""
+        seen = {self.board.behavior_rows.tobytes()}
+        for mdp, numbered in self._models(own):
+            old = numbered.behavior
+            policies, settings = [old], []
+            for name, n_wedge in itertools.product(families, thresholds):
+                rule = algorithms.algorithm(name).rule
+                assert rule is not None, f"{name} is no rule"
+                new = solve(mdp, old, rule(n_wedge=n_wedge)).policy
+                for share in mixtures:
+                    rows = new if share == 1 else share * new + (1 - share) * old
+                    if (mark := rows[numbered.of].tobytes()) not in seen:
+                        seen.add(mark)
+                        policies.append(rows)
+                        settings.append(Setting(numbered.memory, name, n_wedge, share))
+            q = [action_values(mdp, policy_value(mdp, rows)) for rows in policies]
+            yield from self._fitted(mdp, numbered, policies, q, settings)
 
-class Judge:
-    """Doubly robust differences to the behavior on some episodes, by one fitted model."""
-
-    def __init__(self, view: View, episodes: Ints) -> None:
-        self.view, self.board, self.episodes = view, view.board, episodes
-        q, v = view.values(self.board.behavior_rows)
-        after = self.board.after[episodes]
-        self.tail = np.where(after == ENDED, 0.0, v[np.maximum(after, 0)])
-        self.behavior = self._scores(self.board.behavior_rows, q, v)
-
-    def __call__(self, rows: Floats) -> Floats:
-        return self._scores(rows, *self.view.values(rows)) - self.behavior
-
-    def _scores(self, rows: Floats, q: Floats, v: Floats) -> Floats:
-        from jumar import kernels
-
+    def scores(self, candidate: Fitted, episodes: Ints, floor: float) -> tuple[Floats, Ints]:
+        """(u,) the scores of the units of some episodes, none below -floor, and (u,) their
+        blocks."""
         board, log = self.board, self.board.log
-        scores: Floats = kernels.doubly_robust(
+        found = floored_differences(
             board.at,
             log.action,
             log.reward,
             log.start,
-            board.length,
-            self.episodes,
-            self.tail,
-            ratios(board, rows),
-            q,
-            v,
+            episodes,
+            candidate.rows,
+            board.taken,
+            board.behaviors,
+            board.row_of,
+            candidate.above,
+            candidate.below,
+            self.limits.low,
+            self.limits.high,
+            floor,
             board.discount,
         )
-        return scores
+        return self.dealt.by_unit(episodes, found)
+
+    def weights(self, rows: Floats, episodes: Ints) -> Floats:
+        """(n,) how much likelier each episode is than under the behavior, its steps counting as
+        they do in a discounted return: what happens late neither pays nor weighs much. Their mean
+        is 1."""
+        from jumar import kernels
+
+        board = self.board
+        return kernels.episode_weights(
+            board.at,
+            board.log.action,
+            board.log.start,
+            episodes,
+            np.ascontiguousarray(rows),
+            board.taken,
+            board.discount,
+        )
+
+    def _models(self, own: Ints) -> Iterator[tuple[HistoryMdp, Numbered]]:
+        steps = steps_of(self.board, own)
+        for numbered in self.numbered:
+            yield fit(self.board, numbered, steps), numbered
+
+    def _fitted(
+        self,
+        mdp: HistoryMdp,
+        numbered: Numbered,
+        rows: Sequence[Floats] | Floats,
+        q: Sequence[Floats] | Floats,
+        settings: Iterator[Setting] | Sequence[Setting],
+    ) -> Iterator[Fitted]:
+        """Candidates with their expectations; the first row and value are the behavior's."""
+        below = self._tables(mdp, numbered, rows[0], q[0], of_behavior=True)
+        base = float(mdp.start @ (rows[0] * q[0]).sum(1))
+        for i, setting in enumerate(settings, 1):
+            if np.array_equal(rows[i], rows[0]):
+                continue
+            yield Fitted(
+                setting,
+                np.ascontiguousarray(rows[i][numbered.of]),
+                self._tables(mdp, numbered, rows[i], q[i], of_behavior=False),
+                below,
+                float(mdp.start @ (rows[i] * q[i]).sum(1)) - base,
+            )
+
+    def _tables(
+        self, mdp: HistoryMdp, numbered: Numbered, rows: Floats, q: Floats, *, of_behavior: bool
+    ) -> Floats:
+        """(T', H, A) the values of a policy above the least return, or below the greatest."""
+        limits, T = self.limits, 1
+        values = q[None]
+        if limits.steps is not None and limits.steps * numbered.of.size * q.shape[1] <= MOST_VALUES:
+            T = limits.steps
+            values = values_by_step(
+                mdp.pointer,
+                mdp.successor,
+                mdp.probability,
+                mdp.reward,
+                mdp.visits,
+                np.ascontiguousarray(rows),
+                mdp.discount,
+                T,
+            )
+        low, high = limits.low[:T, None, None], limits.high[:T, None, None]
+        found: Floats = high - values if of_behavior else values - low
+        return np.ascontiguousarray(np.clip(found, 0.0, high - low)[:, numbered.of])
 
 
-def ratios(board: Board, rows: Floats) -> Floats:
-    """(H, A) how much likelier each action is than under the behavior."""
-    old = board.behavior_rows
-    ratio: Floats = np.divide(rows, old, out=np.zeros_like(rows), where=old > 0)
-    return ratio
-
-
-def weights(board: Board, rows: Floats, episodes: Ints) -> Floats:
-    """(n,) how much likelier each episode is than under the behavior, its steps counting as they do
-    in a discounted return: what happens late neither pays nor weighs much. Their mean is 1."""
-    from jumar import kernels
-
-    log = board.log
-    found: Floats = kernels.episode_weights(
-        board.at,
-        log.action,
-        log.start,
-        board.length,
-        episodes,
-        ratios(board, rows),
-        board.discount,
-    )
-    return found
+@compiled
+def values_by_step(
+    pointer: Ints,
+    successor: Ints,
+    probability: Floats,
+    reward: Floats,
+    visits: Floats,
+    policy: Floats,
+    discount: float,
+    steps: int,
+) -> Floats:
+    """(T, K, A) what actions are worth with T, T-1, ..., 1 steps to go; a pair that was never tried
+    is worth what its history state is worth otherwise."""
+    K, A = policy.shape
+    values = np.zeros((steps, K, A))
+    v, now = np.zeros(K), np.zeros(K)
+    for t in range(steps - 1, -1, -1):
+        total, times = 0.0, 0.0
+        for h in range(K):
+            worth, mass = 0.0, 0.0
+            for a in range(A):
+                if visits[h, a] > 0.0:
+                    i, follows = h * A + a, 0.0
+                    for k in range(pointer[i], pointer[i + 1]):
+                        follows += probability[k] * v[successor[k]]
+                    q = reward[h, a] + discount * follows
+                    values[t, h, a] = q
+                    worth += policy[h, a] * q
+                    mass += policy[h, a]
+                    total += visits[h, a] * q
+                    times += visits[h, a]
+            now[h] = worth / mass if mass > 0.0 else np.nan
+        usual = total / times if times > 0.0 else 0.0
+        for h in range(K):
+            if np.isnan(now[h]):
+                now[h] = usual
+            for a in range(A):
+                if not visits[h, a] > 0.0:
+                    values[t, h, a] = now[h]
+        v, now = now, v
+    return values

@@ -9,19 +9,28 @@ from jumar.controller import Controller
 from jumar.history import HistoryMdp
 from jumar.improvement import Improvement, improvement
 from jumar.memory import Memory
-from jumar.selection import Selection, Trial
 from jumar.selection.samples import decided_first, needs
+from jumar.selection.trials import PROVED, Selection, Trial
 from jumar.validity import Validity
+from jumar.wording import counted
 
 NAME = "auto"
-SUMMARY = "choose memory and threshold from the data, and test on held-out episodes (the default)"
+SUMMARY = "choose memory and policy from the data, and test on held-out episodes (the default)"
 _ALIKE = "Episodes are independent, and those to come are like those in the log."
+_ALIKE_CLUSTERS = (
+    "Clusters are independent of each other, and those to come are like those in the log; each "
+    "counts the same, however many episodes it has."
+)
 _LARGE = "The held-out episodes are many enough for their mean to be nearly normal."
-_WORST = "What they did not show is no worse than the returns in the log."
 _KNOWN = "The behavior given is the one that produced the log."
-_CUT = (
-    "Recordings that were cut off are scored as if the behavior took over there, with the value "
-    "that a model of the other half gives it: right only if the memory suffices."
+_LENGTH = "Every episode has {steps:,} steps, as all in the log have."
+_STOPS = (
+    "Where a recording stopped had nothing to do with what would have come next. The claim is "
+    "about the return up to there; {beyond} of the discounted weight lies beyond."
+)
+_SEED = (
+    "The episodes were dealt into halves by a hash of their labels with seed {seed}, before "
+    "anything was looked at. Trying several seeds until one passes would void the promise."
 )
 
 
@@ -32,68 +41,131 @@ def memory_of(selection: Selection, behavior: Controller) -> Memory:
 
 def improvement_of(selection: Selection, behavior: Controller, mdp: HistoryMdp) -> Improvement:
     """The chosen controller as seen by the model of the whole log."""
-    parameters: dict[str, object] = {}
-    if selection.chosen:
-        setting = selection.chosen.setting
-        parameters = {
-            "base": setting.algorithm,
-            "n_wedge": setting.n_wedge,
-            "mixture": setting.mixture,
-        }
+    parameters = selection.chosen.setting.parameters if selection.chosen else {}
     policy = mdp.policy_of(selection.controller)
     return improvement(mdp, behavior, policy, algorithm=NAME, parameters=parameters)
 
 
 def certificate_of(
-    selection: Selection, *, value_range: float, declared: bool = False, estimated: bool = False
+    selection: Selection, *, value_range: float, seed: int, estimated: bool = False
 ) -> Certificate:
-    """What may be said of the chosen controller, or of keeping the behavior. `declared` says that
-    the rewards were, `estimated` that the behavior was not known."""
+    """What may be said of the chosen controller, or of keeping the behavior. `estimated` says that
+    the behavior was not known."""
     chosen = selection.chosen
     if chosen is None:
         kept = unchanged(selection.delta, value_range)
-        return replace(
-            kept, reason=f"No change passed the test, so the behavior stays. {_more(selection)}"
-        )
-    held_out = max(gate.episodes for gate in selection.gates)
-    model_matters = estimated or selection.cut
+        return replace(kept, reason=_why_kept(selection))
     return Certificate(
         bound="held-out",
-        title="Tested on episodes it was not learned from",
-        delta=selection.delta,
-        zeta=-chosen.lower,
-        value_range=value_range,
-        # what no number of episodes makes true is not asymptotic
-        validity=Validity.CLAIMED if model_matters else Validity.ASYMPTOTIC,
-        assumptions=(
-            _ALIKE,
-            NOT_CONFOUNDED if estimated else _KNOWN,
-            _LARGE,
-            *(() if declared else (_WORST,)),
-            *((_CUT,) if selection.cut else ()),
+        title=(
+            "Proved on episodes it was not learned from"
+            if selection.gate == PROVED
+            else "Tested on episodes it was not learned from"
         ),
-        estimated_gain=chosen.gain,
-        reason=_sentence(selection, chosen, held_out, declared, estimated),
+        delta=selection.delta,
+        zeta=-chosen.lower + 0.0,  # no minus zero
+        value_range=max(value_range, selection.range),
+        # what no number of episodes makes true is not asymptotic
+        validity=Validity.CLAIMED if estimated else validity_of(selection),
+        assumptions=tuple(_assumptions(selection, seed, estimated)),
+        estimated_gain=min(chosen.gain, selection.most),
+        reason=_sentence(selection, chosen, estimated),
+        most=selection.most,
     )
 
 
-def _sentence(
-    selection: Selection, chosen: Trial, held_out: int, declared: bool, estimated: bool
-) -> str:
+def validity_of(selection: Selection) -> Validity:
+    """How far what passed this gate can be trusted."""
+    if selection.gate != PROVED:
+        return Validity.ASYMPTOTIC
+    return Validity.PROVED if selection.limits.rewards.declared else Validity.PROVED_IF_SEEN
+
+
+def _assumptions(selection: Selection, seed: int, estimated: bool) -> list[str]:
+    limits = selection.limits
+    found = [
+        _ALIKE if selection.units == selection.episodes else _ALIKE_CLUSTERS,
+        NOT_CONFOUNDED if estimated else _KNOWN,
+    ]
+    if selection.gate != PROVED:
+        found.append(_LARGE)
+    if not limits.rewards.declared:
+        found.append(f"{_what_steps_pay(selection)}, as the log shows.")
+    if selection.beyond > 0:
+        found.append(_STOPS.format(beyond=share(selection.beyond)))
+    elif limits.steps is not None:
+        found.append(_LENGTH.format(steps=limits.steps))
+    return [*found, _SEED.format(seed=seed)]
+
+
+def _what_steps_pay(selection: Selection) -> str:
+    rewards = selection.limits.rewards
+    low, high = selection.paid(rewards.continuing)
+    said = f"No step pays less than {low:.6g} or more than {high:.6g}"
+    if rewards.ending is not None and rewards.ending != rewards.continuing:
+        low, high = selection.paid(rewards.ending)
+        said += f" (one that ends an episode: {low:.6g} to {high:.6g})"
+    return said
+
+
+def share(x: float) -> str:
+    """A share in percent.
+
+    >>> share(0.7351), share(0.0004), share(1e-7)
+    ('74 %', '0.04 %', 'less than 0.01 %')
+    """
+    return f"{100 * x:.2g} %" if x >= 1e-4 else "less than 0.01 %"
+
+
+def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
     """The claim for somebody who has to decide."""
-    where = f"On {held_out:,} episodes it had not learned from"
+    where = f"On {counted(selection.held_out, 'held-out episode')}"
+    if selection.units != selection.episodes:
+        where = f"On {counted(selection.held_out, 'held-out cluster')}"
     if estimated:
         where += " (though the old rule was estimated from all of them)"
-    parts = [
-        f"{where}, the new controller did better than the old one, by at least "
-        f"{chosen.lower:.4g} per episode"
-    ]
-    if selection.cut:
-        parts.append(", counting up to where recordings stop and the old one taking over there")
-    parts.append(f". The chance that this is wrong is at most {100 * selection.delta:g} %")
-    if not declared:
-        parts.append(", provided that nothing far worse can happen than the log shows")
-    return "".join([*parts, "."])
+    parts = [f"{where}, the new controller did better than the old one"]
+    if chosen.lower > 0:
+        parts.append(f", by at least {chosen.lower:.4g} per episode")
+    else:
+        parts.append("; by how much is not proved")
+    if selection.beyond > 0:
+        parts.append(
+            f", counting up to where recordings stop ({share(selection.beyond)} of the discounted "
+            "weight lies beyond)"
+        )
+    parts.append(".")
+    if estimated:
+        return "".join(parts)
+    parts.append(f" The chance that this is wrong is at most {100 * selection.delta:g} %")
+    if selection.gate != PROVED:
+        parts.append(", if there are enough episodes")
+    if not selection.limits.rewards.declared:
+        parts.append(
+            ", provided no return lies outside what the log shows: neither a hidden loss nor a "
+            "hidden gain"
+        )
+    parts.append(".")
+    if selection.gate == PROVED:
+        also = "would also pass" if chosen.second else "would not pass"
+        parts.append(f" It {also} the approximate test.")
+    return "".join(parts)
+
+
+def _why_kept(selection: Selection) -> str:
+    """Why the behavior stays, and how much longer the log would have to be."""
+    if selection.too_short:
+        return (
+            "A change did better up to where recordings stop, but "
+            f"{share(selection.beyond)} of the discounted weight lies beyond, and of that the log "
+            "shows nothing. So the behavior stays. Record for longer; or, if episodes end where "
+            "the recordings do, say so (--ends end); or let a memory be assumed to tell all that "
+            "matters (--assume-memory)."
+        )
+    said = "No change passed the test, so the behavior stays."
+    if selection.only_approximate:
+        said = "Only the approximate test passes: promising, not proved. So the behavior stays."
+    return f"{said} {_more(selection)}"
 
 
 def _more(selection: Selection) -> str:

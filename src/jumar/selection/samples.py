@@ -1,15 +1,20 @@
 """How many episodes until a gain is likely to be certified.
 
-A candidate with gain g whose differences have standard deviation s passes the gate on m held-out
-episodes when g + noise > c s/√m + R/m · max(ln(1/δ), 2/f), f being the share of the episodes that
-its weights are worth (`jumar.selection.gate`); what its weights lack does not shrink with m, and is
-taken off g. Noise of z standard errors against it is survived
-with probability Φ(z), so the test has power Φ(z) from the smallest m on with
+*Proved gate.* The logarithm of a bet's wealth is a sum over held-out units. If a unit adds g on
+average with standard deviation s, then on m units it stays above -ln(level) with probability Φ(z)
+from the smallest m on with
 
-    g >= (c + z) s/√m + R/m · max(ln(1/δ), 2/f).
+    m·g >= z·s·√m - ln(level).
 
-Half of the episodes are held out, so the log must have 2m. The gain and its noise are themselves
-estimates, and a longer log also finds better candidates: this is a plan, not a promise.
+g and s are those of the logged scores, moved so that their mean is the gain that is asked for.
+
+*Asymptotic gate.* A candidate with gain g whose scores have standard deviation s passes on m units
+when g + noise > c·s/√m + R/m · max(ln(1/δ), 2/f), f being the share of the units that its weights
+are worth (`jumar.selection.asymptotic`); what its weights lack does not shrink with m, and is taken
+off g.
+
+Half of the episodes are held out, so the log must have twice as many. The gain and its noise are
+themselves estimates, and a longer log also finds better candidates: this is a plan, not a promise.
 """
 
 from __future__ import annotations
@@ -17,11 +22,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from jumar.errors import ParameterError
-from jumar.selection import Selection, Trial
-from jumar.selection.gate import hidden, normal
+from jumar.selection.asymptotic import UNSEEN, normal, student
+from jumar.selection.dealing import HALVES
+from jumar.selection.trials import PROVED, Selection, Trial
 
 LEAST = 5  # effective episodes below which nothing can be planned
+MOST_EPISODES = 10**12  # a plan for more is no plan
 
 
 @dataclass(frozen=True)
@@ -33,38 +42,14 @@ class Need:
     episodes: int | None  # in the whole log; None: cannot be planned for
 
 
-def episodes_needed(
-    gain: float,
-    *,
-    deviation: float,
-    range: float,
-    critical: float,
-    delta: float,
-    power: float,
-    effective: float = 1.0,
-) -> int | None:
-    """The size of a log at which a gain passes the gate with probability `power`; `effective` is
-    the share of the held-out episodes that the weights are worth.
-
-    >>> episodes_needed(1.0, deviation=10.0, range=0.0, critical=1.96, delta=0.05, power=0.5)
-    770
-    """
-    if not 0 < power < 1:
-        raise ParameterError(f"power: {power!r} must lie between 0 and 1, such as 0.8.")
-    if gain <= 0 or effective <= 0:
-        return None
-    noise = max(0.0, (critical + normal(1 - power)) * deviation)
-    unseen = range * hidden(delta, 1, effective)
-    # gain = noise x + unseen x² for x = 1/√m, in a form that does not cancel
-    x = 2 * gain / (noise + math.sqrt(noise**2 + 4 * unseen * gain))
-    return 2 * math.ceil(1 / x**2)
-
-
 def needs(
     selection: Selection, gains: list[float] | None = None, powers: tuple[float, ...] = (0.5, 0.8)
 ) -> tuple[Need, ...]:
     """What it would take to certify some gains, judging by the log so far; without any, the gain of
     the candidate that would be decided first."""
+    for power in powers:
+        if not 0 < power < 1:
+            raise ParameterError(f"power: {power!r} must lie between 0 and 1, such as 0.8.")
     first = decided_first(selection)
     if first is None:
         return ()
@@ -84,15 +69,44 @@ def decided_first(selection: Selection, power: float = 0.8) -> Trial | None:
 
 
 def _needed(selection: Selection, trial: Trial, gain: float, power: float) -> int | None:
-    held_out = min(gate.episodes for gate in selection.gates)
-    if trial.effective < LEAST:  # how the weights would spread in a longer log cannot be told
+    units = _by_bet(trial, gain, power)
+    if selection.gate != PROVED:
+        units = _by_t(selection, trial, gain, power)
+    if units is None or not units < MOST_EPISODES:
         return None
-    return episodes_needed(
-        gain - selection.range * trial.missing,
-        deviation=trial.error * math.sqrt(held_out),
-        range=selection.range,
-        critical=max(gate.critical for gate in selection.gates),
-        delta=selection.delta,
-        power=power,
-        effective=trial.effective / held_out,
-    )
+    return HALVES * math.ceil(units * selection.episodes / selection.units)
+
+
+def _by_bet(trial: Trial, gain: float, power: float) -> float | None:
+    """Units on which a bet passes."""
+    if trial.scores is None or trial.bet is None or not gain > 0 or not math.isfinite(gain):
+        return None
+    L, λ = trial.bet.floor, trial.bet.fraction
+    moved = np.maximum(trial.scores - trial.gain + gain, -L)
+    logs = np.log1p(λ * moved / L)
+    g, s, needed = float(logs.mean()), float(logs.std()), -math.log(trial.level)
+    if not g > 0:
+        return None
+    return units_needed(g, s * normal(1 - power), needed)
+
+
+def _by_t(selection: Selection, trial: Trial, gain: float, power: float) -> float | None:
+    """Units on which the t test passes."""
+    held_out = selection.held_out
+    left = gain - selection.range * trial.missing
+    if trial.effective < LEAST or not left > 0 or not math.isfinite(left):
+        return None  # how the weights would spread in a longer log cannot be told
+    noise = (student(trial.level, held_out) + normal(1 - power)) * trial.deviation
+    share = min(1.0, trial.effective / held_out)
+    unseen = selection.range * max(-math.log(selection.delta), UNSEEN / share)
+    return units_needed(left, max(0.0, noise), unseen)
+
+
+def units_needed(drift: float, noise: float, once: float) -> float:
+    """The smallest m with m·drift >= noise·√m + once.
+
+    >>> units_needed(1.0, 19.6, 0.0), units_needed(0.5, 0.0, 4.0)
+    (384.16, 8.0)
+    """
+    root = (noise + math.sqrt(noise**2 + 4 * drift * once)) / (2 * drift)
+    return round(max(root, 0.0) ** 2, 9)

@@ -16,13 +16,14 @@ from jumar.algorithms import algorithm as algorithm_entry
 from jumar.bounds import check_delta
 from jumar.documents import at, checked, number, show, whole
 from jumar.errors import ParameterError, not_one_of
+from jumar.selection.trials import GATES
 
 AUTO = "auto"
 CHOSEN = 0  # in place of a window: the setting chose it by itself
 MOST_MORE_MEMORY = 8
 
 # parameters of `auto` with their defaults: as `jumar.selection.select` has them
-AUTO_DEFAULTS: dict[str, Any] = {"delta": 0.05, "more_memory": 2}
+AUTO_DEFAULTS: dict[str, Any] = {"delta": 0.05, "gate": "proved", "more_memory": 2}
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def settings_from_document(item: Any, place: str) -> list[Setting]:
     >>> [s.label for s in settings_from_document({"name": "spibb", "n_wedge": [5, 20]}, "study")]
     ['spibb(n_wedge=5)', 'spibb(n_wedge=20)']
     >>> [s.label for s in settings_from_document({"name": "auto"}, "study")]
-    ['auto(delta=0.05, more_memory=2)']
+    ['auto(delta=0.05, gate=proved, more_memory=2)']
     """
     item = checked(item, dict, place, ParameterError)
     if "name" not in item:
@@ -103,5 +104,10 @@ def _parameter(name: str, parameter: str, value: Any, place: str) -> object:
             return read_parameter(name, parameter, text)
     if parameter == "more_memory":
         return whole(value, f"{place}, {parameter}", ParameterError, most=MOST_MORE_MEMORY)
+    if parameter == "gate":
+        gate = checked(value, str, f"{place}, {parameter}", ParameterError)
+        if gate not in GATES:
+            raise ParameterError(f"{place}: {not_one_of('gate', gate, GATES)}")
+        return gate
     with at(place, ParameterError):
         return check_delta(number(value, parameter, ParameterError))

@@ -1,0 +1,213 @@
+"""Tilt: do more often what pays, by no more than it pays.
+
+In every history state the behavior's probabilities are multiplied by a factor that grows with what
+an action is worth,
+
+    π(a|h) = π_b(a|h) · max(0, 1 + s·(Q(h, a) - ν_h)/R),
+
+with s the strength, R the range of the action values in the model, and ν_h such that the row sums
+to 1. Of all rows it is the one that gains most for its mean squared weight: it maximises
+Σ π Q - (R/2s) Σ π_b (π/π_b - 1)². Small s stays close to the behavior; as s grows it becomes
+SPIBB≤b. An action that was seen `n_wedge` times or less may become rarer, not more frequent; one
+that was never seen keeps its probability.
+
+Q is that of the policy itself: the tilt is repeated a few times with the values of the one before.
+A pair that was never tried is worth what its history state is worth otherwise.
+
+There is no bound for what it returns. It is made to be tested (`jumar.selection`): its importance
+weights stay light, so that a test on held-out episodes has something to go by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from jumar.algorithms.spibb import check_n_wedge
+from jumar.arrays import Floats
+from jumar.controller import Controller
+from jumar.errors import ParameterError
+from jumar.history import HistoryMdp
+from jumar.improvement import Improvement, improvement
+from jumar.kernels import Ints, compiled
+
+ROUNDS = 4  # tilts, each with the values of the one before
+SWEEPS = 200  # of the model, to value a policy
+CLOSE = 1e-3  # parts of the range of the values: good enough to tilt by
+HALVINGS = 50  # of the interval in which ν lies
+
+
+def improve(
+    mdp: HistoryMdp, behavior: Controller, *, strength: float = 10.0, n_wedge: int = 5
+) -> Improvement:
+    """Tilt the behavior towards what pays, `strength` times as far as it pays."""
+    if not isinstance(strength, int | float | np.number) or not 0 <= strength < math.inf:
+        raise ParameterError(
+            f"strength: {strength!r} is not a finite number from 0. 0 changes nothing, 3 is "
+            "gentle, 40 is bold."
+        )
+    rows, _ = tilts(mdp, mdp.policy_of(behavior), [float(strength)], check_n_wedge(n_wedge))
+    return improvement(
+        mdp,
+        behavior,
+        rows[1],
+        algorithm="tilt",
+        parameters={"strength": strength, "n_wedge": n_wedge},
+    )
+
+
+def tilts(
+    mdp: HistoryMdp, behavior: Floats, strengths: Sequence[float], n_wedge: float
+) -> tuple[Floats, Floats]:
+    """(S+1, H, A) the behavior's rows and, for every strength, the tilted ones; and (S+1, H, A)
+    what their actions are worth, to about a thousandth of the range of the values."""
+    return tilt_path(
+        mdp.pointer,
+        mdp.successor,
+        mdp.probability,
+        mdp.reward,
+        mdp.visits,
+        np.ascontiguousarray(behavior),
+        mdp.discount,
+        np.array(strengths, np.float64),
+        n_wedge,
+    )
+
+
+@compiled
+def tilt_path(
+    pointer: Ints,
+    successor: Ints,
+    probability: Floats,
+    reward: Floats,
+    visits: Floats,
+    old: Floats,
+    discount: float,
+    strengths: Floats,
+    n_wedge: float,
+) -> tuple[Floats, Floats]:
+    """See `tilts`. The values of one strength are where those of the next begin."""
+    H, A = old.shape
+    S = len(strengths)
+    rows, values = np.empty((S + 1, H, A)), np.empty((S + 1, H, A))
+    policy, q, v = old.copy(), np.zeros((H, A)), np.zeros(H)
+    for i in range(S + 1):
+        if i > 0 and strengths[i - 1] > 0.0:
+            for _ in range(ROUNDS):
+                low, high = _ends(q, visits)
+                if not high > low:
+                    break
+                tilt_rows(strengths[i - 1] / (high - low) * q, old, visits, n_wedge, policy)
+                value_by_sweeps(
+                    pointer, successor, probability, reward, visits, policy, discount, q, v
+                )
+        else:
+            policy[:] = old
+            value_by_sweeps(pointer, successor, probability, reward, visits, policy, discount, q, v)
+        rows[i], values[i] = policy, q
+    return rows, values
+
+
+@compiled
+def value_by_sweeps(
+    pointer: Ints,
+    successor: Ints,
+    probability: Floats,
+    reward: Floats,
+    visits: Floats,
+    policy: Floats,
+    discount: float,
+    q: Floats,
+    v: Floats,
+) -> None:
+    """What actions and history states are worth under a policy, in place, from what is there."""
+    H, A = policy.shape
+    for _ in range(SWEEPS):
+        change, total, times = 0.0, 0.0, 0.0
+        low, high = np.inf, -np.inf
+        for h in range(H):
+            worth, mass = 0.0, 0.0
+            for a in range(A):
+                if visits[h, a] > 0.0:
+                    i, follows = h * A + a, 0.0
+                    for k in range(pointer[i], pointer[i + 1]):
+                        follows += probability[k] * v[successor[k]]
+                    q[h, a] = reward[h, a] + discount * follows
+                    worth += policy[h, a] * q[h, a]
+                    mass += policy[h, a]
+                    total += visits[h, a] * q[h, a]
+                    times += visits[h, a]
+                    low, high = min(low, q[h, a]), max(high, q[h, a])
+            if mass > 0.0:
+                worth /= mass
+            else:
+                worth = v[h]
+            change = max(change, abs(worth - v[h]))
+            v[h] = worth
+            for a in range(A):
+                if not visits[h, a] > 0.0:
+                    q[h, a] = worth
+        usual = total / times if times > 0.0 else 0.0
+        for h in range(H):
+            seen = False
+            for a in range(A):
+                seen = seen or (visits[h, a] > 0.0 and policy[h, a] > 0.0)
+            if not seen:  # nothing is known of it: it is as good as the rest
+                v[h] = usual
+                for a in range(A):
+                    if not visits[h, a] > 0.0:
+                        q[h, a] = usual
+        if not change > CLOSE * (1.0 - discount) * (high - low):
+            break
+
+
+@compiled
+def tilt_rows(x: Floats, old: Floats, visits: Floats, n_wedge: float, rows: Floats) -> None:
+    """old · max(0, 1 + x - ν), at most old where visits <= n_wedge, old where there are none; a row
+    in which nothing is better than the rest stays as it is. Written into `rows`."""
+    H, A = x.shape
+    rows[:] = old
+    for h in range(H):
+        low, high = np.inf, -np.inf
+        for a in range(A):
+            if old[h, a] > 0.0 and visits[h, a] > 0.0:
+                low, high = min(low, x[h, a]), max(high, x[h, a])
+        if not high - low > 1e-9:  # a tie is no reason to change
+            continue
+        high += 1.0
+        for _ in range(HALVINGS):
+            ν = (low + high) / 2.0
+            total = 0.0
+            for a in range(A):
+                total += old[h, a] * _factor(x[h, a] - ν, visits[h, a], n_wedge)
+            if total > 1.0:
+                low = ν
+            else:
+                high = ν
+        total = 0.0
+        for a in range(A):
+            rows[h, a] = old[h, a] * _factor(x[h, a] - high, visits[h, a], n_wedge)
+            total += rows[h, a]
+        for a in range(A):
+            rows[h, a] /= total
+
+
+@compiled
+def _factor(above: float, visits: float, n_wedge: float) -> float:
+    if not visits > 0.0:
+        return 1.0
+    factor = max(0.0, 1.0 + above)
+    return factor if visits > n_wedge else min(1.0, factor)
+
+
+@compiled
+def _ends(q: Floats, visits: Floats) -> tuple[float, float]:
+    """The least and the greatest of what was tried."""
+    low, high = np.inf, -np.inf
+    for h in range(q.shape[0]):
+        for a in range(q.shape[1]):
+            if visits[h, a] > 0.0:
+                low, high = min(low, q[h, a]), max(high, q[h, a])
+    return low, high
