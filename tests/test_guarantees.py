@@ -170,7 +170,7 @@ def test_the_voicemail_behavior_is_the_best_without_memory():
 def test_a_row_of_a_gate_is_the_selection_on_that_log_judged_exactly():
     one = process("plain-choice")
     gates = {"asymptotic": GATES["asymptotic"]}
-    trial = draw("gates", one, 200, 1, delta=0.05, seed=4, gates=gates)
+    trial = draw("gates", one, 1000, 1, delta=0.05, seed=4, gates=gates)
     _, row = measure(trial)
     found = select(
         trial.log,

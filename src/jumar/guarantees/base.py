@@ -128,9 +128,10 @@ def rule(pomdp: Pomdp, rows: Mapping[str, Sequence[float]], name: str) -> Contro
 
 
 def declared(pomdp: Pomdp) -> RewardRange:
-    """What an owner declares who knows the least and the greatest reward of a step."""
+    """What an owner declares who knows the least and the greatest reward of a step. Where every
+    step ends the episode, none that goes on pays anything."""
     going, ending = (pomdp.reward_extremes(ending=over) for over in (False, True))
-    return RewardRange(going or ending or (0.0, 0.0), ending)
+    return RewardRange(going or (0.0, 0.0), ending)
 
 
 def renamed(process: Process, name: str, mechanism: str, rewards: RewardRange | None) -> Process:

@@ -12,7 +12,7 @@ from jumar.offpolicy import INTERVALS
 from jumar.tables import plain_table
 from jumar.validity import Validity
 
-DEFAULTS = (("t", "dr"), ("bca", "wdr"))  # what `jumar estimate` takes when it is not told
+DEFAULTS = (("t", "dr"), ("bootstrap-t", "wdr"))  # what `jumar estimate` takes when it is not told
 ODDS = [v.value for v in Validity if v.states_odds]  # labels that print a chance of error
 
 
