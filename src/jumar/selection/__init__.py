@@ -91,12 +91,13 @@ def select(
     check_delta(delta)
     if gate not in GATES:
         raise ParameterError(not_one_of("gate", gate, GATES))
+    dealt = deal(log, rng)
+    log, dealt = log.select(dealt.order), dealt.in_order()
     limits = limits_of(log, discount, rewards)
     whole, centre = log.returns(discount), 0.0
     if limits.steps is not None and common_length(log) is not None:
         centre = float(log.reward.mean())
         log, limits = _less(log, limits, discount, centre)
-    dealt = deal(log, rng)
     board = lay_out(log, behavior, discount, chain(behavior.memory, memory, more_memory))
     bench = Workbench(board, number(board), dealt, limits)
     most = float(limits.high[0] - log.returns(discount).mean())
