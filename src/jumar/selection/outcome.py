@@ -100,10 +100,10 @@ def _assumptions(selection: Selection, seed: int, estimated: bool) -> list[str]:
 
 def _what_steps_pay(selection: Selection) -> str:
     rewards = selection.limits.rewards
-    low, high = selection.paid(rewards.continuing)
+    low, high = rewards.continuing
     said = f"No step pays less than {low:.6g} or more than {high:.6g}"
     if rewards.ending is not None and rewards.ending != rewards.continuing:
-        low, high = selection.paid(rewards.ending)
+        low, high = rewards.ending
         said += f" (one that ends an episode: {low:.6g} to {high:.6g})"
     return said
 
