@@ -100,7 +100,7 @@ def select(
     of_one_length = limits.steps is not None and common_length(log) is not None
     most = float(limits.high[0] - whole.mean())
     found: list[tuple[Trial, Fitted]] = []
-    tried, held_out = 0, 0
+    tried, held_out = 0, dict[int, int]()
     halves = [dealt.members(half) for half in range(HALVES)]
     for i, (own, other) in enumerate((halves, halves[::-1])):
         units = [len(np.unique(dealt.unit[part])) for part in (own, other)]
@@ -111,7 +111,7 @@ def select(
         trials, made = test(used, i, own, other, units[1], delta, most, rng)
         found += trials
         tried += made
-        held_out = max(held_out, units[1])
+        held_out[i] = units[1]
     found.sort(key=lambda pair: -pair[0].lower)
     beyond = log.beyond_cut(discount)
     passed = [pair for pair in found if pair[0].passed and beyond <= MOST_BEYOND]
@@ -121,7 +121,7 @@ def select(
         delta=delta,
         episodes=len(log),
         units=len(np.unique(dealt.unit)),
-        held_out=held_out,
+        held_out=held_out[chosen[0].half] if chosen else max(held_out.values(), default=0),
         trials=tuple(trial for trial, _ in found),
         tried=tried,
         chosen=chosen[0] if chosen else None,
