@@ -24,6 +24,7 @@ _ALIKE_CLUSTERS = (
 _LARGE = "The held-out episodes are many enough for their mean to be nearly normal."
 _KNOWN = "The behavior given is the one that produced the log."
 _LENGTH = "Every episode has {steps:,} steps, as all in the log have."
+_LONGEST = "No recording goes on for more than {steps:,} steps, as none in the log does."
 _STOPS = (
     "Where a recording stopped had nothing to do with what would have come next. The claim is "
     "about the return up to there; {beyond} of the discounted weight lies beyond."
@@ -93,6 +94,8 @@ def _assumptions(selection: Selection, seed: int, estimated: bool) -> list[str]:
         found.append(f"{_what_steps_pay(selection)}, as the log shows.")
     if selection.beyond > 0:
         found.append(_STOPS.format(beyond=share(selection.beyond)))
+        if limits.steps is not None:
+            found.append(_LONGEST.format(steps=limits.steps))
     elif limits.steps is not None:
         found.append(_LENGTH.format(steps=limits.steps))
     return [*found, _SEED.format(seed=seed)]
