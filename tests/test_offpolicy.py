@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jumar as jm
+from enumeration import enumerate_all
 from jumar import offpolicy
 from jumar.controller import Controller
 from jumar.episodes import Episodes, Labels
@@ -20,68 +21,13 @@ from jumar.errors import ControllerError, LogError, MemoryMismatch, ParameterErr
 from jumar.memory import Table, window
 from jumar.offpolicy import crossfit, estimators, ranges, weights
 from jumar.offpolicy.estimators import Weighted
-from jumar.pomdp import END, Pomdp, from_arrays
+from jumar.pomdp import from_arrays
 from jumar.rewards import RewardRange
 from jumar.validity import Validity
 from strategies import controllers, logs, names, random_controller, random_pomdp
 
 NAMES = ("good", "worn"), ("keep", "repair")
 γ = 0.9
-
-# ---- every trajectory there is, with its probability --------------------------------------------
-
-
-@dataclass
-class Everything:
-    """All that can be logged in `horizon` steps, each trajectory once, with its probability."""
-
-    log: Episodes
-    probability: np.ndarray
-
-    def mean(self, values: np.ndarray) -> float:
-        return float(self.probability @ values)
-
-
-def enumerate_all(pomdp: Pomdp, behavior: Controller, horizon: int) -> Everything:
-    """Walk the tree of hidden states, observations, actions and outcomes."""
-    found: dict[tuple, float] = {}
-    A, memory = len(pomdp.actions), behavior.memory
-
-    def walk(s: int, z: int, node: np.ndarray, steps: tuple, p: float) -> None:
-        row = behavior.rows_at(np.append(node, z)[None, :])[0]
-        for a in np.flatnonzero(row).tolist():
-            first, last = pomdp.pointer[s * A + a], pomdp.pointer[s * A + a + 1]
-            for k in range(first, last):
-                chance = p * row[a] * pomdp.probability[k]
-                taken = (*steps, (z, a, float(pomdp.reward[k])))
-                ended = pomdp.next_state[k] == END
-                if ended or len(taken) == horizon:
-                    final = -1 if ended else int(pomdp.next_observation[k])
-                    key = (taken, final, bool(ended))
-                    found[key] = found.get(key, 0.0) + chance
-                    continue
-                after = memory.step(node[None, :], np.array([z]), np.array([a]))[0]
-                walk(pomdp.next_state[k], int(pomdp.next_observation[k]), after, taken, chance)
-
-    for s, z in np.argwhere(pomdp.first_observation * pomdp.start[:, None] > 0).tolist():
-        walk(s, z, memory.initial(), (), pomdp.start[s] * pomdp.first_observation[s, z])
-    return Everything(episodes_of(pomdp, list(found)), np.array(list(found.values())))
-
-
-def episodes_of(pomdp: Pomdp, trajectories: list[tuple]) -> Episodes:
-    steps = [step for taken, _, _ in trajectories for step in taken]
-    z, a, r = zip(*steps, strict=True)
-    return Episodes(
-        pomdp.observations,
-        pomdp.actions,
-        z,
-        a,
-        r,
-        np.cumsum([0, *(len(taken) for taken, _, _ in trajectories)]),
-        [final for _, final, _ in trajectories],
-        [ended for _, _, ended in trajectories],
-    )
-
 
 TOGGLE = Table(("even", "odd"), [[[1, 0, 1]] * 2, [[0, 0, 1]] * 2])
 MEMORIES = [(window(1), window(2)), (TOGGLE, window(1)), (window(2, actions=True), TOGGLE)]

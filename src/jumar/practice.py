@@ -20,7 +20,7 @@ Then `taken` is what the controller says: it is the number that was rounded.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, reduce
 
@@ -130,6 +130,10 @@ class Practice(Frozen):
         log = self.log
         nodes = self.memory.replay(log.observation, log.action, log.start)
         return number_rows(np.column_stack([nodes, log.observation]))
+
+    def select(self, episodes: Ints) -> Practice:
+        """Who made the chosen episodes, in the given order."""
+        return replace(self, log=self.log.select(episodes), made_by=self.made_by[episodes])
 
     def _episodes(self, k: int) -> Ints:
         episodes: Ints = np.flatnonzero(self.made_by == k)

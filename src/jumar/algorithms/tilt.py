@@ -186,12 +186,15 @@ def tilt_rows(x: Floats, old: Floats, visits: Floats, n_wedge: float, rows: Floa
                 low = ν
             else:
                 high = ν
-        total = 0.0
+        total, change = 0.0, 0.0
         for a in range(A):
             rows[h, a] = old[h, a] * _factor(x[h, a] - high, visits[h, a], n_wedge)
             total += rows[h, a]
         for a in range(A):
             rows[h, a] /= total
+            change = max(change, abs(rows[h, a] - old[h, a]))
+        if not change > 1e-9:  # rounding: what could become more frequent is not known enough
+            rows[h] = old[h]
 
 
 @compiled

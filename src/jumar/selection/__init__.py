@@ -13,8 +13,8 @@ step of either assumes that the memory suffices: if it does not, models are wron
 bad, and held-out episodes say so. Of recordings that were cut off both speak of the return up to
 the cut.
 
-Where all episodes have one length, rewards are counted from their mean: a constant that every step
-pays more changes no comparison, and so it changes no choice.
+Where all episodes have one length, rewards are counted from their mean in the half that is learned
+from: a constant that every step pays more changes no comparison, and so it changes no choice.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from jumar.selection.board import chain, lay_out
 from jumar.selection.candidates import UNBOUNDED, Fitted, Workbench
 from jumar.selection.dealing import HALVES, deal
 from jumar.selection.fitting import number
-from jumar.selection.limits import Limits, common_length, limits_of
+from jumar.selection.limits import common_length, limits_of
 from jumar.selection.trials import GATES, MOST_BEYOND, PROVED, Selection, Setting, Trial
 
 __all__ = ["GATES", "Selection", "Setting", "Trial", "select"]
@@ -94,13 +94,11 @@ def select(
     if gate not in GATES:
         raise ParameterError(not_one_of("gate", gate, GATES))
     practice = behavior if isinstance(behavior, Practice) else practice_of(log, behavior)
+    dealt = deal(practice.log, rng)
+    practice, dealt = practice.select(dealt.order), dealt.in_order()
     log, old = practice.log, practice.pooled
     limits = limits_of(log, discount, rewards)
-    whole, centre = log.returns(discount), 0.0
-    if limits.steps is not None and common_length(log) is not None:
-        centre = float(log.reward.mean())
-        log, limits = _less(log, limits, discount, centre)
-    dealt = deal(log, rng)
+    whole = log.returns(discount)
     board = lay_out(
         log,
         old,
@@ -109,7 +107,8 @@ def select(
         None if practice.controllers and not practice.several else practice,
     )
     bench = Workbench(board, number(board), dealt, limits)
-    most = float(limits.high[0] - log.returns(discount).mean())
+    of_one_length = limits.steps is not None and common_length(log) is not None
+    most = float(limits.high[0] - whole.mean())
     found: list[tuple[Trial, Fitted]] = []
     tried = 0
     halves = [dealt.members(half) for half in range(HALVES)]
@@ -118,7 +117,8 @@ def select(
         if min(units) < LEAST or not _differ(whole):
             continue
         test = _bet if gate == PROVED else _t_test
-        trials, made = test(bench, i, own, other, units[1], delta, most, rng)
+        used = _less(bench, _mean_reward(log, own)) if of_one_length else bench
+        trials, made = test(used, i, own, other, units[1], delta, most, rng)
         found += trials
         tried += made
     found.sort(key=lambda pair: -pair[0].lower)
@@ -138,7 +138,6 @@ def select(
         limits=limits,
         most=most,
         beyond=beyond,
-        centre=centre,
         memories=board.memories,
     )
 
@@ -259,16 +258,22 @@ def _differ(returns: Floats) -> bool:
     return high - low > 1e-9 * max(abs(low), abs(high))
 
 
-def _less(log: Episodes, limits: Limits, discount: float, centre: float) -> tuple[Episodes, Limits]:
-    """The log with so much less for every step."""
-    rewards = limits.rewards
+def _mean_reward(log: Episodes, episodes: Ints) -> float:
+    return float(log.select(episodes).reward.mean())
+
+
+def _less(bench: Workbench, centre: float) -> Workbench:
+    """The same with so much less for every step. The mean is that of the half that is learned from:
+    what is held out has no part in what a candidate is."""
+    board, rewards = bench.board, bench.limits.rewards
     moved = RewardRange(
         (rewards.continuing[0] - centre, rewards.continuing[1] - centre),
         rewards.ending and (rewards.ending[0] - centre, rewards.ending[1] - centre),
         rewards.declared,
     )
-    log = replace(log, reward=log.reward - centre)
-    return log, limits_of(log, discount, moved)
+    log = replace(board.log, reward=board.log.reward - centre)
+    limits = limits_of(log, board.discount, moved)
+    return replace(bench, board=replace(board, log=log), limits=limits)
 
 
 def _controller(bench: Workbench, candidate: Fitted) -> Controller:

@@ -49,6 +49,7 @@ DRAWS = 4000
 SHORTLIST = 8
 MOST_MISSING = 0.1
 LEAST_EFFECTIVE = 10.0
+ROUNDING = 1e-9  # weights that differ by less from 1 are those of what the behavior does too
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def hidden(delta: float, weights: Floats, declared: bool = False) -> float:
     (0.006, 0.2)
     """
     n = len(weights)
-    changed = weights[weights != 1.0]
+    changed = weights[np.abs(weights - 1.0) > ROUNDING]
     size = effective_size(changed) if len(changed) else 0.0
     share = -math.log(delta) / n
     if size > 0:

@@ -29,10 +29,18 @@ class Dealt(Frozen):
     half: Ints  # (E,) 0 or 1
     block: Ints  # (E,) below BLOCKS: the order in which they are bet on
     unit: Ints  # (E,) which of the independent units it belongs to
+    order: Ints  # (E,) the episodes in the order of their hashes
 
     def __post_init__(self) -> None:
-        for field in ("half", "block", "unit"):
+        for field in ("half", "block", "unit", "order"):
             object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
+
+    def in_order(self) -> Dealt:
+        """The same for `log.select(dealt.order)`, which is one log whatever order a file has: so
+        that neither the first thousand episodes nor the rounding of a sum depend on it."""
+        o, unit = self.order, self.unit[self.order]
+        fresh = np.append(0, np.cumsum(unit[1:] != unit[:-1]))  # a unit's episodes have one hash
+        return Dealt(self.half[o], self.block[o], fresh, np.arange(len(o)))
 
     def members(self, half: int) -> Ints:
         """The episodes of a half."""
@@ -62,7 +70,7 @@ def deal(log: Episodes, rng: np.random.Generator) -> Dealt:
     code = _hashes(labels, len(log), salt)[unit]
     half = (code >> np.uint64(63)).astype(np.int64)
     block = ((code >> np.uint64(55)) % np.uint64(BLOCKS)).astype(np.int64)
-    return Dealt(half, block, unit)
+    return Dealt(half, block, unit, np.argsort(code, kind="stable"))
 
 
 def _units(log: Episodes) -> tuple[list[str] | None, Ints]:

@@ -30,6 +30,7 @@ _SEVERAL = (
 )
 _PROPENSITIES = "Actions were taken with the probabilities that the log gives for them."
 _LENGTH = "Every episode has {steps:,} steps, as all in the log have."
+_LONGEST = "No recording goes on for more than {steps:,} steps, as none in the log does."
 _STOPS = (
     "Where a recording stopped had nothing to do with what would have come next. The claim is "
     "about the return up to there; {beyond} of the discounted weight lies beyond."
@@ -105,6 +106,8 @@ def _assumptions(selection: Selection, practice: Practice, seed: int, estimated:
         found.append(f"{_what_steps_pay(selection)}, as the log shows.")
     if selection.beyond > 0:
         found.append(_STOPS.format(beyond=share(selection.beyond)))
+        if limits.steps is not None:
+            found.append(_LONGEST.format(steps=limits.steps))
     elif limits.steps is not None:
         found.append(_LENGTH.format(steps=limits.steps))
     return [*found, _SEED.format(seed=seed)]
@@ -112,10 +115,10 @@ def _assumptions(selection: Selection, practice: Practice, seed: int, estimated:
 
 def _what_steps_pay(selection: Selection) -> str:
     rewards = selection.limits.rewards
-    low, high = selection.paid(rewards.continuing)
+    low, high = rewards.continuing
     said = f"No step pays less than {low:.6g} or more than {high:.6g}"
     if rewards.ending is not None and rewards.ending != rewards.continuing:
-        low, high = selection.paid(rewards.ending)
+        low, high = rewards.ending
         said += f" (one that ends an episode: {low:.6g} to {high:.6g})"
     return said
 

@@ -72,18 +72,21 @@ def floored_differences(
                 for b in range(A):
                     p = behavior[k, b]
                     if p > 0.0:
-                        f = w * (rows[h, b] / p) * above[clock, h, b] + below[clock, h, b]
+                        ratio = min(rows[h, b] / p, LARGEST_WEIGHT)
+                        f = w * ratio * above[clock, h, b] + below[clock, h, b]
                         y[b] = min(f, LARGEST_VALUE)
                         best = min(best, y[b])
                 for b in range(A):
                     y[b] = best - y[b]
                 control = within_budget(y, behavior[k], a, (score + floor) / power)
             after_low, after_high = (0.0, 0.0) if s == last else (low[then], high[then])
-            w = min(w * (rows[h, a] / taken[s]), LARGEST_WEIGHT)
+            w = min(w * min(rows[h, a] / taken[s], LARGEST_WEIGHT), LARGEST_WEIGHT)
             g = max(0.0, reward[s] + discount * after_low - low[now])
             c = max(0.0, high[now] - reward[s] - discount * after_high)
             score += power * (w * g + c + control)
             power *= discount
+            if power == 0.0:  # nothing counts any more, and a budget in such units has no meaning
+                break
         scores[i] = max(score, -floor)  # what rounding took
     return scores
 
@@ -97,6 +100,7 @@ def within_budget(y: Floats, p: Floats, a: int, budget: float) -> float:
     """
     if budget <= 0.0:
         return 0.0
+    budget = min(budget, LARGEST_VALUE)  # more is never used, and infinity times 0 is no number
     cut = np.zeros(len(p), np.bool_)
     while True:
         mass, total, below = 0.0, 0.0, 0.0

@@ -95,7 +95,6 @@ class Selection:
     limits: Limits  # of the returns
     most: float  # the best return that is possible, less the behavior's mean return
     beyond: float  # share of the discounted weight that lies beyond where recordings stopped
-    centre: float = 0.0  # what was taken off every reward
     memories: tuple[Memory, ...] = ()
 
     @property
@@ -116,10 +115,6 @@ class Selection:
             and self.beyond > MOST_BEYOND
             and any(trial.passed for trial in self.trials)
         )
-
-    def paid(self, rewards: tuple[float, float]) -> tuple[float, float]:
-        """Rewards as they stand in the log."""
-        return rewards[0] + self.centre, rewards[1] + self.centre
 
     @property
     def best(self) -> Trial | None:

@@ -1,0 +1,204 @@
+"""Dealing: by label and seed, by nothing else."""
+
+from __future__ import annotations
+
+import csv
+import math
+
+import numpy as np
+import pytest
+
+import jumar as jm
+from jumar.controller import Controller
+from jumar.episodes import Episodes, Origin
+from jumar.logs import read_logs
+from jumar.selection.dealing import BLOCKS, deal
+
+NAMES = ("good", "worn"), ("keep", "repair")
+HALF = Controller.uniform(*NAMES)
+
+
+def labelled(labels: list[object]) -> Episodes:
+    n = len(labels)
+    origin = Origin("log.csv", np.arange(n), labels)
+    return Episodes(
+        *NAMES, [0] * n, [0] * n, [0.0] * n, np.arange(n + 1), [-1] * n, [True] * n, origin=origin
+    )
+
+
+def dealt_as(log: Episodes, seed: int = 1) -> dict[str, tuple[int, int]]:
+    dealt = deal(log, jm.stream(seed, "selection"))
+    return {
+        str(label): (half, block)
+        for label, half, block in zip(
+            log.origin.label, dealt.half.tolist(), dealt.block.tolist(), strict=True
+        )
+    }
+
+
+LABELS = [f"machine {i}" for i in range(4000)]
+
+
+def test_a_label_is_dealt_alike_wherever_it_stands_and_whatever_else_is_there():
+    whole = dealt_as(labelled(LABELS))
+    order = np.random.default_rng(1).permutation(4000).tolist()
+    assert dealt_as(labelled([LABELS[i] for i in order])) == whole
+    part = LABELS[100:103]
+    assert dealt_as(labelled(part)) == {label: whole[label] for label in part}
+    numbers = dealt_as(labelled([1, 2, 3]))
+    assert numbers == dealt_as(labelled(["1", "2", "3"]))
+
+
+def test_halves_and_blocks_are_even():
+    """4,000 fair coins lie within five standard deviations of 2,000 but once in a million; 256
+    blocks of 15.6 each: chi-squared of 255 beyond 370 once in a million."""
+    for log in (labelled(LABELS), labelled(LABELS).select(np.arange(4000))):
+        dealt = deal(log, jm.stream(1, "selection"))
+        assert abs((dealt.half == 0).sum() - 2000) < 5 * math.sqrt(1000)
+        counts = np.bincount(dealt.block, minlength=BLOCKS)
+        assert len(counts) == BLOCKS == 256
+        expected = 4000 / BLOCKS
+        assert ((counts - expected) ** 2 / expected).sum() < 370
+        assert abs(np.corrcoef(dealt.half, dealt.block)[0, 1]) < 5 / math.sqrt(4000)
+
+
+def test_episodes_without_labels_are_dealt_evenly_too():
+    n = 4000
+    log = Episodes(
+        *NAMES, [0] * n, [0] * n, [0.0] * n, np.arange(n + 1), [-1] * n, [True] * n
+    )  # fmt: skip
+    for seed in range(5):
+        dealt = deal(log, jm.stream(seed, "selection"))
+        assert abs((dealt.half == 0).sum() - 2000) < 5 * math.sqrt(1000)
+        # neighbours are not dealt alike: 4,000 pairs, as many alike as not
+        alike = (dealt.half[1:] == dealt.half[:-1]).sum()
+        assert abs(alike - 2000) < 5 * math.sqrt(1000)
+    assert dealt.unit.tolist() == list(range(n))
+
+
+def test_another_seed_deals_otherwise():
+    one, two = (np.array([*dealt_as(labelled(LABELS), seed).values()]) for seed in (1, 2))
+    same = (one[:, 0] == two[:, 0]).sum()
+    assert abs(same - 2000) < 5 * math.sqrt(1000)
+
+
+def test_one_label_is_one_unit():
+    labels = [f"person {i % 7}" for i in range(50)]
+    dealt = deal(labelled(labels), jm.stream(1, "selection"))
+    assert len(np.unique(dealt.unit)) == 7
+    for person in range(7):
+        own = np.arange(50) % 7 == person
+        assert len({*dealt.half[own].tolist()}) == len({*dealt.block[own].tolist()}) == 1
+        assert len({*dealt.unit[own].tolist()}) == 1
+
+
+def test_a_unit_counts_once_with_its_mean():
+    """a scored 1 and 3, b scored 5."""
+    dealt = deal(labelled(["a", "b", "a"]), jm.stream(1, "selection"))
+    scores, block = dealt.by_unit(np.arange(3), np.array([1.0, 5.0, 3.0]))
+    assert sorted(scores.tolist()) == [2, 5]
+    assert set(block.tolist()) == set(dealt.block.tolist())
+    for episodes in ([0, 1], [2, 1]):
+        alone, _ = dealt.by_unit(np.array(episodes), np.array([1.0, 5.0]))
+        assert alone.tolist() == [1, 5]
+
+
+def test_in_order_is_the_same_deal():
+    labels = [f"person {i % 40}" for i in range(100)]
+    log = labelled(labels)
+    dealt = deal(log, jm.stream(1, "selection"))
+    sorted_ = dealt.in_order()
+    moved = log.select(dealt.order)
+    assert dealt_as(log) == {
+        str(label): (half, block)
+        for label, half, block in zip(
+            moved.origin.label, sorted_.half.tolist(), sorted_.block.tolist(), strict=True
+        )
+    }
+    assert len(np.unique(sorted_.unit)) == 40
+    by_label = {str(x): u for x, u in zip(moved.origin.label, sorted_.unit.tolist(), strict=True)}
+    assert [by_label[str(x)] for x in moved.origin.label] == sorted_.unit.tolist()
+
+
+# ---- the whole job ------------------------------------------------------------------------------
+
+
+def rows_of(episodes: int, seed: int, people: int | None = None) -> list[list[list[str]]]:
+    """Episodes of one to three steps; repairing what is worn pays, and noise."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for e in range(episodes):
+        T = int(rng.integers(1, 4))
+        z = rng.integers(0, 2, T)
+        a = rng.integers(0, 2, T)
+        r = np.where(z == a, 1.0, 0.0) + rng.random(T)
+        label = f"e{e}"
+        found.append(
+            [
+                [label, str(t), NAMES[0][z[t]], NAMES[1][a[t]], repr(float(r[t])), str(t == T - 1)]
+                for t in range(T)
+            ]
+        )
+    return found
+
+
+def written(path, episodes) -> Episodes:
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["episode", "step", "observation", "action", "reward", "terminated"])
+        table.writerows(row for episode in episodes for row in episode)
+    return read_logs(path)
+
+
+@pytest.mark.parametrize(("episodes", "gate"), [(400, "proved"), (400, "asymptotic")])
+def test_a_shuffled_file_gives_the_same_choice_and_certificate(tmp_path, episodes, gate):
+    whole = rows_of(episodes, 3)
+    rng = np.random.default_rng(1)
+    first = jm.improve(written(tmp_path / "a.csv", whole), HALF, discount=0.9, gate=gate)
+    assert first.selection.chosen is not None
+    for i in range(2):
+        shuffled = [whole[e] for e in rng.permutation(episodes)]
+        other = jm.improve(written(tmp_path / f"{i}.csv", shuffled), HALF, discount=0.9, gate=gate)
+        assert other.selection.trials == first.selection.trials  # to the last bit
+        assert other.selection.chosen == first.selection.chosen
+        assert other.controller.same_as(first.controller)
+        assert other.certificate == first.certificate
+
+
+def test_a_long_log_is_judged_by_the_same_episodes_in_any_order():
+    """More episodes than are scored to choose a shortlist: which of them must not depend on the
+    file either."""
+    n = 6000
+    rng = np.random.default_rng(1)
+    z, a = rng.integers(0, 2, (2, n))
+    reward = np.where(z == a, 0.1, 0.0) + rng.standard_normal(n)
+    origin = Origin("log.csv", np.arange(n), [f"e{i}" for i in range(n)])
+    log = Episodes(
+        *NAMES, z, a, reward, np.arange(n + 1), [-1] * n, [True] * n, origin=origin
+    )  # fmt: skip
+    one, two = (
+        jm.choose(x, HALF, discount=0.9) for x in (log, log.select(rng.permutation(n)))
+    )  # fmt: skip
+    assert one.trials == two.trials
+    assert len(one.trials) > 0
+
+
+def test_clusters_are_bet_on_as_one():
+    """Twenty people, each with twenty copies of one episode: the log has 20 units, not 400, and 10
+    held-out people decide nothing that 200 independent episodes would."""
+    rng = np.random.default_rng(2)
+    action = np.repeat(rng.integers(0, 2, 20), 20)
+    reward = action + 0.1 * np.repeat(rng.random(20), 20)
+    n = 400
+    log = Episodes(
+        *NAMES, [0] * n, action, reward, np.arange(n + 1), [-1] * n, [True] * n,
+        origin=Origin("log.csv", np.arange(n), [f"p{i // 20}" for i in range(n)]),
+    )  # fmt: skip
+    found = jm.choose(log, HALF, discount=0.9)
+    assert (found.units, found.episodes) == (20, 400)
+    assert found.held_out < 20
+    assert found.chosen is None
+    alone = Episodes(
+        *NAMES, [0] * n, action, reward, np.arange(n + 1), [-1] * n, [True] * n
+    )  # fmt: skip
+    assert jm.choose(alone, HALF, discount=0.9).chosen is not None
