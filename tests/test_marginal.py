@@ -17,15 +17,17 @@ from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.evaluation import evaluate
 from jumar.marginal import Rung, judge_long
-from jumar.marginal.contradictions import discounted_before, memory_test
+from jumar.marginal.contradictions import memory_test
 from jumar.marginal.judge import Reading, candidates, fit
 from jumar.marginal.ladder import in_words, they_tell
+from jumar.marginal.loops import discounted_before, marginal_scores
 from jumar.marginal.outcome import certificate_of_long, improvement_of_long, why_not
-from jumar.marginal.weights import Fitted, marginal_scores
+from jumar.marginal.weights import Fitted
 from jumar.memory import window
 from jumar.report.rungs import rungs
 from jumar.rewards import RewardRange
 from jumar.selection.board import lay_out
+from jumar.selection.dealing import deal
 from jumar.simulation import simulate
 from jumar.streams import stream
 from jumar.validity import Validity
@@ -369,8 +371,9 @@ def test_the_half_that_fits_does_not_judge(in_view):
     board = lay_out(log, behavior, 0.95, memories)
     fitted, others = np.arange(250), np.arange(250, 500)
     models = fit(board, fitted, 2)
-    (mine, *_), tried = candidates(models, others, 0)
-    (own, *_), _ = candidates(models, fitted, 0)
+    dealt = deal(log, np.random.default_rng(1))
+    (mine, *_), tried = candidates(models, others, 0, dealt)
+    (own, *_), _ = candidates(models, fitted, 0, dealt)
     assert tried > 0
     assert mine.setting == own.setting
     assert mine.rungs[0].gain != own.rungs[0].gain

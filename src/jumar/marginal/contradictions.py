@@ -31,9 +31,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.arrays import Floats, Ints, sum_by
+from jumar.arrays import Floats, sum_by
 from jumar.history import ENDED
-from jumar.kernels import compiled
 from jumar.marginal.weights import Fitted, steps_of
 from jumar.memory import Memory
 from jumar.order.steps import cut_into_steps
@@ -96,20 +95,6 @@ class MemoryTest:
         return tuple(found)
 
 
-@compiled
-def discounted_before(values: Floats, length: Ints, discount: float) -> Floats:
-    """(N,) for every step, Σ over the earlier ones of its record of γ^distance · value."""
-    found = np.empty(len(values))
-    t = 0
-    for e in range(len(length)):
-        trace = 0.0
-        for _ in range(length[e]):
-            found[t] = trace
-            trace = discount * (trace + values[t])
-            t += 1
-    return found
-
-
 def memory_test(board: Board, number: int, rng: np.random.Generator) -> MemoryTest:
     """Test memory `number` of a board; the next longer one serves the comparison."""
     memory, longer = board.memories[number], board.memories[number + 1]
@@ -164,5 +149,7 @@ def _surprises(board: Board, memory: Memory) -> tuple[float, float]:
         return float(U.sum()) / spread if spread > scale / math.sqrt(max(1, len(U))) else 0.0
 
     in_the_long_run: Floats = np.power(board.discount, age, dtype=np.float64)
+    from jumar.marginal.loops import discounted_before
+
     lasting = discounted_before(surprise, board.length, board.discount)
     return errors(in_the_long_run), errors(lasting)

@@ -32,57 +32,9 @@ import numpy as np
 
 from jumar.arrays import Floats, Ints, sum_by
 from jumar.history import Counts
-from jumar.kernels import compiled
 from jumar.linear import solve_discounted
 from jumar.memory import Memory
 from jumar.selection.board import Board
-
-MORE = 1 + 1e-9  # a ratio above which an action became likelier
-
-
-@compiled
-def marginal_scores(
-    at: Ints,
-    action: Ints,
-    reward: Floats,
-    start: Ints,
-    length: Ints,
-    after: Ints,
-    episodes: Ints,
-    base: Floats,
-    ratio: Floats,
-    q: Floats,
-    v: Floats,
-    discount: float,
-    exact: int,
-) -> tuple[Floats, Floats]:
-    """(n,) the scores φ of some records and (n, 2) the sums of their weights: of all steps, and of
-    those whose action became likelier. `exact` is j, `base` (H,) is d/m_j. A negative `after` is
-    an ending."""
-    scores, masses = np.empty(len(episodes)), np.empty((len(episodes), 2))
-    for i in range(len(episodes)):
-        e = episodes[i]
-        first, last = start[e], start[e] + length[e] - 1
-        score, mass, new = v[at[first]], 0.0, 0.0
-        whole, power = 1.0, 1.0
-        for t in range(first, last + 1):
-            if t - first < exact:
-                whole *= ratio[at[t], action[t]]
-                weight = power * whole
-                power *= discount
-            else:
-                weight = power * base[at[t - exact]]
-                for u in range(t - exact, t + 1):
-                    weight *= ratio[at[u], action[u]]
-            if weight != 0.0:
-                h = at[t + 1] if t < last else after[e]
-                follows = v[h] if h >= 0 else 0.0
-                score += weight * (reward[t] + discount * follows - q[at[t], action[t]])
-                mass += weight
-                if ratio[at[t], action[t]] > MORE:
-                    new += weight
-        scores[i], masses[i, 0], masses[i, 1] = score, mass, new
-    return scores, masses
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +125,10 @@ class Fitted:
 
     def scores(self, values: Values, episodes: Ints, exact: int = 0) -> tuple[Floats, Floats]:
         """(n,) scores and (n, 2) weights of some records, trusting the memory `exact` steps ago."""
+        from jumar.marginal.loops import marginal_scores
+
         board, log = self.board, self.board.log
+
         return marginal_scores(
             board.at,
             log.action,

@@ -30,6 +30,7 @@ from jumar.bounds import check_delta
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import ParameterError, not_one_of
+from jumar.history import check_discount
 from jumar.memory import Memory
 from jumar.offpolicy.weights import effective_size
 from jumar.practice import Behaviors, Practice, practice_of
@@ -91,6 +92,7 @@ def select(
     True
     """
     check_delta(delta)
+    check_discount(discount)
     if gate not in GATES:
         raise ParameterError(not_one_of("gate", gate, GATES))
     practice = behavior if isinstance(behavior, Practice) else practice_of(log, behavior)
