@@ -1,8 +1,8 @@
 """How often does `judge_long` deploy, and how often does that do harm? Not run by `make bench`.
 
 Models are drawn from seeds that the rules were not tuned on (tuned: 0 to 19 and 100 to 159; here:
-from 1000), one log each. A result is worse when its exact value for ever is below the behavior's. One JSON line per
-cell, with the 95 % upper confidence bound of `worse` (Clopper and Pearson).
+from 1000), one log each. A result is worse when its exact value for ever is below the behavior's.
+One JSON line per cell, with the 95 % upper confidence bound of `worse` (Clopper and Pearson).
 
     python benchmarks/long_records.py [--logs 60] [--only plain,bridge] [--most 2000]
 """

@@ -137,8 +137,11 @@ class Candidate:
 
 
 def reaches(board: Board) -> tuple[int, ...]:
-    """The rungs j a log allows: usual records must hold two stretches of j + 1 steps."""
-    return tuple(j for j in EXACT if j + 2 <= np.median(board.length))
+    """The rungs j a log allows: usual records must hold two stretches of j + 1 steps. A record that
+    ended by itself holds all there is; its rungs reach the weight of the whole record."""
+    longest = int(board.length.max(initial=0))
+    usual = float(np.median(np.where(board.log.terminated, longest, board.length)))
+    return tuple(j for j in EXACT if j == 0 or j + 2 <= usual)
 
 
 def fit(board: Board, records: Ints, memories: int) -> list[Fitted]:
