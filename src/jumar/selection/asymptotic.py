@@ -169,8 +169,9 @@ def critical_value(differences: Floats, level: float, rng: np.random.Generator) 
     z = centred[moving] / deviation[moving]
     # the multiplier bootstrap of J means is exactly normal with their correlation: draw that
     scale, axes = np.linalg.eigh(z @ z.T / (n - 1))
-    root = axes * np.sqrt(np.maximum(scale, 0.0))
-    largest = (rng.standard_normal((DRAWS, len(scale))) @ root.T).max(1)
+    # the symmetric root: signs of the axes are up to rounding, and would change the draws
+    root = (axes * np.sqrt(np.maximum(scale, 0.0))) @ axes.T
+    largest = (rng.standard_normal((DRAWS, len(scale))) @ root).max(1)
     stretch = student(level, n) / normal(level)
     return float(max(np.quantile(largest, 1 - level) * stretch, student(level, n)))
 
