@@ -20,7 +20,9 @@ def log_of(*episodes: tuple[list[float], bool]) -> Episodes:
     start = np.cumsum([0, *(len(paid) for paid, _ in episodes)])
     ended = [e for _, e in episodes]
     n = len(rewards)
-    return Episodes(*NAMES, [0] * n, [0] * n, rewards, start, [-1 if e else 0 for e in ended], ended)
+    return Episodes(
+        *NAMES, [0] * n, [0] * n, rewards, start, [-1 if e else 0 for e in ended], ended
+    )
 
 
 def ends(limits: Limits) -> tuple[list[float], list[float]]:

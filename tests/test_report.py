@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
+from jumar.selection.gate import student
 
 import jumar as jm
 from jumar import resampling
@@ -34,7 +35,6 @@ from jumar.report.tested import MOST_TESTED, in_words, setting_words
 from jumar.resampling import resample
 from jumar.selection import Trial
 from jumar.selection.candidates import THRESHOLDS, Setting
-from jumar.selection.gate import student
 from jumar.sensitivity import sensitivity
 from strategies import controllers, logs, names
 
