@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
-from jumar.selection.gate import student
+from jumar.selection.asymptotic import student
 
 import jumar as jm
 from jumar import resampling

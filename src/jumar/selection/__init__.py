@@ -89,6 +89,8 @@ def select(
     True
     """
     check_delta(delta)
+    if not 0 <= discount < 1:
+        raise ParameterError(f"discount: {discount!r} must lie in [0, 1).")
     if gate not in GATES:
         raise ParameterError(not_one_of("gate", gate, GATES))
     dealt = deal(log, rng)

@@ -100,7 +100,7 @@ def gate(
     >>> alike = gate(same, delta=0.1, range=0.0, rng=rng)
     >>> apart = gate(rng.standard_normal((9, 400)), delta=0.1, range=0.0, rng=rng)
     >>> [round(g.critical, 1) for g in (one, alike, apart)]
-    [1.7, 1.6, 2.6]
+    [1.7, 1.6, 2.5]
     """
     n = differences.shape[1]
     critical = math.inf if n < 2 else critical_value(differences, delta / HALVES, rng)

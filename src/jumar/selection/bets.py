@@ -72,7 +72,7 @@ class Bet:
 
         >>> sure = Bet(floor=1.0, fraction=0.5)
         >>> round(sure.log_wealth(np.ones(10), np.arange(10)), 2)
-        3.93
+        3.94
         """
         if len(scores) == 0:
             return 0.0
