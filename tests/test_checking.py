@@ -25,7 +25,7 @@ from jumar.checking.nodes import _verdict as nodes_verdict
 from jumar.checking.repeats import repeated_episodes
 from jumar.checking.spread import spread_of
 from jumar.controller import Controller
-from jumar.episodes import Episodes, Nodes, Origin, Remarks
+from jumar.episodes import Episodes, Labels, Origin, Remarks
 from jumar.errors import LogError, ParameterError
 from jumar.estimation import estimate_behavior
 from jumar.memory import Table, product, window
@@ -698,7 +698,7 @@ def with_nodes(names_: tuple[str, ...], code: list[int]) -> Episodes:
     log_ = log_of([(0, 0), (1, 1), (0, 0)])
     columns = log_.observation, log_.action, log_.reward, log_.start
     ends = log_.final_observation, log_.terminated
-    return Episodes(Z, A, *columns, *ends, None, Nodes(names_, code))
+    return Episodes(Z, A, *columns, *ends, None, Labels(names_, code))
 
 
 ODD_EVEN = Table(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])

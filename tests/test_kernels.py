@@ -131,7 +131,18 @@ def obvious_resample_mean(values, times, rng):
     return np.array(means), np.array(errors)
 
 
-def obvious_resample_weighted(weight, x, start, offset, discount, times, errors_too, rng):
+def obvious_together(weight, x, start, cluster, first):
+    """Write every episode out to the length of the longest of its cluster, and add up."""
+    total, amount = np.zeros(first[-1]), np.zeros(first[-1])
+    for (i, j), k in zip(itertools.pairwise(start), cluster, strict=True):
+        T = first[k + 1] - first[k]
+        w = np.append(weight[i:j], np.full(T - (j - i), weight[j - 1]))
+        total[first[k] : first[k + 1]] += w
+        amount[first[k] : first[k + 1]] += w * np.append(x[i:j], np.zeros(T - (j - i)))
+    return total, amount
+
+
+def obvious_resample_weighted(weight, x, start, offset, size, discount, times, errors_too, rng):
     """Write every drawn episode out to full length and average; for the error, move the share of
     one episode a little and see where the value goes."""
     E, T = len(offset), max(np.diff(start))
@@ -141,7 +152,7 @@ def obvious_resample_weighted(weight, x, start, offset, discount, times, errors_
         w[e, : j - i], worth[e, : j - i] = weight[i:j], x[i:j]
 
     def value(share):
-        value = share @ offset / share.sum()
+        value = share @ offset / (share @ size)
         for t in range(T):
             there = share @ w[:, t]
             value += discount**t * (share @ (w[:, t] * worth[:, t]) / there if there > 0 else 0.0)
@@ -414,6 +425,22 @@ def test_resample_mean(values):
     assert compiled.random() == plain.random()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_together(seed):
+    setup = np.random.default_rng(400 + seed)
+    length, cluster = setup.integers(1, 5, 9), np.array([0, 2, 1, 0, 2, 2, 3, 0, 1])
+    start = np.append(0, np.cumsum(length))
+    longest = [length[cluster == k].max() for k in range(4)]
+    arguments = (
+        *setup.normal(size=(2, start[-1])),
+        start,
+        cluster,
+        np.append(0, np.cumsum(longest)),
+    )
+    for one, other in zip(kernels.together(*arguments), obvious_together(*arguments), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("errors_too", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_resample_weighted(seed, errors_too):
@@ -425,7 +452,8 @@ def test_resample_weighted(seed, errors_too):
     if seed == 0:  # from the second step on nobody has any weight
         weight = np.where(np.isin(np.arange(n), start), 1.0, 0.0)
     compiled, plain = same_generators(seed)
-    arguments = weight, x, start, offset, 0.9, 20, errors_too
+    size = np.ones(8) if seed == 1 else setup.integers(1, 5, 8).astype(float)
+    arguments = weight, x, start, offset, size, 0.9, 20, errors_too
     found = kernels.resample_weighted(*arguments, compiled)
     expected = obvious_resample_weighted(*arguments, plain)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-12, atol=1e-12)

@@ -450,8 +450,8 @@ def test_a_behavior_that_hardly_does_it_is_told_by_the_weight_that_is_missing():
 
 
 def test_warnings_are_graded_and_quote_what_was_measured():
-    (worst,) = grade(Trust(2.0, 500.0, 500.0), 500, "t")
-    (care,) = grade(Trust(500.0, 500.0, 20.0), 500, "bootstrap-t")
+    (worst,) = grade(Trust(2.0, 500.0, 500.0), 500, "episode", "t")
+    (care,) = grade(Trust(500.0, 500.0, 20.0), 500, "episode", "bootstrap-t")
     assert worst.startswith(
         "Do not trust this interval: the 500 episodes say as much as 2 ordinary"
     )
@@ -459,7 +459,7 @@ def test_warnings_are_graded_and_quote_what_was_measured():
     assert "a few episodes carry most of the weight" in worst
     assert "a few large values carry most of the spread" in care
     assert all("were measured to cover the truth in" in text for text in (worst, care))
-    assert grade(Trust(500.0, 500.0, 500.0), 500, "t") == []
+    assert grade(Trust(500.0, 500.0, 500.0), 500, "episode", "t") == []
 
 
 def test_a_proved_interval_is_not_warned_about_for_its_size():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.episodes import Episodes, Nodes
+from jumar.episodes import Episodes, Labels
 from jumar.errors import LogError, ParameterError
 from jumar.logs import read_logs
 
@@ -287,10 +287,10 @@ def test_nodes_of_two_logs_are_numbered_by_name(log_file):
 def test_nodes_must_fit_the_log():
     step = (("z",), ("a",), [0], [0], [0.0], [0, 1], [-1], [True])
     with pytest.raises(LogError, match="1 steps, 2 nodes"):
-        Episodes(*step, node=Nodes(("calm",), [0, 0]))
+        Episodes(*step, node=Labels(("calm",), [0, 0]))
     for wrong in ([1], [-2]):
-        with pytest.raises(LogError, match="node: a number is out of range; there are 1"):
-            Nodes(("calm",), wrong)
+        with pytest.raises(LogError, match="labels: a number is out of range; there are 1"):
+            Labels(("calm",), wrong)
 
 
 def test_a_label_cannot_disturb_a_terminal(log_file):

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jumar.episodes import UNKNOWN, Episodes, Nodes
+from jumar.episodes import UNKNOWN, Episodes, Labels
 from jumar.errors import LogError
 from jumar.log_files import delimited, lines, source
 from jumar.logs import read_logs, write_logs
@@ -119,7 +119,7 @@ def test_what_is_wrong_in_a_table_is_named():
 def test_nodes_are_written_and_read(tmp_path):
     log = Episodes(
         ("z",), ("a",), [0] * 3, [0] * 3, [0.0] * 3, [0, 3], [0], [False],
-        node=Nodes(("calm", "alert"), [1, UNKNOWN, 0]),
+        node=Labels(("calm", "alert"), [1, UNKNOWN, 0]),
     )  # fmt: skip
     for ending in ENDINGS:
         write_logs(log, tmp_path / f"log.{ending}")

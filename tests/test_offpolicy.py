@@ -16,7 +16,7 @@ import jumar as jm
 from enumeration import enumerate_all
 from jumar import offpolicy
 from jumar.controller import Controller
-from jumar.episodes import Episodes, Nodes
+from jumar.episodes import Episodes, Labels
 from jumar.errors import ControllerError, LogError, MemoryMismatch, ParameterError
 from jumar.memory import Table, window
 from jumar.offpolicy import crossfit, estimators, ranges, weights
@@ -189,7 +189,7 @@ def test_cross_fitted_dr_is_unbiased_over_all_logs_of_two_episodes(tiny, differe
         sample = offpolicy.Sample(log, new, old, γ, 2, np.random.default_rng(1))
         values = sample.contributions("dr", difference)
         mean += (2 - (i == j)) * p[i] * p[j] * values.mean()
-        corrected += p[i] * p[j] * np.abs(sample.values[0][0]).sum()
+        corrected += p[i] * p[j] * np.abs(sample.values[0]).sum()
     assert mean == pytest.approx(exact, abs=1e-12)
     assert corrected > 0.1  # Q̂ was not 0 throughout
 
@@ -630,7 +630,7 @@ def test_a_logged_node_that_replaying_does_not_come_to_is_refused():
     old = Controller.uniform(*NAMES, memory=clock, name="clock")
     log = log_of([[0, 1]], [[0, 0]])
     for code, message in (([0, 1], None), ([0, 0], "the memory was 'even', but clock")):
-        told = replace(log, node=Nodes(("even", "odd"), code))
+        told = replace(log, node=Labels(("even", "odd"), code))
         if message is None:
             assert offpolicy.estimate(told, old, old, discount=γ, estimator="is").value == 0
         else:

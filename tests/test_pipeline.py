@@ -375,6 +375,7 @@ def test_the_numbers_as_a_document():
     document = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     certificates = document.pop("certificates")
     assert document.pop("selection") is None
+    assert document.pop("assumed_memory") is None
     solver = document.pop("solver")
     assert document == {
         "algorithm": "spibb",

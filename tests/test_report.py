@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
-from jumar.selection.asymptotic import student
 
 import jumar as jm
 from jumar import resampling
@@ -34,6 +33,7 @@ from jumar.report.content import MOST_ROWS, content
 from jumar.report.tested import MOST_TESTED, in_words, setting_words
 from jumar.resampling import resample
 from jumar.selection import Trial
+from jumar.selection.asymptotic import student
 from jumar.selection.candidates import THRESHOLDS, Setting
 from jumar.sensitivity import sensitivity
 from strategies import controllers, logs, names
@@ -255,17 +255,22 @@ def test_a_change_that_passed_its_test_is_told_with_the_held_out_estimate():
 
 
 # of ten rules learned, two were tested; the second by its lower bound was chosen
-LOWER = Trial(Setting(window(1), "spibb", 5, 1.0), 0, 2.04, 4.0, 1.0, 80.4, 0.0, 1.5)
-CHOSEN = Trial(Setting(window(2), "spibb_leq", 20, 0.5), 1, 6.26, 5.0, 1.0, 12.3, 0.0, 0.5)
-FAR = Trial(Setting(window(2), "spibb", 1, 1.0), 1, 9.0, -0.04, 1.0, 0.0, 0.25, -np.inf)
+LOWER = Trial(
+    Setting(window(1), "spibb", 5, 1.0), 0, 2.04, 4.0, 1.0, 80.4, 0.0, 1.5, True, 0.025, 50
+)
+CHOSEN = Trial(
+    Setting(window(2), "spibb_leq", 20, 0.5), 1, 6.26, 5.0, 1.0, 12.3, 0.0, 0.5, True, 0.025, 50
+)
+FAR = Trial(
+    Setting(window(2), "spibb", 1, 1.0), 1, 9.0, -0.04, 1.0, 0.0, 0.25, -np.inf, False, 0.025, 50
+)
 
 
 def chosen_by_test(log: Episodes, trials=(LOWER, CHOSEN, FAR), chosen=CHOSEN) -> Result:
     """The improvement of a log by hand, as if it had been chosen by a test of 50 episodes."""
     result = jm.improve(log, HALF, discount=0.9)
-    gates = tuple(replace(gate, episodes=50) for gate in result.selection.gates)
     selection = replace(
-        result.selection, trials=trials, chosen=chosen, gates=gates, tried=10, delta=0.05
+        result.selection, trials=trials, chosen=chosen, held_out=50, tried=10, delta=0.05
     )
     return replace(result, selection=selection)
 

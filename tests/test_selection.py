@@ -19,12 +19,13 @@ from jumar.selection import proved, select
 from jumar.selection.asymptotic import critical_value, gate, hidden, missing, normal, student
 from jumar.selection.bets import Bet, Growth
 from jumar.selection.board import chain, lay_out
-from jumar.selection.candidates import UNBOUNDED, Fitted, Workbench, values_by_step
+from jumar.selection.candidates import UNBOUNDED, Fitted, Workbench
 from jumar.selection.dealing import deal
 from jumar.selection.fitting import fit, number, steps_of
 from jumar.selection.limits import limits_of
 from jumar.selection.proved import PASSING, SHARES, Listed, Prospect, outcomes
 from jumar.selection.samples import needs, units_needed
+from jumar.selection.scoring import values_by_step
 from jumar.selection.trials import GATES, Setting
 from strategies import names, random_controller, random_pomdp
 

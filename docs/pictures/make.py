@@ -3,7 +3,8 @@
     python docs/pictures/make.py [FOLDER ...]
 
 The drawn controller always; the figures of a finished `jumar paper -o FOLDER`; the figure and the
-tables on the page about safety from finished `jumar study safety -o FOLDER` and `safety-seeds`.
+tables on the page about safety from finished `jumar study safety -o FOLDER` and `safety-seeds`, and
+those on the page about guarantees from a finished `jumar study guarantees -o FOLDER`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from pathlib import Path
 
 from jumar.controller_files import load_controller
 from jumar.drawing import draw as draw_controller
+from jumar.guarantees.report import write_report
+from jumar.guarantees.summary import findings, is_guarantees
+from jumar.guarantees.tables import run_of as guarantees_run
+from jumar.guarantees.tables import tables
 from jumar.study.safety import Line, in_hindsight, lines_of
 from jumar.study.store import Store
 from jumar.study.summary import Results
@@ -86,6 +91,18 @@ def seeds(store: Store) -> None:
     page.write_text(filled(page.read_text("utf-8"), "seeds", "\n".join(rows)), "utf-8")
 
 
+def guarantees(store: Store) -> None:
+    """The figure and the tables of the page about guarantees."""
+    write_report(store)
+    shutil.copy(store.folder / "guarantees.svg", HERE)
+    found = findings(store)
+    page = HERE.parent / "guarantees.md"
+    text = filled(page.read_text("utf-8"), "run", guarantees_run(found))
+    for table in tables(found):
+        text = filled(text, table.name, table.markdown)
+    page.write_text(text, "utf-8")
+
+
 def filled(page: str, name: str, block: str) -> str:
     """The page with what stands between the marks of that name replaced."""
     begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
@@ -150,6 +167,9 @@ if __name__ == "__main__":
     controllers()
     for folder in sys.argv[1:]:
         results_there = Store(folder)
+        if is_guarantees(results_there):
+            guarantees(results_there)
+            continue
         trained = Results(results_there).environments
         if len({e.title for e in trained}) < len(trained):
             seeds(results_there)

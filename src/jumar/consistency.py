@@ -13,7 +13,7 @@ import numpy as np
 
 from jumar.arrays import Bools, Floats, Ints, number_rows
 from jumar.controller import Controller
-from jumar.episodes import UNKNOWN, Episodes, Nodes
+from jumar.episodes import UNKNOWN, Episodes, Labels
 from jumar.errors import LogError, printable
 from jumar.memory import Memory, Product, Table
 from jumar.rewards import RewardRange
@@ -32,9 +32,10 @@ def rows_taken(log: Episodes, controller: Controller) -> Floats:
     return taken
 
 
-def check_possible(log: Episodes, behavior: Controller) -> None:
-    """Every logged action must be one that the behavior takes there at all."""
-    impossible = np.flatnonzero(rows_taken(log, behavior) <= 0)
+def check_possible(log: Episodes, behavior: Controller, episodes: Ints | None = None) -> None:
+    """Every logged action must be one that the behavior takes there at all; of all episodes, or of
+    those that it made."""
+    impossible = _within(log, np.flatnonzero(rows_taken(log, behavior) <= 0), episodes)
     if len(impossible) == 0:
         return
     row = int(impossible[0])
@@ -49,14 +50,15 @@ def check_possible(log: Episodes, behavior: Controller) -> None:
     )
 
 
-def check_nodes(log: Episodes, behavior: Controller) -> None:
-    """Where the log says what the controller remembered, replaying must come to the same."""
+def check_nodes(log: Episodes, behavior: Controller, episodes: Ints | None = None) -> None:
+    """Where the log says what the controller remembered, replaying must come to the same; in all
+    episodes, or in those that it made."""
     compared = compare_nodes(log, behavior.memory)
-    if compared is None or len(compared.wrong) == 0:
+    if compared is None or len(wrong := _within(log, compared.wrong, episodes)) == 0:
         return
-    row, more = int(compared.wrong[0]), ""
-    if len(compared.wrong) > 1:
-        more = f" ({len(compared.wrong):,} such steps in all)"
+    row, more = int(wrong[0]), ""
+    if len(wrong) > 1:
+        more = f" ({len(wrong):,} such steps in all)"
     logged, replayed = compared.names(row)
     raise LogError(
         f"{log.where(row)}: the log says that the memory was {printable(logged)!r}, but "
@@ -66,11 +68,21 @@ def check_nodes(log: Episodes, behavior: Controller) -> None:
     )
 
 
+def _within(log: Episodes, rows: Ints, episodes: Ints | None) -> Ints:
+    """The rows that belong to some episodes."""
+    if episodes is None:
+        return rows
+    chosen = np.zeros(len(log), np.bool_)
+    chosen[episodes] = True
+    inside: Ints = rows[np.repeat(chosen, log.lengths)[rows]]
+    return inside
+
+
 @dataclass(frozen=True)
 class ComparedNodes:
     """The memory nodes a log names, against those that replaying comes to. N steps."""
 
-    logged: Nodes
+    logged: Labels
     memory: Table
     replayed: Ints  # (N,) number of the node
     wrong: Ints  # rows at which the log names another one

@@ -9,7 +9,7 @@ last step has no known successor and teaches nothing about what follows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -81,29 +81,59 @@ class Origin:
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes(Frozen):
-    """The memory nodes in which the controller says it was.
+class Labels(Frozen):
+    """Names that a log gives to its steps or episodes: memory nodes, clusters, behaviors.
 
-    >>> Nodes(("calm", "alert"), [0, 1, -1]).code.tolist()
+    >>> Labels(("calm", "alert"), [0, 1, -1]).code.tolist()
     [0, 1, -1]
     """
 
-    names: tuple[str, ...]
-    code: Array  # (N,) int32, UNKNOWN where the log does not say
+    names: tuple[str, ...]  # all different
+    code: Array  # (N,) or (E,) int32, UNKNOWN where the log does not say
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.names))
-        code = freeze(self.code, np.int32, "node", LogError)
+        code = freeze(self.code, np.int32, "labels", LogError)
         object.__setattr__(self, "code", code)
         if len(code) and (code.min() < UNKNOWN or code.max() >= len(self.names)):
-            raise LogError(f"node: a number is out of range; there are {len(self.names)}.")
+            raise LogError(f"labels: a number is out of range; there are {len(self.names)} names.")
+        if len(set(self.names)) < len(self.names):
+            twice = next(name for i, name in enumerate(self.names) if name in self.names[:i])
+            raise LogError(f"labels: {printable(twice)!r} is there twice. Names must differ.")
 
-    def followed_by(self, other: Nodes) -> Nodes:
-        """The nodes of two logs one after the other, numbered by name."""
+    @classmethod
+    def of(cls, names: Sequence[str]) -> Labels:
+        """One name per entry, numbered in the order of the alphabet.
+
+        >>> Labels.of(["plant b", "plant a", "plant b"]).code.tolist()
+        [1, 0, 1]
+        """
+        found = sorted(set(names))
+        number = {name: i for i, name in enumerate(found)}
+        return cls(tuple(found), np.array([number[name] for name in names], np.int32))
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    @property
+    def present(self) -> tuple[tuple[str, ...], Ints]:
+        """The names that occur, and the number of each entry among them. (A part of a log may have
+        names that only occur elsewhere.)"""
+        numbers, code = np.unique(self.code[self.code != UNKNOWN], return_inverse=True)
+        among = np.full(len(self.code), UNKNOWN, np.int64)
+        among[self.code != UNKNOWN] = code
+        return tuple(self.names[i] for i in numbers.tolist()), among
+
+    def take(self, index: Array) -> Labels:
+        """The labels of some entries, or of all in another order."""
+        return Labels(self.names, self.code[index])
+
+    def followed_by(self, other: Labels) -> Labels:
+        """The labels of two logs one after the other; equal names are one."""
         names = tuple(dict.fromkeys((*self.names, *other.names)))
         number = {name: i for i, name in enumerate(names)}
         theirs = np.array([*(number[name] for name in other.names), UNKNOWN], np.int32)
-        return Nodes(names, np.concatenate([self.code, theirs[other.code]]))
+        return Labels(names, np.concatenate([self.code, theirs[other.code]]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +157,10 @@ class Episodes(Frozen):
     final_observation: Ints  # (E,) int64, seen after the last step of a cut-off episode, or -1
     terminated: Bools  # (E,) bool, the process ended with the last step
     origin: Origin | None = None
-    node: Nodes | None = None  # where the controller says it was, if the log tells
+    node: Labels | None = None  # (N,) where the controller says it was, if the log tells
+    propensity: Floats | None = None  # (N,) float64, how likely the logged action was, in (0, 1]
+    cluster: Labels | None = None  # (E,) the person, plant or machine; None: all independent
+    behavior: Labels | None = None  # (E,) which controller made the episode
 
     def __post_init__(self) -> None:
         def put(name: str, dtype: type) -> None:
@@ -139,6 +172,8 @@ class Episodes(Frozen):
             put(name, np.int64)
         put("reward", np.float64)
         put("terminated", np.bool_)
+        if self.propensity is not None:
+            put("propensity", np.float64)
         self._check()
 
     def _check(self) -> None:
@@ -150,8 +185,14 @@ class Episodes(Frozen):
                 f"Columns differ in length: {n} observations, {len(self.action)} actions, "
                 f"{len(self.reward)} rewards."
             )
-        if self.node is not None and len(self.node.code) != n:
-            raise LogError(f"Columns differ in length: {n} steps, {len(self.node.code)} nodes.")
+        for many, size, each, column in (
+            ("steps", n, "nodes", self.node),
+            ("steps", n, "propensities", self.propensity),
+            ("episodes", e, "clusters", self.cluster),
+            ("episodes", e, "behaviors", self.behavior),
+        ):
+            if column is not None and len(column) != size:
+                raise LogError(f"Columns differ in length: {size} {many}, {len(column)} {each}.")
         if len(self.final_observation) != e or len(self.terminated) != e:
             raise LogError(
                 f"{e} episodes, but {len(self.final_observation)} final observations "
@@ -186,6 +227,16 @@ class Episodes(Frozen):
                 f"{self.where(int(bad[0]))}: reward {self.reward[bad[0]]:g} is too large to "
                 "compute with. Use a larger unit."
             )
+        if self.propensity is not None:
+            for row in np.flatnonzero(~((self.propensity > 0) & (self.propensity <= 1)))[:1]:
+                raise LogError(f"{self.where(int(row))}: {not_a_chance(self.propensity[row])}")
+        for part, labels in (("cluster", self.cluster), ("behavior", self.behavior)):
+            nameless = () if labels is None else np.flatnonzero(labels.code == UNKNOWN)
+            for i in nameless[:1]:
+                raise LogError(
+                    f"{self.where(int(self.start[i]))}: the {part} is missing. Every episode needs "
+                    "one; name it, or leave the episode out."
+                )
         bad = np.flatnonzero(self.terminated & (self.final_observation != UNKNOWN))
         if len(bad):
             raise LogError(
@@ -271,12 +322,25 @@ class Episodes(Frozen):
                 [self.origin.label[int(e)] for e in episodes],
                 self.origin.remarks,
             ),
-            self.node and Nodes(self.node.names, self.node.code[rows]),
+            self.node and self.node.take(rows),
+            None if self.propensity is None else self.propensity[rows],
+            self.cluster and self.cluster.take(episodes),
+            self.behavior and self.behavior.take(episodes),
         )
 
     def __add__(self, other: Episodes) -> Episodes:
-        """The two logs one after the other."""
+        """The two logs one after the other. Clusters and behaviors of equal names are one.
+
+        A log with propensities, clusters or behaviors and one without do not add: nobody could
+        say how likely, whose, or by whom the steps of the other are.
+        """
         other = other.align(self.observations, self.actions)
+        for part in ("propensity", "cluster", "behavior"):
+            if (getattr(self, part) is None) != (getattr(other, part) is None):
+                raise LogError(
+                    f"Only one of the two logs has a column {part!r}. Give both one, or leave it "
+                    f"out of both: dataclasses.replace(log, {part}=None)."
+                )
         return Episodes(
             self.observations,
             self.actions,
@@ -288,11 +352,16 @@ class Episodes(Frozen):
             np.concatenate([self.terminated, other.terminated]),
             self.origin and other.origin and self.origin.followed_by(other.origin),
             (self.node or other.node) and self._nodes().followed_by(other._nodes()),
+            None
+            if self.propensity is None or other.propensity is None
+            else np.concatenate([self.propensity, other.propensity]),
+            self.cluster and other.cluster and self.cluster.followed_by(other.cluster),
+            self.behavior and other.behavior and self.behavior.followed_by(other.behavior),
         )
 
-    def _nodes(self) -> Nodes:
+    def _nodes(self) -> Labels:
         """The nodes, even where the log does not tell any."""
-        return self.node or Nodes((), np.full(self.n_steps, UNKNOWN, np.int32))
+        return self.node or Labels((), np.full(self.n_steps, UNKNOWN, np.int32))
 
     def align(self, observations: Sequence[str], actions: Sequence[str]) -> Episodes:
         """The same log with the names numbered as given, so that it fits a controller."""
@@ -303,17 +372,13 @@ class Episodes(Frozen):
         z = self._renumbering("observation", observations, seen[seen != UNKNOWN])
         a = self._renumbering("action", actions, np.unique(self.action))
         final = self.final_observation
-        return Episodes(
-            tuple(observations),
-            tuple(actions),
-            z[self.observation],
-            a[self.action],
-            self.reward,
-            self.start,
-            np.where(final == UNKNOWN, UNKNOWN, z[final]),
-            self.terminated,
-            self.origin,
-            self.node,
+        return replace(
+            self,
+            observations=tuple(observations),
+            actions=tuple(actions),
+            observation=z[self.observation],
+            action=a[self.action],
+            final_observation=np.where(final == UNKNOWN, UNKNOWN, z[final]),
         )
 
     def _renumbering(self, kind: str, new: Sequence[str], used: Ints) -> Ints:
@@ -327,3 +392,13 @@ class Episodes(Frozen):
                 raise LogError(f"{place}: {not_one_of(kind, old[i], new)}")
             number[i] = list(new).index(old[i])
         return number
+
+
+def not_a_chance(value: float) -> str:
+    """What to say of a propensity that is none."""
+    if value == 0:
+        return "the propensity is 0, but the action was taken. Write how likely it was."
+    return (
+        f"the propensity is {value:g}; how likely an action was lies above 0 and is at most 1. "
+        "Write it as a fraction, such as 0.25."
+    )

@@ -161,12 +161,7 @@ class HistoryMdp(Frozen):
             object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
         for field in ("states", "pair", "successor"):
             object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
-        γ = self.discount
-        if not isinstance(γ, int | float | np.number) or not 0 <= γ < 1:
-            raise ParameterError(
-                f"discount: {γ!r} must lie in [0, 1). Values of a learned model are only "
-                "certain to exist below 1; for undiscounted episodes use one close to 1, as 0.999."
-            )
+        check_discount(self.discount)
         for field in ("visits", "reward", "ending", "start", "probability"):
             values = getattr(self, field)
             if np.isnan(values).any() or (field != "reward" and (values < 0).any()):
@@ -218,6 +213,15 @@ class HistoryMdp(Frozen):
                     "log.align(controller.observations, controller.actions) before counting."
                 )
         return controller.lift(self.memory).rows_at(self.states)
+
+
+def check_discount(γ: float) -> None:
+    """The discount of a learned model."""
+    if not isinstance(γ, int | float | np.number) or not 0 <= γ < 1:
+        raise ParameterError(
+            f"discount: {γ!r} must lie in [0, 1). Values of a learned model are only "
+            "certain to exist below 1; for undiscounted episodes use one close to 1, as 0.999."
+        )
 
 
 def count(log: Episodes, memory: Memory) -> Counts:

@@ -230,13 +230,14 @@ def resample_weighted(
     x: Floats,  # (N,)
     start: Ints,  # (E+1,)
     offset: Floats,  # (E,)
+    size: Floats,  # (E,)
     discount: float,
     times: int,
     errors_too: bool,
     rng: Any,
 ) -> tuple[Floats, Floats]:
-    """(times,) mean offset + Σ_t γ^t Σ w x / Σ w over draws of whole episodes, and if asked for
-    its standard error by the delta method; an episode that is over keeps its last weight."""
+    """(times,) Σ offset / Σ size + Σ_t γ^t Σ w x / Σ w over draws of whole episodes, and if asked
+    for its standard error by the delta method; an episode that is over keeps its last weight."""
     E = len(offset)
     T = 0
     for e in range(E):
@@ -252,17 +253,18 @@ def resample_weighted(
         total[:] = 0.0
         there[:] = 0.0
         over[:] = 0.0
-        base = 0.0
+        base, number = 0.0, 0.0
         for e in range(E):
             if drawn[e] == 0:
                 continue
             base += drawn[e] * offset[e]
+            number += drawn[e] * size[e]
             for i in range(start[e], start[e + 1]):
                 t, w = i - start[e], drawn[e] * weight[i]
                 total[t] += w * x[i]
                 there[t] += w
             over[start[e + 1] - start[e]] += drawn[e] * weight[start[e + 1] - 1]
-        base /= E
+        base /= number
         value, power, kept = base, 1.0, 0.0
         for t in range(T):
             kept += over[t]
@@ -281,7 +283,7 @@ def resample_weighted(
         for e in range(E):
             if drawn[e] == 0:
                 continue
-            pull = offset[e] - base
+            pull = (offset[e] - base * size[e]) * (E / number)
             for i in range(start[e], start[e + 1]):
                 t = i - start[e]
                 pull += scale[t] * weight[i] * (x[i] - mean[t])
@@ -289,6 +291,29 @@ def resample_weighted(
             squares += drawn[e] * pull * pull
         errors[b] = np.sqrt(squares / (E - 1) / E)
     return values, errors
+
+
+@compiled
+def together(
+    weight: Floats,  # (N,)
+    x: Floats,  # (N,)
+    start: Ints,  # (E+1,)
+    cluster: Ints,  # (E,)
+    first: Ints,  # (K+1,) where the steps of each cluster go: as many as its longest episode has
+) -> tuple[Floats, Floats]:
+    """Σ w and Σ w x of the episodes of a cluster, step by step; an episode that is over keeps its
+    last weight."""
+    total, amount = np.zeros(first[-1]), np.zeros(first[-1])
+    for e in range(len(start) - 1):
+        k = cluster[e]
+        at = first[k]
+        for i in range(start[e], start[e + 1]):
+            total[at] += weight[i]
+            amount[at] += weight[i] * x[i]
+            at += 1
+        for j in range(at, first[k + 1]):
+            total[j] += weight[start[e + 1] - 1]
+    return total, amount
 
 
 @compiled

@@ -6,6 +6,7 @@ log -> align names -> check that the behavior could have done it -> replay and c
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from jumar.certificate import (
     kept_estimate,
     unchanged,
 )
-from jumar.consistency import check_nodes, check_possible, check_rewards, rewards_seen
+from jumar.consistency import check_rewards, rewards_seen
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import LogError, ParameterError
@@ -32,7 +33,10 @@ from jumar.first_visits import ReturnBounds, first_returns
 from jumar.gains import most_gain, starts_of
 from jumar.history import Counts, count
 from jumar.improvement import Improvement
+from jumar.marginal import LongVerdict, Rung, judge_long
+from jumar.marginal.outcome import certificate_of_long, improvement_of_long
 from jumar.memory import Memory
+from jumar.practice import Behaviors, Practice, practice_of
 from jumar.refinement import join
 from jumar.robust import worst_gain
 from jumar.selection import Selection, select
@@ -58,6 +62,8 @@ class Result:
     estimated: bool = False  # the behavior was itself estimated from the log
     selection: Selection | None = None  # what was tried, where "auto" chose
     seed: int = 1
+    practice: Practice | None = None  # who made the log
+    long: LongVerdict | None = None  # what long records say, where a memory may be assumed
 
     @property
     def controller(self) -> Controller:
@@ -72,6 +78,17 @@ class Result:
     @property
     def behavior(self) -> Controller:
         return self.improvement.behavior
+
+    @property
+    def _behavior(self) -> str:
+        """How the behavior is known."""
+        if self.estimated:
+            return "estimated from the log"
+        if self.practice is None or (self.practice.controllers and not self.practice.several):
+            return "given"
+        if not self.practice.controllers:
+            return "known by the propensities in the log"
+        return f"several, named by the log: {self.practice.name}"
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained page that explains the result to a person."""
@@ -97,7 +114,7 @@ class Result:
             },
             "memory": str(improvement.mdp.memory),
             "discount": improvement.mdp.discount,
-            "behavior": "estimated from the log" if self.estimated else "given",
+            "behavior": self._behavior,
             "episodes": int(counts.starts.sum()),
             "steps": int(counts.visits.sum()),
             "steps_left_out": counts.unfinished,
@@ -111,12 +128,13 @@ class Result:
             "solver": {"iterations": improvement.trace.iterations, "gap": improvement.trace.gap},
             "certificates": [c.to_dict() for c in self.certificates],
             "selection": self.selection.to_dict() if self.selection else None,
+            "assumed_memory": self.long.to_dict() if self.long else None,
         }
 
 
 def improve(
     log: Episodes,
-    behavior: Controller,
+    behavior: Behaviors,
     *,
     discount: float,
     memory: Memory | None = None,
@@ -125,6 +143,7 @@ def improve(
     rewards: RewardRange | None = None,
     estimated: bool = False,
     gate: str = PROVED,
+    assume_memory: bool = False,
     seed: int = 1,
     **parameters: object,
 ) -> Result:
@@ -138,7 +157,8 @@ def improve(
     Parameters
     ----------
     log, behavior
-        A log and the controller that made it.
+        A log and who made it: a controller; several, as a sequence or a mapping by the names in
+        the log's `behavior` column; or None, where the log has propensities.
     discount
         Weight of the next step against this one, in [0, 1).
     memory
@@ -157,6 +177,10 @@ def improve(
     gate
         The test of "auto": "proved" holds for every number of episodes, "asymptotic" decides
         earlier and is right as the log grows.
+    assume_memory
+        Where nothing passes the test of "auto": judge long records under the assumption that a
+        memory tells all that matters (`jumar.marginal`). The certificate names it, and the log may
+        contradict it.
     seed
         Deals the episodes of "auto" into halves.
     **parameters
@@ -180,40 +204,72 @@ def improve(
         raise ParameterError(
             f"auto: chooses {', '.join(parameters)} itself. Leave it out, or name the algorithm."
         )
-    log = _checked(log, behavior, delta, rewards)
-    selection = None
+    practice = _checked(log, behavior, delta, rewards)
+    log, old = practice.log, practice.pooled
+    selection, long = None, None
+    if assume_memory and not by_itself:
+        raise ParameterError(
+            f"assume_memory: {algorithm} is not tested on held-out records. Leave the algorithm "
+            "and its parameters out."
+        )
     if by_itself:
-        selection = _select(log, behavior, discount, memory, delta, rewards, gate, seed)
-        memory = memory_of(selection, behavior)
-    counts = _counts(log, _joined(behavior, memory))
+        selection = _select(practice, discount, memory, delta, rewards, gate, seed)
+        if assume_memory:
+            long = _judge_long(practice, selection, discount, memory, delta, rewards, seed)
+        memory = memory_of(selection, old)
+        if long is not None and long.chosen and not selection.chosen:
+            memory = long.chosen.setting.memory
+    counts = _counts(log, _joined(old, memory))
     mdp = counts.mle(discount)
     rewards = rewards or rewards_seen(log)
+    # bounds of a model compare with one controller: where there is none, with an estimate of it
+    copied = estimated or practice.several or not practice.controllers
     visits = first_returns(log, mdp.memory, discount=discount, rewards=rewards)
-    returns = visits.bounds(OF_RETURNS * (delta / 2 if estimated else delta))
+    returns = visits.bounds(OF_RETURNS * (delta / 2 if copied else delta))
     if selection is not None:
-        improvement = improvement_of(selection, behavior, mdp)
+        improvement = improvement_of(selection, old, mdp)
+        if long is not None and long.chosen and not selection.chosen:
+            improvement = improvement_of_long(long, old, mdp)
     else:
-        improvement = algorithms.run(algorithm, mdp, behavior, returns=returns, **parameters)
+        improvement = algorithms.run(algorithm, mdp, old, returns=returns, **parameters)
     most = most_gain(log, rewards, discount)
-    certificates = _certify(improvement, counts, returns, rewards, delta, estimated, most)
+    certificates = _certify(improvement, counts, returns, rewards, delta, copied, most)
     if selection is not None:
         test = certificate_of(
             selection,
+            practice=practice,
             value_range=certificates[0].value_range,
             seed=seed,
             estimated=estimated,
         )
+        if long is not None and not selection.chosen:
+            test = certificate_of_long(
+                long,
+                value_range=max(test.value_range, long.range),
+                declared=rewards.declared,
+                estimated=estimated,
+            )
         certificates = (test, *(c for c in certificates if c.bound != "unchanged"))
-    if estimated and improvement.changed == 0:
+    if copied and improvement.changed == 0:
         certificates = (kept_estimate(certificates[0]),)
     return Result(
-        improvement, counts, certificates, log, rewards, delta, estimated, selection, seed
+        improvement,
+        counts,
+        certificates,
+        log,
+        rewards,
+        delta,
+        estimated,
+        selection,
+        seed,
+        practice,
+        long,
     )
 
 
 def choose(
     log: Episodes,
-    behavior: Controller,
+    behavior: Behaviors,
     *,
     discount: float,
     memory: Memory | None = None,
@@ -231,26 +287,23 @@ def choose(
     >>> choose(log, behavior, discount=0.95).chosen.passed
     True
     """
-    log = _checked(log, behavior, delta, rewards)
-    return _select(log, behavior, discount, memory, delta, rewards, gate, seed)
+    practice = _checked(log, behavior, delta, rewards)
+    return _select(practice, discount, memory, delta, rewards, gate, seed)
 
 
 def _checked(
-    log: Episodes, behavior: Controller, delta: float, rewards: RewardRange | None
-) -> Episodes:
-    """The log, numbered like the behavior and not contradicting what is said of it."""
+    log: Episodes, behavior: Behaviors, delta: float, rewards: RewardRange | None
+) -> Practice:
+    """Who made the log, which does not contradict what is said of it."""
     check_delta(delta)
-    log = log.align(behavior.observations, behavior.actions)
-    check_possible(log, behavior)
-    check_nodes(log, behavior)
+    practice = practice_of(log, behavior)
     if rewards is not None:
-        check_rewards(log, rewards)
-    return log
+        check_rewards(practice.log, rewards)
+    return practice
 
 
 def _select(
-    log: Episodes,
-    behavior: Controller,
+    practice: Practice,
     discount: float,
     memory: Memory | None,
     delta: float,
@@ -258,16 +311,53 @@ def _select(
     gate: str,
     seed: int,
 ) -> Selection:
-    _counts(log, behavior.memory)  # a log without outcomes is told before anything is tried
+    _counts(
+        practice.log, practice.memory
+    )  # a log without outcomes is told before anything is tried
     return select(
-        log,
-        behavior,
+        practice.log,
+        practice,
         discount=discount,
         rng=stream(seed, "selection"),
         memory=memory,
         delta=delta,
         rewards=rewards,
         gate=gate,
+    )
+
+
+def _judge_long(
+    practice: Practice,
+    selection: Selection,
+    discount: float,
+    memory: Memory | None,
+    delta: float,
+    rewards: RewardRange | None,
+    seed: int,
+) -> LongVerdict:
+    """What long records say, given that a memory tells all that matters."""
+    if practice.several or not practice.controllers:
+        raise ParameterError(
+            "assume_memory: needs the one controller that made the log. Several behaviors, or "
+            "propensities alone, are only judged by whole episodes."
+        )
+    best = selection.best
+    top = Rung(
+        "all of the past: nothing assumed",
+        best.gain if best else None,
+        best.error if best else None,
+        best.lower if best and math.isfinite(best.lower) else None,
+        best.effective if best else None,
+    )
+    return judge_long(
+        practice.log,
+        practice.pooled,
+        discount=discount,
+        rng=stream(seed, "long"),
+        memory=memory,
+        delta=delta,
+        rewards=rewards,
+        nothing_assumed=top,
     )
 
 
@@ -321,7 +411,7 @@ def _certify(
             episodes=int(counts.starts.sum()),
             delta=delta,
         )
-    known = improvement.algorithm != AUTO
+    known = improvement.algorithm in algorithms.ALGORITHMS
     kind = algorithms.algorithm(improvement.algorithm).bound_kind if known else None
     # a pair of a state that was never visited has count 0, so all states must have been seen
     complete = len(mdp) == scale.states

@@ -1,10 +1,11 @@
 """How much the estimated gain hangs on the episodes that happened to be logged.
 
-Episodes are drawn again with replacement (they are independent; the steps of one are not), the
-model is estimated anew from each draw, and both controllers, the behavior and the improved one as
-they stand, are evaluated in it. The spread of the differences is the bootstrap distribution of
-the gain. Two things it does not see: the controller was chosen by the same log, so its centre is
-optimistic; and if the memory is too short every draw is wrong in the same way.
+Episodes are drawn again with replacement (they are independent; the steps of one are not), or whole
+clusters of episodes where the log has these. The model is estimated anew from each draw, and both
+controllers, the behavior and the improved one as they stand, are evaluated in it. The spread of the
+differences is the bootstrap distribution of the gain. Two things it does not see: the controller
+was chosen by the same log, so its centre is optimistic; and if the memory is too short every draw
+is wrong in the same way.
 
 A long log is first dealt at random into blocks of episodes, and blocks are drawn: one pass over the
 log, whatever the number of draws. A pair that a draw happens to miss keeps what the whole log says.
@@ -129,9 +130,10 @@ class _Tallies:
     def __init__(self, log: Episodes, mdp: HistoryMdp, rng: np.random.Generator) -> None:
         self.mdp = mdp
         H, A = mdp.shape
-        E = len(log)
-        self.n = min(E, BLOCKS)
-        block = rng.permutation(E) % self.n if self.n < E else np.arange(E)
+        unit = np.arange(len(log)) if log.cluster is None else log.cluster.present[1]
+        U = int(unit.max()) + 1
+        self.n = min(U, BLOCKS)
+        block = (rng.permutation(U) % self.n if self.n < U else np.arange(U))[unit]
         states, at, follows = trace(log, mdp.memory)
         assert np.array_equal(states, mdp.states), "the log is not the one the model is of"
         known = follows != UNSEEN

@@ -15,29 +15,33 @@ from typing import Any
 
 import numpy as np
 
-from jumar.checking.base import STATUSES, Settings, Verdict, replay, worst
+from jumar.checking.base import STATUSES, Settings, Verdict, replay, replay_apart, worst
+from jumar.checking.clusters import Clusters, clusters_of
 from jumar.checking.cuts import Cuts, cuts_of
 from jumar.checking.drift import Drift, drift_of
 from jumar.checking.fit import Fit, fit_policy
 from jumar.checking.longer import Longer, longer_memory
 from jumar.checking.nodes import Agreement, nodes_of
 from jumar.checking.order import Order, order_of
+from jumar.checking.propensities import Propensities, propensities_of
 from jumar.checking.repeats import Repeats, repeats_of
 from jumar.checking.rows import Rows, rows_of
 from jumar.checking.spread import Spread, spread_of
-from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import ParameterError
+from jumar.practice import Behaviors, practice_of
 
 LEVEL = 0.01
 QUESTIONS = {
     "fit": "Did this policy produce this log?",
+    "propensities": "Are the logged propensities what they should be?",
     "longer": "Does the estimated policy remember enough?",
     "nodes": "Does the logged memory agree with the policy's?",
     "spread": "Is there enough data, where it matters?",
     "cuts": "How much lies beyond where recordings stop?",
     "order": "How much memory does what follows ask for?",
     "drift": "Is the process the same over the whole log?",
+    "clusters": "Are episodes of one cluster alike?",
     "repeats": "Are there episodes twice?",
     "rows": "What did reading the file change?",
 }
@@ -60,6 +64,8 @@ class Check:
     drift: Drift
     repeats: Repeats
     rows: Rows | None  # when the log was read from somewhere
+    clusters: Clusters | None = None  # when the log has clusters, or hints at some
+    propensities: Propensities | None = None  # when the log has some
 
     @property
     def sections(self) -> dict[str, Any]:
@@ -100,7 +106,7 @@ def _plain(value: Any) -> Any:
 
 def check(
     log: Episodes,
-    behavior: Controller,
+    behavior: Behaviors,
     *,
     rng: np.random.Generator,
     discount: float | None = None,
@@ -110,11 +116,13 @@ def check(
 ) -> Check:
     """Ask everything that can be asked of a log and its behavior.
 
-    `estimated` says that the behavior was estimated from this very log. Returns are discounted by
-    `discount`, or not at all. `resamples` fixes how many draws a test compares the log with;
-    without it, as many as the size of the log allows.
+    Of several behaviors (`jumar.practice`) each is asked about the episodes that it made; without
+    any, the behavior is estimated from the log, which must then have propensities. `estimated` says
+    that the behavior was estimated from this very log. Returns are discounted by `discount`, or not
+    at all. `resamples` fixes how many draws a test compares the log with; without it, as many as
+    the size of the log allows.
 
-    >>> from jumar import models, simulate, stream
+    >>> from jumar import Controller, models, simulate, stream
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
@@ -130,22 +138,27 @@ def check(
         raise ParameterError("rng: give a numpy Generator, such as jumar.stream(1, 'check').")
     if discount is not None and not 0 <= discount <= 1:
         raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
-    log = log.align(behavior.observations, behavior.actions)
+    practice = practice_of(log, behavior, checked=False)
+    log, estimated = practice.log, estimated or not practice.controllers
     # a stream for each test: none depends on how much another one drew
-    for_actions, for_drift, for_order = rng.spawn(3)
-    replayed = replay(log, behavior)
+    for_actions, for_drift, for_order, for_clusters, for_chances = rng.spawn(5)
+    replayed = replay(log, practice.pooled)
+    acting = replay_apart(practice) if practice.several and practice.controllers else replayed
+    γ = 1.0 if discount is None else discount
     return Check(
         episodes=len(log),
         steps=log.n_steps,
-        behavior=behavior.name,
+        behavior=practice.pooled.name,
         level=level,
-        fit=None if estimated else fit_policy(replayed, settings, for_actions),
+        fit=None if estimated else fit_policy(acting, settings, for_actions),
         longer=longer_memory(replayed, settings, for_actions) if estimated else None,
-        nodes=nodes_of(replayed),
+        nodes=nodes_of(practice),
         spread=spread_of(replayed),
         cuts=cuts_of(log, discount),
         order=order_of(replayed, settings, for_order),
-        drift=drift_of(replayed, 1.0 if discount is None else discount, settings, for_drift),
+        drift=drift_of(replayed, γ, settings, for_drift),
         repeats=repeats_of(replayed, level),
         rows=rows_of(log),
+        clusters=clusters_of(log, γ, settings, for_clusters),
+        propensities=propensities_of(practice, settings, for_chances),
     )

@@ -23,6 +23,7 @@ from jumar.arrays import Bools, Floats, Ints, number_rows
 from jumar.controller import Controller
 from jumar.episodes import UNKNOWN, Episodes
 from jumar.errors import ParameterError
+from jumar.practice import Practice
 from jumar.wording import shown, situation
 
 Status = Literal["passed", "look", "failed"]
@@ -99,6 +100,7 @@ class Replay:
     taken: Ints  # (H, A) how often each action was done there
     policy: Floats  # (H, A) how likely the controller makes it
     outcome: Ints  # (N,) the next observation, |Z| for the end, -1 where nobody knows
+    made_by: tuple[str, ...] = ()  # (H,) whose history it is, where several made the log
 
     @property
     def known(self) -> Bools:
@@ -117,7 +119,8 @@ class Replay:
     def words(self, h: int) -> str:
         """History h as people read it."""
         *before, now = situation(self.controller, self.states[h])
-        return f"{shown(before[0], 200)}; now {now}" if before else now
+        who = f"{shown(self.made_by[h])}: " if self.made_by else ""
+        return who + (f"{shown(before[0], 200)}; now {now}" if before else now)
 
     def action(self, a: int) -> str:
         """The name of an action, safe to show."""
@@ -135,3 +138,20 @@ def replay(log: Episodes, controller: Controller) -> Replay:
     outcome = np.append(log.observation[1:], UNKNOWN)
     outcome[log.last] = np.where(log.terminated, O, log.final_observation)
     return Replay(log, controller, states, at, taken, policy, outcome)
+
+
+def replay_apart(practice: Practice) -> Replay:
+    """Replay a log that several behaviors made, the histories of each one by themselves."""
+    log, memory, pooled = practice.log, practice.memory, practice.pooled
+    together = replay(log, pooled)
+    A = len(log.actions)
+    nodes = memory.replay(log.observation, log.action, log.start)
+    who = np.repeat(practice.made_by, log.lengths)
+    states, at = number_rows(np.column_stack([who, nodes, log.observation]))
+    H, of, states = len(states), states[:, 0], states[:, 1:]
+    policy = np.empty((H, A))
+    for k, controller in enumerate(practice.controllers):
+        policy[of == k] = controller.lift(memory).rows_at(states[of == k])
+    taken = np.bincount(at * A + log.action, minlength=H * A).reshape(H, A)
+    names = tuple(practice.names[k] for k in of.tolist())
+    return Replay(log, pooled, states, at, taken, policy, together.outcome, names)

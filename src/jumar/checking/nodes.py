@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jumar.checking.base import NAMED, Replay, Verdict
+import numpy as np
+
+from jumar.checking.base import NAMED, Verdict
 from jumar.consistency import compare_nodes
+from jumar.practice import Practice
 from jumar.wording import shown
 
 
@@ -33,24 +36,29 @@ class Agreement:
     verdict: Verdict
 
 
-def nodes_of(replayed: Replay) -> Agreement | None:
-    """Compare the nodes a log names with the memory of the controller; None if it names none."""
-    log = replayed.log
+def nodes_of(practice: Practice) -> Agreement | None:
+    """Compare the nodes a log names with the memory of the controller that made the episode; None
+    if it names none."""
+    log = practice.log
     if log.node is None:
         return None
-    compared = compare_nodes(log, replayed.controller.memory)
-    if compared is None:
-        verdict = Verdict(
-            "look",
-            f"The log names memory nodes, but a {replayed.controller.memory} has no named ones to "
-            "compare them with.",
-        )
-        return Agreement(0, 0, (), verdict)
-    examples = tuple(
-        Mismatch(log.where(row), *map(shown, compared.names(row)))
-        for row in compared.wrong[:NAMED].tolist()
-    )
-    steps, wrong = int((log.node.code >= 0).sum()), len(compared.wrong)
+    who = np.repeat(practice.made_by, log.lengths)
+    steps, wrong, found = 0, 0, []
+    for k, controller in enumerate(practice.controllers or (practice.pooled,)):
+        compared = compare_nodes(log, controller.memory)
+        if compared is None:
+            verdict = Verdict(
+                "look",
+                f"The log names memory nodes, but a {controller.memory} has no named ones to "
+                "compare them with.",
+            )
+            return Agreement(0, 0, (), verdict)
+        mine = who == k if practice.controllers else np.ones(log.n_steps, np.bool_)
+        steps += int((mine & (log.node.code >= 0)).sum())
+        rows = compared.wrong[mine[compared.wrong]]
+        wrong += len(rows)
+        found += [(row, *map(shown, compared.names(row))) for row in rows[:NAMED].tolist()]
+    examples = tuple(Mismatch(log.where(row), *names) for row, *names in sorted(found)[:NAMED])
     return Agreement(steps, wrong, examples, _verdict(steps, wrong))
 
 

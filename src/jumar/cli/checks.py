@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,16 +20,17 @@ if TYPE_CHECKING:
 
     from jumar.checking import Check
     from jumar.checking.base import Verdict
+    from jumar.checking.clusters import Clusters
     from jumar.checking.cuts import Cuts
     from jumar.checking.drift import Drift
     from jumar.checking.fit import Fit
     from jumar.checking.longer import Longer
     from jumar.checking.nodes import Agreement
     from jumar.checking.order import Order
+    from jumar.checking.propensities import Propensities
     from jumar.checking.repeats import Repeats
     from jumar.checking.rows import Rows
     from jumar.checking.spread import Spread
-    from jumar.controller import Controller
     from jumar.episodes import Episodes
     from jumar.memory import Memory
 
@@ -41,8 +43,8 @@ PLACE = 100  # letters of a file name, row and episode that are shown
 @reads_a_log(repeated=REPORT)
 def check(
     log: inputs.Log,
-    policy: inputs.Policy,
     reading: dict[str, Any],
+    policy: inputs.Policy = None,
     window: Annotated[int | None, typer.Option(help=f"With estimate: {WINDOW}")] = None,
     with_actions: WithActions = False,
     discount: Annotated[
@@ -62,24 +64,19 @@ def check(
     """
     from jumar import stream
     from jumar.checking import check as run
-    from jumar.estimation import CURRENT, estimate_behavior
 
     report = reading["repeated"] == REPORT
     reading["repeated"] = "error" if report else reading["repeated"]
     with working("Checking", as_json):
-        memory = options.memory(window, with_actions)
-        behavior = None if policy == inputs.ESTIMATE else _written(policy, memory)
-        if behavior is not None:
-            reading |= {"observations": behavior.observations, "actions": behavior.actions}
-        episodes = _read(log, reading, copies_allowed=report)
-        if behavior is None:
-            behavior = estimate_behavior(episodes, memory or CURRENT)
+        _check_window(policy, options.memory(window, with_actions))
+        reader = partial(_read, copies_allowed=report)
+        episodes, behavior = inputs.read(log, policy, reading, window, with_actions, reader)
         found = run(
             episodes,
             behavior,
             rng=stream(seed, "check"),
             discount=discount,
-            estimated=policy == inputs.ESTIMATE,
+            estimated=inputs.is_estimate(policy),
             level=level,
         )
     say(as_json, {"log": str(log), "seed": seed, **found.to_dict()}, check_view(found))
@@ -87,18 +84,15 @@ def check(
         raise typer.Exit(1)
 
 
-def _written(policy: str, memory: Memory | None) -> Controller:
-    from jumar import load_controller
-
-    if memory is not None:
+def _check_window(policies: Sequence[str] | None, memory: Memory | None) -> None:
+    if memory is not None and not inputs.is_estimate(policies):
         raise ParameterError(
             "--window: only for --policy estimate; what a written policy remembers stands in its "
             "file."
         )
-    return load_controller(policy)
 
 
-def _read(log: Path, reading: dict[str, Any], copies_allowed: bool) -> Episodes:
+def _read(log: Path, *, copies_allowed: bool, **reading: Any) -> Episodes:
     """Read a log; copies of rows are left out, to be reported, if nothing else was asked for."""
     from jumar import read_logs
 
@@ -176,6 +170,22 @@ def _fit(fit: Fit) -> list[RenderableType]:
     heads = ["probability", "chances", "expected", "95% of logs", "taken"]
     title = "Actions by the probability the policy gives them"
     return [*views, plain_table(heads, rows, title=title, right=heads[1:])]
+
+
+def _propensities(found: Propensities) -> list[RenderableType]:
+    from jumar.tables import facts, plain_table
+    from jumar.wording import shown
+
+    possible = f"{found.mean_inverse:.3g} on average, of {found.actions} actions"
+    lines = [("least", f"{found.least:.3g}"), ("1/propensity", possible)]
+    if found.p is not None:
+        drawn = f" from {found.resamples:,} drawn logs" if found.resamples else ""
+        lines.append(("test", f"p = {found.p:.3g}{drawn}"))
+    if not found.examples:
+        return [facts(lines)]
+    rows = [[shown(e.where, PLACE), f"{e.logged:.6g}", f"{e.said:.6g}"] for e in found.examples]
+    title = f"The first {len(rows)} of {found.differing:,} steps that disagree"
+    return [facts(lines), plain_table(["where", "logged", "policy"], rows, title=title)]
 
 
 def _longer(longer: Longer) -> list[RenderableType]:
@@ -317,6 +327,24 @@ def _cuts(cuts: Cuts) -> list[RenderableType]:
     return [facts([("cut off", f"{cuts.cut:,} of {cuts.episodes:,}"), ("beyond", weight)])]
 
 
+def _clusters(clusters: Clusters) -> list[RenderableType]:
+    from jumar.tables import facts
+    from jumar.wording import counted
+
+    told = "named by the log" if clusters.named else "guessed from the labels of the episodes"
+    largest = counted(clusters.largest, "episode")
+    lines = [("clusters", f"{clusters.clusters:,}, {told}; the largest has {largest}")]
+    if clusters.correlation is not None and clusters.p is not None:
+        lines.append(
+            (
+                "returns",
+                f"intraclass correlation {clusters.correlation:.3g}, p = {clusters.p:.3g} from "
+                f"{clusters.resamples:,} shuffles; design effect {clusters.design_effect:.3g}",
+            )
+        )
+    return [facts(lines)]
+
+
 def _repeats(repeats: Repeats) -> list[RenderableType]:
     from jumar.tables import plain_table
     from jumar.wording import shown
@@ -339,12 +367,14 @@ def _rows(rows: Rows) -> list[RenderableType]:
 
 _VIEWS: dict[str, Callable[[Any], list[RenderableType]]] = {
     "fit": _fit,
+    "propensities": _propensities,
     "longer": _longer,
     "nodes": _nodes,
     "spread": _spread,
     "cuts": _cuts,
     "order": _order,
     "drift": _drift,
+    "clusters": _clusters,
     "repeats": _repeats,
     "rows": _rows,
 }

@@ -23,9 +23,16 @@ ALL = "all"
 def estimate(
     log: inputs.Log,
     policy: Annotated[Path, typer.Option(help="The controller to judge (.toml or .json).")],
-    behavior: Annotated[Path, typer.Option(help="The controller that produced the log.")],
     discount: inputs.Discount,
     reading: dict[str, Any],
+    behavior: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE",
+            help="The controller that produced the log. Once for each where a column 'behavior' "
+            "names several; not at all where there is a column 'propensity'.",
+        ),
+    ] = None,
     difference: Annotated[
         bool, typer.Option("--difference", help="How much better than the behavior it is.")
     ] = False,
@@ -65,9 +72,11 @@ def estimate(
         "folds": folds,
         "rng": stream(seed, "offpolicy"),
     }
-    new, old = load_controller(policy), load_controller(behavior)
+    new, written = load_controller(policy), inputs.load(behavior, "--behavior")
     with working("Estimating", as_json):
-        episodes = read_logs(log, observations=old.observations, actions=old.actions, **reading)
+        names = inputs.named_like(written or [inputs.Written(None, str(policy), new)])
+        episodes = read_logs(log, **names, **reading)
+        old = inputs.matched(episodes, written, "--behavior")
         if estimator == ALL:
             found = offpolicy.estimate_all(episodes, new, old, **settings)
         else:
@@ -75,7 +84,7 @@ def estimate(
             found = {estimator: one}
     data = {
         "policy": str(policy),
-        "behavior": str(behavior),
+        "behavior": behavior[0] if behavior and len(behavior) == 1 else behavior or None,
         "seed": seed,
         "estimates": [item.to_dict() for item in found.values()],
     }
@@ -107,9 +116,11 @@ def _view(found: list[Estimate]) -> list[Any]:
         for item in found
     ]
     title = "Difference to the behavior" if best.difference else "Expected return"
-    weight = f"{best.effective_size:,.1f} of {best.episodes:,} episodes"
+    size, unit = best.units
+    weight = f"{best.effective_size:,.1f} of {size:,} {unit}s"
+    among = f" in {counted(size, unit)}" if unit != "episode" else ""
     lines: list[tuple[str, Any]] = [
-        ("log", f"{counted(best.episodes, 'episode')}, mean return {best.logged:.6g}"),
+        ("log", f"{counted(best.episodes, 'episode')}{among}, mean return {best.logged:.6g}"),
         ("effective size", f"{weight}; the heaviest has {best.largest_share:.1%} of all weight"),
         *(("warning", Text(text, style="yellow")) for text in best.warnings),
         (

@@ -17,9 +17,9 @@ from jumar.cli.log_options import reads_a_log
 @reads_a_log()
 def improve(
     log: inputs.Log,
-    policy: inputs.Policy,
     discount: inputs.Discount,
     reading: dict[str, Any],
+    policy: inputs.Policy = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Folder for the report, the controller and the rest."),
@@ -46,6 +46,14 @@ def improve(
     rewards: inputs.Rewards = None,
     ending_rewards: inputs.EndingRewards = None,
     gate: inputs.GateName = "proved",
+    assume_memory: Annotated[
+        bool,
+        typer.Option(
+            "--assume-memory",
+            help="Where nothing passes: judge long records, given that a memory tells all that "
+            "matters and the log does not contradict it (docs/long-records.md).",
+        ),
+    ] = False,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
@@ -62,14 +70,15 @@ def improve(
     with working("Improving", as_json):
         result = run(
             episodes,
-            behavior,
+            cast(Any, behavior),
             discount=discount,
             memory=memory,
             algorithm=algorithm,
             delta=delta,
             rewards=reward_range,
-            estimated=policy == inputs.ESTIMATE,
+            estimated=inputs.is_estimate(policy),
             gate=gate,
+            assume_memory=assume_memory,
             seed=seed,
             **cast(Any, parameters),
         )
@@ -78,9 +87,7 @@ def improve(
         from jumar.outputs import save
         from jumar.provenance import Run
 
-        read: dict[str, str | Path] = {"log": log}
-        if policy != inputs.ESTIMATE:
-            read["policy"] = policy
+        read: dict[str, str | Path] = {"log": log, **inputs.files(policy)}
         with working("Writing the report", as_json):
             files = save(result, output, Run(["jumar", *sys.argv[1:]], read, seed))
     data = {**result.to_dict(), "files": [str(f) for f in files]}

@@ -26,7 +26,7 @@ Columns = Annotated[
     typer.Option(
         metavar="PART=NAME,...",
         help="Other column names: episode=bus_id,reward=gain; observation=vibration+noise combines "
-        "two.",
+        "two; cluster=machine says which episodes belong together.",
     ),
 ]
 Ends = Annotated[

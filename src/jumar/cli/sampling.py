@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -21,9 +21,9 @@ POWERS = (0.5, 0.8, 0.95)
 @reads_a_log()
 def samples(
     log: inputs.Log,
-    policy: inputs.Policy,
     discount: inputs.Discount,
     reading: dict[str, Any],
+    policy: inputs.Policy = None,
     gain: Annotated[
         list[float] | None,
         typer.Option(
@@ -52,7 +52,7 @@ def samples(
     with working("Trying candidates", as_json):
         found = choose(
             episodes,
-            behavior,
+            cast(Any, behavior),
             discount=discount,
             memory=inputs.memory_for(policy, window, with_actions, by_itself=True),
             delta=delta,

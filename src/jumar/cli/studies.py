@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,6 +28,7 @@ Jobs = Annotated[
 Summary = Annotated[
     bool, typer.Option("--summary", help="Run nothing; print tables of what is in the folder.")
 ]
+GUARANTEES = "guarantees"
 PLANNER_EPISODES = 1000
 PLANNER_SIMULATIONS = 1000
 
@@ -76,7 +77,13 @@ def paper(
 
 @app.command()
 def study(
-    source: Annotated[str, typer.Argument(metavar="STUDY", help="A TOML file, or a shipped name.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY",
+            help="A TOML file, or a shipped name: paper, safety, safety-seeds, guarantees.",
+        ),
+    ],
     output: Folder,
     datasets: Annotated[
         int | None,
@@ -89,17 +96,37 @@ def study(
         ),
     ] = None,
     only: Only = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Same seed, same result; instead of what the file says.")
+    ] = None,
     jobs: Jobs = None,
     planner: Annotated[
         int, typer.Option(metavar="EPISODES", help="PO-UCT episodes per model; 0 leaves it out.")
     ] = 0,
+    full: Annotated[
+        bool, typer.Option("--full", help="guarantees: also the sizes that take hours.")
+    ] = False,
     summary: Summary = False,
     as_json: Json = False,
 ) -> None:
-    """Run any grid of models, behaviors, sizes, memories and algorithms."""
+    """Run any grid of models, behaviors, sizes, memories and algorithms.
+
+    The study called guarantees asks whether promises are kept: how often every gate, interval,
+    certificate and check is wrong, on processes built to make them fail. With it, --only takes
+    the name of a process.
+    """
+    if source == GUARANTEES:
+        if planner:
+            raise ParameterError("--planner: the study of guarantees has no planner. Leave it out.")
+        _guarantees(output, datasets, sizes, only, seed, jobs, full, summary, as_json)
+        return
     from jumar.study.spec import load_study
 
+    if full:
+        raise ParameterError(f"--full: only the study {GUARANTEES} knows it. Leave it out.")
     spec = load_study(source)
+    if seed is not None:
+        spec = replace(spec, seed=seed)
     if datasets is not None:
         spec = replace(spec, datasets=datasets)
     if sizes is not None:
@@ -158,6 +185,52 @@ def plan(
     )
 
 
+def _guarantees(
+    folder: Path,
+    datasets: int | None,
+    sizes: str | None,
+    only: list[str] | None,
+    seed: int | None,
+    jobs: int | None,
+    full: bool,
+    summary: bool,
+    as_json: bool,
+) -> None:
+    from jumar.guarantees.report import write_report
+    from jumar.guarantees.running import GuaranteesSpec, run_guarantees
+    from jumar.guarantees.summary import findings
+    from jumar.guarantees.tables import tables
+    from jumar.study.store import Store
+
+    asked: dict[str, Any] = {"full": full}
+    asked |= {"datasets": datasets} if datasets is not None else {}
+    asked |= {"seed": seed} if seed is not None else {}
+    asked |= {"sizes": _sizes(sizes)} if sizes is not None else {}
+    asked |= {"processes": tuple(dict.fromkeys(only))} if only else {}
+    spec = GuaranteesSpec(**asked)
+    store = Store(folder)
+    if not summary:
+        try:
+            with progress_bar("Logs", 0, as_json) as tell:
+                run_guarantees(spec, folder, jobs=jobs, progress=tell)
+        except KeyboardInterrupt:
+            raise _stopped(folder) from None
+        write_report(store)
+    found = findings(store)
+    files = [] if summary else [f"Wrote {folder / 'guarantees.md'}, .json and .svg."]
+    views = [table.view for table in tables(found) if table.name != "processes"]
+    say(as_json, found.to_dict(), *views, *files)
+
+
+def _stopped(folder: Path) -> typer.Exit:
+    print(
+        f"\nStopped. What is finished is kept in {folder}; run the same command again to go on "
+        "from there.",
+        file=sys.stderr,
+    )
+    return typer.Exit(1)
+
+
 def _study(
     spec: StudySpec, folder: Path, jobs: int | None, planner: int, summary: bool, as_json: bool
 ) -> None:
@@ -170,12 +243,7 @@ def _study(
         try:
             _run(spec, store, jobs, planner, as_json)
         except KeyboardInterrupt:
-            print(
-                f"\nStopped. What is finished is kept in {folder}; run the same command again to "
-                "go on from there.",
-                file=sys.stderr,
-            )
-            raise typer.Exit(1) from None
+            raise _stopped(folder) from None
     from jumar.study.tables import summary_data, summary_view
 
     files = [] if summary else [f"Wrote {folder / 'index.html'} and the figures next to it."]

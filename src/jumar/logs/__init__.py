@@ -9,6 +9,9 @@ action         what was done on it; empty in an extra last row that only carries
 reward         a finite number
 terminated     true on the step with which the process ended by itself
 node           optional: the memory node in which the controller says it was
+propensity     optional: the probability with which the action was taken
+cluster        optional: the person, plant or machine an episode belongs to
+behavior       optional: the name of the controller that made the episode
 =============  ====================================================================
 
 Without a `terminated` column it must be said what the end of an episode means (`ends`): guessing

@@ -17,7 +17,7 @@ Missing = Literal["error", "symbol", "drop"]
 Repeated = Literal["error", "drop"]
 
 NEEDED = ("episode", "observation", "action", "reward")
-OPTIONAL = ("step", "time", "terminated", "node")
+OPTIONAL = ("step", "time", "terminated", "node", "propensity", "cluster", "behavior")
 COMBINED = ("observation", "action")  # parts that several columns may play together
 SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 

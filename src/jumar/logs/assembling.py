@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from jumar.arrays import Array, Bools, Floats, Ints
-from jumar.episodes import UNKNOWN, Episodes, Nodes, Origin
+from jumar.episodes import UNKNOWN, Episodes, Labels, Origin
 from jumar.errors import LogError, not_one_of, printable
 from jumar.logs.asking import Asked
 from jumar.logs.encoding import Amounts, Coded, so_in_all
+from jumar.logs.labels import nameless, of_episodes, propensities
 from jumar.logs.ordering import Arranged
 from jumar.logs.symbols import DROP, PARTLY, combined, named_missing, numbered
 
@@ -49,7 +50,7 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
             f"{log.where(int(last[e]))}: an observation follows a step that is marked terminated. "
             "Drop the row, or the mark."
         )
-    node = log.rows.node
+    node, propensity = log.rows.node, propensities(log, is_step)
     return Episodes(
         observations,
         actions,
@@ -60,7 +61,10 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
         final,
         terminated,
         Origin(log.rows.source.name, log.rows.row[steps], log.labels, log.remarks),
-        None if node is None else Nodes(tuple(node.names), node.code[steps]),
+        None if node is None else Labels(tuple(node.names), node.code[steps]),
+        None if propensity is None else propensity[steps],
+        of_episodes(log, "cluster"),
+        of_episodes(log, "behavior"),
     )
 
 
@@ -95,8 +99,11 @@ def _amounts(log: Arranged) -> dict[str, Amounts]:
 def _without_holes(log: Arranged, symbols: dict[str, Coded]) -> tuple[Arranged, dict[str, Coded]]:
     z, a = symbols["observation"].code, symbols["action"].code
     holes = (z == UNKNOWN) | _early(log, a)
-    for amounts in _amounts(log).values():
-        holes |= np.isnan(amounts.values) & (a != UNKNOWN)
+    for amounts in (*_amounts(log).values(), log.rows.propensity):
+        if amounts is not None:
+            holes |= np.isnan(amounts.values) & (a != UNKNOWN)
+    for gone in nameless(log):
+        holes[log.first[:-1]] |= gone
     dropped = np.logical_or.reduceat(holes, log.first[:-1])
     if not dropped.any():
         return log, symbols

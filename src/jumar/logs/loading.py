@@ -30,6 +30,9 @@ class Rows:
     reward: Amounts | None
     terminated: Bools | None  # (N,)
     node: Coded | None
+    propensity: Amounts | None
+    cluster: Coded | None
+    behavior: Coded | None
     priced: Mapping[str, Amounts]  # by column
 
     def __len__(self) -> int:
@@ -109,6 +112,9 @@ def load(source: Source, parts: Parts, asked: Asked) -> Rows:
         reward=columns.get("reward"),
         terminated=columns.get("terminated"),
         node=columns.get("node"),
+        propensity=columns.get("propensity"),
+        cluster=columns.get("cluster"),
+        behavior=columns.get("behavior"),
         priced={name: encoder.result() for name, encoder in priced.items()},
     )
     pa.default_memory_pool().release_unused()  # Arrow keeps what the batches took for the next ones
@@ -116,7 +122,7 @@ def load(source: Source, parts: Parts, asked: Asked) -> Rows:
 
 
 def _encoder(part: str, source: Source, name: str) -> Encoder:
-    if part == "reward":
+    if part in ("reward", "propensity"):
         return Numbers(source, name)
     if part == "terminated":
         return Flags(source, name)

@@ -136,7 +136,7 @@ def _are_equal(some: Rows, others: Rows) -> Bools:
     equal = np.ones(len(some), np.bool_)
     pairs = [
         *zip((*some.observation, *some.action), (*others.observation, *others.action), strict=True),
-        (some.node, others.node),
+        *((getattr(some, part), getattr(others, part)) for part in ("node", "cluster", "behavior")),
     ]
     for one, other in pairs:
         if one is not None and other is not None:
@@ -145,7 +145,7 @@ def _are_equal(some: Rows, others: Rows) -> Bools:
         equal &= some.terminated == others.terminated
     if some.time is not None and others.time is not None:
         equal &= some.time.values == others.time.values
-    amounts = [(some.reward, others.reward)]
+    amounts = [(some.reward, others.reward), (some.propensity, others.propensity)]
     amounts += [(some.priced[name], others.priced[name]) for name in some.priced]
     for mine, theirs in amounts:
         if mine is not None and theirs is not None:

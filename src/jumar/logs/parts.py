@@ -14,7 +14,7 @@ from jumar.logs.asking import COMBINED, NEEDED, OPTIONAL, Asked
 class Parts:
     """The columns to read."""
 
-    single: Mapping[str, str]  # episode, reward, step, time, terminated, node: those there are
+    single: Mapping[str, str]  # part to column, for every other part there is: episode, reward, ...
     observation: tuple[str, ...]  # combined into one symbol
     action: tuple[str, ...]
     priced: tuple[str, ...]  # columns of numbers that have a price

@@ -90,5 +90,10 @@ def _to_table(log: Episodes) -> Any:
     if log.node is not None:
         code = padded(log.node.code, UNKNOWN)
         columns["node"] = names(np.maximum(code, 0), log.node.names, code[order] == UNKNOWN)
+    if log.propensity is not None:
+        columns["propensity"] = pa.array(padded(log.propensity, 0.0)[order], mask=missing)
+    for part, labels in (("cluster", log.cluster), ("behavior", log.behavior)):
+        if labels is not None:
+            columns[part] = names(labels.code[episode], labels.names)
     kept = {"observations": list(log.observations), "actions": list(log.actions)}
     return pa.table(columns).replace_schema_metadata({METADATA: json.dumps(kept).encode()})

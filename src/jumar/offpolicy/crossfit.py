@@ -1,9 +1,9 @@
 """Q̂ and V̂ of a controller for doubly robust estimates, each episode judged by the others.
 
-Episodes are dealt at random into folds. For every fold the history MDP is estimated from the other
-folds, over a memory that refines both controllers, and a controller's Q̂ and V̂ in it are read off at
-the steps of the fold. So Q̂ is independent of the episodes it is used on, which is all that
-unbiasedness needs: the model may be as wrong as it likes.
+Episodes are dealt at random into folds; where the log has clusters, whole clusters are. For every
+fold the history MDP is estimated from the other folds, over a memory that refines both controllers,
+and a controller's Q̂ and V̂ in it are read off at the steps of the fold. So Q̂ is independent of the
+episodes it is used on, which is all that unbiasedness needs: the model may be as wrong as it likes.
 
 Where the other folds never saw a history state, Q̂ = V̂ = 0: no correction, the step counts as in
 PDIS. A pair that they never tried has Q̂ = 0 as well, and V̂ = Σ_a π(a | x) Q̂(x, a) holds everywhere
@@ -58,6 +58,19 @@ class CrossFit(Frozen):
             v[rows] = (policy * q).sum(1)[x]  # not the solver's value: V̂ = π·Q̂ to the last bit
         return q_taken, v
 
+    def logged_values(self, rows: Floats) -> tuple[Floats, Floats]:
+        """The same for whoever made the log, given (N, A) what they may do at every step: Q̂ is that
+        of what the other folds did, and V̂(x) = Σ_a rows(a) Q̂(x, a), so that V̂ is right for the
+        behavior of each episode, be there one or many."""
+        q_taken, v = np.zeros(len(self.state)), np.zeros(len(self.state))
+        for model, at, x in self._folds():
+            n = model.visits.sum(1, keepdims=True)
+            done = np.where(n > 0, model.visits / np.maximum(n, 1), 1 / model.visits.shape[1])
+            q = action_values(model, policy_value(model, done))
+            q_taken[at] = q[x, self.action[at]]
+            v[at] = (rows[at] * q[x]).sum(1)
+        return q_taken, v
+
     def _folds(self) -> Iterator[tuple[HistoryMdp, Ints, Ints]]:
         for k, model in enumerate(self.models):
             rows = np.flatnonzero((self.fold == k) & (self.state >= 0))
@@ -80,14 +93,18 @@ def fit(
     """
     if not isinstance(folds, int | np.integer) or folds < 2:
         raise ParameterError(f"folds: {folds!r} must be a whole number from 2.")
-    if len(log) < folds:
-        size = "1 episode" if len(log) == 1 else f"{len(log)} episodes"
+    each, unit = np.arange(len(log)), "episode"
+    if log.cluster is not None:
+        each, unit = log.cluster.present[1], "cluster"
+    units = int(each.max()) + 1
+    if units < folds:
+        size = f"{units} {unit}" + "s" * (units != 1)
         raise LogError(
             f"The log has {size}; {folds} folds need at least one each. Use an "
-            "estimator that fits nothing, such as pdis, or more episodes."
+            f"estimator that fits nothing, such as pdis, or more {unit}s."
         )
     memory = memory.on(len(log.observations), len(log.actions))
-    fold_of = rng.permutation(len(log)) % folds
+    fold_of = (rng.permutation(units) % folds)[each]
     nodes = memory.replay(log.observation, log.action, log.start)
     states = np.column_stack([nodes, log.observation])
     fold = np.repeat(fold_of, log.lengths)
@@ -103,6 +120,12 @@ def fit(
 
 def joint_memory(target: Controller, behavior: Controller) -> Memory:
     """A memory that tells what either controller remembers."""
+    check_alike(target, behavior)
+    return join(behavior.memory, target.memory)
+
+
+def check_alike(target: Controller, behavior: Controller) -> None:
+    """Both must number observations and actions alike."""
     for kind in ("observations", "actions"):
         ours, theirs = getattr(target, kind), getattr(behavior, kind)
         if ours != theirs:
@@ -110,4 +133,3 @@ def joint_memory(target: Controller, behavior: Controller) -> Memory:
                 f"{printable(target.name)} and {printable(behavior.name)} do not list the same "
                 f"{kind} in the same order. Write the {kind} of both alike."
             )
-    return join(behavior.memory, target.memory)

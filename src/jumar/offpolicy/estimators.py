@@ -116,21 +116,32 @@ def floored_pdis(
 
 @dataclass(frozen=True, eq=False)
 class Weighted(Frozen):
-    """mean(offset) + Σ_t γ^t Σ_i w_it x_it / Σ_i w_it, over E episodes with N steps."""
+    """Σ_i offset_i / Σ_i size_i + Σ_t γ^t Σ_i w_it x_it / Σ_i w_it, over E episodes with N steps;
+    or over E clusters of episodes (`jumar.offpolicy.clusters`), which have sizes."""
 
     weight: Floats  # (N,) w_t of every step
     x: Floats  # (N,) what is averaged there
     start: Ints  # (E+1,)
     offset: Floats  # (E,) what is added with equal weights
     discount: float
+    size: Floats | None = None  # (E,) episodes that each stands for; None: one
 
     def __post_init__(self) -> None:
-        for field in ("weight", "x", "offset"):
+        for field in ("weight", "x", "offset", *(("size",) if self.size is not None else ())):
             object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
         object.__setattr__(self, "start", freeze(self.start, np.int64))
 
     def __len__(self) -> int:
         return len(self.offset)
+
+    @property
+    def sizes(self) -> Floats:
+        """(E,) how many episodes each stands for."""
+        return np.ones(len(self)) if self.size is None else self.size
+
+    @property
+    def _base(self) -> float:
+        return float(self.offset.mean() / self.sizes.mean())
 
     @cached_property
     def _by_step(self) -> tuple[Floats, Floats]:
@@ -149,7 +160,7 @@ class Weighted(Frozen):
     def value(self) -> float:
         """The estimate."""
         mean, _ = self._by_step
-        return float(self.offset.mean() + self.discount ** np.arange(len(mean)) @ mean)
+        return float(self._base + self.discount ** np.arange(len(mean)) @ mean)
 
     @cached_property
     def influence(self) -> Floats:
@@ -161,7 +172,8 @@ class Weighted(Frozen):
         later = np.append(np.cumsum((mean * scale)[::-1])[::-1], 0.0)  # (T+1,) Σ_{s>=t}
         over = self.weight[self.start[1:] - 1] * later[length]
         within: Floats = np.add.reduceat(pull, self.start[:-1])
-        pulls: Floats = self.offset - self.offset.mean() + within - over
+        own = (self.offset - self._base * self.sizes) / self.sizes.mean()
+        pulls: Floats = own + within - over
         return pulls
 
 

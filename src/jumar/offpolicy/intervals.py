@@ -126,8 +126,8 @@ def truncated(values: Floats, delta: float, *, low: float, rng: np.random.Genera
     return Interval(low + max(0.0, float(kept.mean()) - radius), math.inf)
 
 
-def student(values: Floats, delta: float, *, sides: Sides = "two") -> Interval:
-    """Student's t.
+def student(values: Floats | Weighted, delta: float, *, sides: Sides = "two") -> Interval:
+    """Student's t; around a ratio, with how each value pulls at it.
 
     >>> found = student(np.array([1.0, 2.0, 3.0]), 0.1)
     >>> round(found.lower, 6), round(found.upper, 6)
@@ -139,7 +139,7 @@ def student(values: Floats, delta: float, *, sides: Sides = "two") -> Interval:
     if len(values) < 2:
         return EVERYTHING
     quantile = float(stdtrit(len(values) - 1, 1 - share))
-    return _around(float(values.mean()), quantile * standard_error(values), sides)
+    return _around(_centre(values)[0], quantile * standard_error(values), sides)
 
 
 def bca(
@@ -278,7 +278,7 @@ def _resample(
     if isinstance(sample, Weighted):
         s = sample
         return kernels.resample_weighted(
-            s.weight, s.x, s.start, s.offset, s.discount, draws, errors, rng
+            s.weight, s.x, s.start, s.offset, s.sizes, s.discount, draws, errors, rng
         )
     return kernels.resample_mean(np.ascontiguousarray(sample), draws, rng)
 

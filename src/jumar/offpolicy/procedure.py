@@ -29,6 +29,7 @@ from jumar.offpolicy.ranges import (
 from jumar.offpolicy.results import Estimate
 from jumar.offpolicy.sample import ESTIMATORS, RANGED, WEIGHTED, Sample
 from jumar.offpolicy.trust import trust
+from jumar.practice import Behaviors
 from jumar.rewards import RewardRange
 from jumar.streams import stream
 
@@ -36,7 +37,7 @@ from jumar.streams import stream
 def estimate(
     log: Episodes,
     target: Controller,
-    behavior: Controller,
+    behavior: Behaviors,
     *,
     discount: float,
     estimator: str = "dr",
@@ -76,7 +77,7 @@ def estimate(
 def estimate_all(
     log: Episodes,
     target: Controller,
-    behavior: Controller,
+    behavior: Behaviors,
     *,
     discount: float,
     interval: str | None = None,
@@ -167,10 +168,11 @@ def _checked(
 
 def _estimate(sample: Sample, settings: _Settings) -> Estimate:
     sample.check_serves(settings.estimator)
-    values = sample.contributions(settings.estimator, settings.difference)
+    method = INTERVALS[settings.interval]
+    ranged = method.needs != "nothing"
+    values = sample.units(settings.estimator, settings.difference, alike=ranged)
     bounds = _bounds(sample, settings)
     found = _interval(values, bounds, sample, settings)
-    method = INTERVALS[settings.interval]
     read_off = bounds.read_off(method.needs)
     return Estimate(
         estimator=settings.estimator,
@@ -184,15 +186,18 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
         difference=settings.difference,
         discount=float(sample.discount),
         episodes=len(sample.log),
-        effective_size=weights.effective_size(sample.weight),
-        largest_share=weights.largest_share(sample.weight),
+        effective_size=weights.effective_size(sample.unit_weight),
+        largest_share=weights.largest_share(sample.unit_weight),
         logged=float(sample.returns.mean()),
         possible=bounds.possible,
         validity=method.validity.if_seen if read_off else method.validity,
         assumptions=_assumptions(sample, bounds, read_off),
-        notes=bounds.notes if method.needs == "range" else (),
-        trust=trust(sample.weight, values.influence if isinstance(values, Weighted) else values),
+        notes=(bounds.notes if method.needs == "range" else ()) + _weighing(sample, ranged),
+        trust=trust(
+            sample.unit_weight, values.influence if isinstance(values, Weighted) else values
+        ),
         read_off=read_off,
+        clusters=sample.n_clusters,
     )
 
 
@@ -246,6 +251,11 @@ class _Bounds:
 
     @property
     def notes(self) -> tuple[str, ...]:
+        if not self.sample.practice.controllers:
+            return (
+                "Propensities do not tell how large a weight can get, so only truncated, which "
+                "needs no such limit, is of use among the proved intervals.",
+            )
         largest = float(self.largest_weights.max())
         size = f"{largest:.3g}" if np.isfinite(largest) else "more than 1e308"
         steps = "1 step" if self.horizon == 1 else f"{self.horizon:,} steps"
@@ -255,7 +265,8 @@ class _Bounds:
         )
 
     def floored(self) -> tuple[Floats, float]:
-        """(E,) values with the mean of the estimator, and what none of them falls short of."""
+        """(E,) values with the mean of the estimator, and what none of them falls short of; of
+        clusters, where the log has them."""
         log, γ = self.sample.log, self.sample.discount
         data = self.sample.ratio, log.reward, log.start, γ
         least = least_returns(self.rewards, γ, self.horizon)
@@ -265,8 +276,8 @@ class _Bounds:
         else:
             values = estimators.floored_pdis(*data, least)
         if self.settings.difference:
-            return values - self.sample.returns, floor - self.returns[1]
-        return values, floor
+            values, floor = values - self.sample.returns, floor - self.returns[1]
+        return self.sample.mean_of_units(values), floor
 
 
 def _bounds(sample: Sample, settings: _Settings) -> _Bounds:
@@ -295,9 +306,9 @@ def _interval(
         return intervals.bca(values, δ, rng=rng, sides=sides)
     if settings.interval == "bootstrap-t":
         return intervals.bootstrap_t(values, δ, rng=rng, sides=sides)
-    assert not isinstance(values, Weighted), "only the bootstrap serves weighted estimators"
     if settings.interval == "t":
         return intervals.student(values, δ, sides=sides)
+    assert not isinstance(values, Weighted), "only the bootstrap serves weighted estimators"
     if settings.interval == "truncated":
         floored, floor = bounds.floored()
         return intervals.truncated(floored, δ, low=floor, rng=rng)
@@ -308,11 +319,21 @@ def _interval(
     return compute(values, δ, low=low, high=high, sides=sides)
 
 
+def _weighing(sample: Sample, ranged: bool) -> tuple[str, ...]:
+    """Which mean is estimated, where clusters differ in size."""
+    if not sample.unequal:
+        return ()
+    if ranged:
+        how = "each cluster counts the same, as that is what the interval is proved for"
+    else:
+        how = "each episode counts the same, so a large cluster counts more"
+    return (f"Clusters differ in size: {how}.",)
+
+
 def _assumptions(sample: Sample, bounds: _Bounds, read_off: tuple[str, ...]) -> tuple[str, ...]:
     log = sample.log
     found = [
-        "The behavior that is given made the log, and what it did depended on nothing else.",
-        "Episodes are independent of each other and of one kind.",
+        *sample.assumed,
         "The new controller was chosen without looking at these episodes.",
     ]
     if not sample.covered:

@@ -74,6 +74,33 @@ class Steps(Frozen):
         return most
 
 
+@dataclass(frozen=True, eq=False)
+class AnySteps(Frozen):
+    """Every step that any of the behaviors can log: the extremes are those over all of them. With
+    none, nobody knows the behavior, so a weight can be anything."""
+
+    parts: tuple[Steps, ...]
+
+    @property
+    def covered(self) -> bool:
+        """Each behavior may do whatever the target may."""
+        return bool(self.parts) and all(part.covered for part in self.parts)
+
+    def largest_weights(self, horizon: int) -> Floats:
+        """(horizon,) as `Steps`."""
+        found = [part.largest_weights(horizon) for part in self.parts]
+        return np.max(found, axis=0) if found else np.full(horizon, np.inf)
+
+    def pdis_range(
+        self, rewards: RewardRange, discount: float, horizon: int
+    ) -> tuple[float, float]:
+        """As `Steps`."""
+        found = [part.pdis_range(rewards, discount, horizon) for part in self.parts]
+        if not found:
+            return -np.inf, np.inf
+        return min(low for low, _ in found), max(high for _, high in found)
+
+
 def steps_of(target: Controller, behavior: Controller) -> Steps:
     """The joint automaton, as far as the target can follow the behavior.
 

@@ -29,8 +29,8 @@ class Estimate:
     difference: bool  # to the behavior, instead of a value
     discount: float
     episodes: int  # E
-    effective_size: float  # (Σw)²/Σw² of the episodes' weights
-    largest_share: float  # of all weight, in one episode
+    effective_size: float  # (Σw)²/Σw² of the weights of episodes, or of clusters
+    largest_share: float  # of all weight, in one of them
     logged: float  # mean return in the log
     possible: tuple[float, float]  # what the rewards alone allow
     validity: Validity
@@ -38,6 +38,7 @@ class Estimate:
     notes: tuple[str, ...] = ()  # why the interval is what it is, where that is not plain
     trust: Trust | None = None  # how far an asymptotic interval can be trusted
     read_off: tuple[str, ...] = ()  # "rewards", "horizon": not declared, only read off the log
+    clusters: int | None = None  # K, where these are independent and not the episodes
 
     @property
     def vacuous(self) -> bool:
@@ -55,12 +56,17 @@ class Estimate:
                 "end: only beginnings tell of it, and the interval may be far off."
             )
         elif self.trust is not None and not self.proved:
-            found += grade(self.trust, self.episodes, self.interval)
-        if self.largest_share > HEAVY and self.episodes > 1 / HEAVY:
-            found.append(f"One episode carries {self.largest_share:.0%} of all weight.")
+            found += grade(self.trust, *self.units, self.interval)
+        if self.largest_share > HEAVY and self.units[0] > 1 / HEAVY:
+            found.append(f"One {self.units[1]} carries {self.largest_share:.0%} of all weight.")
         if self.lower == self.upper:
             found.append("All values are equal, so the interval has no width; do not trust that.")
         return tuple(found)
+
+    @property
+    def units(self) -> tuple[int, str]:
+        """How many are independent, and of what."""
+        return (self.episodes, "episode") if self.clusters is None else (self.clusters, "cluster")
 
     @property
     def verdict(self) -> str:
@@ -154,6 +160,7 @@ class Estimate:
             "sides": self.sides,
             "discount": self.discount,
             "episodes": self.episodes,
+            "clusters": self.clusters,
             "effective_size": self.effective_size,
             "trusted_size": None if self.trust is None else self.trust.size,
             "largest_share": self.largest_share,

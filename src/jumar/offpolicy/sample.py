@@ -16,15 +16,17 @@ from types import MappingProxyType
 
 import numpy as np
 
-from jumar.arrays import Floats
-from jumar.consistency import check_nodes
+from jumar.arrays import Floats, Ints, sum_by
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import LogError, ParameterError, printable
 from jumar.offpolicy import estimators, weights
-from jumar.offpolicy.crossfit import fit, joint_memory
+from jumar.offpolicy.clusters import by_cluster, cluster_means
+from jumar.offpolicy.crossfit import CrossFit, check_alike, fit
 from jumar.offpolicy.estimators import Weighted
-from jumar.offpolicy.ranges import Steps, never_zero, steps_of
+from jumar.offpolicy.ranges import AnySteps, never_zero, steps_of
+from jumar.practice import Behaviors, Practice, practice_of
+from jumar.refinement import join
 
 # name -> what it is; the order is that of the random streams, so append only
 ESTIMATORS: Mapping[str, str] = MappingProxyType(
@@ -48,7 +50,7 @@ class Sample:
 
     log: Episodes
     target: Controller
-    behavior: Controller
+    behavior: Behaviors  # who made the log; None: it has propensities
     discount: float
     folds: int
     rng: np.random.Generator
@@ -57,13 +59,12 @@ class Sample:
         γ = self.discount
         if not isinstance(γ, int | float | np.number) or not 0 <= γ <= 1:
             raise ParameterError(f"discount: {γ!r} must lie in [0, 1].")
-        check_nodes(self.aligned, self.behavior)
         if not np.isfinite(self.weight).all():
             raise LogError(
                 "The weights of some episodes are too large to compute with. Did "
-                f"{printable(self.behavior.name)} produce this log?"
+                f"{self.practice.name} produce this log?"
             )
-        weights.check_covered(self.log, self.target, self.behavior, self.ratio)
+        weights.check_covered(self.log, self.target, self.practice, self.ratio)
         if not self.ratio[self.log.start[:-1]].any():
             raise self._unlike("", "This log cannot tell what it is worth.")
 
@@ -100,14 +101,33 @@ class Sample:
         return self.rng.spawn(1 + len(ESTIMATORS))
 
     @cached_property
-    def aligned(self) -> Episodes:
-        """The log, its names numbered as the behavior numbers them."""
-        return self.log.align(self.behavior.observations, self.behavior.actions)
+    def practice(self) -> Practice:
+        """Who made the log; it holds the log with its names numbered as the behavior's."""
+        log = self.log
+        if self.behavior is None:  # nobody else says how to number them
+            log = log.align(self.target.observations, self.target.actions)
+        return practice_of(log, self.behavior)
 
     @cached_property
     def ratio(self) -> Floats:
         """(N,)"""
-        return weights.ratios(self.log, self.target, self.behavior)
+        return weights.taken(self.log, self.target) / self.practice.taken
+
+    @cached_property
+    def cluster(self) -> Ints | None:
+        """(E,) numbered from 0; None where episodes are independent."""
+        return None if self.log.cluster is None else self.log.cluster.present[1]
+
+    @property
+    def n_clusters(self) -> int | None:
+        return None if self.cluster is None else int(self.cluster.max()) + 1
+
+    @cached_property
+    def unit_weight(self) -> Floats:
+        """(E,) the weight of every episode, or (K,) of every cluster."""
+        if self.cluster is None:
+            return self.weight
+        return sum_by(self.cluster, self.weight, int(self.cluster.max()) + 1)
 
     @cached_property
     def weight(self) -> Floats:
@@ -120,32 +140,85 @@ class Sample:
         return estimators.returns(self.log.reward, self.log.start, self.discount)
 
     @cached_property
-    def values(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """Q̂ of the logged actions and V̂, cross-fitted, of the target and of the behavior."""
-        memory = joint_memory(self.target, self.behavior)
-        models = fit(
-            self.aligned, memory, discount=self.discount, rng=self.streams[0], folds=self.folds
-        )
-        return models.values(self.target), models.values(self.behavior)
+    def models(self) -> CrossFit:
+        """What the other folds say, over a memory that tells what every controller remembers."""
+        practice = self.practice
+        for behavior in practice.controllers:
+            check_alike(self.target, behavior)
+        memory = join(practice.memory, self.target.memory)
+        rng = self.streams[0]
+        return fit(practice.log, memory, discount=self.discount, rng=rng, folds=self.folds)
+
+    @cached_property
+    def values(self) -> tuple[Floats, Floats]:
+        """Q̂ of the logged actions and V̂, cross-fitted, of the target."""
+        return self.models.values(self.target)
 
     @cached_property
     def behavior_dr(self) -> Floats:
-        """(E,) the doubly robust value of the behavior itself."""
+        """(E,) the doubly robust value of whoever made the log; the return where it is not known
+        what else they might have done, as V̂ must be that of their own dice."""
+        practice = self.practice
+        if practice.controllers and not practice.several:
+            q, v = self.models.values(practice.controllers[0])
+        elif practice.rows is not None:
+            q, v = self.models.logged_values(practice.rows)
+        else:
+            return self.returns
         ones, log = np.ones(self.log.n_steps), self.log
-        q, v = self.values[1]
         return estimators.doubly_robust(ones, log.reward, q, v, log.start, self.discount)
 
     @cached_property
-    def steps(self) -> Steps:
-        return steps_of(self.target, self.behavior)
+    def steps(self) -> AnySteps:
+        return AnySteps(tuple(steps_of(self.target, old) for old in self.practice.controllers))
 
     @cached_property
     def covered(self) -> bool:
         """Is it certain that the behavior may do whatever the target may, wherever it comes to?"""
-        new, old = self.target, self.behavior
-        alike = (new.observations, new.actions) == (old.observations, old.actions)
-        known = set(new.actions) <= set(old.actions)
-        return (known and never_zero(old)) or (alike and self.steps.covered)
+        new, olds = self.target, self.practice.controllers
+        alike = all((new.observations, new.actions) == (c.observations, c.actions) for c in olds)
+        known = all(set(new.actions) <= set(old.actions) for old in olds)
+        never = bool(olds) and all(never_zero(old) for old in olds)
+        return (known and never) or (alike and self.steps.covered)
+
+    def units(self, estimator: str, difference: bool, *, alike: bool) -> Floats | Weighted:
+        """One value per independent unit: the contributions of episodes or, where the log has
+        clusters, of clusters (`jumar.offpolicy.clusters`); `alike` counts each cluster the same."""
+        values = self.contributions(estimator, difference)
+        return self.mean_of_units(values) if alike else self._by_cluster(values)
+
+    def mean_of_units(self, values: Floats | Weighted) -> Floats:
+        """(E,) the values themselves, or (K,) their mean in every cluster."""
+        assert not isinstance(values, Weighted), "a ratio has no value of its own per cluster"
+        return values if self.cluster is None else cluster_means(values, self.cluster)
+
+    def _by_cluster(self, values: Floats | Weighted) -> Floats | Weighted:
+        return values if self.cluster is None else by_cluster(values, self.cluster)
+
+    @property
+    def unequal(self) -> bool:
+        """Do clusters differ in size?"""
+        return self.cluster is not None and bool(np.ptp(np.bincount(self.cluster)))
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What is taken for granted of who acted, and of what is independent."""
+        made = "The behavior that is given made the log, and what it did depended on nothing else."
+        if not self.practice.controllers:
+            made = "The logged propensities are right, and what was done depended on nothing else."
+        elif self.practice.several:
+            made = (
+                "Each episode was made by the behavior that the log names for it, and what that "
+                "did depended on nothing else."
+            )
+        if self.n_clusters is None:
+            return made, "Episodes are independent of each other and of one kind."
+        return (
+            made,
+            f"The {self.n_clusters:,} clusters are independent of each other and of one kind.",
+            "What is done in one episode changes neither the next ones of its cluster nor how many "
+            "there are: weights reach back to the start of an episode only.",
+        )
 
     def contributions(self, estimator: str, difference: bool) -> Floats | Weighted:
         """One value per episode, or the weighted mean."""
@@ -161,7 +234,7 @@ class Sample:
         if estimator in ("wis", "cwpdis"):
             found = (estimators.wis if estimator == "wis" else estimators.cwpdis)(*data)
         else:
-            (q, v), _ = self.values
+            q, v = self.values
             with_values = self.ratio, log.reward, q, v, log.start, self.discount
             if estimator == "dr":
                 return estimators.doubly_robust(*with_values) - less

@@ -17,8 +17,9 @@ asymptotic interval is wrong. Only declared rewards and a proved interval help a
 Coverage was measured by `benchmarks/interval_coverage.py` on eight hard processes (heavy weights
 over 10 and 40 steps, behaviors that are 90 to 98 % sure, rare payoffs, lognormal and gamma
 rewards), 20 to 2,000 episodes. Sizes are computed from the log, so a log that happens to miss what
-is heavy looks better than it is. On four other processes a threshold of 30 let one WIS interval in
-50 miss without a warning, 100 one in 240; an easy process passes 100 with some 120 episodes.
+is heavy looks better than it is. The first threshold, 30, was tried on four processes that it was
+not chosen on, and let one WIS interval in 50 miss without a warning; so it was raised to 100, which
+leaves one in 240 there. An easy process passes it with some 120 episodes.
 """
 
 from __future__ import annotations
@@ -95,14 +96,14 @@ MEASURED = {
 FEW = 10  # below this size, do not trust; above, up to the last of MEASURED, take care
 
 
-def grade(found: Trust, episodes: int, interval: str) -> list[str]:
+def grade(found: Trust, n: int, unit: str, interval: str) -> list[str]:
     """The warning that an asymptotic interval deserves at its trusted size, if any."""
     measured = [shares for size, *shares in MEASURED[interval] if found.size < size]
     if not measured:
         return []
     usual, least = measured[0]
     begins = "Do not trust this interval" if found.size < FEW else "Treat this interval with care"
-    says = f"the {episodes:,} episodes say" if episodes != 1 else "the only episode says"
+    says = f"the {n:,} {unit}s say" if n != 1 else f"the only {unit} says"
     return [
         f"{begins}: {says} as much as {found.size:.2g} ordinary ones, because {found.reason}. At "
         f"such sizes 95 % intervals of this kind were measured to cover the truth in {usual} % of "

@@ -15,17 +15,19 @@ from __future__ import annotations
 import numpy as np
 
 from jumar.arrays import Bools, Floats, Ints, number_rows
-from jumar.consistency import check_possible, rows_taken
+from jumar.consistency import rows_taken
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import ControllerError, printable
+from jumar.practice import Behaviors, Practice, practice_of
 
 
-def ratios(log: Episodes, target: Controller, behavior: Controller) -> Floats:
-    """(N,) π(a | n, z) / π_b(a | n^b, z) at every logged step.
+def ratios(log: Episodes, target: Controller, behavior: Behaviors) -> Floats:
+    """(N,) π(a | n, z) / π_b(a | n^b, z) at every logged step, π_b the behavior of its episode.
 
     The two may remember different things and number the names differently. A step that the
-    behavior cannot have done is a LogError with its place.
+    behavior cannot have done is a LogError with its place. Without a behavior, the propensities of
+    the log stand for it.
 
     >>> names = ("z",), ("a", "b")
     >>> log = Episodes(*names, [0, 0], [0, 1], [0, 0], [0, 2], [-1], [True])
@@ -41,12 +43,9 @@ def taken(log: Episodes, controller: Controller) -> Floats:
     return rows_taken(log.align(controller.observations, controller.actions), controller)
 
 
-def behavior_taken(log: Episodes, behavior: Controller) -> Floats:
-    """(N,) the same for the controller that made the log, which gives none of them 0."""
-    probability = taken(log, behavior)
-    if (probability <= 0).any():
-        check_possible(log.align(behavior.observations, behavior.actions), behavior)
-    return probability
+def behavior_taken(log: Episodes, behavior: Behaviors) -> Floats:
+    """(N,) the same for whoever made the log, who gives none of them 0."""
+    return practice_of(log, behavior).taken
 
 
 def cumulative(ratio: Floats, start: Ints) -> Floats:
@@ -89,13 +88,13 @@ def largest_share(weight: Floats) -> float:
     return float(1 / (weight / largest).sum()) if largest > 0 else 0.0
 
 
-def check_covered(log: Episodes, target: Controller, behavior: Controller, ratio: Floats) -> None:
+def check_covered(log: Episodes, target: Controller, practice: Practice, ratio: Floats) -> None:
     """Where the log leads the target, it must do nothing that the behavior never does.
 
     A log cannot tell what such an action is worth, and every estimate would leave it out silently.
     Steps after one that the target would not have taken do not count.
     """
-    missing = _never_done(log, target, behavior)
+    missing = _never_done(log, target, practice)
     if not missing.any():
         return
     before = np.append(1.0, cumulative(ratio, log.start)[:-1])
@@ -106,19 +105,27 @@ def check_covered(log: Episodes, target: Controller, behavior: Controller, ratio
     row = int(rows[0])
     action = target.actions[int(np.argmax(missing[row]))]
     more = f" ({len(rows):,} such steps in all)" if len(rows) > 1 else ""
+    behavior = practice.names[practice.made_by[log.episode_of(row)]]
     raise ControllerError(
         f"{log.where(row)}: here {printable(target.name)} may do {printable(action)!r}, which "
-        f"{printable(behavior.name)} never does{more}. No log of the one can tell what that is "
+        f"{printable(behavior)} never does{more}. No log of the one can tell what that is "
         "worth. Estimate a controller that only does what the behavior does at least sometimes."
     )
 
 
-def _never_done(log: Episodes, target: Controller, behavior: Controller) -> Bools:
+def _never_done(log: Episodes, target: Controller, practice: Practice) -> Bools:
     """(N, A) may the target do this here, and the behavior never?"""
     may = _may(log, target)
-    known = [a for a in target.actions if a in behavior.actions]
-    mine = [target.actions.index(a) for a in known]
-    may[:, mine] &= ~_may(log, behavior)[:, [behavior.actions.index(a) for a in known]]
+    actions = practice.log.actions
+    known = [a for a in target.actions if a in actions]
+    mine, theirs = ([names.index(a) for a in known] for names in (target.actions, actions))
+    if practice.rows is not None:
+        may[:, mine] &= practice.rows[:, theirs] <= 0
+        return may
+    # of an action that was not certain nobody knows what else might have been done
+    certain = (practice.taken >= 1)[:, None]
+    done = practice.log.action[:, None] == np.array(theirs)
+    may[:, mine] &= certain & ~done
     return may
 
 

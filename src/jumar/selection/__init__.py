@@ -30,8 +30,10 @@ from jumar.bounds import check_delta
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import ParameterError, not_one_of
+from jumar.history import check_discount
 from jumar.memory import Memory
 from jumar.offpolicy.weights import effective_size
+from jumar.practice import Behaviors, Practice, practice_of
 from jumar.rewards import RewardRange
 from jumar.selection import asymptotic, proved
 from jumar.selection.board import chain, lay_out
@@ -49,7 +51,7 @@ LEAST = 8  # units of a half, below which nothing is tried
 
 def select(
     log: Episodes,
-    behavior: Controller,
+    behavior: Behaviors | Practice,
     *,
     discount: float,
     rng: np.random.Generator,
@@ -64,7 +66,8 @@ def select(
     Parameters
     ----------
     log, behavior
-        A log, its names numbered as the behavior numbers them, and the controller that made it.
+        A log and who made it: a controller, several (`jumar.practice`), or None where the log has
+        propensities. Of several, what is compared with is their mix, as in the log.
     discount
         Weight of the next step against this one.
     rng
@@ -89,20 +92,27 @@ def select(
     True
     """
     check_delta(delta)
-    if not 0 <= discount < 1:
-        raise ParameterError(f"discount: {discount!r} must lie in [0, 1).")
+    check_discount(discount)
     if gate not in GATES:
         raise ParameterError(not_one_of("gate", gate, GATES))
-    dealt = deal(log, rng)
-    log, dealt = log.select(dealt.order), dealt.in_order()
+    practice = behavior if isinstance(behavior, Practice) else practice_of(log, behavior)
+    dealt = deal(practice.log, rng)
+    practice, dealt = practice.select(dealt.order), dealt.in_order()
+    log, old = practice.log, practice.pooled
     limits = limits_of(log, discount, rewards)
     whole = log.returns(discount)
-    board = lay_out(log, behavior, discount, chain(behavior.memory, memory, more_memory))
+    board = lay_out(
+        log,
+        old,
+        discount,
+        chain(old.memory, memory, more_memory),
+        None if practice.controllers and not practice.several else practice,
+    )
     bench = Workbench(board, number(board), dealt, limits)
     of_one_length = limits.steps is not None and common_length(log) is not None
     most = float(limits.high[0] - whole.mean())
     found: list[tuple[Trial, Fitted]] = []
-    tried, held_out = 0, dict[int, int]()
+    tried = 0
     halves = [dealt.members(half) for half in range(HALVES)]
     for i, (own, other) in enumerate((halves, halves[::-1])):
         units = [len(np.unique(dealt.unit[part])) for part in (own, other)]
@@ -113,21 +123,20 @@ def select(
         trials, made = test(used, i, own, other, units[1], delta, most, rng)
         found += trials
         tried += made
-        held_out[i] = units[1]
     found.sort(key=lambda pair: -pair[0].lower)
     beyond = log.beyond_cut(discount)
     passed = [pair for pair in found if pair[0].passed and beyond <= MOST_BEYOND]
-    chosen = max(passed, key=lambda pair: pair[0].merit, default=None)
+    chosen = max(passed, key=lambda pair: _merit(pair[0], most), default=None)
     return Selection(
         gate=gate,
         delta=delta,
         episodes=len(log),
         units=len(np.unique(dealt.unit)),
-        held_out=held_out[chosen[0].half] if chosen else max(held_out.values(), default=0),
+        held_out=max((trial.units for trial, _ in found), default=0),
         trials=tuple(trial for trial, _ in found),
         tried=tried,
         chosen=chosen[0] if chosen else None,
-        controller=_controller(bench, chosen[1]) if chosen else behavior,
+        controller=_controller(bench, chosen[1]) if chosen else old,
         limits=limits,
         most=most,
         beyond=beyond,
@@ -213,7 +222,7 @@ def _t_trials(
     trials = []
     level = delta / HALVES
     for candidate, scores in zip(listed, scored, strict=True):
-        weights = bench.weights(candidate.rows, other)
+        weights, _ = bench.dealt.by_unit(other, bench.weights(candidate.rows, other))
         lower, refused = min(test.lower(scores, weights), most), test.refusal(scores, weights)
         trials.append(
             Trial(
@@ -227,11 +236,18 @@ def _t_trials(
                 lower=lower,
                 passed=lower > 0 and not refused,
                 level=level,
+                units=len(scores),
                 refused=refused,
                 deviation=float(scores.std(ddof=1)),
             )
         )
     return trials
+
+
+def _merit(trial: Trial, most: float) -> float:
+    """By which the best of those that passed is chosen: noise is no merit, nor is a gain beyond
+    what returns allow."""
+    return min(trial.gain, most) - trial.error / 2
 
 
 def _error(scores: Floats) -> float:

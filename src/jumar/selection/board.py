@@ -19,6 +19,7 @@ from jumar.controller import Controller
 from jumar.episodes import UNKNOWN, Episodes
 from jumar.history import ENDED, Counts, HistoryMdp, count, trace
 from jumar.memory import Memory
+from jumar.practice import Practice
 from jumar.refinement import join, one_more, projection
 from jumar.solver import action_values, policy_value
 
@@ -39,6 +40,7 @@ class Board:
     follows: Ints  # (N,) the one that followed it, ENDED or UNSEEN
     after: Ints  # (E,) the history state an episode was cut off in, ENDED where it ended
     length: Ints  # (E,) steps of each episode whose outcome is known
+    practice: Practice | None = None  # who acted, where that is not one controller
 
     @cached_property
     def behavior_rows(self) -> Floats:
@@ -48,17 +50,25 @@ class Board:
     @cached_property
     def taken(self) -> Floats:
         """(N,) the probability of every logged action under the behavior that took it."""
+        if self.practice is not None:
+            return self.practice.taken
         return self.behavior_rows[self.at, self.log.action]
 
-    @property
+    @cached_property
     def behaviors(self) -> Floats:
         """(K, A) the rows that were followed."""
-        return self.behavior_rows
+        if self.practice is None:
+            return self.behavior_rows
+        rows = self.practice.rows
+        return np.zeros((1, len(self.log.actions))) if rows is None else rows
 
-    @property
+    @cached_property
     def row_of(self) -> Ints:
         """(N,) which of them was followed at every step; -1 where that is not known."""
-        return self.at
+        if self.practice is None:
+            return self.at
+        N = self.log.n_steps
+        return np.full(N, -1) if self.practice.rows is None else np.arange(N)
 
     @cached_property
     def projected(self) -> dict[Memory, Ints]:
@@ -119,9 +129,16 @@ class View:
 
 
 def lay_out(
-    log: Episodes, behavior: Controller, discount: float, memories: Sequence[Memory]
+    log: Episodes,
+    behavior: Controller,
+    discount: float,
+    memories: Sequence[Memory],
+    practice: Practice | None = None,
 ) -> Board:
-    """Replay a log over the longest of the memories, leaving out those that are too long for it."""
+    """Replay a log over the longest of the memories, leaving out those that are too long for it.
+
+    `practice` says who acted, where that is not `behavior` alone.
+    """
     kept = list(memories)
     while True:
         states, at, follows = trace(log, kept[-1])
@@ -133,7 +150,7 @@ def lay_out(
     # nobody knows what the last step led to: the episode counts up to the state before it
     after = np.where(log.terminated, ENDED, np.where(unknown, at[last], follows[last]))
     length = log.lengths - unknown
-    return Board(log, behavior, discount, tuple(kept), states, at, follows, after, length)
+    return Board(log, behavior, discount, tuple(kept), states, at, follows, after, length, practice)
 
 
 def chain(behavior: Memory, memory: Memory | None, more: int) -> list[Memory]:

@@ -20,15 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar import algorithms
-from jumar.algorithms.tilt import tilts
 from jumar.arrays import Floats, Ints
 from jumar.history import HistoryMdp
-from jumar.kernels import compiled
 from jumar.selection.board import Board
 from jumar.selection.dealing import Dealt
 from jumar.selection.fitting import Numbered, fit, steps_of
 from jumar.selection.limits import Limits
-from jumar.selection.scoring import floored_differences
 from jumar.selection.trials import Setting
 from jumar.solver import action_values, policy_value, solve
 
@@ -63,6 +60,8 @@ class Workbench:
 
     def tilted(self, own: Ints, thinned: float = 1.0) -> Iterator[Fitted]:
         """The behavior, tilted; thresholds shrink with a log that was thinned out."""
+        from jumar.algorithms.tilt import tilts
+
         for mdp, numbered in self._models(own):
             for n_wedge in TILT_THRESHOLDS:
                 rows, q = tilts(mdp, numbered.behavior, STRENGTHS, math.floor(n_wedge * thinned))
@@ -101,6 +100,8 @@ class Workbench:
     def scores(self, candidate: Fitted, episodes: Ints, floor: float) -> tuple[Floats, Ints]:
         """(u,) the scores of the units of some episodes, none below -floor, and (u,) their
         blocks."""
+        from jumar.selection.scoring import floored_differences
+
         board, log = self.board, self.board.log
         found = floored_differences(
             board.at,
@@ -169,6 +170,8 @@ class Workbench:
         self, mdp: HistoryMdp, numbered: Numbered, rows: Floats, q: Floats, *, of_behavior: bool
     ) -> Floats:
         """(T', H, A) the values of a policy above the least return, or below the greatest."""
+        from jumar.selection.scoring import values_by_step
+
         limits, T = self.limits, 1
         values = q[None]
         if limits.steps is not None and limits.steps * numbered.of.size * q.shape[1] <= MOST_VALUES:
@@ -186,46 +189,3 @@ class Workbench:
         low, high = limits.low[:T, None, None], limits.high[:T, None, None]
         found: Floats = high - values if of_behavior else values - low
         return np.ascontiguousarray(np.clip(found, 0.0, high - low)[:, numbered.of])
-
-
-@compiled
-def values_by_step(
-    pointer: Ints,
-    successor: Ints,
-    probability: Floats,
-    reward: Floats,
-    visits: Floats,
-    policy: Floats,
-    discount: float,
-    steps: int,
-) -> Floats:
-    """(T, K, A) what actions are worth with T, T-1, ..., 1 steps to go; a pair that was never tried
-    is worth what its history state is worth otherwise."""
-    K, A = policy.shape
-    values = np.zeros((steps, K, A))
-    v, now = np.zeros(K), np.zeros(K)
-    for t in range(steps - 1, -1, -1):
-        total, times = 0.0, 0.0
-        for h in range(K):
-            worth, mass = 0.0, 0.0
-            for a in range(A):
-                if visits[h, a] > 0.0:
-                    i, follows = h * A + a, 0.0
-                    for k in range(pointer[i], pointer[i + 1]):
-                        follows += probability[k] * v[successor[k]]
-                    q = reward[h, a] + discount * follows
-                    values[t, h, a] = q
-                    worth += policy[h, a] * q
-                    mass += policy[h, a]
-                    total += visits[h, a] * q
-                    times += visits[h, a]
-            now[h] = worth / mass if mass > 0.0 else np.nan
-        usual = total / times if times > 0.0 else 0.0
-        for h in range(K):
-            if np.isnan(now[h]):
-                now[h] = usual
-            for a in range(A):
-                if not visits[h, a] > 0.0:
-                    values[t, h, a] = now[h]
-        v, now = now, v
-    return values

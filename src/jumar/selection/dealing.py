@@ -75,6 +75,9 @@ def deal(log: Episodes, rng: np.random.Generator) -> Dealt:
 
 def _units(log: Episodes) -> tuple[list[str] | None, Ints]:
     """The label of every unit (None: they have only a number), and (E,) the unit of an episode."""
+    if log.cluster is not None:
+        names, of = log.cluster.present
+        return list(names), of
     if log.origin is None:
         return None, np.arange(len(log))
     number: dict[str, int] = {}

@@ -9,6 +9,7 @@ from jumar.controller import Controller
 from jumar.history import HistoryMdp
 from jumar.improvement import Improvement, improvement
 from jumar.memory import Memory
+from jumar.practice import Practice
 from jumar.selection.samples import decided_first, needs
 from jumar.selection.trials import PROVED, Selection, Trial
 from jumar.validity import Validity
@@ -23,6 +24,11 @@ _ALIKE_CLUSTERS = (
 )
 _LARGE = "The held-out episodes are many enough for their mean to be nearly normal."
 _KNOWN = "The behavior given is the one that produced the log."
+_SEVERAL = (
+    "Each episode was made by the behavior that the log names for it. What is compared with is "
+    "their mix, as in the log."
+)
+_PROPENSITIES = "Actions were taken with the probabilities that the log gives for them."
 _LENGTH = "Every episode has {steps:,} steps, as all in the log have."
 _LONGEST = "No recording goes on for more than {steps:,} steps, as none in the log does."
 _STOPS = (
@@ -48,7 +54,12 @@ def improvement_of(selection: Selection, behavior: Controller, mdp: HistoryMdp) 
 
 
 def certificate_of(
-    selection: Selection, *, value_range: float, seed: int, estimated: bool = False
+    selection: Selection,
+    *,
+    practice: Practice,
+    value_range: float,
+    seed: int,
+    estimated: bool = False,
 ) -> Certificate:
     """What may be said of the chosen controller, or of keeping the behavior. `estimated` says that
     the behavior was not known."""
@@ -68,7 +79,7 @@ def certificate_of(
         value_range=max(value_range, selection.range),
         # what no number of episodes makes true is not asymptotic
         validity=Validity.CLAIMED if estimated else validity_of(selection),
-        assumptions=tuple(_assumptions(selection, seed, estimated)),
+        assumptions=tuple(_assumptions(selection, practice, seed, estimated)),
         estimated_gain=min(chosen.gain, selection.most),
         reason=_sentence(selection, chosen, estimated),
         most=selection.most,
@@ -82,11 +93,12 @@ def validity_of(selection: Selection) -> Validity:
     return Validity.PROVED if selection.limits.rewards.declared else Validity.PROVED_IF_SEEN
 
 
-def _assumptions(selection: Selection, seed: int, estimated: bool) -> list[str]:
+def _assumptions(selection: Selection, practice: Practice, seed: int, estimated: bool) -> list[str]:
     limits = selection.limits
+    known = _SEVERAL if practice.several else _KNOWN
     found = [
         _ALIKE if selection.units == selection.episodes else _ALIKE_CLUSTERS,
-        NOT_CONFOUNDED if estimated else _KNOWN,
+        NOT_CONFOUNDED if estimated else known if practice.controllers else _PROPENSITIES,
     ]
     if selection.gate != PROVED:
         found.append(_LARGE)
@@ -122,9 +134,8 @@ def share(x: float) -> str:
 
 def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
     """The claim for somebody who has to decide."""
-    where = f"On {counted(selection.held_out, 'held-out episode')}"
-    if selection.units != selection.episodes:
-        where = f"On {counted(selection.held_out, 'held-out cluster')}"
+    kind = "episode" if selection.units == selection.episodes else "cluster"
+    where = f"On {counted(chosen.units, f'held-out {kind}')}"
     if estimated:
         where += " (though the old rule was estimated from all of them)"
     parts = [f"{where}, the new controller did better than the old one"]

@@ -92,7 +92,7 @@ def _by_bet(trial: Trial, gain: float, power: float) -> float | None:
 
 def _by_t(selection: Selection, trial: Trial, gain: float, power: float) -> float | None:
     """Units on which the t test passes."""
-    held_out = selection.held_out
+    held_out = trial.units
     left = gain - selection.range * trial.missing
     if trial.effective < LEAST or not left > 0 or not math.isfinite(left):
         return None  # how the weights would spread in a longer log cannot be told

@@ -54,16 +54,12 @@ class Trial:
     lower: float  # lower bound on the gain, at the level of the test
     passed: bool
     level: float  # the chance of error that its test was given
+    units: int  # held out: episodes, or clusters
     refused: str = ""  # why it cannot pass, whatever its bound
     second: bool | None = None  # would it pass the other test? None: not asked
     deviation: float = math.inf  # of a score
     scores: Floats | None = field(default=None, repr=False, compare=False)  # (n,) per unit
     bet: Bet | None = None  # that was laid on it
-
-    @property
-    def merit(self) -> float:
-        """By which the best of those that passed is chosen: noise is no merit."""
-        return self.gain - self.error / 2
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
@@ -91,7 +87,7 @@ class Selection:
     delta: float
     episodes: int
     units: int  # independent ones: clusters, or the episodes themselves
-    held_out: int  # units of the half on which the chosen one was tested, or of the larger one
+    held_out: int  # units of the larger half on which something was tested
     trials: tuple[Trial, ...]  # the shortlists, best lower bound first
     tried: int  # candidates fitted in all
     chosen: Trial | None  # None: the behavior stays

@@ -1,0 +1,120 @@
+"""Are episodes of one cluster alike? The test keeps its level and finds what is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from jumar.checking import check
+from jumar.checking.base import Settings
+from jumar.checking.clusters import clusters_of, correlation_of
+from jumar.controller import Controller
+from jumar.episodes import Episodes, Labels, Origin
+
+NAMES = ("z",), ("a",)
+
+
+def log_of(reward, who=None, labels=None) -> Episodes:
+    n = len(reward)
+    return Episodes(
+        *NAMES, [0] * n, [0] * n, reward, np.arange(n + 1), [-1] * n, [True] * n,
+        origin=None if labels is None else Origin("log.csv", np.arange(n), labels),
+        cluster=None if who is None else Labels.of([f"{w:03}" for w in who]),
+    )  # fmt: skip
+
+
+def found(log: Episodes, **settings):
+    return clusters_of(log, 1.0, Settings(**settings), np.random.default_rng(1))
+
+
+def alike(rng, clusters=40, each=5, spread=1.0) -> tuple[np.ndarray, np.ndarray]:
+    who = np.repeat(np.arange(clusters), each)
+    return spread * rng.normal(size=clusters)[who] + rng.normal(size=len(who)), who
+
+
+def test_the_correlation_by_hand():
+    """Means 2 and 6 of two clusters of two: MSB = 16, MSW = 2, ICC = 14/18."""
+    assert correlation_of(np.array([1.0, 3, 5, 7]), np.array([0, 0, 1, 1])) == pytest.approx(
+        14 / 18
+    )
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-9, 1, 1e90])
+def test_the_unit_of_the_reward_does_not_matter(unit):
+    reward, who = alike(np.random.default_rng(2))
+    one, other = found(log_of(reward, who)), found(log_of(unit * reward, who))
+    assert other.correlation == pytest.approx(one.correlation)
+    assert other.p == one.p
+
+
+def test_alike_is_found_and_told_with_its_design_effect():
+    reward, who = alike(np.random.default_rng(3))
+    said = found(log_of(reward, who))
+    assert said.verdict.status == "look"
+    assert 0.3 < said.correlation < 0.7  # truth 1/2
+    assert said.design_effect == pytest.approx(1 + 4 * said.correlation)
+    worth = f"what about {200 / said.design_effect:,.0f} independent ones would"
+    assert worth in said.verdict.sentence
+    assert (said.clusters, said.episodes, said.largest, said.p) == (40, 200, 5, 0.001)
+
+
+def test_a_sound_log_is_rejected_as_often_as_the_level_says():
+    """200 logs without any likeness at level 0.05: over 22 rejections have a chance below 0.1 %."""
+    rng = np.random.default_rng(4)
+    rejected = 0
+    for _ in range(200):
+        reward, who = alike(rng, clusters=25, each=4, spread=0.0)
+        rejected += found(log_of(reward, who), level=0.05, resamples=99).p <= 0.05
+    assert 1 <= rejected <= 22
+
+
+@pytest.mark.parametrize(
+    ("reward", "who", "status", "words"),
+    [
+        ([1.0, 2, 3], [0, 0, 0], "look", "All episodes belong to one cluster"),
+        ([1.0, 2, 3], [0, 1, 2], "passed", "every cluster has one episode"),
+        ([1.0, 1, 1, 1], [0, 0, 1, 1], "passed", "all returns are equal"),
+        ([0.0, 0, 0, 0], [0, 0, 1, 1], "passed", "all returns are equal"),
+        ([1.0, 2, 1, 2], [0, 0, 1, 1], "look", "There are only 2 clusters"),
+        ([5.0], [0], "look", "one cluster"),
+    ],
+)
+def test_where_little_can_be_said(reward, who, status, words):
+    said = found(log_of(reward, who)).verdict
+    assert said.status == status
+    assert words in said.sentence
+
+
+def test_without_clusters_nothing_is_asked():
+    assert found(log_of([1.0, 2.0])) is None
+    assert found(log_of([1.0, 2.0, 3.0], labels=["1", "2", "3"])) is None
+
+
+@pytest.mark.parametrize("label", ["bus {}/{}", "{}-{}", "{} ({})", "Ünïcode {}.{}"])
+def test_labels_that_begin_alike_hint_at_clusters(label):
+    reward, who = alike(np.random.default_rng(5))
+    labels = [label.format(w, i) for i, w in enumerate(who)]
+    said = found(log_of(reward, labels=labels))
+    assert (said.named, said.clusters, said.verdict.status) == (False, 40, "look")
+    assert "--columns cluster=" in said.verdict.sentence
+    assert repr(labels[0]) in said.verdict.sentence
+    noise = np.random.default_rng(6).normal(size=len(who))
+    assert found(log_of(noise, labels=labels)) is None
+
+
+def test_episodes_numbered_through_are_no_clusters():
+    reward, _ = alike(np.random.default_rng(5))
+    assert found(log_of(reward, labels=[f"episode_{i}" for i in range(200)])) is None
+
+
+def test_it_is_a_section_of_the_check():
+    reward, who = alike(np.random.default_rng(7))
+    log = log_of(reward, who)
+    behavior = Controller.uniform(*NAMES)
+    sections = check(log, behavior, rng=np.random.default_rng(1)).sections
+    assert sections["clusters"].verdict.status == "look"
+    plain = check(replace(log, cluster=None), behavior, rng=np.random.default_rng(1))
+    assert "clusters" not in plain.sections
+    assert plain.drift.p == sections["drift"].p  # the other tests draw the same numbers
