@@ -15,7 +15,7 @@ from jumar.selection.bets import FRACTIONS, WEIGHTS, Bet, growth
 def obvious_log_wealth(bet: Bet, scores, block, gain):
     """Start with 1, bet block after block, and remember the most that was ever had."""
     L, most = bet.floor, 1.0
-    purse = {λ: part for λ, part in bet.shares}
+    purse = dict(bet.shares)
     for b in range(max(block, default=-1) + 1):
         for λ in purse:
             for score in (s for s, at in zip(scores, block, strict=True) if at == b):

@@ -194,28 +194,13 @@ def obvious_first_visit_returns(pair, reward, start, ended, told, discount, midd
     )
 
 
-def obvious_doubly_robust(at, action, reward, start, length, episodes, tail, ratio, q, v, discount):
-    scores = []
-    for e, after in zip(episodes, tail, strict=True):
-        steps = range(start[e], start[e] + length[e])
-        w, score = 1.0, v[at[steps[0]]] if len(steps) else after
-        for i, t in enumerate(steps):
-            w *= ratio[at[t], action[t]]
-            follows = v[at[t + 1]] if i + 1 < len(steps) else after
-            surprise = reward[t] + discount * follows - q[at[t], action[t]]
-            score += discount**i * w * surprise
-        scores.append(score)
-    return np.array(scores)
-
-
-def obvious_episode_weights(at, action, start, length, episodes, ratio, discount):
+def obvious_episode_weights(at, action, start, episodes, rows, taken, discount):
     found = []
     for e in episodes:
-        steps = range(start[e], start[e] + length[e])
-        w = np.cumprod([ratio[at[t], action[t]] for t in steps])
+        steps = range(start[e], start[e + 1])
+        w = np.cumprod([rows[at[t], action[t]] / taken[t] for t in steps])
         shares = (1 - discount) * discount ** np.arange(len(w))
-        last = w[-1] if len(w) else 1.0
-        found.append((shares * w).sum() + discount ** len(w) * last)
+        found.append((shares * w).sum() + discount ** len(w) * w[-1])
     return np.array(found)
 
 
@@ -275,25 +260,25 @@ def test_first_visit_returns(data):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-11)
 
 
-@given(st.integers(0, 10_000), st.data())
-def test_scores_and_weights_of_episodes(seed, data):
+@given(st.integers(0, 10_000), st.data(), st.sampled_from([0.0, 0.9, 1.0]))
+def test_episode_weights(seed, data, discount):
     n, H, A = data.draw(st.integers(1, 12)), 3, 2
     start = data.draw(starts(n))
     rng = np.random.default_rng(seed)
-    at, action, reward = rng.integers(H, size=n), rng.integers(A, size=n), rng.normal(size=n)
-    short = rng.random(len(start) - 1) < 0.3  # the last step's outcome is not known
-    length = np.diff(start) - short
+    at, action = rng.integers(H, size=n), rng.integers(A, size=n)
     episodes = rng.permutation(len(start) - 1)
-    ratio, q, v = rng.random((H, A)) * 2, rng.normal(size=(H, A)), rng.normal(size=H)
-    tail = rng.normal(size=len(episodes))
-    arguments = at, action, reward, start, length, episodes, tail, ratio, q, v, 0.9
-    np.testing.assert_allclose(
-        kernels.doubly_robust(*arguments), obvious_doubly_robust(*arguments), atol=1e-9
-    )
-    arguments = at, action, start, length, episodes, ratio, 0.9
+    arguments = at, action, start, episodes, rng.random((H, A)), rng.random(n) + 0.1, discount
     np.testing.assert_allclose(
         kernels.episode_weights(*arguments), obvious_episode_weights(*arguments)
     )
+
+
+def test_without_a_discount_only_the_last_weight_counts_and_with_0_only_the_first():
+    """Weights 2 and 2 · 3 = 6; at γ = 1/2 a half of each."""
+    case = np.array([0, 0]), np.array([0, 1]), np.array([0, 2]), np.array([0])
+    rows, taken = np.array([[1.0, 0.75]]), np.array([0.5, 0.25])
+    for discount, weight in ((1.0, 6), (0.0, 2), (0.5, 0.5 * 2 + 0.25 * 6 + 0.25 * 6)):
+        assert kernels.episode_weights(*case, rows, taken, discount).tolist() == [weight]
 
 
 @given(st.data())

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
-from jumar.selection.asymptotic import student
 
 import jumar as jm
 from jumar import resampling
@@ -34,6 +33,7 @@ from jumar.report.content import MOST_ROWS, content
 from jumar.report.tested import MOST_TESTED, in_words, setting_words
 from jumar.resampling import resample
 from jumar.selection import Trial
+from jumar.selection.asymptotic import student
 from jumar.selection.candidates import THRESHOLDS, Setting
 from jumar.sensitivity import sensitivity
 from strategies import controllers, logs, names

@@ -130,8 +130,8 @@ def test_water_filling_by_hand():
 
 @given(st.integers(0, 10**6), st.integers(1, 5), st.floats(0, 20))
 def test_no_other_choice_is_closer_to_what_one_would_like(seed, A, budget):
-    """Against a quadratic program: min Σ p (x - y)² with Σ p x = 0 and x >= -budget. Bisection gives
-    its solution; and no feasible direction from there leads closer."""
+    """Of the quadratic program min Σ p (x - y)² with Σ p x = 0 and x >= -budget it is the solution:
+    bisection gives the same, and no feasible direction from there leads closer."""
     rng = np.random.default_rng(seed)
     y = np.round(rng.normal(0, 5, A), 1)
     y -= y.max()

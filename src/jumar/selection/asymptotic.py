@@ -100,7 +100,7 @@ def gate(
     >>> alike = gate(same, delta=0.1, range=0.0, rng=rng)
     >>> apart = gate(rng.standard_normal((9, 400)), delta=0.1, range=0.0, rng=rng)
     >>> [round(g.critical, 1) for g in (one, alike, apart)]
-    [1.7, 1.6, 2.6]
+    [1.7, 1.6, 2.5]
     """
     n = differences.shape[1]
     critical = math.inf if n < 2 else critical_value(differences, delta / HALVES, rng)
@@ -169,8 +169,9 @@ def critical_value(differences: Floats, level: float, rng: np.random.Generator) 
     z = centred[moving] / deviation[moving]
     # the multiplier bootstrap of J means is exactly normal with their correlation: draw that
     scale, axes = np.linalg.eigh(z @ z.T / (n - 1))
-    root = axes * np.sqrt(np.maximum(scale, 0.0))
-    largest = (rng.standard_normal((DRAWS, len(scale))) @ root.T).max(1)
+    # the symmetric root: signs of the axes are up to rounding, and would change the draws
+    root = (axes * np.sqrt(np.maximum(scale, 0.0))) @ axes.T
+    largest = (rng.standard_normal((DRAWS, len(scale))) @ root).max(1)
     stretch = student(level, n) / normal(level)
     return float(max(np.quantile(largest, 1 - level) * stretch, student(level, n)))
 

@@ -115,7 +115,9 @@ def _pick(found: Sequence[Prospect], units: int, level: float) -> list[Prospect]
         value, best = _expected([pair for _, pair in picked]) * (1 + 1e-3), None
         for option in options:
             with_it = _expected([pair for _, pair in (*picked, option)])
-            if with_it > value:
+            if with_it > value * (
+                1 + 1e-9
+            ):  # of two that are alike the first, whatever rounding says
                 value, best = with_it, option
         if best is None:
             break

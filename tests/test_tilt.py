@@ -1,0 +1,216 @@
+"""The tilt: rows by hand, its limits, and the values it goes by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumar.algorithms import run
+from jumar.algorithms.tilt import ROUNDS, tilt_rows, tilts, value_by_sweeps
+from jumar.controller import Controller
+from jumar.episodes import Episodes
+from jumar.errors import ParameterError
+from jumar.history import HistoryMdp, count
+from jumar.memory import window
+from jumar.solver import action_values, policy_value
+from strategies import names, random_mdp
+
+
+def tilted(x, old, visits=None, n_wedge=0.0):
+    """One row; x is what actions are worth in units of the range, times the strength."""
+    x, old = np.array([x], float), np.array([old], float)
+    visits = np.full_like(x, 100.0) if visits is None else np.array([visits], float)
+    rows = np.empty_like(x)
+    tilt_rows(x, old, visits, n_wedge, rows)
+    return rows[0]
+
+
+# ---- rows by hand -------------------------------------------------------------------------------
+
+
+def test_two_actions_by_hand():
+    """Even odds, worth 0 and 1, strength 1: ν = 1/2 is the mean, factors 1/2 and 3/2."""
+    assert tilted([0, 1], [0.5, 0.5]) == pytest.approx([0.25, 0.75])
+    # odds of 3 to 1: the mean is 1/4, factors 3/4 and 7/4
+    assert tilted([0, 1], [0.75, 0.25]) == pytest.approx([0.5625, 0.4375])
+    # strength 4: the bad one would have factor 1 - 2 < 0; it is dropped
+    assert tilted([0, 4], [0.5, 0.5]) == pytest.approx([0, 1])
+
+
+def test_a_third_action_shares_what_is_taken_by_hand():
+    """Worth 0, 3, 3 at even odds: without the first, factors of 3/2 each."""
+    assert tilted([0, 3, 3], [1 / 3] * 3) == pytest.approx([0, 0.5, 0.5])
+    # worth 0, 1, 2: mean 1, factors 0, 1, 2
+    assert tilted([0, 1, 2], [1 / 3] * 3) == pytest.approx([0, 1 / 3, 2 / 3], abs=1e-9)
+
+
+def test_what_is_hardly_known_becomes_rarer_never_more_frequent():
+    """Worth 0, 2, 1 with even odds; the best was seen only 5 times, N∧ = 5: it keeps its third, and
+    the other two change as if alone: mean 1/2, factors 1/2 and 3/2."""
+    found = tilted([0, 2, 1], [1 / 3] * 3, [100, 5, 100], 5)
+    assert found == pytest.approx([1 / 6, 1 / 3, 1 / 2], abs=1e-9)
+    # worth least, it becomes rarer: worth 0 (5 visits), 1, 2: as if all were known
+    found = tilted([0, 1, 2], [1 / 3] * 3, [5, 100, 100], 5)
+    assert found == pytest.approx([0, 1 / 3, 2 / 3], abs=1e-9)
+
+
+def test_what_was_never_seen_keeps_its_probability():
+    found = tilted([0, 1, 9], [0.25, 0.25, 0.5], [10, 10, 0])
+    assert found == pytest.approx([0.125, 0.375, 0.5])
+
+
+def test_a_tie_is_no_reason_to_change():
+    old = np.array([0.1, 0.2, 0.7])
+    assert tilted([5, 5, 5], old).tobytes() == old.tobytes()
+    assert tilted([5, 5, 9], old, [9, 9, 0]).tobytes() == old.tobytes()
+    # nothing is known well enough to become more frequent
+    assert tilted([0, 0, 9], old, [3, 3, 3], 5).tobytes() == old.tobytes()
+
+
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 5),
+    st.sampled_from([1e-3, 1.0, 40.0, 1e3, 1e6]),
+    st.integers(0, 6),
+)
+def test_rows_are_distributions_that_keep_the_rules(seed, A, strength, n_wedge):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 4, A) * strength / 3
+    old = rng.integers(0, 4, A) + (np.arange(A) == rng.integers(A))
+    old = old / old.sum()
+    visits = rng.integers(0, 10, A)
+    new = tilted(x, old, visits, n_wedge)
+    assert new.sum() == pytest.approx(1, abs=1e-12)
+    assert (new >= 0).all()
+    assert (new[old == 0] == 0).all()
+    np.testing.assert_allclose(new[visits == 0], old[visits == 0], atol=1e-9)
+    unknown = visits <= n_wedge
+    assert (new[unknown] <= old[unknown] + 1e-9).all()
+    seen = visits > 0
+    assert new[seen] @ x[seen] >= old[seen] @ x[seen] - 1e-9 * strength  # never for less
+
+
+@given(st.integers(0, 10**6), st.floats(0.1, 20))
+def test_no_row_gains_more_for_its_mean_squared_weight(seed, strength):
+    """It maximises Σπx - ½ Σ π_b (π/π_b - 1)²: moving mass between two actions does not help."""
+    rng = np.random.default_rng(seed)
+    old = np.maximum(rng.dirichlet(np.ones(4)), 0.02)
+    old /= old.sum()
+    x = rng.random(4) * strength
+
+    def worth(rows):
+        return rows @ x - 0.5 * (old * (rows / old - 1) ** 2).sum()
+
+    new = tilted(x, old)
+    for up in range(4):
+        for down in range(4):
+            move = min(1e-4, new[down])
+            moved = new.copy()
+            moved[up] += move
+            moved[down] -= move
+            assert worth(moved) <= worth(new) + 1e-9
+
+
+# ---- policies -----------------------------------------------------------------------------------
+
+
+def bandit(n: int, seed: int = 1) -> tuple[HistoryMdp, Controller]:
+    """One step, three actions, two observations; counts differ, some pairs rare."""
+    rng = np.random.default_rng(seed)
+    behavior = Controller.constant(names("z", 2), names("a", 3), [0.6, 0.3, 0.1])
+    action = rng.choice(3, n, p=[0.6, 0.3, 0.1])
+    z = rng.integers(0, 2, n)
+    reward = np.where(z == 0, action, -action) + rng.normal(size=n) / 10
+    log = Episodes(
+        names("z", 2), names("a", 3), z, action, reward, np.arange(n + 1), [-1] * n, [True] * n,
+    )  # fmt: skip
+    return count(log, window(1)).mle(0.9), behavior
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n_wedge", [0, 4, 8, 30])
+def test_as_the_strength_grows_it_does_what_spibb_leq_does(seed, n_wedge):
+    """One step, so that values do not depend on what is done later."""
+    mdp, behavior = bandit(60, seed)
+    strong = run("tilt", mdp, behavior, strength=1e7, n_wedge=n_wedge)
+    bound = run("spibb_leq", mdp, behavior, n_wedge=n_wedge)
+    if (mdp.visits > 0).all():
+        np.testing.assert_allclose(strong.policy, bound.policy, atol=1e-5)
+
+
+def test_no_strength_changes_nothing_and_a_little_changes_little():
+    mdp, behavior = bandit(200)
+    none = run("tilt", mdp, behavior, strength=0.0)
+    assert none.policy.tobytes() == none.behavior_policy.tobytes()
+    gains = [run("tilt", mdp, behavior, strength=s).gain for s in (0.1, 1, 3, 10, 100)]
+    assert gains == sorted(gains)
+    assert 0 < gains[0] < 0.1 * gains[-1]
+
+
+@pytest.mark.parametrize("strength", [-1, np.inf, np.nan, "much"])
+def test_a_strength_that_is_none_is_an_error(strength):
+    with pytest.raises(ParameterError, match="strength"):
+        run("tilt", *bandit(20), strength=strength)
+
+
+def test_several_strengths_are_what_each_is_alone():
+    """The behavior first. Values of one strength are where the next begins, so up to a thousandth
+    of the range the same as alone."""
+    rng = np.random.default_rng(3)
+    mdp = random_mdp(rng, 5, 3, visits=50)
+    old = rng.dirichlet(np.ones(3), 5)
+    rows, q = tilts(mdp, old, [2.0, 10.0, 50.0], 5)
+    assert rows.shape == q.shape == (4, 5, 3)
+    assert rows[0].tobytes() == old.tobytes()
+    for i, strength in enumerate([2.0, 10.0, 50.0], 1):
+        alone, _ = tilts(mdp, old, [strength], 5)
+        values = [mdp.start @ policy_value(mdp, p) for p in (rows[i], alone[1])]
+        assert values[0] == pytest.approx(values[1], abs=0.02 * np.ptp(q))
+    assert ROUNDS >= 1
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.9, 0.99])
+@pytest.mark.parametrize("seed", range(3))
+def test_values_by_sweeps_are_those_of_the_model(seed, discount):
+    """Where every pair was tried: within a thousandth of the range over what is left, from any
+    start."""
+    rng = np.random.default_rng(seed)
+    mdp = random_mdp(rng, 6, 3, visits=50)
+    mdp = replace(mdp, discount=discount)
+    policy = rng.dirichlet(np.ones(3), 6)
+    exact = policy_value(mdp, policy)
+    q, v = np.zeros((6, 3)), rng.normal(size=6)
+    for _ in range(20):  # 200 sweeps each, from where the last ended
+        value_by_sweeps(
+            mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits, policy, discount,
+            q, v,
+        )  # fmt: skip
+    spread = np.ptp(action_values(mdp, exact))
+    np.testing.assert_allclose(v, exact, atol=1e-3 * spread + 1e-12)
+    np.testing.assert_allclose(q, action_values(mdp, exact), atol=2e-3 * spread + 1e-12)
+
+
+def test_a_pair_that_was_never_tried_is_worth_what_its_state_is_worth_otherwise():
+    """One step each: z0 a0 pays 1, z0 a1 pays 3, z0 a2 and z1 were never tried. At odds 1:1:2, z0
+    is worth 2 among what is known, so a2 is; z1 does not occur."""
+    behavior = Controller.constant(("z0",), names("a", 3), [0.25, 0.25, 0.5])
+    log = Episodes(
+        ("z0",), names("a", 3), [0, 0], [0, 1], [1, 3], [0, 1, 2], [-1, -1], [True, True]
+    )
+    mdp = count(log, window(1)).mle(0.9)
+    _, q = tilts(mdp, mdp.policy_of(behavior), [1.0], 0)
+    assert q[0].tolist() == [[1, 3, 2]]
+
+
+@given(st.integers(0, 10**6), st.sampled_from([1e-6, 7.0, 1e6]))
+def test_the_unit_of_rewards_does_not_matter(seed, unit):
+    rng = np.random.default_rng(seed)
+    mdp = random_mdp(rng, 5, 3, visits=50)
+    other = replace(mdp, reward=mdp.reward * unit)
+    old = rng.dirichlet(np.ones(3), 5)
+    one, two = (tilts(m, old, [2.0, 40.0], 5)[0] for m in (mdp, other))
+    np.testing.assert_allclose(one, two, atol=1e-6)
