@@ -84,6 +84,16 @@ def test_a_ticket_is_worth_one_and_the_behavior_buys_half_a_ticket():
     assert one.value(one.target) == pytest.approx(0.75 * (0.005 * 400 - 1))
 
 
+def test_a_lottery_shows_its_range_once_somebody_has_won_unless_it_is_declared():
+    one = process("lottery")
+    log = one.log(2000, jm.stream(1, "log"))
+    won = np.flatnonzero(log.reward > 0)
+    losers = np.setdiff1d(np.arange(2000), won)
+    assert one.shown(log)
+    assert not one.shown(log.select(losers))
+    assert process("lottery-declared").shown(log.select(losers))
+
+
 def test_the_rare_loss_makes_the_risky_action_worse():
     one = process("rare-loss")
     risky = 1.1 - 251.1 / 1200
@@ -199,8 +209,23 @@ def test_limits_are_those_of_clopper_and_pearson():
     assert 1 - chance_of(4, 50, high) == pytest.approx(0.05)
 
 
-def cell(false, logs, size=100, nominal=0.05):
-    return Cell("gates", "g", "", "", "p", size, nominal, logs, logs, false, 0, None, None)
+def cell(false, logs, size=100, unseen=0):
+    return Cell(
+        part="gates",
+        subject="g",
+        of="",
+        label="",
+        process="p",
+        size=size,
+        nominal=0.05,
+        logs=logs,
+        made=logs,
+        false=false,
+        unseen=unseen,
+        worse=0,
+        gain=None,
+        worse_for_ever=None,
+    )
 
 
 def test_a_promise_holds_is_open_or_broken():
@@ -208,6 +233,10 @@ def test_a_promise_holds_is_open_or_broken():
     assert cell(0, 50).verdict == "open"  # too few to tell
     assert cell(6, 60).verdict == "open"
     assert cell(12, 60).verdict == "broken"
+    # nobody promised anything about a range that is neither declared nor in the log
+    assert cell(12, 60, unseen=12).verdict == "holds"
+    assert cell(60, 60, unseen=48).verdict == "broken"
+    assert cell(12, 60, unseen=12).limit == cell(12, 60).limit
 
 
 def test_an_interval_is_trusted_from_the_size_from_which_on_no_process_misses_too_often():

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jumar.arrays import Frozen
+from jumar.consistency import rewards_seen
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.evaluation import evaluate
@@ -59,6 +60,14 @@ class Process(Frozen):
     @property
     def declared(self) -> bool:
         return self.rewards is not None
+
+    def shown(self, log: Episodes) -> bool:
+        """Is the range of the rewards known: declared, or all of it in the log?"""
+        if self.declared:
+            return True
+        going, ending = (self.pomdp.reward_extremes(ending=over) for over in (False, True))
+        seen = rewards_seen(log)
+        return seen.ending == ending and going in (None, seen.continuing)
 
 
 def model(

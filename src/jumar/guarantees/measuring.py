@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -80,6 +81,7 @@ class Row:
     nominal: float  # the chance of error that is claimed
     made: bool  # was anything claimed?
     false: bool
+    shown: bool  # the range of the rewards was declared, or all of it is in the log
     worse: bool = False  # deployed, and worse than the behavior
     gain: float | None = None  # the truth of what was claimed
     lower: float | None = None  # the claim
@@ -102,6 +104,10 @@ class Trial:
     seed: int
     gates: Mapping[str, Gate]  # to be tried
 
+    @cached_property
+    def shown(self) -> bool:
+        return self.process.shown(self.log)
+
     def rng(self, *names: str) -> np.random.Generator:
         """Streams by name: what one claim draws does not change another."""
         return _stream(self.part, self.process, len(self.log), self.dataset, self.seed, *names)
@@ -110,9 +116,19 @@ class Trial:
         self, subject: str, of: str, label: str, *, made: bool, false: bool, **more: Any
     ) -> Row:
         """A claim about this log."""
-        name, size = self.process.name, len(self.log)
         return Row(
-            self.part, subject, of, label, name, size, self.dataset, self.delta, made, false, **more
+            part=self.part,
+            subject=subject,
+            of=of,
+            label=label,
+            process=self.process.name,
+            size=len(self.log),
+            dataset=self.dataset,
+            nominal=self.delta,
+            made=made,
+            false=false,
+            shown=self.shown,
+            **more,
         )
 
 

@@ -8,6 +8,9 @@ at most its Clopper-Pearson limit, in 95 of 100 such measurements. The promise o
 - is *broken* if so many false claims would come up in fewer than one of 1,000 measurements of a
   promise that is kept;
 - is *open* otherwise: more logs would tell.
+
+Where rewards are not declared, a promise is made only for the returns that the log shows. A false
+claim about a log that does not show the whole range does not count against it; it is counted apart.
 """
 
 from __future__ import annotations
@@ -73,6 +76,7 @@ class Cell:
     logs: int
     made: int  # logs with a claim
     false: int  # logs with a false one
+    unseen: int  # of these, logs that do not show a range of rewards that was not declared either
     worse: int  # logs made worse
     gain: float | None  # mean truth, over all logs
     worse_for_ever: int | None  # deployed although a loss for ever, where records are cut off
@@ -88,9 +92,10 @@ class Cell:
 
     @property
     def verdict(self) -> str:
-        if self.limit <= self.nominal:
+        against = self.false - self.unseen
+        if at_most(against, self.logs) <= self.nominal:
             return "holds"
-        return "broken" if chance_of(self.false, self.logs, self.nominal) < BROKEN else "open"
+        return "broken" if chance_of(against, self.logs, self.nominal) < BROKEN else "open"
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
@@ -105,6 +110,7 @@ class Cell:
             "logs": self.logs,
             "made": self.made,
             "false": self.false,
+            "false_range_unseen": self.unseen,
             "false_at_most": self.limit,
             "worse": self.worse,
             "worse_for_ever": self.worse_for_ever,
@@ -193,6 +199,7 @@ def _cell(logs: int, rows: Sequence[dict[str, Any]]) -> Cell:
         logs=logs,  # also those about which nothing was claimed
         made=sum(row["made"] for row in rows),
         false=sum(row["false"] for row in rows),
+        unseen=sum(row["false"] and not row["shown"] for row in rows),
         worse=sum(row["worse"] for row in rows),
         gain=math.fsum(gains) / len(gains) if gains else None,
         worse_for_ever=sum(gain < -1e-9 for gain in later) if later else None,

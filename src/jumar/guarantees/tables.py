@@ -104,6 +104,7 @@ def gate_table(found: Findings, gate: str) -> Table:
             f"{cell.made}",
             f"{cell.worse}",
             f"{cell.false}",
+            f"{cell.unseen}",
             _percent(cell.limit),
             "-" if cell.gain is None else f"{cell.gain:+.3g}",
             "-" if cell.worse_for_ever is None else f"{cell.worse_for_ever}",
@@ -112,11 +113,11 @@ def gate_table(found: Findings, gate: str) -> Table:
         for cell in found.of("gates", subject=gate)
     ]
     headers = (
-        "process", "label", "episodes", "logs", "deployed", "worse", "false", "at most",
+        "process", "label", "episodes", "logs", "deployed", "worse", "false", "unseen", "at most",
         "mean gain", "worse for ever", "promise",
     )  # fmt: skip
     title = f"The {gate} gate: false claims at δ = {100 * found.delta:g} %"
-    shown = ("process", "episodes", "deployed", "worse", "false", "at most", "promise")
+    shown = ("process", "episodes", "deployed", "worse", "false", "unseen", "at most", "promise")
     return Table(f"gate-{gate}", title, headers, tuple(rows), headers[2:-1], shown)
 
 
@@ -184,15 +185,15 @@ def certificates_table(found: Findings) -> Table:
                 f"{sum(cell.logs for cell in cells):,}",
                 f"{sum(cell.made for cell in cells):,}",
                 f"{sum(cell.false for cell in cells):,}",
+                f"{sum(cell.unseen for cell in cells):,}",
                 _percent(worst.share),
-                _percent(worst.limit),
                 where,
-                _verdict(worst),
+                _verdict(max(cells, key=lambda cell: (cell.false - cell.unseen) / cell.logs)),
             )
         )
     headers = (
-        "bound", "algorithm", "label", "rewards", "logs", "not vacuous", "false", "worst cell",
-        "at most", "where", "promise",
+        "bound", "algorithm", "label", "rewards", "logs", "not vacuous", "false", "unseen",
+        "worst cell", "where", "promise",
     )  # fmt: skip
     title = "Certificates, where the memory suffices: false claims"
     shown = ("bound", "algorithm", "rewards", "logs", "false", "worst cell", "where", "promise")
