@@ -291,8 +291,13 @@ def test_memory_that_suffices_is_rejected_no_more_often_than_promised(sound):
 
 def test_where_nothing_can_be_told_a_person_is_told_so():
     """Both actions were done on good, but what came before was the same: nothing."""
-    found = longer(log_of([(0, 0)], [(0, 1)]))
+    found = longer(log_of([(0, 0), (1, 0)], [(0, 1), (1, 0)]))
     assert (found.decided, found.p, found.verdict.status) == (0, 1, "look")
+
+
+def test_where_episodes_have_one_step_there_is_nothing_to_remember():
+    found = longer(log_of([(0, 0)], [(0, 1)]))
+    assert (found.decided, found.p, found.verdict.status) == (0, 1, "passed")
 
 
 def test_one_more_moment_of_memory():

@@ -32,7 +32,7 @@ BAD = {
     "no episode": ({"episode": ""}, CELL + "'episode': the episode is missing",
                    "Write in every row which", {}),
     "no time": ({"time": ""}, CELL + "'time': the time is missing", "Fill it in", {}),
-    "no such time": ({"time": "soon"}, CELL + "'time': 'soon' is not a time", "2024-05-31", {}),
+    "no such time": ({"time": "soon"}, CELL + "'time': 'soon' is not a time", "rename it", {}),
     "zone": ({"time": "2024-01-02T00:00Z"}, CELL + "'time': '2024-01-02T00:00Z' is not a time like",
              "without a time zone", {}),
     "number": ({"time": "5"}, CELL + "'time': '5' is not a time like the others", "or numbers", {}),

@@ -18,7 +18,7 @@ from jumar.episodes import Episodes
 from jumar.evaluation import evaluate
 from jumar.marginal import Rung, judge_long
 from jumar.marginal.contradictions import memory_test
-from jumar.marginal.judge import Reading, candidates, fit
+from jumar.marginal.judge import Reading, candidates, fit, reaches
 from jumar.marginal.ladder import in_words, they_tell
 from jumar.marginal.loops import discounted_before, marginal_scores
 from jumar.marginal.outcome import certificate_of_long, improvement_of_long, why_not
@@ -344,6 +344,18 @@ def test_a_rare_situation_counts_only_the_records_that_show_it():
     behavior = uniform.except_at(np.array([[1]]), np.array([[0.95, 0.05]]), "careful")
     verdict = judge_long(log, behavior, discount=0.9, rng=stream(1, "long"))
     assert verdict.chosen is None
+
+
+def test_records_that_end_at_once_are_judged_as_wholes():
+    """Tiger with a rash behavior: most records have one step, some have more."""
+    pomdp = models.tiger()
+    behavior = lm.memoryless(pomdp, np.array([[0.6, 0.3, 0.1], [0.3, 0.6, 0.1]]))
+    log, verdict = judged(pomdp, behavior, 600, 300)
+    assert np.median(log.lengths) == 1
+    gain = evaluate(pomdp, verdict.controller).value - evaluate(pomdp, behavior).value
+    assert gain >= 0
+    assert reaches(lay_out(log, behavior, 0.95, [behavior.memory]))[:2] == (0, 1)
+    assert verdict.beyond == 0
 
 
 def test_a_reading_against_itself_is_nothing():

@@ -91,7 +91,8 @@ class Times(Encoder):
                     raise LogError(f"{fact} a number. Number the steps 1, 2, 3, ...")
                 raise LogError(
                     f"{fact} a time like the others. Write 2024-05-31 or 2024-05-31T14:30, all "
-                    "with or all without a time zone; or numbers."
+                    "with or all without a time zone; or numbers. If the column says something "
+                    "else, rename it."
                 )
         raise LogError(f"{self._cell(0)}: these are not all {kind}. Write them all alike.")
 

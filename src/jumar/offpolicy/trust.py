@@ -93,6 +93,7 @@ MEASURED = {
     "bca": ((10, 74, 47), (100, 80, 72)),
     "bootstrap-t": ((10, 83, 61), (100, 85, 82)),
 }
+NEARLY_ALL = 0.9  # share of the episodes from which on a trusted size is that of the log itself
 FEW = 10  # below this size, do not trust; above, up to the last of MEASURED, take care
 
 
@@ -103,9 +104,12 @@ def grade(found: Trust, n: int, unit: str, interval: str) -> list[str]:
         return []
     usual, least = measured[0]
     begins = "Do not trust this interval" if found.size < FEW else "Treat this interval with care"
-    says = f"the {n:,} {unit}s say" if n != 1 else f"the only {unit} says"
+    if found.size > NEARLY_ALL * n:  # nothing is wrong with them but their number
+        why = f"there are only {n:,} {unit}s" if n != 1 else f"there is only one {unit}"
+    else:
+        says = f"the {n:,} {unit}s say" if n != 1 else f"the only {unit} says"
+        why = f"{says} as much as {found.size:.2g} ordinary ones, because {found.reason}"
     return [
-        f"{begins}: {says} as much as {found.size:.2g} ordinary ones, because {found.reason}. At "
-        f"such sizes 95 % intervals of this kind were measured to cover the truth in {usual} % of "
-        f"logs, and in {least} % in the worst case tried."
+        f"{begins}: {why}. At such sizes 95 % intervals of this kind were measured to cover the "
+        f"truth in {usual} % of logs, and in {least} % in the worst case tried."
     ]
