@@ -460,8 +460,6 @@ def test_warnings_are_graded_and_quote_what_was_measured():
     assert "a few large values carry most of the spread" in care
     assert all("were measured to cover the truth in" in text for text in (worst, care))
     assert grade(Trust(500.0, 500.0, 500.0), 500, "episode", "t") == []
-<<<<<<< HEAD
-=======
 
 
 def test_few_clusters_that_are_all_alike_are_only_few():
@@ -470,7 +468,6 @@ def test_few_clusters_that_are_all_alike_are_only_few():
     assert few.startswith("Treat this interval with care: there are only 37 clusters. At such")
     (one,) = grade(Trust(1.0, 1.0, 1.0), 1, "episode", "t")
     assert "there is only one episode" in one
->>>>>>> real
 
 
 def test_a_proved_interval_is_not_warned_about_for_its_size():
