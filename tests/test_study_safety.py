@@ -72,7 +72,7 @@ def test_the_shipped_study_runs_auto_once_per_log_and_the_rest_with_two_memories
     spec = load_study("safety")
     assert [b.name for b in spec.behaviors] == [b.name for b in load_study("paper").behaviors]
     assert spec.sizes == load_study("paper").sizes
-    assert [s.label for s in spec.choosing] == ["auto(delta=0.05, more_memory=2)"]
+    assert [s.label for s in spec.choosing] == ["auto(delta=0.05, gate=proved, more_memory=2)"]
     # 500 data sets × 13 sizes × 5 behaviors × (12 settings × 2 memories + 1)
     assert len(spec.fixed) == 12
     assert spec.n_policies == 500 * 13 * 5 * (12 * 2 + 1)
@@ -91,10 +91,10 @@ def test_lists_of_auto_make_a_grid():
     items = [{"name": "Auto", "delta": [0.05, 0.1], "more_memory": [0, 1]}]
     spec = study_from_document({**DOCUMENT, "algorithms": items})
     assert [s.label for s in spec.settings] == [
-        "auto(delta=0.05, more_memory=0)",
-        "auto(delta=0.05, more_memory=1)",
-        "auto(delta=0.1, more_memory=0)",
-        "auto(delta=0.1, more_memory=1)",
+        "auto(delta=0.05, gate=proved, more_memory=0)",
+        "auto(delta=0.05, gate=proved, more_memory=1)",
+        "auto(delta=0.1, gate=proved, more_memory=0)",
+        "auto(delta=0.1, gate=proved, more_memory=1)",
     ]
     assert spec.n_policies == 7 * 3 * 2 * 4  # memories do not count
 
@@ -102,10 +102,11 @@ def test_lists_of_auto_make_a_grid():
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        ({"n_wedge": 5}, "parameter 'n_wedge' is not one of delta, more_memory"),
+        ({"n_wedge": 5}, "parameter 'n_wedge' is not one of delta, gate, more_memory"),
         ({"delta": 1}, "delta"),
         ({"delta": "small"}, "delta: 'small' is not a number"),
         ({"delta": []}, "delta is empty"),
+        ({"gate": "open"}, "gate 'open' is not one of proved, asymptotic"),
         ({"more_memory": -1}, "more_memory: -1 is not a whole number from 0 to 8"),
     ],
 )

@@ -34,8 +34,9 @@ from jumar.improvement import Improvement, improvement
 from jumar.kernels import Ints, compiled
 
 ROUNDS = 4  # tilts, each with the values of the one before
-SWEEPS = 200  # of the model, to value a policy
-CLOSE = 1e-3  # parts of the range of the values: good enough to tilt by
+SWEEPS = 200, 20_000  # of the model at the most, to value a policy roughly, and exactly
+CLOSE = 1e-3  # parts of the range of the values: good enough to choose candidates by
+EXACT = 1e-13
 HALVINGS = 50  # of the interval in which ν lies
 
 
@@ -48,7 +49,8 @@ def improve(
             f"strength: {strength!r} is not a finite number from 0. 0 changes nothing, 3 is "
             "gentle, 40 is bold."
         )
-    rows, _ = tilts(mdp, mdp.policy_of(behavior), [float(strength)], check_n_wedge(n_wedge))
+    old, known = mdp.policy_of(behavior), check_n_wedge(n_wedge)
+    rows, _ = tilts(mdp, old, [float(strength)], known, EXACT)
     return improvement(
         mdp,
         behavior,
@@ -59,10 +61,14 @@ def improve(
 
 
 def tilts(
-    mdp: HistoryMdp, behavior: Floats, strengths: Sequence[float], n_wedge: float
+    mdp: HistoryMdp,
+    behavior: Floats,
+    strengths: Sequence[float],
+    n_wedge: float,
+    close: float = CLOSE,
 ) -> tuple[Floats, Floats]:
     """(S+1, H, A) the behavior's rows and, for every strength, the tilted ones; and (S+1, H, A)
-    what their actions are worth, to about a thousandth of the range of the values."""
+    what their actions are worth, to about `close` times the range of the values."""
     return tilt_path(
         mdp.pointer,
         mdp.successor,
@@ -73,6 +79,7 @@ def tilts(
         mdp.discount,
         np.array(strengths, np.float64),
         n_wedge,
+        close,
     )
 
 
@@ -87,6 +94,7 @@ def tilt_path(
     discount: float,
     strengths: Floats,
     n_wedge: float,
+    close: float = CLOSE,
 ) -> tuple[Floats, Floats]:
     """See `tilts`. The values of one strength are where those of the next begin."""
     H, A = old.shape
@@ -101,11 +109,13 @@ def tilt_path(
                     break
                 tilt_rows(strengths[i - 1] / (high - low) * q, old, visits, n_wedge, policy)
                 value_by_sweeps(
-                    pointer, successor, probability, reward, visits, policy, discount, q, v
+                    pointer, successor, probability, reward, visits, policy, discount, q, v, close
                 )
         else:
             policy[:] = old
-            value_by_sweeps(pointer, successor, probability, reward, visits, policy, discount, q, v)
+            value_by_sweeps(
+                pointer, successor, probability, reward, visits, policy, discount, q, v, close
+            )
         rows[i], values[i] = policy, q
     return rows, values
 
@@ -121,10 +131,11 @@ def value_by_sweeps(
     discount: float,
     q: Floats,
     v: Floats,
+    close: float = CLOSE,
 ) -> None:
     """What actions and history states are worth under a policy, in place, from what is there."""
     H, A = policy.shape
-    for _ in range(SWEEPS):
+    for _ in range(SWEEPS[1] if close < CLOSE else SWEEPS[0]):
         change, total, times = 0.0, 0.0, 0.0
         low, high = np.inf, -np.inf
         for h in range(H):
@@ -159,7 +170,7 @@ def value_by_sweeps(
                 for a in range(A):
                     if not visits[h, a] > 0.0:
                         q[h, a] = usual
-        if not change > CLOSE * (1.0 - discount) * (high - low):
+        if not change > close * (1.0 - discount) * (high - low):
             break
 
 

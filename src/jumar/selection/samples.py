@@ -26,6 +26,7 @@ import numpy as np
 
 from jumar.errors import ParameterError
 from jumar.selection.asymptotic import UNSEEN, normal, student
+from jumar.selection.bets import growth
 from jumar.selection.dealing import HALVES
 from jumar.selection.trials import PROVED, Selection, Trial
 
@@ -81,13 +82,11 @@ def _by_bet(trial: Trial, gain: float, power: float) -> float | None:
     """Units on which a bet passes."""
     if trial.scores is None or trial.bet is None or not gain > 0 or not math.isfinite(gain):
         return None
-    L, λ = trial.bet.floor, trial.bet.fraction
-    moved = np.maximum(trial.scores - trial.gain + gain, -L)
-    logs = np.log1p(λ * moved / L)
-    g, s, needed = float(logs.mean()), float(logs.std()), -math.log(trial.level)
-    if not g > 0:
+    L = trial.bet.floor
+    grows = growth(np.maximum(trial.scores - trial.gain + gain, -L), L)
+    if not grows.mean > 0:
         return None
-    return units_needed(g, s * normal(1 - power), needed)
+    return units_needed(grows.mean, grows.deviation * normal(1 - power), -math.log(trial.level))
 
 
 def _by_t(selection: Selection, trial: Trial, gain: float, power: float) -> float | None:
