@@ -50,7 +50,7 @@ def test_a_passed_test_is_a_sentence_with_its_chance(gate):
     assert best.bound == "held-out"
     assert best.zeta == -chosen.lower < 0
     assert best.reason.startswith(
-        f"On {result.selection.held_out:,} held-out episodes, the new controller did better than "
+        f"On {chosen.units:,} held-out episodes, the new controller did better than "
         f"the old one, by at least {chosen.lower:.4g} per episode."
     )
     assert "The chance that this is wrong is at most 5 %" in best.reason
@@ -118,7 +118,7 @@ def test_clusters_are_called_clusters():
     )  # fmt: skip
     result = jm.improve(log, HALF, discount=0.9)
     assert result.selection.units == 400
-    assert f"On {result.selection.held_out} held-out clusters" in result.certificate.reason
+    assert f"On {result.selection.chosen.units} held-out clusters" in result.certificate.reason
     assert any("Clusters are independent" in text for text in result.certificate.assumptions)
 
 
@@ -210,7 +210,7 @@ def test_a_rare_disaster_that_was_declared_is_not_overlooked(gate):
     episodes with 10 % repairs show too few of them; with the range declared none is fooled."""
     behavior = Controller.constant(*NAMES, [0.9, 0.1])
     fooled = 0
-    for seed in range(15):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         action = (rng.random(1000) < 0.1).astype(int)
         reward = np.where(action == 1, np.where(rng.random(1000) < 0.01, -119.0, 1.0), 0.0)

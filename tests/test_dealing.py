@@ -51,7 +51,7 @@ def test_a_label_is_dealt_alike_wherever_it_stands_and_whatever_else_is_there():
 
 def test_halves_and_blocks_are_even():
     """4,000 fair coins lie within five standard deviations of 2,000 but once in a million; 256
-    blocks of 15.6 each: chi-squared of 255 beyond 370 once in a million."""
+    blocks of 15.6 each: chi-squared of 255 beyond 370 once in 300,000."""
     for log in (labelled(LABELS), labelled(LABELS).select(np.arange(4000))):
         dealt = deal(log, jm.stream(1, "selection"))
         assert abs((dealt.half == 0).sum() - 2000) < 5 * math.sqrt(1000)
