@@ -192,7 +192,7 @@ def test_warnings_speak_of_clusters():
     log = one_step(reward, np.repeat(np.arange(6), 2), action=[0] * 2 + [1] * 10)
     heavy = Controller.constant(*NAMES, [0.99, 0.01], name="heavy")
     found = offpolicy.estimate(log, heavy, FAIR, discount=γ, estimator="pdis")
-    assert any("The 6 clusters say as much" in text for text in found.warnings)
+    assert any("the 6 clusters say as much" in text for text in found.warnings)
     assert any("One cluster carries 95% of all weight" in text for text in found.warnings)
 
 

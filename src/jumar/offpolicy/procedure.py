@@ -349,6 +349,8 @@ def _assumptions(sample: Sample, bounds: _Bounds, read_off: tuple[str, ...]) -> 
             f"{which} cut off: what is estimated is the return up to "
             "the cut, for recordings that are cut off as these were."
         )
+    if log.origin is not None and log.origin.remarks and log.origin.remarks.rewards_assumed:
+        found.append("Things cost and pay what the given prices say; the log does not tell.")
     if INTERVALS[bounds.settings.interval].needs == "nothing":
         found.append(
             "No rare loss or gain matters that the log does not happen to contain: an interval "
