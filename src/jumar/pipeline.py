@@ -141,6 +141,7 @@ def improve(
     algorithm: str | None = None,
     delta: float = DELTA,
     rewards: RewardRange | None = None,
+    horizon: int | None = None,
     estimated: bool = False,
     gate: str = PROVED,
     assume_memory: bool = False,
@@ -171,6 +172,9 @@ def improve(
     rewards
         What a step can pay, which the log must not contradict. Without it the range seen in the
         log is used, and the certificate makes its promise under that proviso.
+    horizon
+        The most steps of an episode or recording, where that is known: it narrows what returns are
+        possible in the test of "auto".
     estimated
         The behavior is not known but was itself estimated from this log (`estimate_behavior`),
         which weakens every guarantee.
@@ -213,7 +217,7 @@ def improve(
             "and its parameters out."
         )
     if by_itself:
-        selection = _select(practice, discount, memory, delta, rewards, gate, seed)
+        selection = _select(practice, discount, memory, delta, rewards, horizon, gate, seed)
         if assume_memory:
             long = _judge_long(practice, selection, discount, memory, delta, rewards, seed)
         memory = memory_of(selection, old)
@@ -275,6 +279,7 @@ def choose(
     memory: Memory | None = None,
     delta: float = DELTA,
     rewards: RewardRange | None = None,
+    horizon: int | None = None,
     gate: str = PROVED,
     seed: int = 1,
 ) -> Selection:
@@ -288,7 +293,7 @@ def choose(
     True
     """
     practice = _checked(log, behavior, delta, rewards)
-    return _select(practice, discount, memory, delta, rewards, gate, seed)
+    return _select(practice, discount, memory, delta, rewards, horizon, gate, seed)
 
 
 def _checked(
@@ -308,6 +313,7 @@ def _select(
     memory: Memory | None,
     delta: float,
     rewards: RewardRange | None,
+    horizon: int | None,
     gate: str,
     seed: int,
 ) -> Selection:
@@ -322,6 +328,7 @@ def _select(
         memory=memory,
         delta=delta,
         rewards=rewards,
+        horizon=horizon,
         gate=gate,
     )
 

@@ -45,6 +45,7 @@ def improve(
     ] = 0.05,
     rewards: inputs.Rewards = None,
     ending_rewards: inputs.EndingRewards = None,
+    horizon: inputs.Horizon = None,
     gate: inputs.GateName = "proved",
     assume_memory: Annotated[
         bool,
@@ -77,6 +78,7 @@ def improve(
             delta=delta,
             rewards=reward_range,
             estimated=inputs.is_estimate(policy),
+            horizon=horizon,
             gate=gate,
             assume_memory=assume_memory,
             seed=seed,

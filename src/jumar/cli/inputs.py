@@ -45,6 +45,10 @@ EndingRewards = Annotated[
     typer.Option(metavar="LO:HI", help="The same for the step that ends an episode."),
 ]
 
+Horizon = Annotated[
+    int | None,
+    typer.Option(help="The most steps of an episode (default: any number, or as the log shows)."),
+]
 GateName = Annotated[
     str,
     typer.Option(

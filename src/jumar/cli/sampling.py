@@ -39,6 +39,7 @@ def samples(
     with_actions: WithActions = False,
     rewards: inputs.Rewards = None,
     ending_rewards: inputs.EndingRewards = None,
+    horizon: inputs.Horizon = None,
     gate: inputs.GateName = "proved",
     seed: Seed = 1,
     as_json: Json = False,
@@ -57,6 +58,7 @@ def samples(
             memory=inputs.memory_for(policy, window, with_actions, by_itself=True),
             delta=delta,
             rewards=options.reward_range(rewards, ending_rewards),
+            horizon=horizon,
             gate=gate,
             seed=seed,
         )

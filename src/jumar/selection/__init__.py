@@ -40,7 +40,7 @@ from jumar.selection.board import chain, lay_out
 from jumar.selection.candidates import UNBOUNDED, Fitted, Workbench
 from jumar.selection.dealing import HALVES, deal
 from jumar.selection.fitting import number
-from jumar.selection.limits import common_length, limits_of
+from jumar.selection.limits import limits_of
 from jumar.selection.trials import GATES, MOST_BEYOND, PROVED, Selection, Setting, Trial
 
 __all__ = ["GATES", "Selection", "Setting", "Trial", "select"]
@@ -58,6 +58,7 @@ def select(
     memory: Memory | None = None,
     delta: float = 0.05,
     rewards: RewardRange | None = None,
+    horizon: int | None = None,
     gate: str = PROVED,
     more_memory: int = MORE_MEMORY,
 ) -> Selection:
@@ -80,6 +81,8 @@ def select(
     rewards
         What a step can pay, where that is known. Without it what the log shows is taken for all
         there is, and the promise is made under that proviso.
+    horizon
+        The most steps of an episode or recording, where that is known.
     gate
         "proved" or "asymptotic".
 
@@ -99,7 +102,7 @@ def select(
     dealt = deal(practice.log, rng)
     practice, dealt = practice.select(dealt.order), dealt.in_order()
     log, old = practice.log, practice.pooled
-    limits = limits_of(log, discount, rewards)
+    limits = limits_of(log, discount, rewards, horizon)
     whole = log.returns(discount)
     board = lay_out(
         log,
@@ -109,7 +112,6 @@ def select(
         None if practice.controllers and not practice.several else practice,
     )
     bench = Workbench(board, number(board), dealt, limits)
-    of_one_length = limits.steps is not None and common_length(log) is not None
     most = float(limits.high[0] - whole.mean())
     found: list[tuple[Trial, Fitted]] = []
     tried = 0
@@ -119,7 +121,7 @@ def select(
         if min(units) < LEAST or not _differ(whole):
             continue
         test = _bet if gate == PROVED else _t_test
-        used = _less(bench, _mean_reward(log, own)) if of_one_length else bench
+        used = _less(bench, _mean_reward(log, own)) if limits.fixed else bench
         trials, made = test(used, i, own, other, units[1], delta, most, rng)
         found += trials
         tried += made
@@ -274,7 +276,8 @@ def _less(bench: Workbench, centre: float) -> Workbench:
         rewards.declared,
     )
     log = replace(board.log, reward=board.log.reward - centre)
-    limits = limits_of(log, board.discount, moved)
+    horizon = bench.limits.steps if bench.limits.declared_steps else None
+    limits = limits_of(log, board.discount, moved, horizon)
     return replace(bench, board=replace(board, log=log), limits=limits)
 
 

@@ -8,6 +8,7 @@ until one passes would void a promise that is made for one.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -20,6 +21,7 @@ from jumar.episodes import Episodes
 Codes = NDArray[np.uint64]
 HALVES = 2
 BLOCKS = 256
+PIECE = re.compile(r" \(\d+\)$")  # what reading adds to the label of a later piece
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +82,11 @@ def _units(log: Episodes) -> tuple[list[str] | None, Ints]:
         return list(names), of
     if log.origin is None:
         return None, np.arange(len(log))
+    labels = [str(label) for label in log.origin.label]
+    if log.origin.remarks.gaps:  # the pieces of an episode that a gap split are one
+        labels = [PIECE.sub("", label) for label in labels]
     number: dict[str, int] = {}
-    unit = [number.setdefault(str(label), len(number)) for label in log.origin.label]
+    unit = [number.setdefault(label, len(number)) for label in labels]
     return list(number), np.array(unit, np.int64)
 
 

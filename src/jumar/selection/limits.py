@@ -26,8 +26,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.arrays import Floats, Frozen, freeze
+from jumar.bounds import check_count
 from jumar.consistency import rewards_seen
 from jumar.episodes import Episodes
+from jumar.errors import LogError
 from jumar.rewards import RewardRange
 
 
@@ -38,7 +40,9 @@ class Limits(Frozen):
     low: Floats  # (T+1,) from step t on; later steps are like the last
     high: Floats  # (T+1,)
     rewards: RewardRange  # declared, or read off the log
-    steps: int | None  # T, where recordings stop after exactly T steps, at the latest
+    steps: int | None  # T, where recordings stop after T steps at the latest
+    declared_steps: bool = False  # T was declared, not read off the log
+    fixed: bool = False  # every episode has exactly T steps
 
     def __post_init__(self) -> None:
         for field in ("low", "high"):
@@ -61,30 +65,54 @@ def common_length(log: Episodes) -> int | None:
     return length if (log.lengths == length).all() else None
 
 
-def limits_of(log: Episodes, discount: float, rewards: RewardRange | None = None) -> Limits:
-    """The limits that the declared rewards set, or those that occur in the log.
+def limits_of(
+    log: Episodes,
+    discount: float,
+    rewards: RewardRange | None = None,
+    horizon: int | None = None,
+) -> Limits:
+    """The limits that the declared rewards and the declared longest episode set, or what the log
+    shows of them.
 
     >>> log = Episodes(("z",), ("a",), [0, 0, 0], [0, 0, 0], [-1, 4, 10], [0, 2, 3], [-1, -1],
     ...                [True, True])
     >>> found = limits_of(log, 0.5)
     >>> found.low.tolist(), found.high.tolist()  # steps pay -1, an end 4 to 10
     ([-2.0], [10.0])
+    >>> limits_of(log, 0.5, horizon=2).low.tolist()  # -1 and then 4/2
+    [1.0, 4.0, 0.0]
     """
     seen = rewards or rewards_seen(log)
-    steps = _last_step(log, seen)
+    if horizon is not None:
+        _check_horizon(log, horizon)
+    steps = horizon or _last_step(log, seen)
     if steps is None:
         return _at_any_time(log, discount, seen)
+    cut = log.lengths[~log.terminated]
+    fixed = horizon is None and common_length(log) is not None and not seen.declared
+    stops_early = bool((cut < steps).any())
     (lo, hi), ending = seen.continuing, seen.ending
-    must_end = bool(log.terminated.all())  # and all after T steps
     low, high = np.zeros(steps + 1), np.zeros(steps + 1)
     for t in range(steps - 1, -1, -1):
         ways = [(lo + discount * low[t + 1], hi + discount * high[t + 1])]
-        if ending is not None and t == steps - 1 and must_end:
-            ways = [ending]
-        elif ending is not None and not must_end:
+        if ending is not None and t == steps - 1 and len(cut) == 0:
+            ways = [ending]  # who has come so far ends
+        elif ending is not None and (t == steps - 1 or not fixed):
             ways.append(ending)
+        if stops_early:
+            ways.append((lo, hi))
         low[t], high[t] = min(way[0] for way in ways), max(way[1] for way in ways)
-    return Limits(low, high, seen, steps)
+    always = fixed or (ending is None and not stops_early)
+    return Limits(low, high, seen, steps, horizon is not None, always)
+
+
+def _check_horizon(log: Episodes, horizon: int) -> None:
+    check_count("horizon", horizon, 1, "pass the most steps of an episode")
+    for e in np.flatnonzero(log.lengths > horizon)[:1]:
+        raise LogError(
+            f"{log.where(int(log.start[e]))}: this episode has {log.lengths[e]} steps, more than "
+            f"the declared horizon of {horizon}. Declare a longer one."
+        )
 
 
 def _last_step(log: Episodes, rewards: RewardRange) -> int | None:

@@ -90,7 +90,7 @@ def validity_of(selection: Selection) -> Validity:
     """How far what passed this gate can be trusted."""
     if selection.gate != PROVED:
         return Validity.ASYMPTOTIC
-    return Validity.PROVED if selection.limits.rewards.declared else Validity.PROVED_IF_SEEN
+    return Validity.PROVED_IF_SEEN if _proviso(selection) else Validity.PROVED
 
 
 def _assumptions(selection: Selection, practice: Practice, seed: int, estimated: bool) -> list[str]:
@@ -106,9 +106,9 @@ def _assumptions(selection: Selection, practice: Practice, seed: int, estimated:
         found.append(f"{_what_steps_pay(selection)}, as the log shows.")
     if selection.beyond > 0:
         found.append(_STOPS.format(beyond=share(selection.beyond)))
-        if limits.steps is not None:
+        if limits.steps is not None and not limits.declared_steps:
             found.append(_LONGEST.format(steps=limits.steps))
-    elif limits.steps is not None:
+    elif limits.fixed:
         found.append(_LENGTH.format(steps=limits.steps))
     return [*found, _SEED.format(seed=seed)]
 
@@ -154,16 +154,24 @@ def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
     parts.append(f" The chance that this is wrong is at most {100 * selection.delta:g} %")
     if selection.gate != PROVED:
         parts.append(", if there are enough episodes")
-    if not selection.limits.rewards.declared:
-        parts.append(
-            ", provided no return lies outside what the log shows: neither a hidden loss nor a "
-            "hidden gain"
-        )
-    parts.append(".")
+    parts.append(f"{_proviso(selection)}.")
     if selection.gate == PROVED:
         also = "would also pass" if chosen.second else "would not pass"
         parts.append(f" It {also} the approximate test.")
     return "".join(parts)
+
+
+def _proviso(selection: Selection) -> str:
+    """What the log must have shown for the promise to hold; nothing, where all was declared."""
+    limits = selection.limits
+    if not limits.rewards.declared:
+        return (
+            ", provided no return lies outside what the log shows: neither a hidden loss nor a "
+            "hidden gain"
+        )
+    if limits.steps is not None and not limits.declared_steps:
+        return f", provided no recording goes on for more than {limits.steps:,} steps"
+    return ""
 
 
 def _why_kept(selection: Selection) -> str:
