@@ -223,6 +223,12 @@ def judge_long(
         rungs = ladder(
             board, halves[i], halves[1 - i], best[1], best[2], tests, nothing_assumed, dealt
         )
+    else:  # nothing was judged: the memories that the log speaks against are told all the same
+        rungs += tuple(
+            Rung(in_words(test.memory), None, None, None, None, rejected=True)
+            for test in reversed(tests)
+            if test.rejected
+        )
     return LongVerdict(
         delta=delta,
         records=len(log),

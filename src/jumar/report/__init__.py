@@ -117,10 +117,19 @@ def render(result: Result, said: Content, drawing: Drawing, run: Mapping[str, An
         natural=drawing.width,
         picture=PICTURES[drawing.kind],
         histogram=_histogram(said) if changed else "",
+        long=result.long,
+        ladder=_ladder(result),
         discount=f"{result.improvement.mdp.discount:g}",
         run=_run_rows(run),
     )
     return page
+
+
+def _ladder(result: Result) -> str:
+    """What is gained against how much of the past is assumed to matter."""
+    from jumar.report.rungs import rungs
+
+    return rungs(result.long.ladder) if result.long else ""
 
 
 def _histogram(said: Content) -> str:

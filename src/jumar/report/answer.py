@@ -21,7 +21,6 @@ from jumar.pipeline import Result
 from jumar.resampling import Resampled
 from jumar.selection import Selection, Trial
 from jumar.selection.asymptotic import student
-from jumar.selection.outcome import share
 from jumar.validity import Validity
 from jumar.wording import counted, percent, shown
 
@@ -87,7 +86,8 @@ def verdict(result: Result, check: Check | None) -> str:
         return "test"
     if best.validity.strength >= Validity.PUBLISHED.strength:
         return "safe"
-    return "tested" if best.validity is Validity.ASYMPTOTIC else "test"
+    tested = (Validity.ASYMPTOTIC, Validity.ASYMPTOTIC_IF_SUFFICIENT)
+    return "tested" if best.validity in tested else "test"
 
 
 def headline(result: Result, check: Check | None) -> str:
@@ -242,8 +242,7 @@ def _cut_off(result: Result, open_ends: int) -> str:
     beyond = result.log.beyond_cut(result.improvement.mdp.discount)
     said += f" {100 * beyond:.2g} % of the discounted weight lies beyond the cuts."
     if result.selection and result.selection.trials:
-        said += f" The test counts up to the cut; {share(result.selection.beyond)} of the "
-        said += "discounted weight lies beyond."
+        said += " The test counts up to the cut."
     return said
 
 

@@ -20,9 +20,9 @@ WIDTH = 46  # letters of a label's line
 
 
 def rungs(ladder: Sequence[Rung], label: str = "gain in the long run", name: str = "ladder") -> str:
-    """The ladder as SVG for the page; "" where there is no rung with a number."""
+    """The ladder as SVG for the page; "" where there is none."""
     known = [r for r in ladder if r.lower is not None and math.isfinite(r.lower)]
-    if not known:
+    if not ladder:
         return ""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -56,8 +56,8 @@ def _label(rung: Rung) -> str:
 def _least(known: Sequence[Rung]) -> float:
     """Where the picture ends on the left: as far below 0 as the best estimate lies above it, or
     the least bound that is not farther."""
-    best = max(abs(r.gain or r.lower or 0.0) for r in known)
-    return max(min(r.lower or 0.0 for r in known), -1.5 * best)
+    best = max((abs(r.gain or r.lower or 0.0) for r in known), default=1.0)
+    return max(min((r.lower or 0.0 for r in known), default=0.0), -1.5 * best)
 
 
 def _draw(ax: object, y: int, rung: Rung, least: float) -> None:
@@ -65,8 +65,10 @@ def _draw(ax: object, y: int, rung: Rung, least: float) -> None:
 
     assert isinstance(ax, Axes)
     if rung.lower is None or not math.isfinite(rung.lower):
-        ax.annotate("nothing can be said", (0, y), xytext=(6, 0), textcoords="offset points",
-                    va="center")  # fmt: skip
+        told = "not judged: the log contradicts it" if rung.rejected else "nothing can be said"
+        ax.annotate(told, (0, y), xytext=(14, 0), textcoords="offset points", va="center")
+        if rung.rejected:
+            ax.plot([0], [y], marker="X", markersize=11, markeredgewidth=0, color=_TEXT)
         return
     colour = _TEXT if rung.rejected else _LOSS if rung.lower <= 0 else _LINE
     low = max(rung.lower, least)
