@@ -10,12 +10,15 @@ BIN := .venv/bin
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-# the README's main job: a bundled maintenance log and its schedule in, out/bridge/report.html out
+# the README's main job: a bundled log and its rule in, a report out; once decided, once refused
 demo: .venv/.ready
+	$(BIN)/jumar improve examples/voicemail/log.csv --policy examples/voicemail/dialog.toml \
+	  --columns episode=call,step=turn,observation=heard,action=response,reward=score \
+	  --ends terminated --discount 0.95 -o out/voicemail
 	$(BIN)/jumar improve examples/bridge/log.csv --policy examples/bridge/schedule.toml \
 	  --columns episode=bridge,step=year,observation=finding,action=work,reward=cost --cost \
-	  --ends cut --discount 0.95 --window 2 --with-actions --n-wedge 10 -o out/bridge
-	@echo "Open out/bridge/report.html in a browser."
+	  --ends cut --discount 0.95 --assume-memory -o out/bridge
+	@echo "Open out/voicemail/report.html and out/bridge/report.html in a browser."
 
 test: .venv/.ready
 	$(BIN)/ruff check .
