@@ -37,8 +37,9 @@ from jumar.selection import asymptotic, proved
 from jumar.selection.board import chain, lay_out
 from jumar.selection.candidates import UNBOUNDED, Fitted, Workbench
 from jumar.selection.dealing import HALVES, deal
-from jumar.selection.fitting import number
+from jumar.selection.fitting import first_of, number
 from jumar.selection.limits import Limits, common_length, limits_of
+from jumar.selection.opinions import Models, blend
 from jumar.selection.trials import GATES, PROVED, Selection, Setting, Trial
 
 __all__ = ["GATES", "Selection", "Setting", "Trial", "select"]
@@ -146,6 +147,7 @@ def _bet(
     listed, made = proved.shortlist(bench, own, units, delta)
     approximate = _t_trials(bench, half, [x.candidate for x in listed], other, delta, most, rng)
     scored = [bench.scores(x.candidate, other, x.prospect.floor) for x in listed]
+    models = Models(bench, other)
     trials = []
     for x, (scores, _), found, second in zip(
         listed, scored, proved.outcomes(listed, scored, delta), approximate, strict=True
@@ -163,6 +165,7 @@ def _bet(
             scores=scores,
             bet=x.prospect.bet,
             deviation=float(scores.std(ddof=1)),
+            weighed=blend(scores, models.gain(x.candidate)).merit,
         )
         trials.append((trial, x.candidate))
     return trials, made
@@ -260,8 +263,7 @@ def _controller(bench: Workbench, candidate: Fitted) -> Controller:
     """A candidate as a controller over its own memory: the behavior, except where it differs."""
     board, memory = bench.board, candidate.setting.memory
     states, of = number_rows(board.projected[memory])
-    first = np.empty(len(states), np.int64)
-    first[of[::-1]] = np.arange(len(of) - 1, -1, -1)
+    first = first_of(of, len(states))
     name = f"{board.behavior.name}, improved"
     return board.behavior.lift(memory).except_at(states, candidate.rows[first], name)
 

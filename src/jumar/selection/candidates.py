@@ -63,7 +63,7 @@ class Workbench:
 
     def tilted(self, own: Ints, thinned: float = 1.0) -> Iterator[Fitted]:
         """The behavior, tilted; thresholds shrink with a log that was thinned out."""
-        for mdp, numbered in self._models(own):
+        for mdp, numbered in self.models(own):
             for n_wedge in TILT_THRESHOLDS:
                 rows, q = tilts(mdp, numbered.behavior, STRENGTHS, math.floor(n_wedge * thinned))
                 settings = (
@@ -82,7 +82,7 @@ class Workbench:
     ) -> Iterator[Fitted]:
         """Every distinct policy of the SPIBB family."""
         seen = {self.board.behavior_rows.tobytes()}
-        for mdp, numbered in self._models(own):
+        for mdp, numbered in self.models(own):
             old = numbered.behavior
             policies, settings = [old], []
             for name, n_wedge in itertools.product(families, thresholds):
@@ -138,8 +138,9 @@ class Workbench:
             board.discount,
         )
 
-    def _models(self, own: Ints) -> Iterator[tuple[HistoryMdp, Numbered]]:
-        steps = steps_of(self.board, own)
+    def models(self, episodes: Ints) -> Iterator[tuple[HistoryMdp, Numbered]]:
+        """Of some episodes, one for every memory."""
+        steps = steps_of(self.board, episodes)
         for numbered in self.numbered:
             yield fit(self.board, numbered, steps), numbered
 

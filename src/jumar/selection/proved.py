@@ -30,10 +30,11 @@ from jumar.arrays import Floats, Ints
 from jumar.selection.bets import Bet, Growth, growth
 from jumar.selection.candidates import Fitted, Workbench
 from jumar.selection.dealing import HALVES
+from jumar.selection.opinions import Models, blend
 from jumar.selection.trials import Setting
 
 BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # B, in ranges of the returns
-SHARES = (0.7, 0.1, 0.1, 0.1)  # of the level of passing, for the first, the second, ...
+SHARES = (0.9, 0.02, 0.02, 0.02, 0.02, 0.02)  # of the level of passing, for the first, the second, ...
 PASSING = 0.8  # part of the level for what passes; the rest is for how much is gained
 FOLDS = 4
 MOST_SCORED = 2000  # episodes that are scored to choose a shortlist
@@ -139,11 +140,14 @@ def _prospects(bench: Workbench, own: Ints) -> Iterator[Prospect]:
     fold = bench.dealt.block[own] % FOLDS
     floors = [bench.limits.range * (1 + budget) for budget in BUDGETS]
     found: dict[Setting, list[list[Floats]]] = {}
+    expected: dict[Setting, list[float]] = {}
     for i in range(FOLDS):
         scored = own[fold == i][: MOST_SCORED // FOLDS]
         if len(scored) == 0 or (fold == i).all():
             continue
+        models = Models(bench, own[fold == i])
         for candidate in bench.tilted(own[fold != i], 1 - 1 / FOLDS):
+            expected.setdefault(candidate.setting, []).append(models.gain(candidate))
             parts = found.setdefault(candidate.setting, [[] for _ in BUDGETS])
             for part, floor in zip(parts, floors, strict=True):
                 part.append(bench.scores(candidate, scored, floor)[0])
@@ -151,13 +155,5 @@ def _prospects(bench: Workbench, own: Ints) -> Iterator[Prospect]:
         scores = [np.concatenate(part) for part in parts]
         grown = [growth(x, floor) for x, floor in zip(scores, floors, strict=True)]
         best = max(range(len(BUDGETS)), key=lambda i: grown[i].mean)
-        yield Prospect(
-            setting, _doubted(scores[best]), floors[best], grown[best], len(scores[best])
-        )
-
-
-def _doubted(scores: Floats) -> float:
-    """A mean, less half its standard error: of many settings the luckiest looks best."""
-    if len(scores) < 2:
-        return -math.inf
-    return float(scores.mean()) - float(scores.std(ddof=1)) / math.sqrt(len(scores)) / 2
+        gain = blend(scores[best], float(np.mean(expected[setting]))).merit
+        yield Prospect(setting, gain, floors[best], grown[best], len(scores[best]))

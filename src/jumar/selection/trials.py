@@ -59,11 +59,12 @@ class Trial:
     deviation: float = math.inf  # of a score
     scores: Floats | None = field(default=None, repr=False, compare=False)  # (n,) per unit
     bet: Bet | None = None  # that was laid on it
+    weighed: float | None = None  # gain by which it is compared, where more is known than scores
 
     @property
     def merit(self) -> float:
         """By which the best of those that passed is chosen: noise is no merit."""
-        return self.gain - self.error / 2
+        return self.gain - self.error / 2 if self.weighed is None else self.weighed
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
