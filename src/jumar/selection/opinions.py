@@ -23,7 +23,7 @@ from jumar.history import HistoryMdp
 from jumar.selection.candidates import MOST_VALUES, Fitted, Workbench, values_by_step
 from jumar.selection.fitting import Numbered
 
-TRUSTED = 0.15  # part of what a model expects that it is taken to be wrong by, at least
+TRUSTED = 0.1  # part of what a model expects that it is taken to be wrong by, at least
 
 
 class Models:

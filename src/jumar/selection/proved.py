@@ -35,7 +35,7 @@ from jumar.selection.trials import Setting
 
 BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # B, in ranges of the returns
 SHARES = (0.9, 0.02, 0.02, 0.02, 0.02, 0.02)  # of the level of passing, for the first, the second, ...
-PASSING = 0.8  # part of the level for what passes; the rest is for how much is gained
+PASSING = 0.9  # part of the level for what passes; the rest is for how much is gained
 FOLDS = 4
 MOST_SCORED = 2000  # episodes that are scored to choose a shortlist
 
