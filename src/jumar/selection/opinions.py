@@ -12,17 +12,20 @@ This serves to order candidates, before a test or after it. No test depends on i
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.algorithms.tilt import value_by_sweeps
+from jumar.algorithms.tilt import CLOSE, SWEEPS, value_by_sweeps
 from jumar.arrays import Floats, Ints
 from jumar.history import HistoryMdp
+from jumar.kernels import compiled
 from jumar.selection.candidates import MOST_VALUES, Fitted, Workbench, values_by_step
 from jumar.selection.fitting import Numbered
 
+LEANING = 20.0  # visits that the value of a coarser memory counts as much as
 TRUSTED = 0.1  # part of what a model expects that it is taken to be wrong by, at least
 
 
@@ -30,35 +33,88 @@ class Models:
     """Models of some episodes, one for every memory, that are asked about candidates."""
 
     def __init__(self, bench: Workbench, episodes: Ints) -> None:
+        self.models = [_Model(*pair) for pair in bench.models(episodes)]
         self.steps = bench.limits.steps
-        self.of = {
-            numbered.memory: _Model(mdp, numbered, self.steps)
-            for mdp, numbered in bench.models(episodes)
-        }
+        self.base = [self._worth(bench.board.behavior_rows, i) for i in range(len(self.models))]
 
     def gain(self, candidate: Fitted) -> float:
-        """What the model of its memory expects it to gain."""
-        model = self.of[candidate.setting.memory]
-        return model.worth(candidate.rows[model.numbered.first]) - model.base
+        """What a candidate is expected to gain."""
+        memories = [model.numbered.memory for model in self.models]
+        i = memories.index(candidate.setting.memory)
+        return self._worth(candidate.rows, i) - self.base[i]
+
+    def _worth(self, table: Floats, i: int) -> float:
+        """What the rows of a table over the i-th memory are worth: to that memory, then, where
+        episodes show it, to the ones that remember more."""
+        first = self.models[i]
+        if self.steps is not None and self.steps * first.q.size <= MOST_VALUES:
+            return first.worth_by_step(table, self.steps)
+        q = first.values(table)
+        for coarser, model in itertools.pairwise(self.models[i:]):
+            q = model.values_from(table, q[coarser.numbered.of])
+        last = self.models[-1]
+        return float(last.mdp.start @ (table[last.numbered.first] * q).sum(1))
 
 
 class _Model:
-    def __init__(self, mdp: HistoryMdp, numbered: Numbered, steps: int | None) -> None:
-        K, A = numbered.behavior.shape
+    def __init__(self, mdp: HistoryMdp, numbered: Numbered) -> None:
         self.mdp, self.numbered = mdp, numbered
-        self.steps = steps if steps is not None and steps * K * A <= MOST_VALUES else None
-        self.q, self.v = np.zeros((K, A)), np.zeros(K)  # where the next valuation begins
-        self.base = self.worth(numbered.behavior)
+        self.arrays = (mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits)
+        shape = numbered.behavior.shape
+        self.q, self.v = np.zeros(shape), np.zeros(shape[0])  # where the next valuation begins
 
-    def worth(self, rows: Floats) -> float:
-        mdp, rows = self.mdp, np.ascontiguousarray(rows)
-        model = (mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits)
-        if self.steps is None:
-            value_by_sweeps(*model, rows, mdp.discount, self.q, self.v)
-            q = self.q
-        else:
-            q = values_by_step(*model, rows, mdp.discount, self.steps)[0]
-        return float(mdp.start @ (rows * q).sum(1))
+    def values(self, table: Floats) -> Floats:
+        """(K, A) what actions are worth, by this memory alone."""
+        rows = np.ascontiguousarray(table[self.numbered.first])
+        value_by_sweeps(*self.arrays, rows, self.mdp.discount, self.q, self.v)
+        return self.q
+
+    def values_from(self, table: Floats, prior: Floats) -> Floats:
+        """(K, A) the same, leaning on the (H, A) values that a coarser memory gives."""
+        first = self.numbered.first
+        rows, prior = np.ascontiguousarray(table[first]), np.ascontiguousarray(prior[first])
+        values_leaning(*self.arrays, rows, self.mdp.discount, prior, self.q, self.v)
+        return self.q
+
+    def worth_by_step(self, table: Floats, steps: int) -> float:
+        """What rows are worth where recordings stop after so many steps."""
+        rows = np.ascontiguousarray(table[self.numbered.first])
+        q = values_by_step(*self.arrays, rows, self.mdp.discount, steps)[0]
+        return float(self.mdp.start @ (rows * q).sum(1))
+
+
+@compiled
+def values_leaning(
+    pointer: Ints,
+    successor: Ints,
+    probability: Floats,
+    reward: Floats,
+    visits: Floats,
+    policy: Floats,
+    discount: float,
+    prior: Floats,
+    q: Floats,
+    v: Floats,
+) -> None:
+    """What actions and history states are worth under a policy, in place, from what is there; a
+    prior value counts as much as `LEANING` visits."""
+    H, A = policy.shape
+    for _ in range(SWEEPS):
+        change, low, high = 0.0, np.inf, -np.inf
+        for h in range(H):
+            worth = 0.0
+            for a in range(A):
+                i, follows = h * A + a, 0.0
+                for k in range(pointer[i], pointer[i + 1]):
+                    follows += probability[k] * v[successor[k]]
+                seen = visits[h, a] * (reward[h, a] + discount * follows)
+                q[h, a] = (seen + LEANING * prior[h, a]) / (visits[h, a] + LEANING)
+                worth += policy[h, a] * q[h, a]
+                low, high = min(low, q[h, a]), max(high, q[h, a])
+            change = max(change, abs(worth - v[h]))
+            v[h] = worth
+        if not change > CLOSE * (1.0 - discount) * (high - low):
+            break
 
 
 @dataclass(frozen=True)
