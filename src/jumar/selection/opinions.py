@@ -25,6 +25,7 @@ from jumar.kernels import compiled
 from jumar.selection.candidates import MOST_VALUES, Fitted, Workbench, values_by_step
 from jumar.selection.fitting import Numbered
 
+SURPRISE = 2.0  # standard errors that a model may lie off the scores by chance
 LEANING = 20.0  # visits that the value of a coarser memory counts as much as
 TRUSTED = 0.1  # part of what a model expects that it is taken to be wrong by, at least
 
@@ -141,7 +142,7 @@ def blend(scores: Floats, expected: float) -> Estimate:
         return Estimate(-math.inf, 0.0)
     mean = float(scores.mean())
     noise = float(scores.var(ddof=1)) / len(scores)
-    wrong = max((TRUSTED * expected) ** 2, (expected - mean) ** 2 - noise)
+    wrong = max((TRUSTED * expected) ** 2, (expected - mean) ** 2 - SURPRISE**2 * noise)
     if not noise + wrong > 0:
         return Estimate(mean, 0.0)
     gain = (wrong * mean + noise * expected) / (wrong + noise)
