@@ -36,7 +36,7 @@ from jumar.kernels import Ints, compiled
 ROUNDS = 4  # tilts, each with the values of the one before
 SWEEPS = 200  # of the model, to value a policy
 CLOSE = 1e-3  # parts of the range of the values: good enough to tilt by
-HALVINGS = 50  # of the interval in which ν lies
+HALVINGS = 36  # of the interval in which ν lies
 
 
 def improve(
@@ -45,8 +45,8 @@ def improve(
     """Tilt the behavior towards what pays, `strength` times as far as it pays."""
     if not isinstance(strength, int | float | np.number) or not 0 <= strength < math.inf:
         raise ParameterError(
-            f"strength: {strength!r} is not a finite number from 0. 0 changes nothing, 3 is gentle, "
-            "40 is bold."
+            f"strength: {strength!r} is not a finite number from 0. 0 changes nothing, 3 is "
+            "gentle, 40 is bold."
         )
     rows, _ = tilts(mdp, mdp.policy_of(behavior), [float(strength)], check_n_wedge(n_wedge))
     return improvement(

@@ -4,7 +4,8 @@ The episodes are dealt into two halves by a hash of their label (`jumar.selectio
 half candidates are fitted (`jumar.selection.candidates`) and a shortlist is drawn up by what that
 half alone lets expect of the test. The shortlist is tested on the other half, each way at level
 δ/2, so that the chance that anything worse than the behavior passes is at most δ in all. Of what
-passes, the one with the best held-out estimate is chosen; if nothing does, the behavior stays.
+passes, the one that held-out scores and a model of held-out episodes
+(`jumar.selection.opinions`) think best is chosen; if nothing does, the behavior stays.
 
 There are two gates. The *proved* one (`jumar.selection.proved`, the default) holds for every number
 of episodes, every weight and every environment; it needs to know what returns are possible. The

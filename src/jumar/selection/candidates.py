@@ -1,10 +1,10 @@
 """Candidates: improved policies fitted on some episodes, and their scores on others.
 
 A candidate is a table of rows over the history states of a board, with what a model of the same
-episodes expects of it and of the behavior. Two families are made: the behavior *tilted* with several
-strengths (`jumar.algorithms.tilt`), whose weights stay light, for the proved gate; and SPIBB (which
-keeps what is unknown as it was) and SPIBB≤b (which may drop it), mixed with the behavior as
-λπ + (1-λ)π_b, for the asymptotic one.
+episodes expects of it and of the behavior. Two families are made: the behavior *tilted* with
+several strengths (`jumar.algorithms.tilt`), whose weights stay light, for the proved gate; and
+SPIBB (which keeps what is unknown as it was) and SPIBB≤b (which may drop it), mixed with the
+behavior as λπ + (1-λ)π_b, for the asymptotic one.
 
 Expected values are kept within what the returns allow. Where recordings stop after a known number
 of steps they count the steps that are left.

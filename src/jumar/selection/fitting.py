@@ -48,9 +48,7 @@ def number(board: Board) -> tuple[Numbered, ...]:
         states, of = number_rows(board.projected[memory])
         pair = of[board.at] * A + board.log.action
         goes_on = board.follows >= 0
-        moves, which = number_rows(
-            np.column_stack([pair[goes_on], of[board.follows[goes_on]]])
-        )
+        moves, which = number_rows(np.column_stack([pair[goes_on], of[board.follows[goes_on]]]))
         move = np.full(len(pair), -1, np.int64)
         move[goes_on] = which
         behavior = board.behavior_rows[first_of(of, len(states))]
@@ -81,6 +79,7 @@ def fit(board: Board, numbered: Numbered, steps: Bools) -> HistoryMdp:
     n = np.maximum(visits, 1.0)
     moved = numbered.move[steps & (numbered.move >= 0)]
     times = np.bincount(moved, minlength=len(numbered.moves))
+    ended = pair[board.follows[known] == ENDED]
     first = numbered.pair[log.start[:-1][steps[log.start[:-1]]]] // A
     starts = np.bincount(first, minlength=K)
     return HistoryMdp(
@@ -90,7 +89,7 @@ def fit(board: Board, numbered: Numbered, steps: Bools) -> HistoryMdp:
         states=numbered.states,
         visits=visits.reshape(K, A),
         reward=(sum_by(pair, log.reward[known], K * A) / n).reshape(K, A),
-        ending=(np.bincount(pair[board.follows[known] == ENDED], minlength=K * A) / n).reshape(K, A),
+        ending=(np.bincount(ended, minlength=K * A) / n).reshape(K, A),
         start=starts / max(1, starts.sum()),
         pair=numbered.moves[:, 0],
         successor=numbered.moves[:, 1],

@@ -2,16 +2,17 @@
 
 On one half of the log the behavior is tilted with several strengths, thresholds and memories
 (`jumar.selection.candidates`). How fast a bet on each would grow is told by cross-validation within
-that half: fitted on three quarters of it, scored on the fourth. The shortlist is the one that lets
-expect the largest gain to be certified: bold candidates gain more, gentle ones are surer to pass.
-Each is fitted once more on the whole half and bet on with the other half's scores
+that half: fitted on three quarters of it, scored on the fourth. What each would gain is told by
+the same scores and by a model of the same fourth (`jumar.selection.opinions`). The shortlist is the
+one that lets expect the largest gain to be certified: bold candidates gain more, gentle ones are
+surer to pass. Each is fitted once more on the whole half and bet on with the other half's scores
 (`jumar.selection.scoring`, `jumar.selection.bets`).
 
-The level of a half, α = δ/2, is used in two parts. Four fifths of it decide what passes, in a fixed
+The level of a half, α = δ/2, is used in two parts. Nine tenths of it decide what passes, in a fixed
 order, the surest candidate first: each has a share of its own, and one that passes hands all it had
 on to the next (the fallback procedure of Wiens 2003). So the chance that anything passes that
 gains nothing is at most the sum of the shares, although bold candidates are tested at nearly all
-of it. The other fifth, in equal shares, gives every candidate a lower bound on its gain, all of
+of it. The last tenth, in equal shares, gives every candidate a lower bound on its gain, all of
 them at once.
 
 Nothing that is decided on the first half can make the test false: for every candidate, budget and
@@ -34,7 +35,7 @@ from jumar.selection.opinions import Models, blend
 from jumar.selection.trials import Setting
 
 BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # B, in ranges of the returns
-SHARES = (0.9, 0.02, 0.02, 0.02, 0.02, 0.02)  # of the level of passing, for the first, the second, ...
+SHARES = (0.9, 0.02, 0.02, 0.02, 0.02, 0.02)  # of the level of passing: the first, the second, ...
 PASSING = 0.9  # part of the level for what passes; the rest is for how much is gained
 FOLDS = 4
 MOST_SCORED = 2000  # episodes that are scored to choose a shortlist
