@@ -73,6 +73,7 @@ LADDER = [
     ("selection", "selection.board selection.bets selection.dealing selection.limits"),
     ("selection", "selection.scoring selection.fitting selection.trials"),
     ("selection", "selection.candidates"),
+    ("selection", "selection.opinions"),
     ("selection", "selection.proved selection.asymptotic"),
     ("selection", "selection"),
     ("selection", "selection.samples"),

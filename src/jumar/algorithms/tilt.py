@@ -37,7 +37,7 @@ ROUNDS = 4  # tilts, each with the values of the one before
 SWEEPS = 200, 20_000  # of the model at the most, to value a policy roughly, and exactly
 CLOSE = 1e-3  # parts of the range of the values: good enough to choose candidates by
 EXACT = 1e-13
-HALVINGS = 50  # of the interval in which ν lies
+HALVINGS = 48  # of the interval in which ν lies
 
 
 def improve(

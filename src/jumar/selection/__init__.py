@@ -4,7 +4,8 @@ The episodes are dealt into two halves by a hash of their label (`jumar.selectio
 half candidates are fitted (`jumar.selection.candidates`) and a shortlist is drawn up by what that
 half alone lets expect of the test. The shortlist is tested on the other half, each way at level
 δ/2, so that the chance that anything worse than the behavior passes is at most δ in all. Of what
-passes, the one with the best held-out estimate is chosen; if nothing does, the behavior stays.
+passes, the one that held-out scores and a model of held-out episodes
+(`jumar.selection.opinions`) think best is chosen; if nothing does, the behavior stays.
 
 There are two gates. The *proved* one (`jumar.selection.proved`, the default) holds for every number
 of episodes, every weight and every environment; it needs to know what returns are possible. The
@@ -39,8 +40,9 @@ from jumar.selection import asymptotic, proved
 from jumar.selection.board import chain, lay_out
 from jumar.selection.candidates import UNBOUNDED, Fitted, Workbench
 from jumar.selection.dealing import HALVES, deal
-from jumar.selection.fitting import number
+from jumar.selection.fitting import first_of, number
 from jumar.selection.limits import limits_of
+from jumar.selection.opinions import Models, blend
 from jumar.selection.trials import GATES, MOST_BEYOND, PROVED, Selection, Setting, Trial
 
 __all__ = ["GATES", "Selection", "Setting", "Trial", "select"]
@@ -163,6 +165,7 @@ def _bet(
     listed, made = proved.shortlist(bench, own, units, delta)
     approximate = _t_trials(bench, half, [x.candidate for x in listed], other, delta, most, rng)
     scored = [bench.scores(x.candidate, other, x.prospect.floor) for x in listed]
+    models = Models(bench, other)
     trials = []
     for x, (scores, _), found, second in zip(
         listed, scored, proved.outcomes(listed, scored, delta), approximate, strict=True
@@ -180,6 +183,7 @@ def _bet(
             scores=scores,
             bet=x.prospect.bet,
             deviation=float(scores.std(ddof=1)),
+            weighed=blend(scores, models.gain(x.candidate)).merit,
         )
         trials.append((trial, x.candidate))
     return trials, made
@@ -249,6 +253,8 @@ def _t_trials(
 def _merit(trial: Trial, most: float) -> float:
     """By which the best of those that passed is chosen: noise is no merit, nor is a gain beyond
     what returns allow."""
+    if trial.weighed is not None:
+        return min(trial.weighed, most)
     return min(trial.gain, most) - trial.error / 2
 
 
@@ -285,7 +291,6 @@ def _controller(bench: Workbench, candidate: Fitted) -> Controller:
     """A candidate as a controller over its own memory: the behavior, except where it differs."""
     board, memory = bench.board, candidate.setting.memory
     states, of = number_rows(board.projected[memory])
-    first = np.empty(len(states), np.int64)
-    first[of[::-1]] = np.arange(len(of) - 1, -1, -1)
+    first = first_of(of, len(states))
     name = f"{board.behavior.name}, improved"
     return board.behavior.lift(memory).except_at(states, candidate.rows[first], name)

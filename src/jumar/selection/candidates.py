@@ -62,7 +62,7 @@ class Workbench:
         """The behavior, tilted; thresholds shrink with a log that was thinned out."""
         from jumar.algorithms.tilt import tilts
 
-        for mdp, numbered in self._models(own):
+        for mdp, numbered in self.models(own):
             for n_wedge in TILT_THRESHOLDS:
                 rows, q = tilts(mdp, numbered.behavior, STRENGTHS, math.floor(n_wedge * thinned))
                 settings = (
@@ -81,7 +81,7 @@ class Workbench:
     ) -> Iterator[Fitted]:
         """Every distinct policy of the SPIBB family."""
         seen = {self.board.behavior_rows.tobytes()}
-        for mdp, numbered in self._models(own):
+        for mdp, numbered in self.models(own):
             old = numbered.behavior
             policies, settings = [old], []
             for name, n_wedge in itertools.product(families, thresholds):
@@ -139,8 +139,9 @@ class Workbench:
             board.discount,
         )
 
-    def _models(self, own: Ints) -> Iterator[tuple[HistoryMdp, Numbered]]:
-        steps = steps_of(self.board, own)
+    def models(self, episodes: Ints) -> Iterator[tuple[HistoryMdp, Numbered]]:
+        """Of some episodes, one for every memory."""
+        steps = steps_of(self.board, episodes)
         for numbered in self.numbered:
             yield fit(self.board, numbered, steps), numbered
 

@@ -34,6 +34,11 @@ class Numbered(Frozen):
             object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
         object.__setattr__(self, "behavior", freeze(self.behavior, np.float64))
 
+    @property
+    def first(self) -> Ints:
+        """(K,) the first of the board's states that becomes each state."""
+        return first_of(self.of, len(self.states))
+
 
 def number(board: Board) -> tuple[Numbered, ...]:
     """The log over every memory of a board, shortest first."""
@@ -46,10 +51,16 @@ def number(board: Board) -> tuple[Numbered, ...]:
         moves, which = number_rows(np.column_stack([pair[goes_on], of[board.follows[goes_on]]]))
         move = np.full(len(pair), -1, np.int64)
         move[goes_on] = which
-        first = np.empty(len(states), np.int64)
-        first[of[::-1]] = np.arange(len(of) - 1, -1, -1)
-        found.append(Numbered(memory, states, of, pair, move, moves, board.behavior_rows[first]))
+        behavior = board.behavior_rows[first_of(of, len(states))]
+        found.append(Numbered(memory, states, of, pair, move, moves, behavior))
     return tuple(found)
+
+
+def first_of(of: Ints, size: int) -> Ints:
+    """(size,) where each number comes first."""
+    first = np.empty(size, np.int64)
+    first[of[::-1]] = np.arange(len(of) - 1, -1, -1)
+    return first
 
 
 def steps_of(board: Board, episodes: Ints) -> Bools:

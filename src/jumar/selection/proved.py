@@ -2,16 +2,17 @@
 
 On one half of the log the behavior is tilted with several strengths, thresholds and memories
 (`jumar.selection.candidates`). How fast a bet on each would grow is told by cross-validation within
-that half: fitted on three quarters of it, scored on the fourth. The shortlist is the one that lets
-expect the largest gain to be certified: bold candidates gain more, gentle ones are surer to pass.
-Each is fitted once more on the whole half and bet on with the other half's scores
+that half: fitted on three quarters of it, scored on the fourth. What each would gain is told by
+the same scores and by a model of the same fourth (`jumar.selection.opinions`). The shortlist is the
+one that lets expect the largest gain to be certified: bold candidates gain more, gentle ones are
+surer to pass. Each is fitted once more on the whole half and bet on with the other half's scores
 (`jumar.selection.scoring`, `jumar.selection.bets`).
 
-The level of a half, α = δ/2, is used in two parts. Four fifths of it decide what passes, in a fixed
+The level of a half, α = δ/2, is used in two parts. Nine tenths of it decide what passes, in a fixed
 order, the surest candidate first: each has a share of its own, and one that passes hands all it had
 on to the next (the fallback procedure of Wiens 2003). So the chance that anything passes that
 gains nothing is at most the sum of the shares, although bold candidates are tested at nearly all
-of it. The other fifth, in equal shares, gives every candidate a lower bound on its gain, all of
+of it. The last tenth, in equal shares, gives every candidate a lower bound on its gain, all of
 them at once.
 
 Nothing that is decided on the first half can make the test false: for every candidate, budget and
@@ -30,13 +31,14 @@ from jumar.arrays import Floats, Ints
 from jumar.selection.bets import Bet, Growth, growth
 from jumar.selection.candidates import Fitted, Workbench
 from jumar.selection.dealing import HALVES
+from jumar.selection.opinions import Models, blend
 from jumar.selection.trials import Setting
 
 BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # B, in ranges of the returns
-SHARES = (0.7, 0.1, 0.1, 0.1)  # of the level of passing, for the first, the second, ...
-PASSING = 0.8  # part of the level for what passes; the rest is for how much is gained
+SHARES = (0.9, 0.02, 0.02, 0.02, 0.02, 0.02)  # of the level of passing: the first, the second, ...
+PASSING = 0.9  # part of the level for what passes; the rest is for how much is gained
 FOLDS = 4
-MOST_SCORED = 2000  # episodes that are scored to choose a shortlist
+MOST_SCORED = 2000  # units that are scored to choose a shortlist
 
 
 @dataclass(frozen=True)
@@ -115,13 +117,14 @@ def _pick(found: Sequence[Prospect], units: int, level: float) -> list[Prospect]
         value, best = _expected([pair for _, pair in picked]) * (1 + 1e-3), None
         for option in options:
             with_it = _expected([pair for _, pair in (*picked, option)])
-            if with_it > value * (
-                1 + 1e-9
-            ):  # of two that are alike the first, whatever rounding says
+            # of two that are alike the first, whatever rounding says
+            if with_it > value * (1 + 1e-9):
                 value, best = with_it, option
         if best is None:
             break
         picked.append(best)
+    if not picked and options:  # too little for any to pass: what would come first is told
+        picked.append(max(options, key=lambda option: option[0].growth.mean))
     return [p for p, _ in sorted(picked, key=lambda option: -option[1][1])]
 
 
@@ -141,11 +144,15 @@ def _prospects(bench: Workbench, own: Ints) -> Iterator[Prospect]:
     fold = bench.dealt.block[own] % FOLDS
     floors = [bench.limits.range * (1 + budget) for budget in BUDGETS]
     found: dict[Setting, list[list[Floats]]] = {}
+    expected: dict[Setting, list[float]] = {}
     for i in range(FOLDS):
-        scored = own[fold == i][: MOST_SCORED // FOLDS]
-        if len(scored) == 0 or (fold == i).all():
+        left_out = own[fold == i]
+        if len(left_out) == 0 or len(left_out) == len(own):
             continue
+        scored = bench.dealt.of_first_units(left_out, MOST_SCORED // FOLDS)
+        models = Models(bench, left_out)
         for candidate in bench.tilted(own[fold != i], 1 - 1 / FOLDS):
+            expected.setdefault(candidate.setting, []).append(models.gain(candidate))
             parts = found.setdefault(candidate.setting, [[] for _ in BUDGETS])
             for part, floor in zip(parts, floors, strict=True):
                 part.append(bench.scores(candidate, scored, floor)[0])
@@ -153,13 +160,5 @@ def _prospects(bench: Workbench, own: Ints) -> Iterator[Prospect]:
         scores = [np.concatenate(part) for part in parts]
         grown = [growth(x, floor) for x, floor in zip(scores, floors, strict=True)]
         best = max(range(len(BUDGETS)), key=lambda i: grown[i].mean)
-        yield Prospect(
-            setting, _doubted(scores[best]), floors[best], grown[best], len(scores[best])
-        )
-
-
-def _doubted(scores: Floats) -> float:
-    """A mean, less half its standard error: of many settings the luckiest looks best."""
-    if len(scores) < 2:
-        return -math.inf
-    return float(scores.mean()) - float(scores.std(ddof=1)) / math.sqrt(len(scores)) / 2
+        gain = blend(scores[best], float(np.mean(expected[setting]))).merit
+        yield Prospect(setting, gain, floors[best], grown[best], len(scores[best]))

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jumar.algorithms.tilt import CLOSE, SWEEPS
 from jumar.kernels import Floats, Ints, compiled
 
 LARGEST_VALUE = 1e200
@@ -162,3 +163,38 @@ def values_by_step(
                     values[t, h, a] = now[h]
         v, now = now, v
     return values
+
+
+@compiled
+def values_leaning(
+    pointer: Ints,
+    successor: Ints,
+    probability: Floats,
+    reward: Floats,
+    visits: Floats,
+    policy: Floats,
+    discount: float,
+    prior: Floats,
+    leaning: float,
+    q: Floats,
+    v: Floats,
+) -> None:
+    """What actions and history states are worth under a policy, in place, from what is there; a
+    prior value counts as much as `leaning` visits."""
+    H, A = policy.shape
+    for _ in range(SWEEPS[0]):
+        change, low, high = 0.0, np.inf, -np.inf
+        for h in range(H):
+            worth = 0.0
+            for a in range(A):
+                i, follows = h * A + a, 0.0
+                for k in range(pointer[i], pointer[i + 1]):
+                    follows += probability[k] * v[successor[k]]
+                seen = visits[h, a] * (reward[h, a] + discount * follows)
+                q[h, a] = (seen + leaning * prior[h, a]) / (visits[h, a] + leaning)
+                worth += policy[h, a] * q[h, a]
+                low, high = min(low, q[h, a]), max(high, q[h, a])
+            change = max(change, abs(worth - v[h]))
+            v[h] = worth
+        if not change > CLOSE * (1.0 - discount) * (high - low):
+            break

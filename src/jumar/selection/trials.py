@@ -60,6 +60,7 @@ class Trial:
     deviation: float = math.inf  # of a score
     scores: Floats | None = field(default=None, repr=False, compare=False)  # (n,) per unit
     bet: Bet | None = None  # that was laid on it
+    weighed: float | None = None  # gain by which it is compared, where more is known than scores
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
