@@ -25,7 +25,7 @@ from jumar.selection.fitting import Numbered
 
 SURPRISE = 2.0  # standard errors that a model may lie off the scores by chance
 LEANING = 20.0  # visits that the value of a coarser memory counts as much as
-TRUSTED = 0.1  # part of what a model expects that it is taken to be wrong by, at least
+TRUSTED = 0.05  # part of what a model expects that it is taken to be wrong by, at least
 
 
 class Models:
