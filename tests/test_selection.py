@@ -289,7 +289,7 @@ def listed(floor: float, fraction: float) -> Listed:
 
 
 def test_one_that_passes_hands_its_level_on():
-    """Shares .7, .1, .1, .1 of 80 % of δ/2. A sure winner, a sure loser, two winners."""
+    """The first has most of the level. A sure winner, a sure loser, two winners."""
     δ = 0.1
     four = [listed(1.0, 0.5)] * 4
     win, lose = np.ones(50), np.full(50, -0.5)
@@ -297,7 +297,7 @@ def test_one_that_passes_hands_its_level_on():
     found = outcomes(four, [(x, block) for x in (win, lose, win, win)], δ)
     assert [x.passed for x in found] == [True, False, True, True]
     base = PASSING * δ / 2
-    first, second, third, fourth = SHARES
+    first, second, third, fourth = SHARES[:4]
     assert [x.level for x in found] == pytest.approx(
         [base * first, base * (first + second), base * third, base * (third + fourth)]
     )
@@ -305,7 +305,7 @@ def test_one_that_passes_hands_its_level_on():
     own = (1 - PASSING) / len(SHARES) * δ / 2
     assert found[0].lower == Bet(1.0, 0.5).lower(win, block, own)
     assert found[1].lower == Bet(1.0, 0.5).lower(lose, block, own)
-    # fewer than four: the rest of the level is not spent
+    # fewer than there are shares: the rest of the level is not spent
     assert len(outcomes(four[:2], [(win, block)] * 2, δ)) == 2
     assert sum(SHARES) == pytest.approx(1)
 
