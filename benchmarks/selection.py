@@ -7,7 +7,7 @@ from common import cpu_seconds, report
 from jumar.models import training
 from jumar.training import train_behavior
 
-LIMITS = {1000: 1.0, 10_000: 5.0}
+LIMITS = {1000: 0.5, 10_000: 3.0}
 
 
 def main() -> None:

@@ -184,7 +184,7 @@ def improve(
     assume_memory
         Where nothing passes the test of "auto": judge long records under the assumption that a
         memory tells all that matters (`jumar.marginal`). The certificate names it, and the log may
-        contradict it.
+        contradict it. Each of the two tests then has half of `delta`.
     seed
         Deals the episodes of "auto" into halves.
     **parameters
@@ -217,9 +217,10 @@ def improve(
             "and its parameters out."
         )
     if by_itself:
-        selection = _select(practice, discount, memory, delta, rewards, horizon, gate, seed)
+        share = delta / 2 if assume_memory else delta  # two tests share what may go wrong
+        selection = _select(practice, discount, memory, share, rewards, horizon, gate, seed)
         if assume_memory:
-            long = _judge_long(practice, selection, discount, memory, delta, rewards, seed)
+            long = _judge_long(practice, selection, discount, memory, share, rewards, seed)
         memory = memory_of(selection, old)
         if long is not None and long.chosen and not selection.chosen:
             memory = long.chosen.setting.memory
