@@ -305,3 +305,37 @@ def test_memory_asked_for_is_the_only_other_one_tried(gate):
     assert {str(t.setting.memory) for t in own.trials} == {"window of 1"}
     wide = jm.choose(log, behavior, discount=0.95, gate=gate)
     assert [str(m) for m in wide.memories] == ["window of 1", "window of 2", "window of 3"]
+
+
+def two_steps(n: int = 600, *, cut: bool) -> Episodes:
+    """Two steps each; repair pays 1 more than keep, with a little noise."""
+    rng = np.random.default_rng(3)
+    action = rng.integers(0, 2, 2 * n)
+    return Episodes(
+        *NAMES, [0] * 2 * n, action, np.clip(action + rng.normal(0, 0.1, 2 * n), -1, 2),
+        np.arange(0, 2 * n + 1, 2), [0 if cut else -1] * n, [not cut] * n,
+    )  # fmt: skip
+
+
+def test_a_length_that_was_only_read_off_the_log_lowers_the_class_and_is_named():
+    """Rewards are declared, but not that recordings stop after two steps."""
+    declared = jm.RewardRange((-1, 2))
+    log = two_steps(cut=True)
+    read_off = jm.improve(log, HALF, discount=0.3, rewards=declared)
+    assert read_off.certificate.validity is Validity.PROVED_IF_SEEN
+    assert "provided no recording goes on for more than 2 steps" in read_off.certificate.claim
+    told = jm.improve(log, HALF, discount=0.3, rewards=declared, horizon=2)
+    assert told.certificate.validity is Validity.PROVED
+    assert "provided" not in told.certificate.claim
+
+
+def test_a_horizon_narrows_what_returns_are_possible_and_must_not_be_too_short():
+    declared = jm.RewardRange.constant(-1, 2)
+    log = two_steps(cut=False)
+    any_length = jm.choose(log, HALF, discount=0.99, rewards=declared)
+    two = jm.choose(log, HALF, discount=0.99, rewards=declared, horizon=2)
+    assert any_length.range == pytest.approx(300)
+    assert two.range == pytest.approx(3 * 1.99)
+    assert two.chosen is not None
+    with pytest.raises(LogError, match=r"2 steps, more than the declared horizon of 1"):
+        jm.choose(log, HALF, discount=0.99, rewards=declared, horizon=1)

@@ -1,0 +1,78 @@
+"""What models and scores say together, to order candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jumar as jm
+from jumar.controller import Controller
+from jumar.selection.board import chain, lay_out
+from jumar.selection.candidates import Workbench
+from jumar.selection.dealing import deal
+from jumar.selection.fitting import number
+from jumar.selection.limits import limits_of
+from jumar.selection.opinions import LEANING, Models, blend
+from jumar.selection.scoring import values_leaning
+from jumar.solver import action_values, policy_value
+
+TIGER = jm.models.tiger()
+FAIR = Controller.uniform(TIGER.observations, TIGER.actions)
+
+
+def bench(episodes: int, more: int = 1) -> Workbench:
+    log = jm.simulate(TIGER, FAIR, episodes=episodes, rng=jm.stream(1, "data"))
+    board = lay_out(log, FAIR, 0.95, chain(FAIR.memory, None, more))
+    dealt = deal(log, jm.stream(1, "deal"))
+    return Workbench(board, number(board), dealt, limits_of(log, 0.95))
+
+
+def test_a_model_of_all_episodes_expects_what_the_exact_solve_says():
+    work = bench(3000, more=0)
+    every = np.arange(3000)
+    ((mdp, _),) = list(work.models(every))
+    models = Models(work, every)
+    for candidate in list(work.tilted(every))[:6]:
+        rows = candidate.rows
+        exact = float(
+            mdp.start @ (policy_value(mdp, rows) - policy_value(mdp, mdp.policy_of(FAIR)))
+        )
+        assert models.gain(candidate) == pytest.approx(exact, abs=0.01 * work.limits.range)
+
+
+def test_what_a_coarser_memory_says_counts_as_much_as_so_many_visits():
+    """One state, one action, seen 20 times at a reward of 1 and ending: half of the prior's 5."""
+    q, v = np.zeros((1, 1)), np.zeros(1)
+    one = np.ones((1, 1))
+    values_leaning(
+        np.array([0, 0]), np.zeros(0, np.int64), np.zeros(0), one, LEANING * one, one, 0.9,
+        5 * one, LEANING, q, v,
+    )  # fmt: skip
+    assert q[0, 0] == v[0] == 3.0
+    nothing = np.zeros((1, 1))
+    values_leaning(
+        np.array([0, 0]), np.zeros(0, np.int64), np.zeros(0), one, nothing, one, 0.9,
+        5 * one, LEANING, q, v,
+    )  # fmt: skip
+    assert q[0, 0] == 5.0
+
+
+def test_without_a_prior_to_lean_on_values_are_those_of_the_solver():
+    work = bench(500, more=0)
+    ((mdp, numbered),) = list(work.models(np.arange(500)))
+    rows = numbered.behavior.copy()
+    q, v = np.zeros(rows.shape), np.zeros(len(rows))
+    arrays = mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits
+    values_leaning(*arrays, rows, 0.95, q.copy(), 0.0, q, v)
+    exact = action_values(mdp, policy_value(mdp, rows))
+    np.testing.assert_allclose(q, exact, atol=2e-3 * np.ptp(exact))
+
+
+def test_scores_are_believed_where_a_model_is_far_off_and_models_where_scores_are_noisy():
+    rng = np.random.default_rng(1)
+    sure, noisy = 1 + rng.normal(0, 0.1, 400), 1 + rng.normal(0, 100, 400)
+    assert blend(sure, 50.0).gain == pytest.approx(1.0, abs=0.05)
+    assert blend(noisy, 2.0).gain == pytest.approx(2.0, abs=0.3)
+    assert blend(sure, 1.0).error < blend(noisy, 2.0).error
+    assert blend(np.zeros(10), 0.0) == blend(np.zeros(10), 0.0)
+    assert blend(np.array([1.0]), 2.0).gain == -np.inf
