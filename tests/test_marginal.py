@@ -449,5 +449,5 @@ def test_the_picture_is_escaped_and_says_all_in_words():
 
 def test_a_ladder_without_numbers_has_no_picture():
     assert rungs(()) == ""
-    assert rungs((Rung("nothing", None, None, None, None),)) == ""
+    assert "nothing can be said" in rungs((Rung("nothing", None, None, None, None),))
     assert "nothing can be said" in rungs((*LADDER, Rung("more", None, None, -math.inf, None)))

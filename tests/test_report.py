@@ -240,7 +240,7 @@ def test_a_change_that_passed_its_test_is_told_with_the_held_out_estimate():
     assert "On episodes it was not learned from, the new rule did better." in text
     passed = sum(trial.passed for trial in result.selection.trials)
     assert passed > 1
-    margin = student(0.05, result.selection.held_out) * chosen.error
+    margin = student(0.05, chosen.units) * chosen.error
     low, high = (rounded(chosen.gain + side * margin, chosen.error) for side in (-1, 1))
     held_out = (
         f"What it brings On episodes it was not learned from, the new rule brought "
@@ -292,9 +292,7 @@ FAR = Trial(
 def chosen_by_test(log: Episodes, trials=(LOWER, CHOSEN, FAR), chosen=CHOSEN) -> Result:
     """The improvement of a log by hand, as if it had been chosen by a test of 50 episodes."""
     result = jm.improve(log, HALF, discount=0.9)
-    selection = replace(
-        result.selection, trials=trials, chosen=chosen, held_out=50, tried=10, delta=0.05
-    )
+    selection = replace(result.selection, trials=trials, chosen=chosen, tried=10, delta=0.05)
     return replace(result, selection=selection)
 
 

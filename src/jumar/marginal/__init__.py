@@ -26,17 +26,18 @@ from jumar.bounds import check_delta
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.marginal.contradictions import MemoryTest, memory_test
-from jumar.marginal.judge import Candidate, LongSetting, candidates, fit
+from jumar.marginal.judge import Candidate, candidates, fit
 from jumar.marginal.ladder import Rung, in_words, ladder, they_tell
-from jumar.marginal.refusal import HALVES, Bench, Refusal, bench, least_lower, refusals
+from jumar.marginal.refusal import Bench, Refusal, bench, least_lower, refusals
 from jumar.memory import Memory, window
 from jumar.refinement import join, one_more
 from jumar.rewards import RewardRange
 from jumar.selection.board import Board, lay_out
-from jumar.selection.dealing import deal
+from jumar.selection.dealing import HALVES, deal
+from jumar.selection.trials import Setting
 from jumar.wording import percent
 
-__all__ = ["LongSetting", "LongTrial", "LongVerdict", "MemoryTest", "Refusal", "Rung", "judge_long"]
+__all__ = ["LongTrial", "LongVerdict", "MemoryTest", "Refusal", "Rung", "judge_long"]
 
 LONGEST = 4  # observations of the longest window, which serves only to be compared with
 FEWEST = 4  # records (or clusters) in a half
@@ -50,7 +51,7 @@ MOST_BEYOND = 2 / 3  # of the discounted weight, beyond the end of the records
 class LongTrial:
     """One candidate on the half it was not fitted on."""
 
-    setting: LongSetting
+    setting: Setting
     half: int
     promised: float  # gain by the half it was fitted on
     gain: float  # held-out estimate, for ever

@@ -24,10 +24,10 @@ import numpy as np
 from jumar import algorithms
 from jumar.arrays import Bools, Floats, Ints
 from jumar.marginal.weights import Fitted, Values, steps_of
-from jumar.memory import Memory
 from jumar.offpolicy.weights import effective_size
 from jumar.selection.board import Board, View
 from jumar.selection.dealing import Dealt
+from jumar.selection.trials import Setting
 from jumar.solver import solve
 
 FAMILIES = ("spibb", "spibb_leq")
@@ -37,20 +37,6 @@ GENTLE = 0.1
 DIRECTIONS = 3  # policies per half whose mixtures are judged
 EXACT = (0, 1, 2, 4, 8, 16)
 MOST_STATES = 1000  # a memory that sees more is used to judge, but nothing is fitted with it
-
-
-@dataclass(frozen=True)
-class LongSetting:
-    """How a candidate was made."""
-
-    memory: Memory
-    algorithm: str
-    n_wedge: int
-    mixture: float  # share of the new rows
-
-    def __str__(self) -> str:
-        share = "" if self.mixture == 1 else f", mixed {self.mixture:g} with the behavior"
-        return f"{self.algorithm}, N∧ = {self.n_wedge}, {self.memory}{share}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +112,7 @@ class Judge:
 class Candidate:
     """A policy fitted on one half, and its readings on the other."""
 
-    setting: LongSetting
+    setting: Setting
     half: int  # that it was fitted on
     rows: Floats  # (H, A)
     promised: float  # gain by the half it was fitted on
@@ -190,9 +176,7 @@ def mixed(board: Board, rows: Floats, share: float) -> Floats:
     return rows if share == 1 else share * rows + (1 - share) * board.behavior_rows
 
 
-def _shortlist(
-    own: Judge, models: list[Fitted]
-) -> tuple[list[tuple[LongSetting, Floats, float]], int]:
+def _shortlist(own: Judge, models: list[Fitted]) -> tuple[list[tuple[Setting, Floats, float]], int]:
     """The policies that promise most by the half they were fitted on, less twice the error."""
     seen = {own.board.behavior_rows.tobytes()}
     found = []
@@ -205,7 +189,7 @@ def _shortlist(
     return [(s, rows, gain) for low, s, rows, gain in found[:DIRECTIONS] if low > 0], len(found)
 
 
-def _policies(models: list[Fitted]) -> Iterator[tuple[LongSetting, Floats]]:
+def _policies(models: list[Fitted]) -> Iterator[tuple[Setting, Floats]]:
     """The policies of every memory, as tables of the board; some may be equal."""
     for model in models:
         if len(model.mdp) > MOST_STATES and model is not models[0]:
@@ -215,4 +199,4 @@ def _policies(models: list[Fitted]) -> Iterator[tuple[LongSetting, Floats]]:
             rule = algorithms.algorithm(name).rule
             assert rule is not None, f"{name} is no rule"
             found = solve(view.mdp, view.behavior, rule(n_wedge=n_wedge))
-            yield LongSetting(model.memory, name, n_wedge, 1.0), view.as_table(found.policy)
+            yield Setting(model.memory, name, n_wedge, 1.0), view.as_table(found.policy)

@@ -26,14 +26,7 @@ _STRETCH = (
 
 def improvement_of_long(verdict: LongVerdict, behavior: Controller, mdp: HistoryMdp) -> Improvement:
     """The chosen controller as seen by the model of the whole log."""
-    parameters: dict[str, object] = {}
-    if verdict.chosen:
-        setting = verdict.chosen.setting
-        parameters = {
-            "base": setting.algorithm,
-            "n_wedge": setting.n_wedge,
-            "mixture": setting.mixture,
-        }
+    parameters = verdict.chosen.setting.parameters if verdict.chosen else {}
     policy = mdp.policy_of(verdict.controller)
     return improvement(mdp, behavior, policy, algorithm=NAME, parameters=parameters)
 

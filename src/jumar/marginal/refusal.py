@@ -32,14 +32,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.marginal.judge import Candidate, Reading
+from jumar.selection.asymptotic import UNSEEN, critical_value
+from jumar.selection.dealing import HALVES
 
 FEWEST = 30.0  # records' worth of weight
 STRETCH = 16  # j of the longest rung on which the candidate itself must have weight
 APART = 2.0  # standard errors of a difference
 DRIFTS = 0.05  # chance that one of the rungs seems to drift
-HALVES = 2
-UNSEEN = 2.0  # effective records
-DRAWS = 4000
 TIE = 1e-9
 
 
@@ -74,26 +73,9 @@ def bench(
     found: Sequence[Candidate], *, delta: float, range: float, rng: np.random.Generator
 ) -> Bench:
     """The test of one half."""
-    n = len(found[0].rungs[0].differences)
-    return Bench(_critical(found, delta / HALVES, rng), delta, range, n)
-
-
-def _critical(found: Sequence[Candidate], level: float, rng: np.random.Generator) -> float:
-    """c: candidates that are nearly alike cost nearly nothing extra."""
-    from scipy.special import ndtri, stdtrit
-
-    x = np.array([c.rungs[0].differences for c in found])
-    n = x.shape[1]
-    student = float(-stdtrit(n - 1, level))
-    x -= x.mean(1, keepdims=True)
-    deviation = x.std(1, ddof=1, keepdims=True)
-    z = x[deviation[:, 0] > 0] / deviation[deviation[:, 0] > 0]
-    if len(z) == 0:
-        return student
-    scale, axes = np.linalg.eigh(z @ z.T / (n - 1))
-    root = axes * np.sqrt(np.maximum(scale, 0.0))
-    largest = (rng.standard_normal((DRAWS, len(scale))) @ root.T).max(1)
-    return max(student, float(np.quantile(largest, 1 - level)) * student / float(-ndtri(level)))
+    differences = np.array([candidate.rungs[0].differences for candidate in found])
+    critical = critical_value(differences, delta / HALVES, rng)
+    return Bench(critical, delta, range, differences.shape[1])
 
 
 def refusals(candidate: Candidate, bench: Bench) -> tuple[Refusal, ...]:

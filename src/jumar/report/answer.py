@@ -157,7 +157,7 @@ def gain(result: Result, again: Resampled) -> str:
 
 
 def _held_out(selection: Selection, chosen: Trial, costs: bool) -> str:
-    margin = student(0.05, selection.held_out) * chosen.error  # 5 % on either side
+    margin = student(0.05, chosen.units) * chosen.error  # 5 % on either side
     won, low, high = (
         rounded(chosen.gain + side * margin, chosen.error) for side in (0.0, -1.0, 1.0)
     )

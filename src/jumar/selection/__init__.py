@@ -136,7 +136,6 @@ def select(
         delta=delta,
         episodes=len(log),
         units=len(np.unique(dealt.unit)),
-        held_out=max((trial.units for trial, _ in found), default=0),
         trials=tuple(trial for trial, _ in found),
         tried=tried,
         chosen=chosen[0] if chosen else None,

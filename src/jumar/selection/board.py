@@ -23,7 +23,6 @@ from jumar.practice import Practice
 from jumar.refinement import join, one_more, projection
 from jumar.solver import action_values, policy_value
 
-NEGLIGIBLE = 1e-4  # γ^t below which what follows step t does not matter
 MOST_STATES = 5000  # a memory that sees more history states than this is not tried
 
 
@@ -83,12 +82,6 @@ class Board:
     def returns(self) -> Floats:
         """(E,) the logged discounted return of every episode."""
         return self.log.returns(self.discount)
-
-    @cached_property
-    def cut(self) -> bool:
-        """Did recordings stop so early that what would have followed matters?"""
-        left = self.discount ** self.length[self.after != ENDED]
-        return bool((left > NEGLIGIBLE).any())
 
     def count(self, episodes: Ints) -> Counts:
         """The counts of some episodes, over the longest memory."""

@@ -88,7 +88,6 @@ class Selection:
     delta: float
     episodes: int
     units: int  # independent ones: clusters, or the episodes themselves
-    held_out: int  # units of the larger half on which something was tested
     trials: tuple[Trial, ...]  # the shortlists, best lower bound first
     tried: int  # candidates fitted in all
     chosen: Trial | None  # None: the behavior stays
@@ -102,11 +101,6 @@ class Selection:
     def range(self) -> float:
         """R: how far two returns can lie apart."""
         return self.limits.range
-
-    @property
-    def cut(self) -> bool:
-        """Did recordings stop so early that what would have followed matters?"""
-        return self.beyond > NEGLIGIBLE
 
     @property
     def too_short(self) -> bool:
@@ -140,5 +134,4 @@ class Selection:
         }
 
 
-NEGLIGIBLE = 1e-4  # share of the weight that does not matter
 MOST_BEYOND = 0.25  # share of the weight beyond the cuts with which a change is still deployed
