@@ -50,7 +50,9 @@ def improvement_of(selection: Selection, behavior: Controller, mdp: HistoryMdp) 
     """The chosen controller as seen by the model of the whole log."""
     parameters = selection.chosen.setting.parameters if selection.chosen else {}
     policy = mdp.policy_of(selection.controller)
-    return improvement(mdp, behavior, policy, algorithm=NAME, parameters=parameters)
+    found = improvement(mdp, behavior, policy, algorithm=NAME, parameters=parameters)
+    # what was tested is handed over, also where the log shows nothing
+    return replace(found, controller=selection.controller) if selection.chosen else found
 
 
 def certificate_of(
