@@ -4,10 +4,12 @@ one half of the log alone."""
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import jumar as jm
 from jumar.controller import Controller
 from jumar.episodes import Episodes, Labels
+from jumar.errors import ParameterError
 from jumar.rewards import RewardRange
 
 UNIT = RewardRange.constant(0, 1)
@@ -90,3 +92,77 @@ def test_what_is_handed_over_is_what_was_tested():
     result = jm.improve(log, None, discount=0.95)
     assert result.selection.chosen is not None
     assert result.controller is result.selection.controller
+
+
+# ---- what is said -------------------------------------------------------------------------------
+
+NAMES = ("z",), ("a", "b")
+UNIFORM = Controller.uniform(*NAMES)
+
+
+def coins(n: int, steps: int = 1, ended: bool = True, **more: object) -> Episodes:
+    """Action b pays more."""
+    rng, N = np.random.default_rng(1), n * steps
+    action = rng.integers(2, size=N)
+    reward = (rng.random(N) < 0.2 + 0.6 * action).astype(float)
+    start = np.arange(0, N + 1, steps)
+    last = [-1 if ended else 0] * n
+    return Episodes(*NAMES, [0] * N, action, reward, start, last, [ended] * n, **more)
+
+
+def test_a_kept_mix_is_not_called_an_estimate():
+    log = coins(30, behavior=Labels.of(["x", "y"] * 15))
+    said = jm.improve(log, {"x": UNIFORM, "y": UNIFORM}, discount=0.9).certificate
+    assert said.claim.endswith("is only a copy of that, mixed of those that made the log.")
+    assert not any("estimated" in text for text in said.assumptions)
+    alone = jm.improve(coins(30, propensity=np.full(30, 0.5)), None, discount=0.9).certificate
+    assert alone.claim.endswith("is only a copy of that, estimated from the log.")
+
+
+@pytest.mark.parametrize("horizon", [None, 3])
+@pytest.mark.parametrize("ending", [None, (0, 1)])
+def test_that_recordings_do_not_stop_before_is_said(horizon, ending):
+    """The limits of returns rest on it, whatever was declared."""
+    log, rewards = coins(2000, 3, ended=False), RewardRange((0, 1), ending)
+    result = jm.improve(log, UNIFORM, discount=0.5, rewards=rewards, horizon=horizon)
+    assert result.selection.chosen is not None
+    said = result.certificate.assumptions
+    if ending is None:
+        assert "Every episode has 3 steps, as all in the log have." in said
+    else:
+        assert any(
+            text.endswith("does not end goes on for 3 steps, as in the log.") for text in said
+        )
+
+
+# ---- mistakes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"rewards": (0, 1)}, "rewards: (0, 1) is not a range of rewards"),
+        ({"rewards": "0,1"}, "is not a range of rewards"),
+        ({"memory": 3}, "memory: 3 is no memory"),
+        ({"algorithm": 5}, "algorithm: 5 is no name"),
+    ],
+)
+def test_a_wrong_type_is_told(wrong, said):
+    with pytest.raises(ParameterError) as error:
+        jm.improve(coins(30), UNIFORM, discount=0.9, **wrong)
+    assert said in str(error.value)
+
+
+def test_something_else_than_a_log_is_told():
+    with pytest.raises(ParameterError, match="log: None is no log"):
+        jm.improve(None, UNIFORM, discount=0.9)
+
+
+def test_a_horizon_may_be_anything_whole():
+    log = coins(300)
+    least = jm.choose(log, UNIFORM, discount=0.9, horizon=True)
+    assert least.limits.steps == 1
+    endless = jm.choose(log, UNIFORM, discount=0.9, horizon=10**12)
+    assert endless.limits.steps is None
+    long = jm.choose(log, UNIFORM, discount=0.9, horizon=10**4)
+    assert endless.range == pytest.approx(long.range, rel=1e-9)
