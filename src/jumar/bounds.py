@@ -44,7 +44,7 @@ _LOG2 = math.log(2.0)
 def check_count(name: str, value: int, least: int, remedy: str) -> int:
     """The value as a Python int of at least `least`, or a ParameterError."""
     try:
-        count = operator.index(value)
+        count = operator.index(value) + 0  # True is 1
     except TypeError:
         raise ParameterError(f"{name} {value!r} is not a whole number; {remedy}") from None
     if count < least:

@@ -242,16 +242,18 @@ def for_estimated_behavior(
     )
 
 
-def kept_estimate(certificate: Certificate) -> Certificate:
-    """The certificate of changing nothing where the behavior itself was only estimated: going on
-    as before loses nothing, but the controller in hand is a copy that may differ from it."""
+def kept_estimate(certificate: Certificate, mixed: bool = False) -> Certificate:
+    """The certificate of changing nothing where the behavior is not one controller that is known:
+    going on as before loses nothing, but the controller in hand is a copy that may differ from it,
+    estimated from the log, or `mixed` of several."""
+    made = "mixed of those that made the log" if mixed else "estimated from the log"
     return replace(
         certificate,
         validity=Validity.CLAIMED,
-        assumptions=(*certificate.assumptions, NOT_CONFOUNDED),
+        assumptions=(*certificate.assumptions, *(() if mixed else (NOT_CONFOUNDED,))),
         reason=(
             f"{certificate.reason} Go on as you do: the controller handed over is only a copy of "
-            "that, estimated from the log."
+            f"that, {made}."
         ),
     )
 

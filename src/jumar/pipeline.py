@@ -28,7 +28,7 @@ from jumar.certificate import (
 from jumar.consistency import check_rewards, rewards_seen
 from jumar.controller import Controller
 from jumar.episodes import Episodes
-from jumar.errors import LogError, ParameterError
+from jumar.errors import LogError, ParameterError, printable
 from jumar.first_visits import ReturnBounds, first_returns
 from jumar.gains import most_gain, starts_of
 from jumar.history import Counts, count
@@ -203,12 +203,14 @@ def improve(
     """
     if algorithm is None:
         algorithm = "spibb" if parameters else AUTO
+    if not isinstance(algorithm, str):
+        raise ParameterError(f"algorithm: {algorithm!r} is no name. `jumar algorithms` lists them.")
     by_itself = algorithm.lower() == AUTO
     if by_itself and parameters:
         raise ParameterError(
             f"auto: chooses {', '.join(parameters)} itself. Leave it out, or name the algorithm."
         )
-    practice = _checked(log, behavior, delta, rewards)
+    practice = _checked(log, behavior, delta, rewards, memory)
     log, old = practice.log, practice.pooled
     selection, long = None, None
     if assume_memory and not by_itself:
@@ -256,7 +258,8 @@ def improve(
             )
         certificates = (test, *(c for c in certificates if c.bound != "unchanged"))
     if copied and improvement.changed == 0:
-        certificates = (kept_estimate(certificates[0]),)
+        mixed = practice.several and bool(practice.controllers) and not estimated
+        certificates = (kept_estimate(certificates[0], mixed),)
     return Result(
         improvement,
         counts,
@@ -293,15 +296,32 @@ def choose(
     >>> choose(log, behavior, discount=0.95).chosen.passed
     True
     """
-    practice = _checked(log, behavior, delta, rewards)
+    practice = _checked(log, behavior, delta, rewards, memory)
     return _select(practice, discount, memory, delta, rewards, horizon, gate, seed)
 
 
 def _checked(
-    log: Episodes, behavior: Behaviors, delta: float, rewards: RewardRange | None
+    log: Episodes,
+    behavior: Behaviors,
+    delta: float,
+    rewards: RewardRange | None,
+    memory: Memory | None,
 ) -> Practice:
     """Who made the log, which does not contradict what is said of it."""
     check_delta(delta)
+    if not isinstance(log, Episodes):
+        raise ParameterError(
+            f"log: {printable(repr(log)[:40])} is no log. Read one with jumar.read_logs(FILE)."
+        )
+    if rewards is not None and not isinstance(rewards, RewardRange):
+        raise ParameterError(
+            f"rewards: {printable(repr(rewards)[:40])} is not a range of rewards. Pass for example "
+            "RewardRange.constant(0, 1), or RewardRange((0, 1), ending=(-5, 5))."
+        )
+    if memory is not None and not isinstance(memory, Memory):
+        raise ParameterError(
+            f"memory: {printable(repr(memory)[:40])} is no memory. Pass for example window(2)."
+        )
     practice = practice_of(log, behavior)
     if rewards is not None:
         check_rewards(practice.log, rewards)

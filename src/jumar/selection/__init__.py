@@ -113,7 +113,8 @@ def select(
         chain(old.memory, memory, more_memory),
         None if practice.controllers and not practice.several else practice,
     )
-    bench = Workbench(board, number(board), dealt, limits)
+    whole_bench = Workbench(board, number(board), dealt, limits)
+    benches: dict[int, Workbench] = {}
     most = float(limits.high[0] - whole.mean())
     found: list[tuple[Trial, Fitted]] = []
     tried = 0
@@ -123,8 +124,9 @@ def select(
         if min(units) < LEAST or not _differ(whole):
             continue
         test = _bet if gate == PROVED else _t_test
-        used = _less(bench, _mean_reward(log, own)) if limits.fixed else bench
-        trials, made = test(used, i, own, other, units[1], delta, most, rng)
+        bench = _starting_from(whole_bench, practice, own)
+        benches[i] = _less(bench, _mean_reward(log, own)) if limits.fixed else bench
+        trials, made = test(benches[i], i, own, other, units[1], delta, most, rng)
         found += trials
         tried += made
     found.sort(key=lambda pair: -pair[0].lower)
@@ -139,7 +141,7 @@ def select(
         trials=tuple(trial for trial, _ in found),
         tried=tried,
         chosen=chosen[0] if chosen else None,
-        controller=_controller(bench, chosen[1]) if chosen else old,
+        controller=_controller(benches[chosen[0].half], chosen[1]) if chosen else old,
         limits=limits,
         most=most,
         beyond=beyond,
@@ -269,6 +271,17 @@ def _differ(returns: Floats) -> bool:
 
 def _mean_reward(log: Episodes, episodes: Ints) -> float:
     return float(log.select(episodes).reward.mean())
+
+
+def _starting_from(bench: Workbench, practice: Practice, own: Ints) -> Workbench:
+    """The same, with the behavior that candidates start from made of the half that is learned from,
+    where it is not one controller that is known. A mix of several, or an estimate, of the whole log
+    would do in held-out episodes what was done there, and be paid for it."""
+    if practice.controllers and not practice.several:
+        return bench
+    board = replace(bench.board, behavior=practice.select(own).pooled)
+    numbered = tuple(replace(n, behavior=board.behavior_rows[n.first]) for n in bench.numbered)
+    return replace(bench, board=board, numbered=numbered)
 
 
 def _less(bench: Workbench, centre: float) -> Workbench:

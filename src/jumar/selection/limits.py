@@ -32,6 +32,8 @@ from jumar.episodes import Episodes
 from jumar.errors import LogError
 from jumar.rewards import RewardRange
 
+MOST_STEPS = 100_000  # a longer horizon narrows nothing that matters: limits without one hold too
+
 
 @dataclass(frozen=True, eq=False)
 class Limits(Frozen):
@@ -43,6 +45,7 @@ class Limits(Frozen):
     steps: int | None  # T, where recordings stop after T steps at the latest
     declared_steps: bool = False  # T was declared, not read off the log
     fixed: bool = False  # every episode has exactly T steps
+    reached: bool = False  # recordings that do not end stop after T steps, never before
 
     def __post_init__(self) -> None:
         for field in ("low", "high"):
@@ -84,9 +87,9 @@ def limits_of(
     """
     seen = rewards or rewards_seen(log)
     if horizon is not None:
-        _check_horizon(log, horizon)
+        horizon = _check_horizon(log, horizon)
     steps = horizon or _last_step(log, seen)
-    if steps is None:
+    if steps is None or (horizon is not None and horizon > MOST_STEPS):
         return _at_any_time(log, discount, seen)
     cut = log.lengths[~log.terminated]
     fixed = horizon is None and common_length(log) is not None and not seen.declared
@@ -103,16 +106,18 @@ def limits_of(
             ways.append((lo, hi))
         low[t], high[t] = min(way[0] for way in ways), max(way[1] for way in ways)
     always = fixed or (ending is None and not stops_early)
-    return Limits(low, high, seen, steps, horizon is not None, always)
+    reached = len(cut) > 0 and not stops_early
+    return Limits(low, high, seen, steps, horizon is not None, always, reached)
 
 
-def _check_horizon(log: Episodes, horizon: int) -> None:
-    check_count("horizon", horizon, 1, "pass the most steps of an episode")
+def _check_horizon(log: Episodes, horizon: int) -> int:
+    horizon = check_count("horizon", horizon, 1, "pass the most steps of an episode")
     for e in np.flatnonzero(log.lengths > horizon)[:1]:
         raise LogError(
             f"{log.where(int(log.start[e]))}: this episode has {log.lengths[e]} steps, more than "
             f"the declared horizon of {horizon}. Declare a longer one."
         )
+    return horizon
 
 
 def _last_step(log: Episodes, rewards: RewardRange) -> int | None:

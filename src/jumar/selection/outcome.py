@@ -31,6 +31,7 @@ _SEVERAL = (
 _PROPENSITIES = "Actions were taken with the probabilities that the log gives for them."
 _LENGTH = "Every episode has {steps:,} steps, as all in the log have."
 _LONGEST = "No recording goes on for more than {steps:,} steps, as none in the log does."
+_REACHED = "A recording of an episode that does not end goes on for {steps:,} steps, as in the log."
 _STOPS = (
     "Where a recording stopped had nothing to do with what would have come next. The claim is "
     "about the return up to there; {beyond} of the discounted weight lies beyond."
@@ -50,7 +51,9 @@ def improvement_of(selection: Selection, behavior: Controller, mdp: HistoryMdp) 
     """The chosen controller as seen by the model of the whole log."""
     parameters = selection.chosen.setting.parameters if selection.chosen else {}
     policy = mdp.policy_of(selection.controller)
-    return improvement(mdp, behavior, policy, algorithm=NAME, parameters=parameters)
+    found = improvement(mdp, behavior, policy, algorithm=NAME, parameters=parameters)
+    # what was tested is handed over, also where the log shows nothing
+    return replace(found, controller=selection.controller) if selection.chosen else found
 
 
 def certificate_of(
@@ -108,8 +111,10 @@ def _assumptions(selection: Selection, practice: Practice, seed: int, estimated:
         found.append(_STOPS.format(beyond=share(selection.beyond)))
         if limits.steps is not None and not limits.declared_steps:
             found.append(_LONGEST.format(steps=limits.steps))
-    elif limits.fixed:
+    if limits.fixed:
         found.append(_LENGTH.format(steps=limits.steps))
+    elif limits.reached:
+        found.append(_REACHED.format(steps=limits.steps))
     return [*found, _SEED.format(seed=seed)]
 
 

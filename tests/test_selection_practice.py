@@ -1,0 +1,168 @@
+"""Selection where the behavior is not one controller: what candidates start from is learned from
+one half of the log alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jumar as jm
+from jumar.controller import Controller
+from jumar.episodes import Episodes, Labels
+from jumar.errors import ParameterError
+from jumar.rewards import RewardRange
+
+UNIT = RewardRange.constant(0, 1)
+
+
+def rare_observations(n: int, kinds: int, rng: np.random.Generator) -> np.ndarray:
+    """Every other episode shows the usual, number 0; the others something that is hardly ever
+    seen."""
+    return np.where(rng.random(n) < 0.5, 0, 1 + rng.integers(kinds, size=n))
+
+
+def test_an_estimated_behavior_does_not_copy_what_was_done_in_held_out_episodes():
+    """No action matters but one, hardly. An estimate from the whole log would take in rare
+    situations what was taken there, at three times the weight, and seem to gain."""
+    rng, n, kinds = np.random.default_rng(1), 600, 1000
+    observation, action = rare_observations(n, kinds, rng), rng.integers(3, size=n)
+    usual = observation == 0
+    reward = (rng.random(n) < 0.5 + 0.05 * (usual & (action == 0))).astype(float)
+    log = Episodes(
+        tuple(f"z{i}" for i in range(kinds + 1)),
+        ("a", "b", "c"),
+        observation,
+        action,
+        reward,
+        np.arange(n + 1),
+        [-1] * n,
+        [True] * n,
+        propensity=np.full(n, 1 / 3),
+    )
+    result = jm.improve(log, None, discount=0.9, rewards=UNIT)
+    assert result.selection.trials == () or result.selection.best.gain < 0.1
+    assert result.selection.chosen is None
+
+
+def test_a_mix_of_behaviors_is_tested_as_it_is_handed_over():
+    """In situations that the log does not show, the first of several behaviors is followed, the
+    bad one. A mix made from the whole log would follow, in held-out episodes, whoever was there."""
+    rng, n, kinds = np.random.default_rng(1), 1500, 1000
+    names = tuple(f"z{i}" for i in range(kinds + 1)), ("a", "b")
+    bad = Controller.constant(*names, [0.9, 0.1], name="bad")
+    good = Controller.constant(*names, [0.1, 0.9], name="good")
+    by, observation = rng.integers(2, size=n), rare_observations(n, kinds, rng)
+    action = (rng.random(n) < np.where(by == 1, 0.9, 0.1)).astype(int)
+    reward = np.where(observation == 0, rng.random(n) < 0.3 + 0.3 * action, action).astype(float)
+    log = Episodes(
+        *names,
+        observation,
+        action,
+        reward,
+        np.arange(n + 1),
+        [-1] * n,
+        [True] * n,
+        behavior=Labels.of([("bad", "good")[k] for k in by]),
+    )
+    result = jm.improve(log, [bad, good], discount=0.9, rewards=UNIT)
+    rows = result.controller.rows_at(np.arange(kinds + 1)[:, None])
+    worth = 0.5 * (0.3 + 0.3 * rows[0, 1]) + 0.5 * rows[1:, 1].mean()
+    assert result.selection.chosen is None or worth > 0.475
+    half = [t for t in result.selection.trials if t.passed]
+    assert not half  # what is handed over elsewhere is worse than the mix
+
+
+def test_what_is_handed_over_is_what_was_tested():
+    """Also at history states that the log does not show."""
+    tiger = jm.models.tiger()
+    uniform = Controller.uniform(tiger.observations, tiger.actions)
+    log = jm.simulate(tiger, uniform, episodes=2000, rng=jm.stream(1, "data"))
+    propensity = np.full(log.n_steps, 1 / 3)
+    log = Episodes(
+        log.observations,
+        log.actions,
+        log.observation,
+        log.action,
+        log.reward,
+        log.start,
+        log.final_observation,
+        log.terminated,
+        propensity=propensity,
+    )
+    result = jm.improve(log, None, discount=0.95)
+    assert result.selection.chosen is not None
+    assert result.controller is result.selection.controller
+
+
+# ---- what is said -------------------------------------------------------------------------------
+
+NAMES = ("z",), ("a", "b")
+UNIFORM = Controller.uniform(*NAMES)
+
+
+def coins(n: int, steps: int = 1, ended: bool = True, **more: object) -> Episodes:
+    """Action b pays more."""
+    rng, N = np.random.default_rng(1), n * steps
+    action = rng.integers(2, size=N)
+    reward = (rng.random(N) < 0.2 + 0.6 * action).astype(float)
+    start = np.arange(0, N + 1, steps)
+    last = [-1 if ended else 0] * n
+    return Episodes(*NAMES, [0] * N, action, reward, start, last, [ended] * n, **more)
+
+
+def test_a_kept_mix_is_not_called_an_estimate():
+    log = coins(30, behavior=Labels.of(["x", "y"] * 15))
+    said = jm.improve(log, {"x": UNIFORM, "y": UNIFORM}, discount=0.9).certificate
+    assert said.claim.endswith("is only a copy of that, mixed of those that made the log.")
+    assert not any("estimated" in text for text in said.assumptions)
+    alone = jm.improve(coins(30, propensity=np.full(30, 0.5)), None, discount=0.9).certificate
+    assert alone.claim.endswith("is only a copy of that, estimated from the log.")
+
+
+@pytest.mark.parametrize("horizon", [None, 3])
+@pytest.mark.parametrize("ending", [None, (0, 1)])
+def test_that_recordings_do_not_stop_before_is_said(horizon, ending):
+    """The limits of returns rest on it, whatever was declared."""
+    log, rewards = coins(2000, 3, ended=False), RewardRange((0, 1), ending)
+    result = jm.improve(log, UNIFORM, discount=0.5, rewards=rewards, horizon=horizon)
+    assert result.selection.chosen is not None
+    said = result.certificate.assumptions
+    if ending is None:
+        assert "Every episode has 3 steps, as all in the log have." in said
+    else:
+        assert any(
+            text.endswith("does not end goes on for 3 steps, as in the log.") for text in said
+        )
+
+
+# ---- mistakes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"rewards": (0, 1)}, "rewards: (0, 1) is not a range of rewards"),
+        ({"rewards": "0,1"}, "is not a range of rewards"),
+        ({"memory": 3}, "memory: 3 is no memory"),
+        ({"algorithm": 5}, "algorithm: 5 is no name"),
+    ],
+)
+def test_a_wrong_type_is_told(wrong, said):
+    with pytest.raises(ParameterError) as error:
+        jm.improve(coins(30), UNIFORM, discount=0.9, **wrong)
+    assert said in str(error.value)
+
+
+def test_something_else_than_a_log_is_told():
+    with pytest.raises(ParameterError, match="log: None is no log"):
+        jm.improve(None, UNIFORM, discount=0.9)
+
+
+def test_a_horizon_may_be_anything_whole():
+    log = coins(300)
+    least = jm.choose(log, UNIFORM, discount=0.9, horizon=True)
+    assert least.limits.steps == 1
+    endless = jm.choose(log, UNIFORM, discount=0.9, horizon=10**12)
+    assert endless.limits.steps is None
+    long = jm.choose(log, UNIFORM, discount=0.9, horizon=10**4)
+    assert endless.range == pytest.approx(long.range, rel=1e-9)
