@@ -164,7 +164,7 @@ def test_nobody_can_judge_sending_to_those_who_are_not_available(trial, capsys):
     command = next(c for c in trial.commands if "always.toml" in c)
     with contextlib.chdir(trial.folder), pytest.raises(SystemExit):
         main(shlex.split(command.replace("always", "reckless"))[1:])
-    assert "may do 'send', which as logged never does" in capsys.readouterr().err
+    assert "may do 'send', which the logged behavior never does" in capsys.readouterr().err
 
 
 @here[HEARTSTEPS]

@@ -431,8 +431,8 @@ BAD_DOCUMENTS = {
     ),
     "an unknown algorithm": (
         study(algorithms=[{"name": "spib"}]),
-        "study.toml, algorithm 1: algorithm 'spib' is not one of spibb, spibb_leq, strict, basic, "
-        "auto. Did you mean 'spibb'?",
+        "study.toml, algorithm 1: algorithm 'spib' is not one of spibb, spibb_leq, strict, tilt, "
+        "basic, auto. Did you mean 'spibb'?",
     ),
     "an unknown parameter": (
         study(algorithms=[{"name": "basic", "unseen": "zero"}, {"name": "spibb", "nwedge": 5}]),
