@@ -106,25 +106,26 @@ def select(
     log, old = practice.log, practice.pooled
     limits = limits_of(log, discount, rewards, horizon)
     whole = log.returns(discount)
+    halves = [dealt.members(half) for half in range(HALVES)]
     board = lay_out(
         log,
         old,
         discount,
         chain(old.memory, memory, more_memory),
         None if practice.controllers and not practice.several else practice,
+        halves,
     )
     whole_bench = Workbench(board, number(board), dealt, limits)
     benches: dict[int, Workbench] = {}
     most = float(limits.high[0] - whole.mean())
     found: list[tuple[Trial, Fitted]] = []
     tried = 0
-    halves = [dealt.members(half) for half in range(HALVES)]
     for i, (own, other) in enumerate((halves, halves[::-1])):
         units = [len(np.unique(dealt.unit[part])) for part in (own, other)]
         if min(units) < LEAST or not _differ(whole):
             continue
         test = _bet if gate == PROVED else _t_test
-        bench = _starting_from(whole_bench, practice, own)
+        bench = _starting_from(whole_bench.learning_from(own), practice, own)
         benches[i] = _less(bench, _mean_reward(log, own)) if limits.fixed else bench
         trials, made = test(benches[i], i, own, other, units[1], delta, most, rng)
         found += trials
