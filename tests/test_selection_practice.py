@@ -11,8 +11,9 @@ import pytest
 import jumar as jm
 from jumar.controller import Controller
 from jumar.episodes import Episodes, Labels
-from jumar.errors import ParameterError
+from jumar.errors import LogError, ParameterError
 from jumar.rewards import RewardRange
+from jumar.selection import select
 from jumar.selection.dealing import deal
 
 UNIT = RewardRange.constant(0, 1)
@@ -172,6 +173,12 @@ def test_that_recordings_do_not_stop_before_is_said(horizon, ending):
         )
 
 
+def test_a_gain_over_clusters_is_not_called_one_over_episodes():
+    log = coins(2000, cluster=Labels.of([f"p{i % 500}" for i in range(2000)]))
+    said = jm.improve(log, UNIFORM, discount=0.9).certificate.claim
+    assert "per episode, each cluster counting the same. The chance" in said
+
+
 # ---- mistakes -----------------------------------------------------------------------------------
 
 
@@ -203,3 +210,15 @@ def test_a_horizon_may_be_anything_whole():
     assert endless.limits.steps is None
     long = jm.choose(log, UNIFORM, discount=0.9, horizon=10**4)
     assert endless.range == pytest.approx(long.range, rel=1e-9)
+
+
+def test_rewards_declared_too_narrow_are_told_wherever_a_test_is_made():
+    """Scores cut off at what is said to be possible would be too high."""
+    with pytest.raises(LogError, match="Declare a wider range"):
+        select(
+            coins(30),
+            UNIFORM,
+            discount=0.9,
+            rng=jm.stream(1, "selection"),
+            rewards=RewardRange.constant(0.5, 1),
+        )

@@ -28,6 +28,7 @@ import numpy as np
 
 from jumar.arrays import Floats, Ints, number_rows
 from jumar.bounds import check_delta
+from jumar.consistency import check_rewards
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import ParameterError, not_one_of
@@ -101,6 +102,8 @@ def select(
     if gate not in GATES:
         raise ParameterError(not_one_of("gate", gate, GATES))
     practice = behavior if isinstance(behavior, Practice) else practice_of(log, behavior)
+    if rewards is not None:
+        check_rewards(practice.log, rewards)
     dealt = deal(practice.log, rng)
     practice, dealt = practice.select(dealt.order), dealt.in_order()
     log, old = practice.log, practice.pooled
