@@ -3,14 +3,18 @@ one half of the log alone."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import jumar as jm
 from jumar.controller import Controller
 from jumar.episodes import Episodes, Labels
-from jumar.errors import ParameterError
+from jumar.errors import LogError, ParameterError
 from jumar.rewards import RewardRange
+from jumar.selection import select
+from jumar.selection.dealing import deal
 
 UNIT = RewardRange.constant(0, 1)
 
@@ -94,6 +98,40 @@ def test_what_is_handed_over_is_what_was_tested():
     assert result.controller is result.selection.controller
 
 
+# ---- what is held out has no part in what is tried ----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("where", "limit"), [("board.MOST_STATES", 8), ("candidates.MOST_VALUES", 260)]
+)
+def test_neither_memories_nor_tables_depend_on_held_out_episodes(monkeypatch, where, limit):
+    """The same half to learn from, and two others, of which one shows much more."""
+    for module in {where.split(".")[0], "opinions"} - (
+        {"opinions"} if "STATES" in where else set()
+    ):
+        monkeypatch.setattr(f"jumar.selection.{module}.{where.split('.')[1]}", limit)
+    names = tuple(f"z{i}" for i in range(12)), ("a", "b")
+    uniform, found = Controller.uniform(*names), []
+    rng, n, steps = np.random.default_rng(1), 300, 3
+    N = n * steps
+    action, seen = rng.integers(2, size=N), rng.integers(2, size=N)
+    reward = np.round(0.3 * action + 0.7 * rng.random(N), 1)
+    start, codes = np.arange(0, N + 1, steps), [f"e{i}" for i in range(n)]
+    plain = Episodes(*names, seen, action, reward, start, [0] * n, [False] * n)
+    plain = replace(plain, cluster=Labels.of(codes))
+    held_out = np.repeat(deal(plain, jm.stream(1, "selection")).half == 1, steps)
+    for kinds in (2, 12):
+        observation = np.where(held_out, rng.integers(kinds, size=N), seen)
+        log = replace(plain, observation=observation)
+        selection = jm.choose(
+            log, uniform, discount=0.5, rewards=RewardRange((0, 1)), horizon=steps
+        )
+        mine = [t for t in selection.trials if t.half == 0]
+        found.append(sorted((str(t.setting), round(t.promised, 9), t.bet.floor) for t in mine))
+    assert found[0]
+    assert found[0] == found[1]
+
+
 # ---- what is said -------------------------------------------------------------------------------
 
 NAMES = ("z",), ("a", "b")
@@ -135,6 +173,12 @@ def test_that_recordings_do_not_stop_before_is_said(horizon, ending):
         )
 
 
+def test_a_gain_over_clusters_is_not_called_one_over_episodes():
+    log = coins(2000, cluster=Labels.of([f"p{i % 500}" for i in range(2000)]))
+    said = jm.improve(log, UNIFORM, discount=0.9).certificate.claim
+    assert "per episode, each cluster counting the same. The chance" in said
+
+
 # ---- mistakes -----------------------------------------------------------------------------------
 
 
@@ -166,3 +210,15 @@ def test_a_horizon_may_be_anything_whole():
     assert endless.limits.steps is None
     long = jm.choose(log, UNIFORM, discount=0.9, horizon=10**4)
     assert endless.range == pytest.approx(long.range, rel=1e-9)
+
+
+def test_rewards_declared_too_narrow_are_told_wherever_a_test_is_made():
+    """Scores cut off at what is said to be possible would be too high."""
+    with pytest.raises(LogError, match="Declare a wider range"):
+        select(
+            coins(30),
+            UNIFORM,
+            discount=0.9,
+            rng=jm.stream(1, "selection"),
+            rewards=RewardRange.constant(0.5, 1),
+        )

@@ -28,6 +28,7 @@ import numpy as np
 
 from jumar.arrays import Floats, Ints, number_rows
 from jumar.bounds import check_delta
+from jumar.consistency import check_rewards
 from jumar.controller import Controller
 from jumar.episodes import Episodes
 from jumar.errors import ParameterError, not_one_of
@@ -101,30 +102,33 @@ def select(
     if gate not in GATES:
         raise ParameterError(not_one_of("gate", gate, GATES))
     practice = behavior if isinstance(behavior, Practice) else practice_of(log, behavior)
+    if rewards is not None:
+        check_rewards(practice.log, rewards)
     dealt = deal(practice.log, rng)
     practice, dealt = practice.select(dealt.order), dealt.in_order()
     log, old = practice.log, practice.pooled
     limits = limits_of(log, discount, rewards, horizon)
     whole = log.returns(discount)
+    halves = [dealt.members(half) for half in range(HALVES)]
     board = lay_out(
         log,
         old,
         discount,
         chain(old.memory, memory, more_memory),
         None if practice.controllers and not practice.several else practice,
+        halves,
     )
     whole_bench = Workbench(board, number(board), dealt, limits)
     benches: dict[int, Workbench] = {}
     most = float(limits.high[0] - whole.mean())
     found: list[tuple[Trial, Fitted]] = []
     tried = 0
-    halves = [dealt.members(half) for half in range(HALVES)]
     for i, (own, other) in enumerate((halves, halves[::-1])):
         units = [len(np.unique(dealt.unit[part])) for part in (own, other)]
         if min(units) < LEAST or not _differ(whole):
             continue
         test = _bet if gate == PROVED else _t_test
-        bench = _starting_from(whole_bench, practice, own)
+        bench = _starting_from(whole_bench.learning_from(own), practice, own)
         benches[i] = _less(bench, _mean_reward(log, own)) if limits.fixed else bench
         trials, made = test(benches[i], i, own, other, units[1], delta, most, rng)
         found += trials

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from jumar.arrays import Floats, Ints
+from jumar.arrays import Bools, Floats, Ints
 from jumar.controller import Controller
 from jumar.episodes import UNKNOWN, Episodes
 from jumar.history import ENDED, Counts, HistoryMdp, count, trace
@@ -127,15 +127,19 @@ def lay_out(
     discount: float,
     memories: Sequence[Memory],
     practice: Practice | None = None,
+    parts: Sequence[Ints] = (),
 ) -> Board:
-    """Replay a log over the longest of the memories, leaving out those that are too long for it.
+    """Replay a log over the longest of the memories, leaving out those that are too long for it, or
+    for each of the `parts` (episodes) that are learned from.
 
     `practice` says who acted, where that is not `behavior` alone.
     """
     kept = list(memories)
+    steps = [steps_in(log, part) for part in parts]
     while True:
         states, at, follows = trace(log, kept[-1])
-        if len(states) <= MOST_STATES or len(kept) == 1:
+        sizes = [len(np.unique(at[chosen])) for chosen in steps] or [len(states)]
+        if not too_long(min(sizes)) or len(kept) == 1:
             break
         kept.pop()
     last = log.last
@@ -144,6 +148,18 @@ def lay_out(
     after = np.where(log.terminated, ENDED, np.where(unknown, at[last], follows[last]))
     length = log.lengths - unknown
     return Board(log, behavior, discount, tuple(kept), states, at, follows, after, length, practice)
+
+
+def too_long(size: int) -> bool:
+    """Is a memory that sees so many history states not to be tried?"""
+    return size > MOST_STATES
+
+
+def steps_in(log: Episodes, episodes: Ints) -> Bools:
+    """(N,) the steps of some episodes."""
+    chosen = np.zeros(len(log), np.bool_)
+    chosen[episodes] = True
+    return np.repeat(chosen, log.lengths)
 
 
 def chain(behavior: Memory, memory: Memory | None, more: int) -> list[Memory]:

@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from jumar import algorithms
 from jumar.arrays import Floats, Ints
 from jumar.history import HistoryMdp
-from jumar.selection.board import Board
+from jumar.memory import Memory
+from jumar.selection.board import Board, too_long
 from jumar.selection.dealing import Dealt
 from jumar.selection.fitting import Numbered, fit, steps_of
 from jumar.selection.limits import Limits
@@ -57,6 +58,20 @@ class Workbench:
     numbered: tuple[Numbered, ...]
     dealt: Dealt
     limits: Limits
+    sizes: Mapping[Memory, int] = field(default_factory=dict)  # history states seen in a half
+
+    def learning_from(self, own: Ints) -> Workbench:
+        """The same for candidates of one half: which memories are not too long for it, and what a
+        table may hold, is decided by that half alone."""
+        at = self.board.at[steps_of(self.board, own)]
+        sizes = {n.memory: len(np.unique(n.of[at])) for n in self.numbered}
+        first = self.numbered[0]
+        kept = [n for n in self.numbered if n is first or not too_long(sizes[n.memory])]
+        return replace(self, numbered=tuple(kept), sizes=sizes)
+
+    def size(self, numbered: Numbered) -> int:
+        """The number of history states of a memory; of one half, where that is learned from."""
+        return self.sizes.get(numbered.memory, len(numbered.states))
 
     def tilted(self, own: Ints, thinned: float = 1.0) -> Iterator[Fitted]:
         """The behavior, tilted; thresholds shrink with a log that was thinned out."""
@@ -175,7 +190,8 @@ class Workbench:
 
         limits, T = self.limits, 1
         values = q[None]
-        if limits.steps is not None and limits.steps * numbered.of.size * q.shape[1] <= MOST_VALUES:
+        size = self.size(self.numbered[-1]) * q.shape[1]
+        if limits.steps is not None and limits.steps * size <= MOST_VALUES:
             T = limits.steps
             values = values_by_step(
                 mdp.pointer,

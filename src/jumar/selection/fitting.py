@@ -14,7 +14,7 @@ import numpy as np
 from jumar.arrays import Bools, Floats, Frozen, Ints, freeze, number_rows, sum_by
 from jumar.history import ENDED, UNSEEN, HistoryMdp
 from jumar.memory import Memory
-from jumar.selection.board import Board
+from jumar.selection.board import Board, steps_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +65,7 @@ def first_of(of: Ints, size: int) -> Ints:
 
 def steps_of(board: Board, episodes: Ints) -> Bools:
     """(N,) the steps of some episodes."""
-    chosen = np.zeros(len(board.log), np.bool_)
-    chosen[episodes] = True
-    return np.repeat(chosen, board.log.lengths)
+    return steps_in(board.log, episodes)
 
 
 def fit(board: Board, numbered: Numbered, steps: Bools) -> HistoryMdp:

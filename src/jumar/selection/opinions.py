@@ -34,6 +34,7 @@ class Models:
     def __init__(self, bench: Workbench, episodes: Ints) -> None:
         self.models = [_Model(*pair) for pair in bench.models(episodes)]
         self.steps = bench.limits.steps
+        self.sizes = [bench.size(m.numbered) * m.numbered.behavior.shape[1] for m in self.models]
         self.base = [self._worth(bench.board.behavior_rows, i) for i in range(len(self.models))]
 
     def gain(self, candidate: Fitted) -> float:
@@ -46,7 +47,7 @@ class Models:
         """What the rows of a table over the i-th memory are worth: to that memory, then, where
         episodes show it, to the ones that remember more."""
         first = self.models[i]
-        if self.steps is not None and self.steps * first.q.size <= MOST_VALUES:
+        if self.steps is not None and self.steps * self.sizes[i] <= MOST_VALUES:
             return first.worth_by_step(table, self.steps)
         q = first.values(table)
         for coarser, model in itertools.pairwise(self.models[i:]):

@@ -145,7 +145,8 @@ def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
         where += " (though the old rule was estimated from all of them)"
     parts = [f"{where}, the new controller did better than the old one"]
     if chosen.lower > 0:
-        parts.append(f", by at least {chosen.lower:.4g} per episode")
+        alike = ", each cluster counting the same" if kind == "cluster" else ""
+        parts.append(f", by at least {chosen.lower:.4g} per episode{alike}")
     else:
         parts.append("; by how much is not proved")
     if selection.beyond > 0:
