@@ -196,7 +196,7 @@ def test_clusters_are_bet_on_as_one():
     )  # fmt: skip
     found = jm.choose(log, HALF, discount=0.9)
     assert (found.units, found.episodes) == (20, 400)
-    assert found.held_out < 20
+    assert found.best.units < 20
     assert found.chosen is None
     alone = Episodes(
         *NAMES, [0] * n, action, reward, np.arange(n + 1), [-1] * n, [True] * n

@@ -40,7 +40,7 @@ from jumar.rewards import RewardRange
 from jumar.selection import asymptotic, proved
 from jumar.selection.board import chain, lay_out
 from jumar.selection.candidates import UNBOUNDED, Fitted, Workbench
-from jumar.selection.dealing import HALVES, deal
+from jumar.selection.dealing import HALVES, LEAST, deal
 from jumar.selection.fitting import first_of, number
 from jumar.selection.limits import limits_of
 from jumar.selection.opinions import Models, blend
@@ -49,7 +49,6 @@ from jumar.selection.trials import GATES, MOST_BEYOND, PROVED, Selection, Settin
 __all__ = ["GATES", "Selection", "Setting", "Trial", "select"]
 
 MORE_MEMORY = 2
-LEAST = 8  # units of a half, below which nothing is tried
 
 
 def select(

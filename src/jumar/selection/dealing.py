@@ -20,6 +20,7 @@ from jumar.episodes import Episodes
 
 Codes = NDArray[np.uint64]
 HALVES = 2
+LEAST = 8  # units of a half, below which nothing is tried
 BLOCKS = 256
 PIECE = re.compile(r" \(\d+\)$")  # what reading adds to the label of a later piece
 

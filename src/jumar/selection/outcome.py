@@ -10,6 +10,7 @@ from jumar.history import HistoryMdp
 from jumar.improvement import Improvement, improvement
 from jumar.memory import Memory
 from jumar.practice import Practice
+from jumar.selection.dealing import HALVES, LEAST
 from jumar.selection.samples import decided_first, needs
 from jumar.selection.trials import PROVED, Selection, Trial
 from jumar.validity import Validity
@@ -199,6 +200,11 @@ def _why_kept(selection: Selection) -> str:
 def _more(selection: Selection) -> str:
     """How much longer the log would have to be."""
     first = decided_first(selection)
+    if first is None and selection.units < HALVES * LEAST:
+        kind = "episode" if selection.units == selection.episodes else "cluster"
+        return (
+            f"{counted(selection.units, kind)} are too few to learn from some and test on others."
+        )
     if first is None:
         return "The log shows no alternative that could be tested."
     if first.gain <= 0:
