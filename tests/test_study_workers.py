@@ -74,8 +74,9 @@ def is_alive(pid: str) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_workers_leave_when_the_one_who_waits_is_killed_or_interrupted(number):
     script = textwrap.dedent("""
-        import functools, time
+        import functools, signal, time
         from jumar.study.workers import in_processes
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
         try:
             for _ in in_processes(functools.partial, (time.sleep,), [0, 0, 600, 600], 2):
                 print("one", flush=True)
