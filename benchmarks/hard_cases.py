@@ -24,14 +24,14 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from jumar import algorithms, models
-from jumar.arrays import Floats
-from jumar.controller import Controller
-from jumar.evaluation import evaluate
-from jumar.history import count
-from jumar.pomdp import Pomdp
-from jumar.selection import select
-from jumar.simulation import simulate
-from jumar.streams import stream
+from jumar.algorithms.auto import select
+from jumar.core.arrays import Floats
+from jumar.core.controller import Controller
+from jumar.core.history import count
+from jumar.core.streams import stream
+from jumar.truth.evaluation import evaluate
+from jumar.truth.pomdp import Pomdp
+from jumar.truth.simulation import simulate
 
 WORSE = 1e-9
 N_WEDGE = 20  # of the fixed SPIBB beside it

@@ -6,7 +6,7 @@ hardly ever does what the target does, rewards with heavy tails, a payoff that i
 two are easy and must not be warned about.
 
 One line per case and number of episodes: the median effective size (Σw)²/Σw², the median *trusted*
-size that warnings go by (`jumar.offpolicy.trust`), and the share of logs whose two-sided 95 %
+size that warnings go by (`evidence.offpolicy.trust`), and the share of logs whose two-sided 95 %
 interval covers the truth, for means (PDIS: Student t, BCa, studentised bootstrap) and for weighted
 means (WIS and CWPDIS: delta method with Student's t, BCa, studentised bootstrap). Then coverage by
 trusted size in the hard cases, over all of them and in the worst one, which is the table that the
@@ -26,12 +26,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.arrays import Floats, Ints
-from jumar.offpolicy import estimators, intervals, weights
-from jumar.offpolicy.estimators import Weighted
-from jumar.offpolicy.intervals import Interval
-from jumar.offpolicy.trust import trust
-from jumar.streams import stream
+from jumar.core.arrays import Floats, Ints
+from jumar.core.streams import stream
+from jumar.evidence.offpolicy import estimators, intervals, weights
+from jumar.evidence.offpolicy.estimators import Weighted
+from jumar.evidence.offpolicy.intervals import Interval
+from jumar.evidence.offpolicy.trust import trust
 
 DELTA = 0.05
 SIZES = (20, 50, 100, 200, 500, 1000, 2000)

@@ -24,13 +24,13 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 
 import long_models as lm  # noqa: E402
 from jumar import load_controller, models  # noqa: E402
-from jumar.controller import Controller  # noqa: E402
-from jumar.episodes import Episodes  # noqa: E402
-from jumar.evaluation import evaluate  # noqa: E402
-from jumar.marginal import judge_long  # noqa: E402
-from jumar.pomdp import Pomdp  # noqa: E402
-from jumar.simulation import simulate  # noqa: E402
-from jumar.streams import stream  # noqa: E402
+from jumar.algorithms.long_records import judge_long  # noqa: E402
+from jumar.core.controller import Controller  # noqa: E402
+from jumar.core.episodes import Episodes  # noqa: E402
+from jumar.core.streams import stream  # noqa: E402
+from jumar.truth.evaluation import evaluate  # noqa: E402
+from jumar.truth.pomdp import Pomdp  # noqa: E402
+from jumar.truth.simulation import simulate  # noqa: E402
 
 FIRST = 1000  # seeds below were used for tuning
 WORSE = 1e-9

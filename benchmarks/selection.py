@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import jumar as jm
 from common import cpu_seconds, report
-from jumar.models import training
-from jumar.training import train_behavior
+from jumar.truth.models import training
+from jumar.truth.training import train_behavior
 
 LIMITS = {1000: 0.5, 10_000: 3.0}
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.pomdp import END, Pomdp
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.truth.pomdp import END, Pomdp
 
 
 @dataclass

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar.controller import Controller
-from jumar.pomdp import Pomdp, from_arrays
-from jumar.streams import stream
+from jumar.core.controller import Controller
+from jumar.core.streams import stream
+from jumar.truth.pomdp import Pomdp, from_arrays
 
 DISCOUNT = 0.95
 WORK = ("hard", "gentle", "repair")

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.first_visits import FirstVisits, ReturnBounds
-from jumar.history import HistoryMdp
-from jumar.memory import Memory, Table, product, window
-from jumar.pomdp import Pomdp, from_arrays
-from jumar.solver import action_values, policy_value
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.history import HistoryMdp
+from jumar.core.memory import Memory, Table, product, window
+from jumar.evidence.first_visits import FirstVisits, ReturnBounds
+from jumar.solve.solver import action_values, policy_value
+from jumar.truth.pomdp import Pomdp, from_arrays
 
 
 def names(letter: str, size: int) -> tuple[str, ...]:

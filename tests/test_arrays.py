@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.arrays import RowIndex, closure, freeze, number_rows
-from jumar.errors import TooLarge
+from jumar.core.arrays import RowIndex, closure, freeze, number_rows
+from jumar.core.errors import TooLarge
 
 HUGE = 2**63 - 1
 words = st.one_of(st.integers(0, 3), st.sampled_from([2**31, 2**62, HUGE - 1, HUGE]))

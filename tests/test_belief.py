@@ -11,8 +11,12 @@ from numpy.testing import assert_allclose
 
 from jumar import models
 from jumar.algorithms import run
-from jumar.arrays import number_rows
-from jumar.belief import (
+from jumar.core.arrays import number_rows
+from jumar.core.controller import Controller
+from jumar.core.errors import ModelError, ParameterError, TooLarge
+from jumar.core.memory import Table, window
+from jumar.solve.solver import policy_value
+from jumar.truth.belief import (
     first_beliefs,
     history_mdp,
     limit_mdp,
@@ -20,12 +24,8 @@ from jumar.belief import (
     reachable_beliefs,
     update,
 )
-from jumar.controller import Controller
-from jumar.errors import ModelError, ParameterError, TooLarge
-from jumar.evaluation import evaluate
-from jumar.memory import Table, window
-from jumar.pomdp import from_arrays
-from jumar.solver import policy_value
+from jumar.truth.evaluation import evaluate
+from jumar.truth.pomdp import from_arrays
 
 # every history is walked here; a model with twelve actions has too many
 SMALL = [name for name in models.MODELS if len(models.build(name).actions) <= 4]

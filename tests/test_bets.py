@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.selection.bets import FRACTIONS, WEIGHTS, Bet, growth
+from jumar.algorithms.auto.bets import FRACTIONS, WEIGHTS, Bet, growth
 
 
 def obvious_log_wealth(bet: Bet, scores, block, gain):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.special import betaincinv
 from scipy.stats import binom
 
-from jumar.bounds import BOUNDS, Scale, Validity, _clopper_pearson, _symmetric_beta, bound
-from jumar.errors import ParameterError
+from jumar.core.errors import ParameterError
+from jumar.evidence.bounds import BOUNDS, Scale, Validity, _clopper_pearson, _symmetric_beta, bound
 
 TIGER = Scale(states=6, actions=3, outcomes=2, discount=0.95, v_max=2000.0, value_range=2200.0)
 

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jumar.bounds
-import jumar.certificate
-import jumar.claims
-import jumar.gains
-from jumar.certificate import (
+import jumar.evidence.bounds
+import jumar.evidence.certificate
+import jumar.evidence.claims
+import jumar.evidence.gains
+from jumar.core.errors import ParameterError
+from jumar.evidence.certificate import (
     BOUNDS,
     Certificate,
     RewardRange,
@@ -30,7 +31,6 @@ from jumar.certificate import (
     peeled,
     unchanged,
 )
-from jumar.errors import ParameterError
 
 TIGER = RewardRange(continuing=(-1, -1), ending=(-100, 10))
 SCALE = TIGER.scale(states=6, actions=3, outcomes=3, discount=0.95)
@@ -348,7 +348,15 @@ def test_a_certificate_without_numbers_is_refused():
 # ---------------------------------------------------------------- what the documents show
 
 
-@pytest.mark.parametrize("module", [jumar.bounds, jumar.certificate, jumar.claims, jumar.gains])
+@pytest.mark.parametrize(
+    "module",
+    [
+        jumar.evidence.bounds,
+        jumar.evidence.certificate,
+        jumar.evidence.claims,
+        jumar.evidence.gains,
+    ],
+)
 def test_docstring_examples_are_true(module):
     result = doctest.testmod(module)
     assert result.attempted > 0

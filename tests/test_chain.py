@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumar import models
-from jumar.chain import check_names_agree, unroll
-from jumar.controller import Controller
-from jumar.errors import ModelError, TooLarge
-from jumar.memory import window
-from jumar.pomdp import END, Pomdp
+from jumar.core.controller import Controller
+from jumar.core.errors import ModelError, TooLarge
+from jumar.core.memory import window
+from jumar.truth.chain import check_names_agree, unroll
+from jumar.truth.pomdp import END, Pomdp
 from strategies import controllers, pomdps
 
 TIGER = models.tiger()

@@ -16,19 +16,19 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from jumar import models, simulate, stream
-from jumar.checking import QUESTIONS, check
-from jumar.checking.base import Replay, Settings, p_value, replay
-from jumar.checking.drift import _shuffle, drift_of, step_trend, trend_of
-from jumar.checking.fit import binomial_p, fit_policy, holm
-from jumar.checking.longer import Deal, longer_memory, one_more
-from jumar.checking.nodes import _verdict as nodes_verdict
-from jumar.checking.repeats import repeated_episodes
-from jumar.checking.spread import spread_of
-from jumar.controller import Controller
-from jumar.episodes import Episodes, Labels, Origin, Remarks
-from jumar.errors import LogError, ParameterError
-from jumar.estimation import estimate_behavior
-from jumar.memory import Table, product, window
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes, Labels, Origin, Remarks
+from jumar.core.errors import LogError, ParameterError
+from jumar.core.memory import Table, product, window
+from jumar.evidence.checking import QUESTIONS, check
+from jumar.evidence.checking.base import Replay, Settings, p_value, replay
+from jumar.evidence.checking.drift import _shuffle, drift_of, step_trend, trend_of
+from jumar.evidence.checking.fit import binomial_p, fit_policy, holm
+from jumar.evidence.checking.longer import Deal, longer_memory, one_more
+from jumar.evidence.checking.nodes import _verdict as nodes_verdict
+from jumar.evidence.checking.repeats import repeated_episodes
+from jumar.evidence.checking.spread import spread_of
+from jumar.evidence.estimation import estimate_behavior
 from strategies import controllers, logs, names, random_controller, random_pomdp
 from test_estimation import log_of
 
@@ -601,7 +601,7 @@ def test_in_a_huge_log_only_the_pairs_seen_most_are_compared(monkeypatch):
     r = replay(log_, EVEN)
     assert r.taken[0].tolist() == [50, 25]
     assert _shuffle(r, FAST, stream(1, "drift"))[2].cells[:, 0].tolist() == [0, 0, 0, 1, 1, 1]
-    monkeypatch.setattr("jumar.checking.drift.MOST_CELLS", 3)
+    monkeypatch.setattr("jumar.evidence.checking.drift.MOST_CELLS", 3)
     assert _shuffle(r, FAST, stream(1, "drift"))[2].cells[:, 0].tolist() == [0, 0, 0]
 
 

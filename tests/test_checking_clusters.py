@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jumar.checking import check
-from jumar.checking.base import Settings
-from jumar.checking.clusters import clusters_of, correlation_of
-from jumar.controller import Controller
-from jumar.episodes import Episodes, Labels, Origin
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes, Labels, Origin
+from jumar.evidence.checking import check
+from jumar.evidence.checking.base import Settings
+from jumar.evidence.checking.clusters import clusters_of, correlation_of
 
 NAMES = ("z",), ("a",)
 

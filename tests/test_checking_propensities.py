@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jumar.checking import check
-from jumar.checking.base import Settings
-from jumar.checking.propensities import propensities_of
-from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.practice import practice_of
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.evidence.checking import check
+from jumar.evidence.checking.base import Settings
+from jumar.evidence.checking.propensities import propensities_of
+from jumar.evidence.practice import practice_of
 
 
 def logged(rng, rows: np.ndarray, told: np.ndarray | None = None) -> Episodes:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.certificate import Validity
-from jumar.controller import Controller
-from jumar.episodes import Episodes, Origin
-from jumar.errors import LogError, ParameterError
-from jumar.memory import window
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes, Origin
+from jumar.core.errors import LogError, ParameterError
+from jumar.core.memory import window
+from jumar.evidence.certificate import Validity
 
 NAMES = ("good",), ("keep", "repair")
 HALF = Controller.uniform(*NAMES)

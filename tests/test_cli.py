@@ -13,8 +13,8 @@ import pytest
 import jumar as jm
 from commands import RULE, Finished, run_command
 from jumar.algorithms import ALGORITHMS
-from jumar.controller import Controller
-from jumar.models import MODELS
+from jumar.core.controller import Controller
+from jumar.truth.models import MODELS
 
 HEADER = "episode,observation,action,reward,terminated"
 

@@ -9,8 +9,8 @@ import pytest
 
 import jumar as jm
 from commands import Finished, run_command
-from jumar.controller import Controller
-from jumar.offpolicy import ESTIMATORS
+from jumar.core.controller import Controller
+from jumar.evidence.offpolicy import ESTIMATORS
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 import jumar as jm
 from commands import run_command
 from jumar import offpolicy
-from jumar.controller import Controller
-from jumar.logs import read_logs
+from jumar.core.controller import Controller
+from jumar.io.logs import read_logs
 
 NAMES = ("good", "worn"), ("keep", "repair")
 COLUMNS = ("--columns", "behavior=plant,cluster=machine")

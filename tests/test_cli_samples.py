@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import jumar as jm
-from jumar.selection import select
-from jumar.selection.samples import needs
+from jumar.algorithms.auto import select
+from jumar.algorithms.auto.samples import needs
 
 
 @pytest.fixture(scope="module")

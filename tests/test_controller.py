@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.controller import Controller
-from jumar.errors import ControllerError, MemoryMismatch
-from jumar.memory import Table, product, window
-from jumar.refinement import join
+from jumar.core.controller import Controller
+from jumar.core.errors import ControllerError, MemoryMismatch
+from jumar.core.memory import Table, product, window
+from jumar.core.memory.refinement import join
 from strategies import controllers, memories, names
 
 Z, A = ("good", "worn"), ("keep", "repair")

@@ -20,20 +20,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jumar.arrays import number_rows
-from jumar.controller import Controller
-from jumar.controller_files import (
+from jumar.core.arrays import number_rows
+from jumar.core.controller import Controller
+from jumar.core.errors import ControllerError, JumarError, ParameterError
+from jumar.core.memory import Memory, Product, Table, Window, product, window
+from jumar.core.memory.refinement import join
+from jumar.io.controllers import (
     controller_from_document,
     controller_to_document,
     load_controller,
     save_controller,
     schema,
 )
-from jumar.controller_files.nodes import Alphabet, Nodes
-from jumar.errors import ControllerError, JumarError, ParameterError
-from jumar.files import write_atomically
-from jumar.memory import Memory, Product, Table, Window, product, window
-from jumar.refinement import join
+from jumar.io.controllers.nodes import Alphabet, Nodes
+from jumar.io.files import write_atomically
 
 PAGE = Path(__file__).parents[1] / "docs" / "controller-files.md"
 BLOCKS = [

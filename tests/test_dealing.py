@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.controller import Controller
-from jumar.episodes import Episodes, Origin
-from jumar.logs import read_logs
-from jumar.selection.dealing import BLOCKS, deal
+from jumar.algorithms.auto.dealing import BLOCKS, deal
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes, Origin
+from jumar.io.logs import read_logs
 
 NAMES = ("good", "worn"), ("keep", "repair")
 HALF = Controller.uniform(*NAMES)

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jumar as jm
-from jumar.controller import Controller
-from jumar.decisions import decide
-from jumar.episodes import Episodes
-from jumar.history import count
-from jumar.memory import window
-from jumar.resampling import resample
-from jumar.sensitivity import sensitivity
+from jumar.assessment.decisions import decide
+from jumar.assessment.sensitivity import sensitivity
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.history import count
+from jumar.core.memory import window
+from jumar.evidence.resampling import resample
 from strategies import logs, names
 
 Z, A = names("z", 2), names("a", 2)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import jumar
-from jumar.controller_files import load_controller
-from jumar.model_files import load_model
+from jumar.io.controllers import load_controller
 from jumar.study.spec import load_study
+from jumar.truth.model_files import load_model
 
 ROOT = Path(jumar.__file__).parents[2]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumar.controller import Controller
-from jumar.controller_files import load_controller
-from jumar.differences import reachable, situations
-from jumar.drawing import MOST_ROWS, draw
-from jumar.drawing.dot import INK, PLAIN, text_of, width_of
-from jumar.drawing.graph import describe, graph_of, rules_at
-from jumar.drawing.svg import render
-from jumar.errors import ControllerError, ParameterError
-from jumar.memory import Table, window
-from jumar.wording import shown
+from jumar.core.controller import Controller
+from jumar.core.errors import ControllerError, ParameterError
+from jumar.core.memory import Table, window
+from jumar.core.words import shown
+from jumar.io.controllers import load_controller
+from jumar.show.differences import reachable, situations
+from jumar.show.drawing import MOST_ROWS, draw
+from jumar.show.drawing.dot import INK, PLAIN, text_of, width_of
+from jumar.show.drawing.graph import describe, graph_of, rules_at
+from jumar.show.drawing.svg import render
 from strategies import controllers, names
 
 SEEN, DONE = ("nothing seen", "good", "worn"), ("keep", "inspect", "repair")
@@ -482,7 +482,7 @@ def test_the_picture_of_the_documentation_says_what_its_page_says(tmp_path):
 
 def test_nothing_is_printed_on_the_first_drawing():
     code = (
-        "from jumar.controller import Controller; from jumar.drawing import draw;"
+        "from jumar.core.controller import Controller; from jumar.show.drawing import draw;"
         "draw(Controller.uniform(('z',), ('a',)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -506,6 +506,6 @@ def test_threads_draw_one_after_the_other():
 
 
 def test_drawing_is_loaded_only_when_something_is_drawn():
-    code = "import jumar.drawing, jumar.cli, sys; print('pygraphviz' in sys.modules)"
+    code = "import jumar.show.drawing, jumar.cli, sys; print('pygraphviz' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"

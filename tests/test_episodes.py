@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.episodes import Episodes, Origin
-from jumar.errors import LogError
+from jumar.core.episodes import Episodes, Origin
+from jumar.core.errors import LogError
 from strategies import logs, names
 
 GOOD = {

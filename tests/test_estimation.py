@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from jumar import load_controller
-from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.estimation import estimate_behavior
-from jumar.memory import Table, product, window
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.memory import Table, product, window
+from jumar.evidence.estimation import estimate_behavior
 from strategies import logs, memories, names
 
 Z, A = ("good", "worn"), ("keep", "repair")

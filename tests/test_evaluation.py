@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumar import models
-from jumar.chain import unroll
-from jumar.controller import Controller
-from jumar.errors import ModelError, ParameterError
-from jumar.evaluation import evaluate, occupancy, values
-from jumar.memory import Table, window
-from jumar.pomdp import END, Pomdp, from_arrays
+from jumar.core.controller import Controller
+from jumar.core.errors import ModelError, ParameterError
+from jumar.core.memory import Table, window
+from jumar.truth.chain import unroll
+from jumar.truth.evaluation import evaluate, occupancy, values
+from jumar.truth.pomdp import END, Pomdp, from_arrays
 from strategies import controllers, pomdps
 
 TIGER = models.tiger()

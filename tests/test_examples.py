@@ -14,12 +14,12 @@ import pytest
 
 import jumar
 from jumar import models
-from jumar.controller_files import load_controller
-from jumar.evaluation import evaluate
-from jumar.logs import read_logs
-from jumar.memory import window
+from jumar.core.memory import window
+from jumar.io.controllers import load_controller
+from jumar.io.logs import read_logs
 from jumar.pipeline import Result, improve
-from jumar.standalone import program
+from jumar.show.program import program
+from jumar.truth.evaluation import evaluate
 
 ROOT = Path(jumar.__file__).parents[2]
 EXAMPLES = ("bridge", "species", "voicemail")

@@ -16,21 +16,28 @@ import numpy as np
 import pytest
 
 import jumar as jm
+from jumar.algorithms.auto import select
 from jumar.cli import main
-from jumar.consistency import check_rewards
-from jumar.errors import ParameterError
-from jumar.guarantees.base import rule
-from jumar.guarantees.gates import GATES, Answer, Gate
-from jumar.guarantees.measuring import PARTS, draw, measure
-from jumar.guarantees.processes import PROCESSES, process
-from jumar.guarantees.report import write_report
-from jumar.guarantees.running import GuaranteesSpec, run_guarantees
-from jumar.guarantees.summary import Cell, at_least, at_most, chance_of, findings, trusted_from
-from jumar.guarantees.tables import DEFAULTS, markdown, tables
-from jumar.model_files import model_hash
-from jumar.selection import select
+from jumar.core.errors import ParameterError
+from jumar.evidence.consistency import check_rewards
+from jumar.evidence.validity import Validity
+from jumar.study.guarantees.base import rule
+from jumar.study.guarantees.gates import GATES, Answer, Gate
+from jumar.study.guarantees.measuring import PARTS, draw, measure
+from jumar.study.guarantees.page_tables import DEFAULTS, markdown, tables
+from jumar.study.guarantees.processes import PROCESSES, process
+from jumar.study.guarantees.report import write_report
+from jumar.study.guarantees.running import GuaranteesSpec, run_guarantees
+from jumar.study.guarantees.summary import (
+    Cell,
+    at_least,
+    at_most,
+    chance_of,
+    findings,
+    trusted_from,
+)
 from jumar.study.store import Store
-from jumar.validity import Validity
+from jumar.truth.model_files import model_hash
 
 DOCS = Path(__file__).parent.parent / "docs"
 SMALL = GuaranteesSpec(seed=3, datasets=3, processes=("lottery", "near-ties"), sizes=(30,))

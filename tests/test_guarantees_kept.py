@@ -12,10 +12,10 @@ from functools import cache
 
 import pytest
 
-from jumar.guarantees.gates import GATES
-from jumar.guarantees.measuring import draw, try_gate
-from jumar.guarantees.processes import process
-from jumar.guarantees.summary import chance_of
+from jumar.study.guarantees.gates import GATES
+from jumar.study.guarantees.measuring import draw, try_gate
+from jumar.study.guarantees.processes import process
+from jumar.study.guarantees.summary import chance_of
 
 DELTA = 0.05
 ALARM = 1e-4

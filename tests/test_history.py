@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.errors import LogError, MemoryMismatch, ParameterError
-from jumar.history import Counts, HistoryMdp, count
-from jumar.memory import Table, window
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.errors import LogError, MemoryMismatch, ParameterError
+from jumar.core.history import Counts, HistoryMdp, count
+from jumar.core.memory import Table, window
 from strategies import logs, memories, names
 
 Z, A = ("good", "worn"), ("keep", "repair")

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from jumar.errors import ParameterError
-from jumar.offpolicy import intervals
-from jumar.offpolicy.estimators import Weighted, cwpdis
-from jumar.offpolicy.intervals import (
+from jumar.core.errors import ParameterError
+from jumar.evidence.offpolicy import intervals
+from jumar.evidence.offpolicy.estimators import Weighted, cwpdis
+from jumar.evidence.offpolicy.intervals import (
     DRAWS,
     HELD_OUT,
     INTERVALS,
@@ -28,7 +28,7 @@ from jumar.offpolicy.intervals import (
     student,
     truncated,
 )
-from jumar.validity import Validity
+from jumar.evidence.validity import Validity
 
 SKEWED = np.random.default_rng(0).lognormal(0, 1, 60)
 

@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jumar as jm
-from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.memory import window
-from jumar.rewards import RewardRange
-from jumar.selection.trials import GATES, Selection
+from jumar.algorithms.auto.trials import GATES, Selection
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.memory import window
+from jumar.evidence.rewards import RewardRange
 
 NAMES = ("good", "worn"), ("keep", "repair")
 BEHAVIOR = Controller(*NAMES, window(1), [[0], [1]], [[0.7, 0.3], [0.4, 0.6]], [0.5, 0.5])

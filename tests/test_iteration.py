@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from jumar import elimination, solver
-from jumar.history import Counts
-from jumar.iteration import best_rows
-from jumar.memory import window
-from jumar.rules import BOOTSTRAPPED, BOUNDED, GREEDY, Rule
+from jumar.core.history import Counts
+from jumar.core.memory import window
+from jumar.solve import elimination, solver
+from jumar.solve.iteration import best_rows
+from jumar.solve.rules import BOOTSTRAPPED, BOUNDED, GREEDY, Rule
 
 # ---- the twins ----------------------------------------------------------------------------------
 

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar import kernels, models
-from jumar.chain import unroll
-from jumar.controller import Controller
-from jumar.memory import Table, window
-from jumar.simulation import controller_tables, model_tables
+from jumar import models
+from jumar.core import kernels
+from jumar.core.controller import Controller
+from jumar.core.memory import Table, window
+from jumar.truth.chain import unroll
+from jumar.truth.simulation import controller_tables, model_tables
 from strategies import random_controller, random_pomdp
 
 # ---- the twins ----------------------------------------------------------------------------------

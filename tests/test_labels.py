@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from jumar import Controller, offpolicy
-from jumar.certificate import (
+from jumar.core.episodes import Episodes
+from jumar.core.errors import ImpossibleClaim, LogError, ParameterError
+from jumar.core.streams import stream
+from jumar.evidence.certificate import (
     BOUNDS,
     OF_STARTS,
     Certificate,
@@ -27,13 +30,10 @@ from jumar.certificate import (
     for_estimated_behavior,
     peeled,
 )
-from jumar.checking.cuts import cuts_of
-from jumar.episodes import Episodes
-from jumar.errors import ImpossibleClaim, LogError, ParameterError
-from jumar.gains import most_gain
-from jumar.offpolicy.trust import Trust, grade, trust
-from jumar.pomdp import Pomdp, from_arrays
-from jumar.streams import stream
+from jumar.evidence.checking.cuts import cuts_of
+from jumar.evidence.gains import most_gain
+from jumar.evidence.offpolicy.trust import Trust, grade, trust
+from jumar.truth.pomdp import Pomdp, from_arrays
 
 TIGER = RewardRange(continuing=(-1, -1), ending=(-100, 10))
 SIZE = {"states": 6, "actions": 3, "outcomes": 3, "discount": 0.95}

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.episodes import Episodes
-from jumar.rewards import RewardRange
-from jumar.selection.limits import Limits, common_length, limits_of
+from jumar.algorithms.auto.limits import Limits, common_length, limits_of
+from jumar.core.episodes import Episodes
+from jumar.evidence.rewards import RewardRange
 
 NAMES = ("z",), ("a",)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jumar.linear import DENSE, solve_discounted
+from jumar.solve.linear import DENSE, solve_discounted
 
 
 def chain(n: int, weight: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from jumar.errors import LogError
-from jumar.logs import read_logs
+from jumar.core.errors import LogError
+from jumar.io.logs import read_logs
 
 COLUMNS = ("episode", "time", "observation", "noise", "action", "reward", "terminated", "miles")
 GOOD = {

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.episodes import Episodes, Labels
-from jumar.errors import LogError, ParameterError
-from jumar.logs import read_logs
+from jumar.core.episodes import Episodes, Labels
+from jumar.core.errors import LogError, ParameterError
+from jumar.io.logs import read_logs
 
 HEADER = "episode,vibration,noise,action,reward"
 

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jumar.episodes import UNKNOWN, Episodes, Labels
-from jumar.errors import LogError
-from jumar.log_files import delimited, lines, source
-from jumar.logs import read_logs, write_logs
+from jumar.core.episodes import UNKNOWN, Episodes, Labels
+from jumar.core.errors import LogError
+from jumar.io.formats import delimited, lines, source
+from jumar.io.logs import read_logs, write_logs
 
 TABLE = pa.table(
     {
@@ -135,7 +135,7 @@ def test_codes_agree_between_batches(tmp_path, ending, monkeypatch):
     """New names come up in every batch; row i of the log is row i of the table."""
     monkeypatch.setattr(delimited, "BLOCK", 2000)
     monkeypatch.setattr(lines, "BLOCK", 2000)
-    monkeypatch.setattr("jumar.log_files.arrow.BATCH_ROWS", 64)
+    monkeypatch.setattr("jumar.io.formats.arrow.BATCH_ROWS", 64)
     monkeypatch.setattr(source, "BATCH_ROWS", 64)
     n = 1000
     names = [f"z{i // 10}" if i % 3 else "often" for i in range(n)]

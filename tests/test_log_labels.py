@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.episodes import Episodes, Labels
-from jumar.errors import LogError, ParameterError
-from jumar.logs import read_logs, write_logs
+from jumar.core.episodes import Episodes, Labels
+from jumar.core.errors import LogError, ParameterError
+from jumar.io.logs import read_logs, write_logs
 from strategies import logs
 
 ENDINGS = ["csv", "tsv", "csv.gz", "parquet", "arrow", "ndjson"]

@@ -7,8 +7,8 @@ import math
 import pyarrow as pa
 import pytest
 
-from jumar.errors import LogError, ParameterError
-from jumar.logs import read_logs
+from jumar.core.errors import LogError, ParameterError
+from jumar.io.logs import read_logs
 
 HEADER = "episode,observation,action,reward"
 

@@ -10,8 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from jumar.cli import log_options as options
-from jumar.errors import ParameterError
-from jumar.logs import read_logs
+from jumar.core.errors import ParameterError
+from jumar.io.logs import read_logs
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "zurcher" / "zurcher_log.csv"
 

@@ -17,10 +17,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jumar import models, simulate, stream
-from jumar.controller import Controller
-from jumar.episodes import UNKNOWN, Episodes
-from jumar.errors import JumarError, LogError, ParameterError
-from jumar.logs import read_logs, write_logs
+from jumar.core.controller import Controller
+from jumar.core.episodes import UNKNOWN, Episodes
+from jumar.core.errors import JumarError, LogError, ParameterError
+from jumar.io.logs import read_logs, write_logs
 
 HEADER = "episode,observation,action,reward,terminated"
 FORMATS = ("csv", "tsv", "csv.gz", "parquet", "arrow", "ndjson")
@@ -220,7 +220,7 @@ def test_a_disk_that_fills_up_leaves_the_old_log(tmp_path, ending, monkeypatch):
     log = three_endings(("good", "worn"), ("keep", "repair"))
     path = tmp_path / f"log.{ending}"
     path.write_text("the old one")
-    monkeypatch.setattr("jumar.files._sync", full)
+    monkeypatch.setattr("jumar.io.files._sync", full)
     with pytest.raises(ParameterError, match="No space left"):
         write_logs(log, path)
     assert path.read_text() == "the old one"

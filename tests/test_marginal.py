@@ -13,24 +13,24 @@ from hypothesis import strategies as st
 
 import long_models as lm
 from jumar import models
-from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.evaluation import evaluate
-from jumar.marginal import Rung, judge_long
-from jumar.marginal.contradictions import memory_test
-from jumar.marginal.judge import Reading, candidates, fit, reaches
-from jumar.marginal.ladder import in_words, they_tell
-from jumar.marginal.loops import discounted_before, marginal_scores
-from jumar.marginal.outcome import certificate_of_long, improvement_of_long, why_not
-from jumar.marginal.weights import Fitted
-from jumar.memory import window
-from jumar.report.rungs import rungs
-from jumar.rewards import RewardRange
-from jumar.selection.board import lay_out
-from jumar.selection.dealing import deal
-from jumar.simulation import simulate
-from jumar.streams import stream
-from jumar.validity import Validity
+from jumar.algorithms.auto.board import lay_out
+from jumar.algorithms.auto.dealing import deal
+from jumar.algorithms.long_records import Rung, judge_long
+from jumar.algorithms.long_records.contradictions import memory_test
+from jumar.algorithms.long_records.judge import Reading, candidates, fit, reaches
+from jumar.algorithms.long_records.ladder import in_words, they_tell
+from jumar.algorithms.long_records.loops import discounted_before, marginal_scores
+from jumar.algorithms.long_records.outcome import certificate_of_long, improvement_of_long, why_not
+from jumar.algorithms.long_records.weights import Fitted
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.memory import window
+from jumar.core.streams import stream
+from jumar.evidence.rewards import RewardRange
+from jumar.evidence.validity import Validity
+from jumar.show.html.rungs import rungs
+from jumar.truth.evaluation import evaluate
+from jumar.truth.simulation import simulate
 
 γ = 0.9
 
@@ -408,7 +408,7 @@ def test_the_certificate_names_what_it_assumes(in_view):
 
 
 def test_the_improvement_is_that_of_the_whole_log(in_view):
-    from jumar.history import count
+    from jumar.core.history import count
 
     _, behavior, log, verdict = in_view
     mdp = count(log, verdict.chosen.setting.memory).mle(0.95)

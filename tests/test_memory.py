@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.errors import ControllerError, MemoryMismatch, ParameterError, TooLarge
-from jumar.memory import Memory, Product, Table, Window, product, window
+from jumar.core.errors import ControllerError, MemoryMismatch, ParameterError, TooLarge
+from jumar.core.memory import Memory, Product, Table, Window, product, window
 from strategies import memories, names
 
 Z, A = names("z", 2), names("a", 2)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 
 import jumar as jm
-from jumar.errors import JumarError, ModelError
-from jumar.model_files import load_model, model_from_document, model_to_document, save_model
+from jumar.core.errors import JumarError, ModelError
+from jumar.truth.model_files import load_model, model_from_document, model_to_document, save_model
 from strategies import pomdps
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from jumar import models
-from jumar.controller import Controller
-from jumar.errors import ModelError, ParameterError
-from jumar.evaluation import evaluate
-from jumar.memory import window
-from jumar.models import MODELS, build, entry, optimum, parse
-from jumar.pomdp import END, Pomdp
-from jumar.streams import stream
-from jumar.training import train
+from jumar.core.controller import Controller
+from jumar.core.errors import ModelError, ParameterError
+from jumar.core.memory import window
+from jumar.core.streams import stream
+from jumar.truth.evaluation import evaluate
+from jumar.truth.models import MODELS, build, entry, optimum, parse
+from jumar.truth.pomdp import END, Pomdp
+from jumar.truth.training import train
 
 MAZE = models.cheese_maze()
 

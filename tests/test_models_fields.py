@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from jumar import models
-from jumar.controller import Controller
-from jumar.controller_files import load_controller
-from jumar.evaluation import evaluate
-from jumar.optimality import optimum
-from jumar.pomdp import Pomdp
-from jumar.simulation import simulated_value
-from jumar.streams import stream
+from jumar.core.controller import Controller
+from jumar.core.streams import stream
+from jumar.io.controllers import load_controller
+from jumar.truth.evaluation import evaluate
+from jumar.truth.optimality import optimum
+from jumar.truth.pomdp import Pomdp
+from jumar.truth.simulation import simulated_value
 
 BRIDGE, TIGER = models.bridge_repair(), models.sumatran_tiger()
 BOTH = pytest.mark.parametrize("model", [BRIDGE, TIGER], ids=lambda model: model.name)

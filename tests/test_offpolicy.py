@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 import jumar as jm
 from enumeration import enumerate_all
 from jumar import offpolicy
-from jumar.controller import Controller
-from jumar.episodes import Episodes, Labels
-from jumar.errors import ControllerError, LogError, MemoryMismatch, ParameterError
-from jumar.memory import Table, window
-from jumar.offpolicy import crossfit, estimators, ranges, weights
-from jumar.offpolicy.estimators import Weighted
-from jumar.pomdp import from_arrays
-from jumar.rewards import RewardRange
-from jumar.validity import Validity
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes, Labels
+from jumar.core.errors import ControllerError, LogError, MemoryMismatch, ParameterError
+from jumar.core.memory import Table, window
+from jumar.evidence.offpolicy import crossfit, estimators, ranges, weights
+from jumar.evidence.offpolicy.estimators import Weighted
+from jumar.evidence.rewards import RewardRange
+from jumar.evidence.validity import Validity
+from jumar.truth.pomdp import from_arrays
 from strategies import controllers, logs, names, random_controller, random_pomdp
 
 NAMES = ("good", "worn"), ("keep", "repair")
@@ -734,7 +734,7 @@ def test_no_log_of_the_behavior_leaves_the_ranges(data):
         ratio = weights.ratios(log, new, old)
     except LogError:
         return
-    from jumar.consistency import rewards_seen
+    from jumar.evidence.consistency import rewards_seen
 
     seen, horizon = rewards_seen(log), int(log.lengths.max())
     steps = ranges.steps_of(new, old)

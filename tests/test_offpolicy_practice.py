@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from jumar import offpolicy
-from jumar.controller import Controller
-from jumar.episodes import Episodes, Labels
-from jumar.errors import ControllerError, LogError
-from jumar.memory import window
-from jumar.offpolicy import ESTIMATORS, INTERVALS, clusters, crossfit, estimators, weights
-from jumar.offpolicy.estimators import Weighted
-from jumar.practice import practice_of
-from jumar.rewards import RewardRange
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes, Labels
+from jumar.core.errors import ControllerError, LogError
+from jumar.core.memory import window
+from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, clusters, crossfit, estimators, weights
+from jumar.evidence.offpolicy.estimators import Weighted
+from jumar.evidence.practice import practice_of
+from jumar.evidence.rewards import RewardRange
 from strategies import random_controller, random_pomdp
 
 γ = 0.9
@@ -297,7 +297,7 @@ def test_ratios_of_estimators_agree_with_the_module(small):
 
 def test_the_bootstrap_of_a_gain_draws_clusters():
     """Ten copies of every episode in its cluster: as wide as without them, not √10 narrower."""
-    from jumar.resampling import resample
+    from jumar.evidence.resampling import resample
 
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.controller import Controller
-from jumar.selection.board import chain, lay_out
-from jumar.selection.candidates import Workbench
-from jumar.selection.dealing import deal
-from jumar.selection.fitting import number
-from jumar.selection.limits import limits_of
-from jumar.selection.opinions import LEANING, Models, blend
-from jumar.selection.scoring import values_leaning
-from jumar.solver import action_values, policy_value
+from jumar.algorithms.auto.board import chain, lay_out
+from jumar.algorithms.auto.candidates import Workbench
+from jumar.algorithms.auto.dealing import deal
+from jumar.algorithms.auto.fitting import number
+from jumar.algorithms.auto.limits import limits_of
+from jumar.algorithms.auto.opinions import LEANING, Models, blend
+from jumar.algorithms.auto.scoring import values_leaning
+from jumar.core.controller import Controller
+from jumar.solve.solver import action_values, policy_value
 
 TIGER = jm.models.tiger()
 FAIR = Controller.uniform(TIGER.observations, TIGER.actions)

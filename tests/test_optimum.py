@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from jumar import models
-from jumar.belief import first_beliefs, predict, update
-from jumar.controller import Controller
-from jumar.errors import ModelError, NotConverged, ParameterError, TooLarge
-from jumar.evaluation import evaluate
-from jumar.optimality import optimum
-from jumar.pomdp import from_arrays
+from jumar.core.controller import Controller
+from jumar.core.errors import ModelError, NotConverged, ParameterError, TooLarge
+from jumar.truth.belief import first_beliefs, predict, update
+from jumar.truth.evaluation import evaluate
+from jumar.truth.optimality import optimum
+from jumar.truth.pomdp import from_arrays
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ import pytest
 
 from jumar import models
 from jumar.algorithms import run
-from jumar.controller import Controller
-from jumar.evaluation import evaluate
-from jumar.history import Counts, HistoryMdp
-from jumar.memory import window
-from jumar.pomdp import Pomdp
-from jumar.solver import action_values, policy_value
+from jumar.core.controller import Controller
+from jumar.core.history import Counts, HistoryMdp
+from jumar.core.memory import window
+from jumar.solve.solver import action_values, policy_value
+from jumar.truth.evaluation import evaluate
+from jumar.truth.pomdp import Pomdp
 
 TIGER, VOICEMAIL = models.tiger(), models.voicemail()
 PRINTED = 5e-11  # ten digits after the point

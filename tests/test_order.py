@@ -18,21 +18,21 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from jumar import models, order_test, order_tests, simulate, stream
-from jumar.checking import check
-from jumar.checking.base import Settings, replay
-from jumar.checking.order import order_of
-from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.errors import MemoryMismatch, ParameterError
-from jumar.history import count, trace
-from jumar.memory import Memory, Table, product, window
-from jumar.order import suggested, testing
-from jumar.order.gaps import beyond_chance
-from jumar.order.ladder import one_more
-from jumar.order.steps import _reward_classes, cut_into_steps
-from jumar.order.walks import reorder
-from jumar.pomdp import Pomdp, from_arrays
-from jumar.training import train_behavior
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.errors import MemoryMismatch, ParameterError
+from jumar.core.history import count, trace
+from jumar.core.memory import Memory, Table, product, window
+from jumar.evidence.checking import check
+from jumar.evidence.checking.base import Settings, replay
+from jumar.evidence.checking.order import order_of
+from jumar.evidence.order import suggested, testing
+from jumar.evidence.order.gaps import beyond_chance
+from jumar.evidence.order.ladder import one_more
+from jumar.evidence.order.steps import _reward_classes, cut_into_steps
+from jumar.evidence.order.walks import reorder
+from jumar.truth.pomdp import Pomdp, from_arrays
+from jumar.truth.training import train_behavior
 from strategies import logs, memories, names
 from test_checking import MOST, listening
 from test_checking import run as run_tiger

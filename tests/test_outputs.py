@@ -16,15 +16,16 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import jumar as jm
-from jumar import files, outputs
 from jumar.cli import main
-from jumar.controller import Controller
-from jumar.controller_files import load_controller
-from jumar.errors import ParameterError
-from jumar.files import write_folder
-from jumar.outputs import save
-from jumar.provenance import Run
-from jumar.wording import shown
+from jumar.core.controller import Controller
+from jumar.core.errors import ParameterError
+from jumar.core.words import shown
+from jumar.io import files
+from jumar.io.controllers import load_controller
+from jumar.io.files import write_folder
+from jumar.show import outputs
+from jumar.show.outputs import save
+from jumar.show.provenance import Run
 from test_log_bad_rows import BAD, GOOD, NEXT, written
 from test_report import HALF, HOSTILE, RUN, TAME, Page, named, one_step_log, tiger_log
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.certificate import RewardRange
-from jumar.consistency import check_possible, rewards_seen
-from jumar.controller import Controller
-from jumar.episodes import UNKNOWN, Episodes
-from jumar.errors import LogError, MemoryMismatch, ParameterError
-from jumar.memory import Table, window
+from jumar.core.controller import Controller
+from jumar.core.episodes import UNKNOWN, Episodes
+from jumar.core.errors import LogError, MemoryMismatch, ParameterError
+from jumar.core.memory import Table, window
+from jumar.evidence.certificate import RewardRange
+from jumar.evidence.consistency import check_possible, rewards_seen
 
 NAMES = ("good", "worn"), ("keep", "repair")
 HALF = Controller.uniform(*NAMES, name="half and half")

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from jumar import models, pouct
-from jumar.belief import first_beliefs, update
-from jumar.errors import ParameterError
-from jumar.planning import Planner, Pouct, plan, return_range
-from jumar.pomdp import from_arrays
-from jumar.streams import stream
+from jumar import models
+from jumar.core.errors import ParameterError
+from jumar.core.streams import stream
+from jumar.truth import pouct
+from jumar.truth.belief import first_beliefs, update
+from jumar.truth.planning import Planner, Pouct, plan, return_range
+from jumar.truth.pomdp import from_arrays
 from strategies import pomdps, random_pomdp
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from jumar.errors import ModelError
-from jumar.pomdp import END, Pomdp, from_arrays
+from jumar.core.errors import ModelError
+from jumar.truth.pomdp import END, Pomdp, from_arrays
 from strategies import pomdps
 
 MACHINE = {

@@ -11,14 +11,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import jumar as jm
-from jumar.consistency import rows_taken
-from jumar.controller import Controller
-from jumar.episodes import Episodes, Labels
-from jumar.errors import ControllerError, LogError, ParameterError
-from jumar.estimation import estimate_behavior
-from jumar.memory import Table, window
-from jumar.practice import practice_of, rounding_of
-from jumar.refinement import refines
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes, Labels
+from jumar.core.errors import ControllerError, LogError, ParameterError
+from jumar.core.memory import Table, window
+from jumar.core.memory.refinement import refines
+from jumar.evidence.consistency import rows_taken
+from jumar.evidence.estimation import estimate_behavior
+from jumar.evidence.practice import practice_of, rounding_of
 from strategies import controllers, logs, names
 
 Z, A = ("good", "worn"), ("keep", "repair")
@@ -133,9 +133,9 @@ def test_behaviors_may_number_names_differently(data):
     log = data.draw(logs(observations, actions))
     log = replace(log, behavior=Labels.of(["new" if e % 2 else "old" for e in range(len(log))]))
     one = practice_of(log, {"old": old, "new": new}, checked=False)
-    turned = jm.controller_files.controller_to_document(new)
+    turned = jm.io.controllers.controller_to_document(new)
     turned |= {"observations": list(observations[::-1]), "actions": list(actions[::-1])}
-    other = jm.controller_files.controller_from_document(turned)
+    other = jm.io.controllers.controller_from_document(turned)
     assert other.observations == observations[::-1]
     two = practice_of(log, {"old": old, "new": other}, checked=False)
     assert np.array_equal(one.taken, two.taken) or not two.several

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumar.algorithms import ALGORITHMS, run
-from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.evaluation import evaluate
-from jumar.history import Counts, HistoryMdp, count
-from jumar.memory import product, window
-from jumar.refinement import join, projection
-from jumar.simulation import simulate, simulated_value
-from jumar.streams import stream
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.history import Counts, HistoryMdp, count
+from jumar.core.memory import product, window
+from jumar.core.memory.refinement import join, projection
+from jumar.core.streams import stream
+from jumar.truth.evaluation import evaluate
+from jumar.truth.simulation import simulate, simulated_value
 from strategies import (
     controllers,
     logs,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumar.errors import MemoryMismatch
-from jumar.memory import Memory, Table, product, window
-from jumar.refinement import join, projection, refines
+from jumar.core.errors import MemoryMismatch
+from jumar.core.memory import Memory, Table, product, window
+from jumar.core.memory.refinement import join, projection, refines
 from strategies import memories
 
 TOGGLE = Table(("even", "odd"), [[[1, 1], [1, 1]], [[0, 0], [0, 0]]])

@@ -15,27 +15,27 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import jumar as jm
-from jumar import resampling
-from jumar.certificate import Certificate, Validity
-from jumar.checking import Check, check
-from jumar.controller import Controller
-from jumar.decisions import decide
-from jumar.episodes import Episodes, Origin, Remarks
-from jumar.errors import LogError
-from jumar.estimation import estimate_behavior
-from jumar.history import count
-from jumar.memory import Table, window
+from jumar.algorithms.auto import Trial
+from jumar.algorithms.auto.asymptotic import student
+from jumar.algorithms.auto.candidates import THRESHOLDS, Setting
+from jumar.assessment.decisions import decide
+from jumar.assessment.sensitivity import sensitivity
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes, Origin, Remarks
+from jumar.core.errors import LogError
+from jumar.core.history import count
+from jumar.core.memory import Table, window
+from jumar.evidence import resampling
+from jumar.evidence.certificate import Certificate, Validity
+from jumar.evidence.checking import Check, check
+from jumar.evidence.estimation import estimate_behavior
+from jumar.evidence.resampling import resample
 from jumar.pipeline import Result
-from jumar.provenance import Run
-from jumar.report import RESAMPLES, report_page
-from jumar.report.answer import gain, headline, number, rounded, safety, verdict, warnings
-from jumar.report.content import MOST_ROWS, content
-from jumar.report.tested import MOST_TESTED, in_words, setting_words
-from jumar.resampling import resample
-from jumar.selection import Trial
-from jumar.selection.asymptotic import student
-from jumar.selection.candidates import THRESHOLDS, Setting
-from jumar.sensitivity import sensitivity
+from jumar.show.html import RESAMPLES, report_page
+from jumar.show.html.answer import gain, headline, number, rounded, safety, verdict, warnings
+from jumar.show.html.content import MOST_ROWS, content
+from jumar.show.html.tested import MOST_TESTED, in_words, setting_words
+from jumar.show.provenance import Run
 from strategies import controllers, logs, names
 
 MEGABYTE = 1_000_000

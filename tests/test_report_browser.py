@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import jumar as jm
-from jumar.report import report_page
+from jumar.show.html import report_page
 from test_report import HALF, HOSTILE, RUN, TAME, chosen_by_test, named, one_step_log
 
 HOW = "apt install chromium, and pip install -e '.[dev]' for Playwright"

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import jumar as jm
-from jumar.controller import Controller
-from jumar.episodes import UNKNOWN, Episodes
-from jumar.first_visits import ReturnBounds
-from jumar.history import HistoryMdp
-from jumar.memory import window
-from jumar.pomdp import Pomdp, from_arrays
-from jumar.rewards import RewardRange
-from jumar.robust import Worst, least_advantage, radius, worst_gain
-from jumar.solver import action_values, policy_value
+from jumar.core.controller import Controller
+from jumar.core.episodes import UNKNOWN, Episodes
+from jumar.core.history import HistoryMdp
+from jumar.core.memory import window
+from jumar.evidence.first_visits import ReturnBounds
+from jumar.evidence.rewards import RewardRange
+from jumar.evidence.robust import Worst, least_advantage, radius, worst_gain
+from jumar.solve.solver import action_values, policy_value
+from jumar.truth.pomdp import Pomdp, from_arrays
 from strategies import logs, long_log_returns, names, random_controller, random_mdp, random_pomdp
 
 # ---- one step -----------------------------------------------------------------------------------

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from enumeration import enumerate_all
-from jumar.episodes import Episodes
-from jumar.history import trace
-from jumar.memory import Table, window
-from jumar.offpolicy import weights
-from jumar.offpolicy.estimators import doubly_robust
-from jumar.refinement import join
-from jumar.rewards import RewardRange
-from jumar.selection.limits import Limits, limits_of
-from jumar.selection.scoring import floored_differences, within_budget
+from jumar.algorithms.auto.limits import Limits, limits_of
+from jumar.algorithms.auto.scoring import floored_differences, within_budget
+from jumar.core.episodes import Episodes
+from jumar.core.history import trace
+from jumar.core.memory import Table, window
+from jumar.core.memory.refinement import join
+from jumar.evidence.offpolicy import weights
+from jumar.evidence.offpolicy.estimators import doubly_robust
+from jumar.evidence.rewards import RewardRange
 from strategies import random_controller, random_pomdp
 
 γ = 0.9

@@ -9,24 +9,24 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.errors import ParameterError
-from jumar.history import ENDED
-from jumar.memory import Table, window
-from jumar.rewards import RewardRange
-from jumar.selection import proved, select
-from jumar.selection.asymptotic import critical_value, gate, hidden, missing, normal, student
-from jumar.selection.bets import Bet, Growth
-from jumar.selection.board import chain, lay_out
-from jumar.selection.candidates import UNBOUNDED, Fitted, Workbench
-from jumar.selection.dealing import deal
-from jumar.selection.fitting import fit, number, steps_of
-from jumar.selection.limits import limits_of
-from jumar.selection.proved import PASSING, SHARES, Listed, Prospect, outcomes
-from jumar.selection.samples import needs, units_needed
-from jumar.selection.scoring import values_by_step
-from jumar.selection.trials import GATES, Setting
+from jumar.algorithms.auto import proved, select
+from jumar.algorithms.auto.asymptotic import critical_value, gate, hidden, missing, normal, student
+from jumar.algorithms.auto.bets import Bet, Growth
+from jumar.algorithms.auto.board import chain, lay_out
+from jumar.algorithms.auto.candidates import UNBOUNDED, Fitted, Workbench
+from jumar.algorithms.auto.dealing import deal
+from jumar.algorithms.auto.fitting import fit, number, steps_of
+from jumar.algorithms.auto.limits import limits_of
+from jumar.algorithms.auto.proved import PASSING, SHARES, Listed, Prospect, outcomes
+from jumar.algorithms.auto.samples import needs, units_needed
+from jumar.algorithms.auto.scoring import values_by_step
+from jumar.algorithms.auto.trials import GATES, Setting
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.errors import ParameterError
+from jumar.core.history import ENDED
+from jumar.core.memory import Table, window
+from jumar.evidence.rewards import RewardRange
 from strategies import names, random_controller, random_pomdp
 
 Z, A = names("z", 2), names("a", 2)
@@ -84,7 +84,7 @@ def test_memories_to_try_grow_by_one_observation():
 
 
 def test_a_memory_that_spreads_the_log_too_thin_is_left_out(monkeypatch):
-    monkeypatch.setattr("jumar.selection.board.MOST_STATES", 10)
+    monkeypatch.setattr("jumar.algorithms.auto.board.MOST_STATES", 10)
     log = tiger_log(200)
     memories = chain(uniform_tiger().memory, None, 3)
     board = lay_out(log, uniform_tiger(), 0.95, memories)
@@ -122,7 +122,7 @@ def test_models_from_one_replay_are_the_models_of_the_parts():
         assert found.visits.sum() == alone.visits.sum()
         behavior = uniform_tiger().lift(numbered.memory)
         values = [
-            m.start @ jm.solver.policy_value(m, m.policy_of(behavior)) for m in (found, alone)
+            m.start @ jm.solve.solver.policy_value(m, m.policy_of(behavior)) for m in (found, alone)
         ]
         assert values[0] == pytest.approx(values[1], abs=1e-9)
 

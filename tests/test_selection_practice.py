@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.controller import Controller
-from jumar.episodes import Episodes, Labels
-from jumar.errors import LogError, ParameterError
-from jumar.rewards import RewardRange
-from jumar.selection import select
-from jumar.selection.dealing import deal
+from jumar.algorithms.auto import select
+from jumar.algorithms.auto.dealing import deal
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes, Labels
+from jumar.core.errors import LogError, ParameterError
+from jumar.evidence.rewards import RewardRange
 
 UNIT = RewardRange.constant(0, 1)
 
@@ -109,7 +109,7 @@ def test_neither_memories_nor_tables_depend_on_held_out_episodes(monkeypatch, wh
     for module in {where.split(".")[0], "opinions"} - (
         {"opinions"} if "STATES" in where else set()
     ):
-        monkeypatch.setattr(f"jumar.selection.{module}.{where.split('.')[1]}", limit)
+        monkeypatch.setattr(f"jumar.algorithms.auto.{module}.{where.split('.')[1]}", limit)
     names = tuple(f"z{i}" for i in range(12)), ("a", "b")
     uniform, found = Controller.uniform(*names), []
     rng, n, steps = np.random.default_rng(1), 300, 3

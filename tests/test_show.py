@@ -15,16 +15,16 @@ from rich.console import Console
 
 import jumar as jm
 from commands import RULE, run_command
-from jumar.controller import Controller
-from jumar.differences import (
+from jumar.core.controller import Controller
+from jumar.core.errors import ControllerError, ParameterError, TooLarge
+from jumar.core.memory import Table, product, window
+from jumar.show.differences import (
     difference,
     difference_data,
     difference_view,
     on_one_memory,
     reachable,
 )
-from jumar.errors import ControllerError, ParameterError, TooLarge
-from jumar.memory import Table, product, window
 from strategies import controllers, names
 
 SEEN, DONE = ("good", "worn"), ("keep", "repair")

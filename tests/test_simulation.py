@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from jumar import models
-from jumar.controller import Controller
-from jumar.errors import ModelError, ParameterError
-from jumar.memory import window
-from jumar.pomdp import Pomdp
-from jumar.simulation import FOREVER, simulate, simulated_value, step_limit
-from jumar.streams import stream
+from jumar.core.controller import Controller
+from jumar.core.errors import ModelError, ParameterError
+from jumar.core.memory import window
+from jumar.core.streams import stream
+from jumar.truth.pomdp import Pomdp
+from jumar.truth.simulation import FOREVER, simulate, simulated_value, step_limit
 from strategies import controllers, pomdps
 
 TIGER = models.tiger()

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.errors import NotConverged
-from jumar.history import HistoryMdp
-from jumar.iteration import best_rows
-from jumar.memory import window
-from jumar.rules import BOOTSTRAPPED, BOUNDED, GREEDY, Rule
-from jumar.solver import COMPILED, Solution, action_values, policy_value, solve
+from jumar.core.errors import NotConverged
+from jumar.core.history import HistoryMdp
+from jumar.core.memory import window
+from jumar.solve.iteration import best_rows
+from jumar.solve.rules import BOOTSTRAPPED, BOUNDED, GREEDY, Rule
+from jumar.solve.solver import COMPILED, Solution, action_values, policy_value, solve
 from strategies import dense, random_mdp
 
 
@@ -191,7 +191,7 @@ def test_a_rule_is_solved_alike_by_the_compiled_loop_and_by_the_plain_one(H, kin
     visits = rng.integers(4, 8, mdp.shape).astype(float)
     mdp, behavior = replace(mdp, visits=visits), rng.dirichlet(np.ones(3), H)
     by_rule = solve(mdp, behavior, Rule(kind, 5.0))
-    monkeypatch.setattr("jumar.solver.COMPILED", COMPILED - H)
+    monkeypatch.setattr("jumar.solve.solver.COMPILED", COMPILED - H)
     by_hand = solve(mdp, behavior, Rule(kind, 5.0))
     np.testing.assert_allclose(by_rule.values, by_hand.values, rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(by_rule.policy, by_hand.policy, rtol=0, atol=1e-14)

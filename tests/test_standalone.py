@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.controller import Controller
-from jumar.errors import ControllerError
-from jumar.memory import Table, product, window
-from jumar.refinement import join
-from jumar.standalone import program, runtime
+from jumar.core.controller import Controller
+from jumar.core.errors import ControllerError
+from jumar.core.memory import Table, product, window
+from jumar.core.memory.refinement import join
+from jumar.show.program import program, runtime
 from strategies import controllers, logs, memories, names, rows_of_distributions, single_memories
 
 Z, A = ("good", "worn", "broken"), ("keep", "inspect", "repair")
@@ -95,7 +95,7 @@ def test_every_layer_and_memory_gives_the_rows_of_the_controller_exactly(data, l
 
 
 def random_log(rng: np.random.Generator, episodes: int, steps: int) -> Any:
-    from jumar.episodes import Episodes
+    from jumar.core.episodes import Episodes
 
     z, a = rng.integers(0, 3, (2, episodes * steps))
     start = np.arange(0, episodes * steps + 1, steps)

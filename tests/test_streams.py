@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from jumar.errors import ParameterError
-from jumar.streams import stream
+from jumar.core.errors import ParameterError
+from jumar.core.streams import stream
 
 
 def first(*key) -> float:

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 import jumar as jm
 from jumar.algorithms import run
 from jumar.algorithms.strict import strict_rows
-from jumar.controller import Controller
-from jumar.episodes import UNKNOWN, Episodes
-from jumar.errors import MemoryMismatch, ParameterError
-from jumar.first_visits import FirstVisits, ReturnBounds, first_returns
-from jumar.memory import window
-from jumar.rewards import RewardRange
-from jumar.training import train_behavior
-from jumar.validity import Validity
+from jumar.core.controller import Controller
+from jumar.core.episodes import UNKNOWN, Episodes
+from jumar.core.errors import MemoryMismatch, ParameterError
+from jumar.core.memory import window
+from jumar.evidence.first_visits import FirstVisits, ReturnBounds, first_returns
+from jumar.evidence.rewards import RewardRange
+from jumar.evidence.validity import Validity
+from jumar.truth.training import train_behavior
 from strategies import logs, names
 
 NAMES = ("good", "worn"), ("keep", "repair")

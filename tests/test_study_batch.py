@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar import algorithms, kernels
+from jumar import algorithms
+from jumar.core import kernels
 from jumar.study import batch
 from jumar.study.datasets import rule_arrays, run_dataset
 from jumar.study.prepared import dataset_stream, prepare
@@ -94,9 +95,9 @@ def test_episodes_that_are_cut_off_count_their_last_step_with_its_successor():
     maze = jm.models.cheese_maze()
     short = type(maze)(**{**vars(maze), "max_steps": 4})
     behavior = jm.Controller.uniform(maze.observations, maze.actions)
-    from jumar.chain import unroll
-    from jumar.simulation import controller_tables, model_tables
     from jumar.study.tasks import make_task
+    from jumar.truth.chain import unroll
+    from jumar.truth.simulation import controller_tables, model_tables
 
     memory = jm.window(2).on(7, 4)
     task, states = make_task(short, behavior, memory)

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import jumar as jm
-from jumar.errors import ParameterError
-from jumar.model_files import save_model
+from jumar.core.errors import ParameterError
 from jumar.study import planner, runner
+from jumar.study.paper_tables import summary_data, summary_view
 from jumar.study.planner import read_planned, run_planner
 from jumar.study.prepared import dataset_stream, prepare
 from jumar.study.report import write_report
@@ -28,7 +28,7 @@ from jumar.study.runner import run_study
 from jumar.study.spec import study_from_document
 from jumar.study.store import Store, slug
 from jumar.study.summary import Results, cvar
-from jumar.study.tables import summary_data, summary_view
+from jumar.truth.model_files import save_model
 
 DOCUMENT = {
     "format": "jumar-study/1",

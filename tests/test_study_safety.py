@@ -17,9 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import jumar as jm
-from jumar.errors import ParameterError
-from jumar.selection import select
+from jumar.algorithms.auto import select
+from jumar.core.errors import ParameterError
 from jumar.study.datasets import selection_stream
+from jumar.study.paper_tables import summary_data, summary_view
 from jumar.study.prepared import dataset_stream, prepare
 from jumar.study.report import write_report
 from jumar.study.runner import run_study
@@ -28,7 +29,6 @@ from jumar.study.settings import AUTO_DEFAULTS, CHOSEN
 from jumar.study.spec import load_study, study_from_document
 from jumar.study.store import Store
 from jumar.study.summary import Cell, Environment, Results
-from jumar.study.tables import summary_data, summary_view
 
 DOCUMENT = {
     "format": "jumar-study/1",

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumar import algorithms
-from jumar.errors import ParameterError
+from jumar.core.errors import ParameterError
 from jumar.study.settings import Setting
 from jumar.study.spec import BehaviorSpec, StudySpec, load_study, study_from_document
 

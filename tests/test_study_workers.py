@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 
 from jumar.algorithms import algorithm
-from jumar.errors import JumarError, ParameterError
+from jumar.core.errors import JumarError, ParameterError
 from jumar.study.workers import ONE_THREAD, in_processes
 
 

@@ -14,15 +14,15 @@ from numpy.testing import assert_allclose
 
 from jumar import models
 from jumar.algorithms import run
-from jumar.belief import first_beliefs, limit_mdp, predict, update
-from jumar.controller import Controller
-from jumar.errors import MemoryMismatch, ModelError, ParameterError
-from jumar.evaluation import evaluate
-from jumar.memory import Table, window
-from jumar.optimality import optimum
-from jumar.pomdp import from_arrays
-from jumar.solver import policy_value
-from jumar.sufficiency import approximate_loss, sufficiency_gap
+from jumar.core.controller import Controller
+from jumar.core.errors import MemoryMismatch, ModelError, ParameterError
+from jumar.core.memory import Table, window
+from jumar.solve.solver import policy_value
+from jumar.truth.belief import first_beliefs, limit_mdp, predict, update
+from jumar.truth.evaluation import evaluate
+from jumar.truth.optimality import optimum
+from jumar.truth.pomdp import from_arrays
+from jumar.truth.sufficiency import approximate_loss, sufficiency_gap
 
 # every history is walked here; a model with twelve actions has too many
 SMALL = [name for name in models.MODELS if len(models.build(name).actions) <= 4]

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import jumar as jm
-from jumar.controller import Controller
-from jumar.episodes import UNKNOWN, Episodes
-from jumar.errors import LogError
-from jumar.memory import Table, product, window
-from jumar.tables import controller_view, plain_table, result_view
-from jumar.wording import percent, rule_lines, shown
+from jumar.core.controller import Controller
+from jumar.core.episodes import UNKNOWN, Episodes
+from jumar.core.errors import LogError
+from jumar.core.memory import Table, product, window
+from jumar.core.words import percent, rule_lines, shown
+from jumar.show.terminal import controller_view, plain_table, result_view
 from strategies import controllers
 
 NAMES = ("good", "worn"), ("keep", "repair")

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from jumar.algorithms import run
 from jumar.algorithms.tilt import ROUNDS, tilt_rows, tilts, value_by_sweeps
-from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.errors import ParameterError
-from jumar.history import HistoryMdp, count
-from jumar.memory import window
-from jumar.solver import action_values, policy_value
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.errors import ParameterError
+from jumar.core.history import HistoryMdp, count
+from jumar.core.memory import window
+from jumar.solve.solver import action_values, policy_value
 from strategies import names, random_mdp
 
 

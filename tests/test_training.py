@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from jumar import models
-from jumar.errors import ParameterError, TooLarge
-from jumar.evaluation import evaluate
-from jumar.memory import Table, window
-from jumar.pomdp import Pomdp, from_arrays
-from jumar.streams import stream
-from jumar.training import train
+from jumar.core.errors import ParameterError, TooLarge
+from jumar.core.memory import Table, window
+from jumar.core.streams import stream
+from jumar.truth.evaluation import evaluate
+from jumar.truth.pomdp import Pomdp, from_arrays
+from jumar.truth.training import train
 
 TIGER = models.tiger()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from jumar.cli import main
-from jumar.logs import read_logs
+from jumar.io.logs import read_logs
 from test_report import Page
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "zurcher" / "zurcher_log.csv"

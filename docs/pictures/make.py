@@ -15,12 +15,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from jumar.controller_files import load_controller
-from jumar.drawing import draw as draw_controller
-from jumar.guarantees.report import write_report
-from jumar.guarantees.summary import findings, is_guarantees
-from jumar.guarantees.tables import run_of as guarantees_run
-from jumar.guarantees.tables import tables
+from jumar.io.controllers import load_controller
+from jumar.show.drawing import draw as draw_controller
+from jumar.study.guarantees.page_tables import run_of as guarantees_run
+from jumar.study.guarantees.page_tables import tables
+from jumar.study.guarantees.report import write_report
+from jumar.study.guarantees.summary import findings, is_guarantees
 from jumar.study.safety import Line, in_hindsight, lines_of
 from jumar.study.store import Store
 from jumar.study.summary import Results

@@ -20,47 +20,47 @@ __version__ = "0.1.0"
 
 # public name -> the module it lives in
 _PUBLIC = {
-    "Certificate": "certificate",
-    "Controller": "controller",
-    "Counts": "history",
-    "Episodes": "episodes",
-    "HistoryMdp": "history",
-    "Improvement": "improvement",
-    "JumarError": "errors",
-    "Memory": "memory",
-    "Pomdp": "pomdp",
+    "Certificate": "evidence.certificate",
+    "Controller": "core.controller",
+    "Counts": "core.history",
+    "Episodes": "core.episodes",
+    "HistoryMdp": "core.history",
+    "Improvement": "solve.improvement",
+    "JumarError": "core.errors",
+    "Memory": "core.memory",
+    "Pomdp": "truth.pomdp",
     "Result": "pipeline",
-    "RewardRange": "certificate",
-    "Table": "memory",
+    "RewardRange": "evidence.certificate",
+    "Table": "core.memory",
     "basic": "algorithms.basic:improve",
-    "check": "checking",
+    "check": "evidence.checking",
     "choose": "pipeline",
-    "count": "history",
-    "estimate_behavior": "estimation",
-    "evaluate": "evaluation",
-    "first_returns": "first_visits",
+    "count": "core.history",
+    "estimate_behavior": "evidence.estimation",
+    "evaluate": "truth.evaluation",
+    "first_returns": "evidence.first_visits",
     "improve": "pipeline",
-    "join": "refinement",
-    "load_controller": "controller_files",
-    "load_model": "model_files",
-    "models": "models:",
-    "offpolicy": "offpolicy:",
-    "optimum": "optimality",
-    "order_test": "order",
-    "order_tests": "order",
-    "Pouct": "planning",
-    "plan": "planning",
-    "product": "memory",
-    "read_logs": "logs",
-    "simulate": "simulation",
-    "simulated_value": "simulation",
+    "join": "core.memory.refinement",
+    "load_controller": "io.controllers",
+    "load_model": "truth.model_files",
+    "models": "truth.models:",
+    "offpolicy": "evidence.offpolicy:",
+    "optimum": "truth.optimality",
+    "order_test": "evidence.order",
+    "order_tests": "evidence.order",
+    "Pouct": "truth.planning",
+    "plan": "truth.planning",
+    "product": "core.memory",
+    "read_logs": "io.logs",
+    "simulate": "truth.simulation",
+    "simulated_value": "truth.simulation",
     "spibb": "algorithms.spibb:improve",
     "spibb_leq": "algorithms.spibb_leq:improve",
-    "stream": "streams",
+    "stream": "core.streams",
     "strict": "algorithms.strict:improve",
-    "train": "training",
-    "window": "memory",
-    "write_logs": "logs",
+    "train": "truth.training",
+    "window": "core.memory",
+    "write_logs": "io.logs",
 }
 
 __all__ = [
@@ -108,35 +108,35 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:  # the same table, in the form type checkers read
-    from jumar import models as models
-    from jumar import offpolicy as offpolicy
     from jumar.algorithms.basic import improve as basic
     from jumar.algorithms.spibb import improve as spibb
     from jumar.algorithms.spibb_leq import improve as spibb_leq
     from jumar.algorithms.strict import improve as strict
-    from jumar.certificate import Certificate, RewardRange
-    from jumar.checking import check
-    from jumar.controller import Controller
-    from jumar.controller_files import load_controller
-    from jumar.episodes import Episodes
-    from jumar.errors import JumarError
-    from jumar.estimation import estimate_behavior
-    from jumar.evaluation import evaluate
-    from jumar.first_visits import first_returns
-    from jumar.history import Counts, HistoryMdp, count
-    from jumar.improvement import Improvement
-    from jumar.logs import read_logs, write_logs
-    from jumar.memory import Memory, Table, product, window
-    from jumar.model_files import load_model
-    from jumar.optimality import optimum
-    from jumar.order import order_test, order_tests
+    from jumar.core.controller import Controller
+    from jumar.core.episodes import Episodes
+    from jumar.core.errors import JumarError
+    from jumar.core.history import Counts, HistoryMdp, count
+    from jumar.core.memory import Memory, Table, product, window
+    from jumar.core.memory.refinement import join
+    from jumar.core.streams import stream
+    from jumar.evidence import offpolicy as offpolicy
+    from jumar.evidence.certificate import Certificate, RewardRange
+    from jumar.evidence.checking import check
+    from jumar.evidence.estimation import estimate_behavior
+    from jumar.evidence.first_visits import first_returns
+    from jumar.evidence.order import order_test, order_tests
+    from jumar.io.controllers import load_controller
+    from jumar.io.logs import read_logs, write_logs
     from jumar.pipeline import Result, choose, improve
-    from jumar.planning import Pouct, plan
-    from jumar.pomdp import Pomdp
-    from jumar.refinement import join
-    from jumar.simulation import simulate, simulated_value
-    from jumar.streams import stream
-    from jumar.training import train
+    from jumar.solve.improvement import Improvement
+    from jumar.truth import models as models
+    from jumar.truth.evaluation import evaluate
+    from jumar.truth.model_files import load_model
+    from jumar.truth.optimality import optimum
+    from jumar.truth.planning import Pouct, plan
+    from jumar.truth.pomdp import Pomdp
+    from jumar.truth.simulation import simulate, simulated_value
+    from jumar.truth.training import train
 
 
 def __getattr__(name: str) -> object:

@@ -14,8 +14,21 @@ from typing import Any
 import numpy as np
 
 from jumar import algorithms
-from jumar.bounds import Scale, check_delta
-from jumar.certificate import (
+from jumar.algorithms.auto import Selection, select
+from jumar.algorithms.auto.outcome import NAME as AUTO
+from jumar.algorithms.auto.outcome import certificate_of, improvement_of, memory_of
+from jumar.algorithms.auto.trials import PROVED
+from jumar.algorithms.long_records import LongVerdict, Rung, judge_long
+from jumar.algorithms.long_records.outcome import certificate_of_long, improvement_of_long
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.errors import LogError, ParameterError, printable
+from jumar.core.history import Counts, count
+from jumar.core.memory import Memory
+from jumar.core.memory.refinement import join
+from jumar.core.streams import stream
+from jumar.evidence.bounds import Scale, check_delta
+from jumar.evidence.certificate import (
     Certificate,
     RewardRange,
     by_trust,
@@ -25,25 +38,12 @@ from jumar.certificate import (
     kept_estimate,
     unchanged,
 )
-from jumar.consistency import check_rewards, rewards_seen
-from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.errors import LogError, ParameterError, printable
-from jumar.first_visits import ReturnBounds, first_returns
-from jumar.gains import most_gain, starts_of
-from jumar.history import Counts, count
-from jumar.improvement import Improvement
-from jumar.marginal import LongVerdict, Rung, judge_long
-from jumar.marginal.outcome import certificate_of_long, improvement_of_long
-from jumar.memory import Memory
-from jumar.practice import Behaviors, Practice, practice_of
-from jumar.refinement import join
-from jumar.robust import worst_gain
-from jumar.selection import Selection, select
-from jumar.selection.outcome import NAME as AUTO
-from jumar.selection.outcome import certificate_of, improvement_of, memory_of
-from jumar.selection.trials import PROVED
-from jumar.streams import stream
+from jumar.evidence.consistency import check_rewards, rewards_seen
+from jumar.evidence.first_visits import ReturnBounds, first_returns
+from jumar.evidence.gains import most_gain, starts_of
+from jumar.evidence.practice import Behaviors, Practice, practice_of
+from jumar.evidence.robust import worst_gain
+from jumar.solve.improvement import Improvement
 
 DELTA = 0.05
 OF_RETURNS = 0.9  # the part of δ for what followed the actions; the rest is for where they led
@@ -92,14 +92,14 @@ class Result:
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained page that explains the result to a person."""
-        from jumar.report import write_report
+        from jumar.show.html import write_report
 
         write_report(self, path)
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write the controller, the certificate, the decisions, pictures, a program and the report
         into a folder; all of them, or none."""
-        from jumar.outputs import save
+        from jumar.show.outputs import save
 
         return save(self, folder)
 
@@ -152,7 +152,7 @@ def improve(
 
     By default (``algorithm="auto"``) memory and policy are chosen from the data, and the choice is
     tested on episodes it was not learned from; if nothing passes, the behavior stays
-    (`jumar.selection`). Naming an algorithm, or giving one of its parameters (``n_wedge=20`` means
+    (`algorithms.auto`). Naming an algorithm, or giving one of its parameters (``n_wedge=20`` means
     SPIBB), improves without that test.
 
     Parameters
@@ -183,7 +183,7 @@ def improve(
         earlier and is right as the log grows.
     assume_memory
         Where nothing passes the test of "auto": judge long records under the assumption that a
-        memory tells all that matters (`jumar.marginal`). The certificate names it, and the log may
+        memory tells all that matters (`long_records`). The certificate names it, and the log may
         contradict it. Each of the two tests then has half of `delta`.
     seed
         Deals the episodes of "auto" into halves.
@@ -287,7 +287,7 @@ def choose(
     gate: str = PROVED,
     seed: int = 1,
 ) -> Selection:
-    """What "auto" would choose, with all that was tried (`jumar.selection`).
+    """What "auto" would choose, with all that was tried (`jumar.algorithms.auto`).
 
     >>> from jumar import models, simulate, stream
     >>> tiger = models.tiger()

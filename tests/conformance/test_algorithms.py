@@ -17,14 +17,14 @@ import pytest
 
 from jumar import algorithms
 from jumar.algorithms import ALGORITHMS, algorithm, read_parameter
-from jumar.controller import Controller
-from jumar.episodes import Episodes
-from jumar.errors import JumarError, ParameterError
-from jumar.history import HistoryMdp, count
-from jumar.improvement import Improvement
-from jumar.memory import window
-from jumar.simulation import simulate
-from jumar.streams import stream
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.errors import JumarError, ParameterError
+from jumar.core.history import HistoryMdp, count
+from jumar.core.memory import window
+from jumar.core.streams import stream
+from jumar.solve.improvement import Improvement
+from jumar.truth.simulation import simulate
 from strategies import (
     arrays_of,
     dense,

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Literal, get_args, get_origin, get_type_hints
 
-from jumar.controller import Controller
-from jumar.errors import ParameterError, not_one_of
-from jumar.first_visits import ReturnBounds
-from jumar.history import HistoryMdp
-from jumar.improvement import Improvement
-from jumar.rules import Rule
+from jumar.core.controller import Controller
+from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.history import HistoryMdp
+from jumar.evidence.first_visits import ReturnBounds
+from jumar.solve.improvement import Improvement
+from jumar.solve.rules import Rule
 
 Improve = Callable[..., Improvement]
 

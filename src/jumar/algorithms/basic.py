@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from jumar.controller import Controller
-from jumar.errors import ParameterError, not_one_of
-from jumar.history import HistoryMdp
-from jumar.improvement import Improvement, improve_by
-from jumar.rules import GREEDY, WORST, Rule
+from jumar.core.controller import Controller
+from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.history import HistoryMdp
+from jumar.solve.improvement import Improvement, improve_by
+from jumar.solve.rules import GREEDY, WORST, Rule
 
 Unseen = Literal["exclude", "zero", "pessimistic"]
 

@@ -11,11 +11,11 @@ import math
 
 import numpy as np
 
-from jumar.controller import Controller
-from jumar.errors import ParameterError
-from jumar.history import HistoryMdp
-from jumar.improvement import Improvement, improve_by
-from jumar.rules import BOOTSTRAPPED, Rule
+from jumar.core.controller import Controller
+from jumar.core.errors import ParameterError
+from jumar.core.history import HistoryMdp
+from jumar.solve.improvement import Improvement, improve_by
+from jumar.solve.rules import BOOTSTRAPPED, Rule
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Improvement:

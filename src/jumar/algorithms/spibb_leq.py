@@ -7,10 +7,10 @@ SPIBB's, so the value in the model is at least as high; there is no published bo
 from __future__ import annotations
 
 from jumar.algorithms.spibb import check_n_wedge
-from jumar.controller import Controller
-from jumar.history import HistoryMdp
-from jumar.improvement import Improvement, improve_by
-from jumar.rules import BOUNDED, Rule
+from jumar.core.controller import Controller
+from jumar.core.history import HistoryMdp
+from jumar.solve.improvement import Improvement, improve_by
+from jumar.solve.rules import BOUNDED, Rule
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Improvement:

@@ -1,6 +1,6 @@
 """Strict improvement: one step, and only where the data prove that it is one.
 
-With lower <= Q_b <= upper for all pairs (`jumar.first_visits`), in each history state let
+With lower <= Q_b <= upper for all pairs (`jumar.evidence.first_visits`), in each history state let
 
     a* = the action with the largest lower(h, a),
 
@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar.arrays import Floats
-from jumar.controller import Controller
-from jumar.errors import ParameterError
-from jumar.first_visits import ReturnBounds
-from jumar.history import HistoryMdp
-from jumar.improvement import Improvement, improvement
+from jumar.core.arrays import Floats
+from jumar.core.controller import Controller
+from jumar.core.errors import ParameterError
+from jumar.core.history import HistoryMdp
+from jumar.evidence.first_visits import ReturnBounds
+from jumar.solve.improvement import Improvement, improvement
 
 
 def improve(

@@ -14,7 +14,7 @@ that was never seen keeps its probability.
 Q is that of the policy itself: the tilt is repeated a few times with the values of the one before.
 A pair that was never tried is worth what its history state is worth otherwise.
 
-There is no bound for what it returns. It is made to be tested (`jumar.selection`): its importance
+There is no bound for what it returns. It is made to be tested (`algorithms.auto`): its importance
 weights stay light, so that a test on held-out episodes has something to go by.
 """
 
@@ -26,12 +26,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from jumar.algorithms.spibb import check_n_wedge
-from jumar.arrays import Floats
-from jumar.controller import Controller
-from jumar.errors import ParameterError
-from jumar.history import HistoryMdp
-from jumar.improvement import Improvement, improvement
-from jumar.kernels import Ints, compiled
+from jumar.core.arrays import Floats
+from jumar.core.controller import Controller
+from jumar.core.errors import ParameterError
+from jumar.core.history import HistoryMdp
+from jumar.core.kernels import Ints, compiled
+from jumar.solve.improvement import Improvement, improvement
 
 ROUNDS = 4  # tilts, each with the values of the one before
 SWEEPS = 200, 20_000  # of the model at the most, to value a policy roughly, and exactly

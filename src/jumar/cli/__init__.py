@@ -27,7 +27,7 @@ from jumar.cli import (  # noqa: F401
     studies,
 )
 from jumar.cli.app import app
-from jumar.errors import JumarError, ParameterError
+from jumar.core.errors import JumarError, ParameterError
 
 # what click raises for wrong usage, wherever this version of typer keeps click
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]

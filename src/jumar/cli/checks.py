@@ -13,26 +13,26 @@ import typer
 from jumar.cli import inputs, options
 from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
 from jumar.cli.log_options import reads_a_log
-from jumar.errors import LogError, ParameterError
+from jumar.core.errors import LogError, ParameterError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from jumar.checking import Check
-    from jumar.checking.base import Verdict
-    from jumar.checking.clusters import Clusters
-    from jumar.checking.cuts import Cuts
-    from jumar.checking.drift import Drift
-    from jumar.checking.fit import Fit
-    from jumar.checking.longer import Longer
-    from jumar.checking.nodes import Agreement
-    from jumar.checking.order import Order
-    from jumar.checking.propensities import Propensities
-    from jumar.checking.repeats import Repeats
-    from jumar.checking.rows import Rows
-    from jumar.checking.spread import Spread
-    from jumar.episodes import Episodes
-    from jumar.memory import Memory
+    from jumar.core.episodes import Episodes
+    from jumar.core.memory import Memory
+    from jumar.evidence.checking import Check
+    from jumar.evidence.checking.base import Verdict
+    from jumar.evidence.checking.clusters import Clusters
+    from jumar.evidence.checking.cuts import Cuts
+    from jumar.evidence.checking.drift import Drift
+    from jumar.evidence.checking.fit import Fit
+    from jumar.evidence.checking.longer import Longer
+    from jumar.evidence.checking.nodes import Agreement
+    from jumar.evidence.checking.order import Order
+    from jumar.evidence.checking.propensities import Propensities
+    from jumar.evidence.checking.repeats import Repeats
+    from jumar.evidence.checking.rows import Rows
+    from jumar.evidence.checking.spread import Spread
 
 REPORT = "report"  # leave copies of rows out, and report them
 COLORS = {"passed": "green", "look": "yellow", "failed": "red"}
@@ -63,7 +63,7 @@ def check(
     look, with 1 when one failed.
     """
     from jumar import stream
-    from jumar.checking import check as run
+    from jumar.evidence.checking import check as run
 
     report = reading["repeated"] == REPORT
     reading["repeated"] = "error" if report else reading["repeated"]
@@ -113,9 +113,9 @@ def check_view(found: Check) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from jumar.checking import QUESTIONS
-    from jumar.tables import facts
-    from jumar.wording import counted, shown
+    from jumar.core.words import counted, shown
+    from jumar.evidence.checking import QUESTIONS
+    from jumar.show.terminal import facts
 
     tests = f"each at level {found.level:g}: a sound log fails a given test that often by chance"
     parts: list[RenderableType] = [
@@ -142,8 +142,8 @@ def _verdict(verdict: Verdict) -> Any:
 
 
 def _fit(fit: Fit) -> list[RenderableType]:
-    from jumar.tables import facts, plain_table
-    from jumar.wording import percent, shown
+    from jumar.core.words import percent, shown
+    from jumar.show.terminal import facts, plain_table
 
     if fit.statistic is None:
         likelihood = "infinite, as something impossible happened"
@@ -173,8 +173,8 @@ def _fit(fit: Fit) -> list[RenderableType]:
 
 
 def _propensities(found: Propensities) -> list[RenderableType]:
-    from jumar.tables import facts, plain_table
-    from jumar.wording import shown
+    from jumar.core.words import shown
+    from jumar.show.terminal import facts, plain_table
 
     possible = f"{found.mean_inverse:.3g} on average, of {found.actions} actions"
     lines = [("least", f"{found.least:.3g}"), ("1/propensity", possible)]
@@ -189,7 +189,7 @@ def _propensities(found: Propensities) -> list[RenderableType]:
 
 
 def _longer(longer: Longer) -> list[RenderableType]:
-    from jumar.tables import facts
+    from jumar.show.terminal import facts
 
     if longer.longer is None:
         return []
@@ -205,8 +205,8 @@ def _longer(longer: Longer) -> list[RenderableType]:
 
 
 def _nodes(nodes: Agreement) -> list[RenderableType]:
-    from jumar.tables import plain_table
-    from jumar.wording import shown
+    from jumar.core.words import shown
+    from jumar.show.terminal import plain_table
 
     if not nodes.examples:
         return []
@@ -216,8 +216,8 @@ def _nodes(nodes: Agreement) -> list[RenderableType]:
 
 
 def _spread(spread: Spread) -> list[RenderableType]:
-    from jumar.tables import facts, plain_table
-    from jumar.wording import percent
+    from jumar.core.words import percent
+    from jumar.show.terminal import facts, plain_table
 
     visits = dict(spread.quantiles)
     left_out = f"{spread.left_out:,}; the log does not tell what followed them"
@@ -240,8 +240,8 @@ def _spread(spread: Spread) -> list[RenderableType]:
 
 
 def _order(order: Order) -> list[RenderableType]:
-    from jumar.tables import facts, plain_table
-    from jumar.wording import percent
+    from jumar.core.words import percent
+    from jumar.show.terminal import facts, plain_table
 
     if not order.tests:
         return []
@@ -276,8 +276,8 @@ def _effect(effect: float, interval: tuple[float, float] | None) -> str:
 
 
 def _drift(drift: Drift) -> list[RenderableType]:
-    from jumar.tables import facts, plain_table
-    from jumar.wording import percent
+    from jumar.core.words import percent
+    from jumar.show.terminal import facts, plain_table
 
     lines = []
     if drift.trend is not None and drift.p is not None:
@@ -321,15 +321,15 @@ def _number(x: float) -> str:
 
 
 def _cuts(cuts: Cuts) -> list[RenderableType]:
-    from jumar.tables import facts
+    from jumar.show.terminal import facts
 
     weight = f"{cuts.beyond:.1%} of the weight at discount {cuts.discount:g}"
     return [facts([("cut off", f"{cuts.cut:,} of {cuts.episodes:,}"), ("beyond", weight)])]
 
 
 def _clusters(clusters: Clusters) -> list[RenderableType]:
-    from jumar.tables import facts
-    from jumar.wording import counted
+    from jumar.core.words import counted
+    from jumar.show.terminal import facts
 
     told = "named by the log" if clusters.named else "guessed from the labels of the episodes"
     largest = counted(clusters.largest, "episode")
@@ -346,8 +346,8 @@ def _clusters(clusters: Clusters) -> list[RenderableType]:
 
 
 def _repeats(repeats: Repeats) -> list[RenderableType]:
-    from jumar.tables import plain_table
-    from jumar.wording import shown
+    from jumar.core.words import shown
+    from jumar.show.terminal import plain_table
 
     if not repeats.examples:
         return []
@@ -359,7 +359,7 @@ def _repeats(repeats: Repeats) -> list[RenderableType]:
 
 
 def _rows(rows: Rows) -> list[RenderableType]:
-    from jumar.tables import facts
+    from jumar.show.terminal import facts
 
     lines = [(f"{remark.count:,}", remark.what) for remark in rows.remarks]
     return [facts(lines)] if lines else []

@@ -14,8 +14,8 @@ from jumar.cli.app import WINDOW, Json, ModelName, Seed, WithActions, app, finit
 @app.command()
 def models(as_json: Json = False) -> None:
     """List the models with known truth."""
-    from jumar.models import MODELS
-    from jumar.tables import plain_table
+    from jumar.show.terminal import plain_table
+    from jumar.truth.models import MODELS
 
     rows, data = [], []
     for name, entry in MODELS.items():
@@ -46,9 +46,9 @@ def models(as_json: Json = False) -> None:
 def algorithms(as_json: Json = False) -> None:
     """List the algorithms and their parameters."""
     from jumar.algorithms import ALGORITHMS
-    from jumar.selection.outcome import NAME as AUTO
-    from jumar.selection.outcome import SUMMARY as AUTO_SUMMARY
-    from jumar.tables import plain_table
+    from jumar.algorithms.auto.outcome import NAME as AUTO
+    from jumar.algorithms.auto.outcome import SUMMARY as AUTO_SUMMARY
+    from jumar.show.terminal import plain_table
 
     rows = [[AUTO, AUTO_SUMMARY, ""]]
     data: list[dict[str, Any]] = [{"name": AUTO, "summary": AUTO_SUMMARY, "parameters": {}}]
@@ -81,8 +81,8 @@ def train(
 
     from jumar import evaluate
     from jumar import models as library
-    from jumar.memory import window as make_window
-    from jumar.training import train_behavior
+    from jumar.core.memory import window as make_window
+    from jumar.truth.training import train_behavior
 
     pomdp = library.build(model)
     setting = library.training(model, pomdp)
@@ -124,7 +124,7 @@ def simulate(
     from jumar import load_controller, stream, write_logs
     from jumar import models as library
     from jumar import simulate as run
-    from jumar.wording import counted
+    from jumar.core.words import counted
 
     pomdp, controller = library.build(model), load_controller(policy)
     with working("Simulating", as_json):
@@ -167,7 +167,7 @@ def evaluate(
     from jumar import evaluate as run
     from jumar import load_controller, simulated_value, stream
     from jumar import models as library
-    from jumar.tables import plain_table
+    from jumar.show.terminal import plain_table
 
     pomdp = library.build(model)
     optimum = None if horizon is not None else library.optimum(model)  # it is that for ever

@@ -12,8 +12,8 @@ from jumar.cli.app import Json, Seed, app, say, working
 from jumar.cli.log_options import reads_a_log
 
 if TYPE_CHECKING:
-    from jumar.offpolicy import Estimate
-    from jumar.offpolicy.intervals import Sides
+    from jumar.evidence.offpolicy import Estimate
+    from jumar.evidence.offpolicy.intervals import Sides
 
 ALL = "all"
 
@@ -98,9 +98,9 @@ _PREFERRED = ("dr", "pdis", "is", "wdr", "cwpdis", "wis")
 def _view(found: list[Estimate]) -> list[Any]:
     from rich.text import Text
 
-    from jumar.offpolicy import ESTIMATORS, INTERVALS
-    from jumar.tables import facts, plain_table
-    from jumar.wording import counted
+    from jumar.core.words import counted
+    from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS
+    from jumar.show.terminal import facts, plain_table
 
     best = min(found, key=lambda e: _PREFERRED.index(e.estimator))
     what = "difference" if best.difference else "value"

@@ -60,7 +60,7 @@ def improve(
 ) -> None:
     """Improve the controller that produced a log, and explain it in a report."""
     from jumar import improve as run
-    from jumar.tables import result_view
+    from jumar.show.terminal import result_view
 
     parameters = options.parameters(algorithm, n_wedge, parameter or [])
     reward_range = options.reward_range(rewards, ending_rewards)
@@ -86,8 +86,8 @@ def improve(
         )
     files: list[Path] = []
     if output is not None:
-        from jumar.outputs import save
-        from jumar.provenance import Run
+        from jumar.show.outputs import save
+        from jumar.show.provenance import Run
 
         read: dict[str, str | Path] = {"log": log, **inputs.files(policy)}
         with working("Writing the report", as_json):

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumar.cli import options
-from jumar.errors import ParameterError, printable
+from jumar.core.errors import ParameterError, printable
 
 if TYPE_CHECKING:
-    from jumar.controller import Controller
-    from jumar.episodes import Episodes
-    from jumar.memory import Memory
-    from jumar.practice import Behaviors
+    from jumar.core.controller import Controller
+    from jumar.core.episodes import Episodes
+    from jumar.core.memory import Memory
+    from jumar.evidence.practice import Behaviors
 
 ESTIMATE = "estimate"
 
@@ -135,7 +135,7 @@ def matched(episodes: Episodes, written: Sequence[Written], option: str = "--pol
 
 def estimated(episodes: Episodes, memory: Memory | None) -> Behaviors:
     """The behavior estimated from the log; where it names several, each from its own episodes."""
-    from jumar.estimation import CURRENT, estimate_behavior
+    from jumar.evidence.estimation import CURRENT, estimate_behavior
 
     if episodes.behavior is None:
         return estimate_behavior(episodes, memory or CURRENT)

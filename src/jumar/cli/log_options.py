@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
-from jumar.errors import ParameterError, printable
+from jumar.core.errors import ParameterError, printable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

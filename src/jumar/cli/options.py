@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jumar.errors import ParameterError
+from jumar.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from jumar.certificate import RewardRange
-    from jumar.memory import Memory
+    from jumar.core.memory import Memory
+    from jumar.evidence.certificate import RewardRange
 
 
 def parameters(
@@ -19,7 +19,7 @@ def parameters(
     """The parameters of an algorithm, from --n-wedge and --set; those of SPIBB if none is named."""
     from jumar.algorithms import algorithm as entry
     from jumar.algorithms import read_parameter
-    from jumar.selection.outcome import NAME as AUTO
+    from jumar.algorithms.auto.outcome import NAME as AUTO
 
     if algorithm is None:
         algorithm = "spibb"
@@ -41,7 +41,7 @@ def parameters(
 
 def memory(window: int | None, with_actions: bool) -> Memory | None:
     """What the new controller may remember, from --window and --with-actions."""
-    from jumar.memory import window as make_window
+    from jumar.core.memory import window as make_window
 
     if window is None:
         if with_actions:
@@ -52,7 +52,7 @@ def memory(window: int | None, with_actions: bool) -> Memory | None:
 
 def reward_range(rewards: str | None, ending: str | None) -> RewardRange | None:
     """What a step can pay, from --rewards and --ending-rewards."""
-    from jumar.certificate import RewardRange
+    from jumar.evidence.certificate import RewardRange
 
     if rewards is None:
         if ending is not None:

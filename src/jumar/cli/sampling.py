@@ -11,8 +11,8 @@ from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
 from jumar.cli.log_options import reads_a_log
 
 if TYPE_CHECKING:
-    from jumar.selection import Selection
-    from jumar.selection.samples import Need
+    from jumar.algorithms.auto import Selection
+    from jumar.algorithms.auto.samples import Need
 
 POWERS = (0.5, 0.8, 0.95)
 
@@ -45,8 +45,8 @@ def samples(
     as_json: Json = False,
 ) -> None:
     """Plan how many episodes it takes until a gain is likely to be certified."""
+    from jumar.algorithms.auto.samples import needs
     from jumar.pipeline import choose
-    from jumar.selection.samples import needs
 
     with working("Reading", as_json):
         episodes, behavior = inputs.read(log, policy, reading, window, with_actions)
@@ -67,7 +67,7 @@ def samples(
 
 
 def _data(found: Selection, plan: tuple[Need, ...]) -> dict[str, Any]:
-    from jumar.selection.samples import decided_first
+    from jumar.algorithms.auto.samples import decided_first
 
     best = decided_first(found)
     return {
@@ -83,9 +83,9 @@ def _data(found: Selection, plan: tuple[Need, ...]) -> dict[str, Any]:
 
 
 def _view(found: Selection, plan: tuple[Need, ...]) -> list[Any]:
-    from jumar.selection.samples import decided_first
-    from jumar.tables import facts, plain_table
-    from jumar.wording import counted
+    from jumar.algorithms.auto.samples import decided_first
+    from jumar.core.words import counted
+    from jumar.show.terminal import facts, plain_table
 
     best = decided_first(found)
     if best is None:

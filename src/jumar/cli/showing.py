@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumar.cli.app import Json, app, say
-from jumar.errors import ParameterError
+from jumar.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from jumar.controller import Controller
+    from jumar.core.controller import Controller
 
 PICTURES = (".svg", ".dot")
 
@@ -32,7 +32,7 @@ def show(
 ) -> None:
     """Show a controller, or what changes from one to another, as a table or a picture."""
     from jumar import load_controller
-    from jumar.controller import Controller
+    from jumar.core.controller import Controller
 
     if output is not None and output.suffix.lower() not in PICTURES:
         raise ParameterError(
@@ -54,22 +54,22 @@ def show(
 
 
 def _one(controller: Controller, rows: int) -> tuple[dict[str, Any], Any]:
-    from jumar.controller_files import controller_to_document
-    from jumar.tables import controller_view
+    from jumar.io.controllers import controller_to_document
+    from jumar.show.terminal import controller_view
 
     return controller_to_document(controller), controller_view(controller, rows)
 
 
 def _two(was: Controller, now: Controller, rows: int) -> tuple[dict[str, Any], Any]:
-    from jumar.differences import difference, difference_data, difference_view
+    from jumar.show.differences import difference, difference_data, difference_view
 
     found = difference(was, now)
     return difference_data(found), difference_view(found, rows)
 
 
 def _draw(was: Controller | None, now: Controller, path: Path) -> None:
-    from jumar.drawing import draw
-    from jumar.files import write_atomically
+    from jumar.io.files import write_atomically
+    from jumar.show.drawing import draw
 
     drawing = draw(now, behavior=was)
     write_atomically(path, drawing.svg if path.suffix.lower() == ".svg" else drawing.dot)

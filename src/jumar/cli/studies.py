@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumar.cli.app import Json, ModelName, Seed, app, finite, progress_bar, say
-from jumar.errors import ParameterError, not_one_of, printable
+from jumar.core.errors import ParameterError, not_one_of, printable
 
 if TYPE_CHECKING:
     from jumar.study.spec import StudySpec
@@ -159,8 +159,8 @@ def plan(
 ) -> None:
     """Play a model with an online planner (PO-UCT) that knows it."""
     from jumar import models
-    from jumar.planning import Pouct
-    from jumar.planning import plan as run
+    from jumar.truth.planning import Pouct
+    from jumar.truth.planning import plan as run
 
     pomdp, optimum = models.build(model), models.optimum(model)
     settings = Pouct(simulations=simulations, exploration=exploration, particles=particles)
@@ -196,10 +196,10 @@ def _guarantees(
     summary: bool,
     as_json: bool,
 ) -> None:
-    from jumar.guarantees.report import write_report
-    from jumar.guarantees.running import GuaranteesSpec, run_guarantees
-    from jumar.guarantees.summary import findings
-    from jumar.guarantees.tables import tables
+    from jumar.study.guarantees.page_tables import tables
+    from jumar.study.guarantees.report import write_report
+    from jumar.study.guarantees.running import GuaranteesSpec, run_guarantees
+    from jumar.study.guarantees.summary import findings
     from jumar.study.store import Store
 
     asked: dict[str, Any] = {"full": full}
@@ -244,7 +244,7 @@ def _study(
             _run(spec, store, jobs, planner, as_json)
         except KeyboardInterrupt:
             raise _stopped(folder) from None
-    from jumar.study.tables import summary_data, summary_view
+    from jumar.study.paper_tables import summary_data, summary_view
 
     files = [] if summary else [f"Wrote {folder / 'index.html'} and the figures next to it."]
     say(as_json, summary_data(store), *summary_view(store), *files)

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jumar.elimination import Plan, solve
-from jumar.iteration import Model, evaluate_policy, iterate, worst_value
-from jumar.kernels import Bools, Floats, Ints, compiled
-from jumar.rules import GREEDY, MAX_ITERATIONS, TOLERANCE
+from jumar.core.kernels import Bools, Floats, Ints, compiled
+from jumar.solve.elimination import Plan, solve
+from jumar.solve.iteration import Model, evaluate_policy, iterate, worst_value
+from jumar.solve.rules import GREEDY, MAX_ITERATIONS, TOLERANCE
 
 # what is reported of every policy
 VALUE, MODEL_VALUE, MODEL_BEHAVIOR, KNOWN = range(4)

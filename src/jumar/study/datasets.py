@@ -15,20 +15,20 @@ import numpy as np
 
 from jumar.algorithms import algorithm
 from jumar.algorithms import run as run_algorithm
-from jumar.arrays import Floats, Ints
-from jumar.episodes import Episodes
-from jumar.errors import NotConverged
-from jumar.evaluation import evaluate
-from jumar.first_visits import ReturnBounds, first_returns
-from jumar.history import count
-from jumar.memory import Memory
+from jumar.algorithms.auto import Selection, select
+from jumar.core.arrays import Floats, Ints
+from jumar.core.episodes import Episodes
+from jumar.core.errors import NotConverged
+from jumar.core.history import count
+from jumar.core.memory import Memory
+from jumar.core.streams import stream
+from jumar.evidence.first_visits import ReturnBounds, first_returns
 from jumar.pipeline import OF_RETURNS
-from jumar.selection import Selection, select
-from jumar.streams import stream
 from jumar.study import batch
 from jumar.study.prepared import Prepared, simulate_dataset
 from jumar.study.settings import Setting
 from jumar.study.spec import BehaviorSpec, StudySpec
+from jumar.truth.evaluation import evaluate
 
 STAYED = "behavior"  # what is chosen when nothing is
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jumar.arrays import Floats
-from jumar.files import make_folder, replacing
+from jumar.core.arrays import Floats
+from jumar.io.files import make_folder, replacing
 from jumar.study.safety_figure import draw_safety
 from jumar.study.settings import AUTO
 from jumar.study.spec import FigureSpec

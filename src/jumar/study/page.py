@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
-from jumar.files import write_atomically
+from jumar.io.files import write_atomically
 from jumar.study.safety import safety_data
 from jumar.study.settings import CHOSEN
 from jumar.study.spec import FigureSpec

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from jumar import models
-from jumar.errors import ParameterError
-from jumar.files import write_atomically
-from jumar.model_files import model_hash
-from jumar.planning import Pouct, plan
+from jumar.core.errors import ParameterError
+from jumar.io.files import write_atomically
 from jumar.study.spec import StudySpec
 from jumar.study.store import Store
+from jumar.truth.model_files import model_hash
+from jumar.truth.planning import Pouct, plan
 
 PLANNED = "planner.json"
 

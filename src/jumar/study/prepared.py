@@ -12,24 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from jumar import kernels, models
-from jumar.arrays import Bools, Floats, Ints
-from jumar.chain import check_names_agree, unroll
-from jumar.controller import Controller
-from jumar.controller_files import load_controller
-from jumar.errors import ModelError, NotConverged, TooLarge
-from jumar.evaluation import evaluate
-from jumar.memory import Memory, window
-from jumar.optimality import optimum
-from jumar.pomdp import Pomdp
-from jumar.refinement import join, projection, refines
-from jumar.rewards import RewardRange
-from jumar.simulation import controller_tables, model_tables, step_limit
-from jumar.streams import stream
+from jumar import models
+from jumar.core import kernels
+from jumar.core.arrays import Bools, Floats, Ints
+from jumar.core.controller import Controller
+from jumar.core.errors import ModelError, NotConverged, TooLarge
+from jumar.core.memory import Memory, window
+from jumar.core.memory.refinement import join, projection, refines
+from jumar.core.streams import stream
+from jumar.evidence.rewards import RewardRange
+from jumar.io.controllers import load_controller
 from jumar.study.batch import Task
 from jumar.study.spec import BehaviorSpec, StudySpec
 from jumar.study.tasks import coarsening, make_task
-from jumar.training import train_behavior
+from jumar.truth.chain import check_names_agree, unroll
+from jumar.truth.evaluation import evaluate
+from jumar.truth.optimality import optimum
+from jumar.truth.pomdp import Pomdp
+from jumar.truth.simulation import controller_tables, model_tables, step_limit
+from jumar.truth.training import train_behavior
 
 # observation, action, reward, start, final observation, terminated
 Columns = tuple[Ints, Ints, Floats, Ints, Ints, Bools]

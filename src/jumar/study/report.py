@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from jumar.files import write_atomically
+from jumar.io.files import write_atomically
 from jumar.study.figures import draw, save
 from jumar.study.page import write_page
 from jumar.study.planner import read_planned

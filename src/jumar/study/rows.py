@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from jumar.algorithms import algorithm
-from jumar.arrays import Floats, Ints
-from jumar.certificate import bound
+from jumar.core.arrays import Floats, Ints
+from jumar.evidence.certificate import bound
 from jumar.pipeline import scale_of
 from jumar.study import batch
 from jumar.study.datasets import Choices

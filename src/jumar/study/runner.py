@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from jumar import __version__
-from jumar.controller_files import controller_to_document
-from jumar.model_files import model_hash
+from jumar.io.controllers import controller_to_document
 from jumar.study.datasets import choose, run_dataset
 from jumar.study.prepared import Prepared, prepare
 from jumar.study.rows import block_table
 from jumar.study.spec import StudySpec
 from jumar.study.store import Store
 from jumar.study.workers import in_processes
+from jumar.truth.model_files import model_hash
 
 BLOCK = 25  # data sets per block: what a kill can cost
 SLOW_BLOCK = 5  # where settings take their time

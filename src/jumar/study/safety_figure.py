@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jumar.arrays import Floats
+from jumar.core.arrays import Floats
 from jumar.study.safety import HINDSIGHT, Line, in_hindsight, kinds, lines_of, points
 from jumar.study.settings import AUTO
 from jumar.study.spec import FigureSpec

@@ -1,7 +1,7 @@
 """The settings of a study: algorithms with all their parameters.
 
 Every algorithm of the registry works with a memory that the study gives it. `auto`, the selection
-(`jumar.selection`), is no algorithm but a choice among them, made by the log itself: it chooses its
+(`algorithms.auto`), is no algorithm but a choice among them, made by the log itself: it chooses its
 own memory, so a study runs it once per log and writes `CHOSEN` where others have their memory.
 """
 
@@ -13,16 +13,16 @@ from typing import Any
 
 from jumar.algorithms import ALGORITHMS, read_parameter
 from jumar.algorithms import algorithm as algorithm_entry
-from jumar.bounds import check_delta
-from jumar.documents import at, checked, number, show, whole
-from jumar.errors import ParameterError, not_one_of
-from jumar.selection.trials import GATES
+from jumar.algorithms.auto.trials import GATES
+from jumar.core.errors import ParameterError, not_one_of
+from jumar.evidence.bounds import check_delta
+from jumar.io.documents import at, checked, number, show, whole
 
 AUTO = "auto"
 CHOSEN = 0  # in place of a window: the setting chose it by itself
 MOST_MORE_MEMORY = 8
 
-# parameters of `auto` with their defaults: as `jumar.selection.select` has them
+# parameters of `auto` with their defaults: as `jumar.algorithms.auto.select` has them
 AUTO_DEFAULTS: dict[str, Any] = {"delta": 0.05, "gate": "proved", "more_memory": 2}
 
 

@@ -29,8 +29,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jumar.bounds import check_delta
-from jumar.documents import (
+from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.memory import LONGEST_WINDOW
+from jumar.evidence.bounds import check_delta
+from jumar.io.documents import (
     Format,
     at,
     check_format,
@@ -43,8 +45,6 @@ from jumar.documents import (
     show,
     whole,
 )
-from jumar.errors import ParameterError, not_one_of
-from jumar.memory import LONGEST_WINDOW
 from jumar.study.settings import Setting, settings_from_document
 
 SHIPPED = ("paper", "safety", "safety-seeds")

@@ -21,8 +21,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from jumar.errors import ParameterError
-from jumar.files import make_folder, replacing, write_atomically
+from jumar.core.errors import ParameterError
+from jumar.io.files import make_folder, replacing, write_atomically
 
 FORMAT = "jumar-study-run/1"
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from jumar.arrays import Floats
+from jumar.core.arrays import Floats
 from jumar.study.settings import AUTO, AUTO_DEFAULTS, CHOSEN
 from jumar.study.store import Store
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar.arrays import Ints, RowIndex
-from jumar.chain import Chain, unroll
-from jumar.controller import Controller
-from jumar.elimination import analyse
-from jumar.memory import Memory
-from jumar.pomdp import END, Pomdp
-from jumar.refinement import Projection
-from jumar.simulation import compact_nodes
+from jumar.core.arrays import Ints, RowIndex
+from jumar.core.controller import Controller
+from jumar.core.memory import Memory
+from jumar.core.memory.refinement import Projection
+from jumar.solve.elimination import analyse
 from jumar.study.batch import Task
+from jumar.truth.chain import Chain, unroll
+from jumar.truth.pomdp import END, Pomdp
+from jumar.truth.simulation import compact_nodes
 
 
 def make_task(pomdp: Pomdp, behavior: Controller, memory: Memory) -> tuple[Task, Ints]:

@@ -22,7 +22,7 @@ from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from jumar.errors import JumarError
+from jumar.core.errors import JumarError
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"

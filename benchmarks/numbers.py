@@ -1,0 +1,172 @@
+"""Record what jumar computes, and compare two recordings: a change of structure moves no number.
+
+    python benchmarks/numbers.py inputs INPUTS          # logs and rules, made once
+    python benchmarks/numbers.py record INPUTS BEFORE   # with the code before the change
+    python benchmarks/numbers.py record INPUTS AFTER    # and with the code after it
+    python benchmarks/numbers.py compare BEFORE AFTER
+
+Everything goes through the command line, so that the two versions may differ inside as they like. A
+number that moved, disappeared or is new is listed with its file and its place in it; the pages and
+texts made for people are not compared.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = {
+    "bridge": (
+        "schedule.toml",
+        "episode=bridge,step=year,observation=finding,action=work,reward=cost",
+        ["--cost", "--ends", "cut"],
+    ),
+    "species": (
+        "protocol.toml",
+        "episode=block,step=year,observation=tigers,action=decision,reward=benefit",
+        ["--ends", "cut"],
+    ),
+    "voicemail": (
+        "dialog.toml",
+        "episode=call,step=turn,observation=heard,action=response,reward=score",
+        ["--ends", "terminated"],
+    ),
+}
+MODELS = {"tiger": "-100:10", "voicemail": "-20:5", "cheese_maze": "-0.01:1"}
+WAYS: list[list[str]] = [
+    [],
+    ["--gate", "asymptotic"],
+    ["--n-wedge", "5"],
+    ["--n-wedge", "20", "--window", "3"],
+    ["--algorithm", "spibb_leq", "--n-wedge", "10"],
+    ["--algorithm", "basic"],
+    ["--algorithm", "strict"],
+    ["--algorithm", "tilt"],
+]
+SAME_BYTES = {"improved.json", "decisions.csv"}
+
+
+def jumar(*words: object, into: Path | None = None) -> None:
+    command = [sys.executable, "-m", "jumar", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    if into is not None:
+        into.parent.mkdir(parents=True, exist_ok=True)
+        into.write_text(done.stdout)
+        into.with_suffix(".exit").write_text(f"{done.returncode}\n{done.stderr}")
+    elif done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
+
+
+def make_inputs(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for model, window in itertools.product(MODELS, (1, 2)):
+        rule = folder / f"{model}{window}.json"
+        jumar("train", model, "--window", window, "--seed", 1, "-o", rule)
+        for episodes in (100, 1000):
+            log = folder / f"{model}{window}-{episodes}.csv"
+            jumar("simulate", model, "--policy", rule, "--episodes", episodes, "-o", log)
+
+
+def record(inputs: Path, into: Path) -> None:
+    into.mkdir(parents=True, exist_ok=True)
+    jumar("paper", "--seeds", 20, "--planner", 0, "-o", into / "paper")
+    jumar("study", "safety", "--datasets", 2, "-o", into / "safety")
+    for name, (rule, columns, more) in EXAMPLES.items():
+        folder = ROOT / "examples" / name
+        words = [folder / "log.csv", "--policy", folder / rule, "--columns", columns, *more]
+        for way in ([], ["--assume-memory"], ["--n-wedge", "20"]):
+            place = into / "examples" / "-".join([name, *(w.strip("-") for w in way)])
+            out = ["--discount", ".95", "--json"]
+            jumar("improve", *words, *way, *out, "-o", place, into=place / "said.json")
+        jumar("check", *words, "--json", into=into / "examples" / f"{name}-check.json")
+    runs = [
+        (log, way)
+        for log in sorted(inputs.glob("*.csv"))
+        for way in (WAYS if log.stem.endswith("1000") else WAYS[:3])
+    ]
+    for log, way in runs:
+        model, _, _ = log.stem.partition("-")
+        place = into / "runs" / "-".join([log.stem, *(w.strip("-") for w in way)])
+        common = [log, "--policy", inputs / f"{model}.json", "--discount", ".95"]
+        declared = ["--rewards", MODELS[model[:-1]]]
+        jumar("improve", *common, *declared, *way, "--json", "-o", place, into=place / "said.json")
+    for log in sorted(inputs.glob("*-1000.csv")):
+        model, _, _ = log.stem.partition("-")
+        rule = inputs / f"{model}.json"
+        other = into / "runs" / f"{log.stem}-n-wedge-5" / "improved.json"
+        place = into / "other" / log.stem
+        jumar("check", log, "--policy", rule, "--json", into=place / "check.json")
+        jumar(
+            "estimate", log, "--behavior", rule, "--policy", other,
+            "--discount", ".95", "--json", into=place / "estimate.json",
+        )  # fmt: skip
+        jumar(
+            "samples", log, "--policy", rule,
+            "--discount", ".95", "--json", into=place / "samples.json",
+        )  # fmt: skip
+
+
+def leaves(document: object, place: str = "") -> Iterator[tuple[str, object]]:
+    """Every number of a JSON document, with its place."""
+    if isinstance(document, dict):
+        for key, value in document.items():
+            yield from leaves(value, f"{place}.{key}")
+    elif isinstance(document, list):
+        for i, value in enumerate(document):
+            yield from leaves(value, f"{place}[{i}]")
+    elif isinstance(document, int | float):
+        yield place, document
+
+
+def compare(before: Path, after: Path) -> int:
+    files = {p.relative_to(before) for p in before.rglob("*") if p.is_file()}
+    files |= {p.relative_to(after) for p in after.rglob("*") if p.is_file()}
+    moved: Counter[str] = Counter()
+    numbers = 0
+    for file in sorted(files):
+        a, b = before / file, after / file
+        if not a.exists() or not b.exists():
+            print(f"{file}: only {'after' if b.exists() else 'before'}")
+        elif file.name in SAME_BYTES and a.read_bytes() != b.read_bytes():
+            print(f"{file}: other bytes")
+            moved["bytes"] += 1
+        elif file.suffix == ".exit" and a.read_text()[:2] != b.read_text()[:2]:
+            print(f"{file}: exit {a.read_text().split()[0]}, then {b.read_text().split()[0]}")
+        elif file.suffix == ".csv":
+            rows = [list(csv.reader(p.open())) for p in (a, b)]
+            numbers += sum(map(len, rows[0]))
+            if rows[0] != rows[1]:
+                other = sum(x != y for x, y in zip(*rows, strict=False))
+                print(f"{file}: {other} of {len(rows[0])} rows differ")
+                moved["csv"] += 1
+        elif file.suffix == ".json" and file.name != "run.json":
+            texts = [p.read_text() for p in (a, b)]
+            if not all(texts):
+                continue
+            old, new = (dict(leaves(json.loads(t))) for t in texts)
+            numbers += len(old)
+            for place in [*old, *(k for k in new if k not in old)]:
+                if old.get(place) != new.get(place):
+                    kind = "gone" if place not in new else "new" if place not in old else "moved"
+                    moved[kind] += 1
+                    print(f"{file} {place}: {old.get(place)} -> {new.get(place)} ({kind})")
+    print(f"{numbers} numbers in {len(files)} files: {dict(moved) or 'all the same'}")
+    return 1 if moved else 0
+
+
+if __name__ == "__main__":
+    job, *folders = sys.argv[1:]
+    places = [Path(f).resolve() for f in folders]
+    if job == "inputs":
+        make_inputs(*places)
+    elif job == "record":
+        record(*places)
+    else:
+        raise SystemExit(compare(*places))

@@ -1,0 +1,105 @@
+"""A bet against "the candidate gains no more than m".
+
+Scores D have a mean and a floor: D >= -L. Somebody who starts with 1 and stakes, on every episode,
+the same share λ < 1 of what he has is left with
+
+    W = Π_i ( 1 - λ + λ·(D_i + L)/(m + L) ).
+
+If the gain is m or less, every factor has a mean of at most 1 given the episodes before it. So W is
+a nonnegative supermartingale, and ever reaches 1/α with a chance of at most α, whatever the law of
+D, its skewness, its largest value, and however many episodes there are (Ville 1939; Waudby-Smith
+and Ramdas 2023). The same holds for a mixture of several shares. A candidate passes if the bet on
+m = 0 ever reaches 1/α; the lower bound on its gain is the largest m whose bet does. W falls as m
+grows, so every smaller m is rejected too.
+
+"Ever" means: after any of a sequence of blocks of episodes, in an order that has nothing to do with
+what they show (`dealing`). The logarithms of a block add up over its episodes, so
+parts of a log can be counted apart.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints
+
+FRACTIONS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 0.95, 0.98)
+SECOND = (0.4,)  # of the best share: the bet beside it
+WEIGHTS = (0.88, 0.12)
+HALVINGS = 50
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How fast a bet grows per episode."""
+
+    fraction: float  # λ
+    mean: float  # of the logarithm
+    deviation: float
+
+
+def growth(scores: Floats, floor: float) -> Growth:
+    """The share that would have grown fastest on these scores.
+
+    >>> growth(np.array([2.0, -1.0, 2.0, -1.0]), 1.0).fraction
+    0.2
+    """
+    factors = np.log1p(np.array(FRACTIONS)[:, None] * (scores / floor)[None, :])
+    means = factors.mean(1)
+    best = int(means.argmax())
+    spread = float(factors[best].std(ddof=1)) if len(scores) > 1 else math.inf
+    return Growth(FRACTIONS[best], float(means[best]), spread)
+
+
+@dataclass(frozen=True)
+class Bet:
+    """A mixture of shares, fixed before the scores are seen."""
+
+    floor: float  # L
+    fraction: float  # the share that has most of the stake
+
+    @property
+    def shares(self) -> tuple[tuple[float, float], ...]:
+        """Shares λ and their parts of the stake, which sum to 1."""
+        lower = [self.fraction * part for part in SECOND]
+        return tuple(zip((self.fraction, *lower), WEIGHTS, strict=True))
+
+    def log_wealth(self, scores: Floats, block: Ints, gain: float = 0.0) -> float:
+        """The logarithm of the most that is ever had, betting on a gain above `gain`.
+
+        >>> sure = Bet(floor=1.0, fraction=0.5)
+        >>> round(sure.log_wealth(np.ones(10), np.arange(10)), 2)
+        3.94
+        """
+        if len(scores) == 0:
+            return 0.0
+        unit = (scores + self.floor) / (self.floor + gain)
+        size = int(block.max()) + 1
+        logs = np.empty((len(WEIGHTS), size))
+        for i, (λ, part) in enumerate(self.shares):
+            steps = np.bincount(block, np.log1p(λ * (unit - 1.0)), size)
+            logs[i] = math.log(part) + np.cumsum(steps)
+        most = logs.max(0)
+        return max(0.0, float((most + np.log(np.exp(logs - most).sum(0))).max()))
+
+    def lower(self, scores: Floats, block: Ints, level: float) -> float:
+        """The largest gain that is rejected at this level, -L at least: a lower bound on the
+        gain."""
+        needed = -math.log(level)
+        if len(scores) == 0 or not self.log_wealth(scores, block, _near(-self.floor)) >= needed:
+            return -self.floor
+        low, high = _near(-self.floor), max(float(scores.max()), 0.0)
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            if self.log_wealth(scores, block, middle) >= needed:
+                low = middle
+            else:
+                high = middle
+        return low
+
+
+def _near(end: float) -> float:
+    return end * (1 - 1e-9)

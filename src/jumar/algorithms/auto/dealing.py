@@ -1,0 +1,120 @@
+"""Which episodes are learned from, which are tested, and in which order: by a hash of their label.
+
+Every episode is dealt by its own label (or that of its cluster) and the seed, and by nothing else.
+So neither the order of a file nor the other episodes in it matter, episodes of one cluster stay
+together, and the parts of a log that lies in several places are dealt alike. Trying several seeds
+until one passes would void a promise that is made for one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jumar.core.arrays import Floats, Frozen, Ints, freeze, sum_by
+from jumar.core.episodes import Episodes
+
+Codes = NDArray[np.uint64]
+HALVES = 2
+LEAST = 8  # units of a half, below which nothing is tried
+BLOCKS = 256
+PIECE = re.compile(r" \(\d+\)$")  # what reading adds to the label of a later piece
+
+
+@dataclass(frozen=True, eq=False)
+class Dealt(Frozen):
+    """The part of every episode in the test. E episodes, U independent units (clusters)."""
+
+    half: Ints  # (E,) 0 or 1
+    block: Ints  # (E,) below BLOCKS: the order in which they are bet on
+    unit: Ints  # (E,) which of the independent units it belongs to
+    order: Ints  # (E,) the episodes in the order of their hashes
+
+    def __post_init__(self) -> None:
+        for field in ("half", "block", "unit", "order"):
+            object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
+
+    def in_order(self) -> Dealt:
+        """The same for `log.select(dealt.order)`, which is one log whatever order a file has: so
+        that neither the first thousand episodes nor the rounding of a sum depend on it."""
+        o, unit = self.order, self.unit[self.order]
+        fresh = np.append(0, np.cumsum(unit[1:] != unit[:-1]))  # a unit's episodes have one hash
+        return Dealt(self.half[o], self.block[o], fresh, np.arange(len(o)))
+
+    def members(self, half: int) -> Ints:
+        """The episodes of a half."""
+        return np.flatnonzero(self.half == half)
+
+    def of_first_units(self, episodes: Ints, most: int) -> Ints:
+        """Those of some episodes that belong to the first units among them."""
+        units = np.unique(self.unit[episodes])
+        if len(units) <= most:
+            return episodes
+        found: Ints = episodes[self.unit[episodes] <= units[most - 1]]
+        return found
+
+    def by_unit(self, episodes: Ints, scores: Floats) -> tuple[Floats, Ints]:
+        """(u,) the mean score of each unit among some episodes, and (u,) its block."""
+        own = self.unit[episodes]
+        if (own[1:] > own[:-1]).all():  # the usual case, and asked thousands of times
+            return scores, self.block[episodes]
+        units, first, number = np.unique(own, return_index=True, return_inverse=True)
+        if len(units) == len(episodes):
+            return scores, self.block[episodes]
+        size = np.bincount(number)
+        return sum_by(number, scores, len(units)) / size, self.block[episodes[first]]
+
+
+def deal(log: Episodes, rng: np.random.Generator) -> Dealt:
+    """Deal the episodes of a log; `rng` gives the salt of the hash, nothing else.
+
+    >>> log = Episodes(("z",), ("a",), [0] * 50, [0] * 50, [0] * 50, range(51), [-1] * 50, [1] * 50)
+    >>> dealt = deal(log, np.random.default_rng(1))
+    >>> sorted(set(dealt.half.tolist()))
+    [0, 1]
+    """
+    salt = int(rng.integers(2**62))
+    labels, unit = _units(log)
+    code = _hashes(labels, len(log), salt)[unit]
+    half = (code >> np.uint64(63)).astype(np.int64)
+    block = ((code >> np.uint64(55)) % np.uint64(BLOCKS)).astype(np.int64)
+    return Dealt(half, block, unit, np.argsort(code, kind="stable"))
+
+
+def _units(log: Episodes) -> tuple[list[str] | None, Ints]:
+    """The label of every unit (None: they have only a number), and (E,) the unit of an episode."""
+    if log.cluster is not None:
+        names, of = log.cluster.present
+        return list(names), of
+    if log.origin is None:
+        return None, np.arange(len(log))
+    labels = [str(label) for label in log.origin.label]
+    if log.origin.remarks.gaps:  # the pieces of an episode that a gap split are one
+        labels = [PIECE.sub("", label) for label in labels]
+    number: dict[str, int] = {}
+    unit = [number.setdefault(label, len(number)) for label in labels]
+    return list(number), np.array(unit, np.int64)
+
+
+def _hashes(labels: list[str] | None, size: int, salt: int) -> Codes:
+    """(U,) 64 bits each, as good as random."""
+    if labels is None:
+        return _scramble(np.arange(size, dtype=np.uint64) + np.uint64(salt))
+    key = salt.to_bytes(8, "little")
+    digests = b"".join(
+        blake2b(label.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
+        for label in labels
+    )
+    return np.frombuffer(digests, "<u8")
+
+
+def _scramble(x: Codes) -> Codes:
+    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
+    x = x * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,138 @@
+"""The least and the greatest return that is possible from every step of an episode on.
+
+Bets need them: nothing can be lost below the least, and the behavior cannot have earned more than
+the greatest. With ``lo`` and ``hi`` the least and greatest reward of a step that goes on, and
+``lo†``, ``hi†`` those of a step that ends the episode, low[t] is the least of
+
+    lo†                        it ends with this step (if episodes can end)
+    lo + γ·low[t+1]            it goes on
+    lo                         the recording stops after this step
+
+and high[t] the same with the greatest. Three kinds of logs differ in what can happen when:
+
+- *ended*: all episodes end by themselves. Nothing depends on t, and γ < 1 bounds the rest.
+- *to the step T*: recordings that do not end before stop after exactly T steps. low[T] = 0.
+- *stopped*: recordings stop after any number of steps. Nothing depends on t.
+
+Rewards that were only read off the log make the limits an assumption. So does a common length of
+episodes that end by themselves, which is used only where the rewards were read off the log too:
+where they were declared, the limits hold whatever the log did not show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Frozen, freeze
+from jumar.core.episodes import Episodes
+from jumar.core.errors import LogError
+from jumar.evidence.bounds import check_count
+from jumar.evidence.consistency import rewards_seen
+from jumar.evidence.rewards import RewardRange
+
+MOST_STEPS = 100_000  # a longer horizon narrows nothing that matters: limits without one hold too
+
+
+@dataclass(frozen=True, eq=False)
+class Limits(Frozen):
+    """What an episode can still be worth. With T = 0 nothing depends on the step."""
+
+    low: Floats  # (T+1,) from step t on; later steps are like the last
+    high: Floats  # (T+1,)
+    rewards: RewardRange  # declared, or read off the log
+    steps: int | None  # T, where recordings stop after T steps at the latest
+    declared_steps: bool = False  # T was declared, not read off the log
+    fixed: bool = False  # every episode has exactly T steps
+    reached: bool = False  # recordings that do not end stop after T steps, never before
+
+    def __post_init__(self) -> None:
+        for field in ("low", "high"):
+            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
+
+    @property
+    def range(self) -> float:
+        """R: how far two returns can lie apart."""
+        return float(self.high[0] - self.low[0])
+
+
+def common_length(log: Episodes) -> int | None:
+    """The number of steps of every episode, if it is the same for all.
+
+    >>> log = Episodes(("z",), ("a",), [0, 0], [0, 0], [0, 1], [0, 1, 2], [-1, -1], [1, 1])
+    >>> common_length(log)
+    1
+    """
+    length = int(log.lengths[0])
+    return length if (log.lengths == length).all() else None
+
+
+def limits_of(
+    log: Episodes,
+    discount: float,
+    rewards: RewardRange | None = None,
+    horizon: int | None = None,
+) -> Limits:
+    """The limits that the declared rewards and the declared longest episode set, or what the log
+    shows of them.
+
+    >>> log = Episodes(("z",), ("a",), [0, 0, 0], [0, 0, 0], [-1, 4, 10], [0, 2, 3], [-1, -1],
+    ...                [True, True])
+    >>> found = limits_of(log, 0.5)
+    >>> found.low.tolist(), found.high.tolist()  # steps pay -1, an end 4 to 10
+    ([-2.0], [10.0])
+    >>> limits_of(log, 0.5, horizon=2).low.tolist()  # -1 and then 4/2
+    [1.0, 4.0, 0.0]
+    """
+    seen = rewards or rewards_seen(log)
+    if horizon is not None:
+        horizon = _check_horizon(log, horizon)
+    steps = horizon or _last_step(log, seen)
+    if steps is None or (horizon is not None and horizon > MOST_STEPS):
+        return _at_any_time(log, discount, seen)
+    cut = log.lengths[~log.terminated]
+    fixed = horizon is None and common_length(log) is not None and not seen.declared
+    stops_early = bool((cut < steps).any())
+    (lo, hi), ending = seen.continuing, seen.ending
+    low, high = np.zeros(steps + 1), np.zeros(steps + 1)
+    for t in range(steps - 1, -1, -1):
+        ways = [(lo + discount * low[t + 1], hi + discount * high[t + 1])]
+        if ending is not None and t == steps - 1 and len(cut) == 0:
+            ways = [ending]  # who has come so far ends
+        elif ending is not None and (t == steps - 1 or not fixed):
+            ways.append(ending)
+        if stops_early:
+            ways.append((lo, hi))
+        low[t], high[t] = min(way[0] for way in ways), max(way[1] for way in ways)
+    always = fixed or (ending is None and not stops_early)
+    reached = len(cut) > 0 and not stops_early
+    return Limits(low, high, seen, steps, horizon is not None, always, reached)
+
+
+def _check_horizon(log: Episodes, horizon: int) -> int:
+    horizon = check_count("horizon", horizon, 1, "pass the most steps of an episode")
+    for e in np.flatnonzero(log.lengths > horizon)[:1]:
+        raise LogError(
+            f"{log.where(int(log.start[e]))}: this episode has {log.lengths[e]} steps, more than "
+            f"the declared horizon of {horizon}. Declare a longer one."
+        )
+    return horizon
+
+
+def _last_step(log: Episodes, rewards: RewardRange) -> int | None:
+    """T, if recordings that did not end all stopped after T steps; else None."""
+    longest = int(log.lengths.max())
+    if log.terminated.all():
+        fixed = not rewards.declared and common_length(log) is not None
+        return longest if fixed else None
+    cut = log.lengths[~log.terminated]
+    return longest if (cut == longest).all() else None
+
+
+def _at_any_time(log: Episodes, discount: float, rewards: RewardRange) -> Limits:
+    low, high = rewards.returns(discount)
+    if not log.terminated.all():  # a recording may also stop after one step
+        lo, hi = rewards.continuing
+        low, high = min(low, lo), max(high, hi)
+    return Limits(np.array([low]), np.array([high]), rewards, None)

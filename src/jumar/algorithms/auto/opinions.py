@@ -1,0 +1,120 @@
+"""What a model of other episodes expects of a candidate, and what to make of two estimates.
+
+Scores (`scoring`) are right on average and, for bold candidates, so noisy that they
+say little about which of two is better. A model of episodes that the candidate was *not* fitted on
+is hardly noisy and knows nothing of the luck that made the candidate; but its memory may not
+suffice, and then it is wrong however many episodes there are. So both are asked. They are weighed
+by their errors: that of the mean score is known; that of the model is taken for a part of what it
+expects, or for what it lies off the scores beyond their noise, whichever is more.
+
+This serves to order candidates, before a test or after it. No test depends on it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.algorithms.auto.candidates import MOST_VALUES, Fitted, Workbench
+from jumar.algorithms.auto.fitting import Numbered
+from jumar.core.arrays import Floats, Ints
+from jumar.core.history import HistoryMdp
+
+SURPRISE = 2.0  # standard errors that a model may lie off the scores by chance
+LEANING = 20.0  # visits that the value of a coarser memory counts as much as
+TRUSTED = 0.05  # part of what a model expects that it is taken to be wrong by, at least
+
+
+class Models:
+    """Models of some episodes, one for every memory, that are asked about candidates."""
+
+    def __init__(self, bench: Workbench, episodes: Ints) -> None:
+        self.models = [_Model(*pair) for pair in bench.models(episodes)]
+        self.steps = bench.limits.steps
+        self.sizes = [bench.size(m.numbered) * m.numbered.behavior.shape[1] for m in self.models]
+        self.base = [self._worth(bench.board.behavior_rows, i) for i in range(len(self.models))]
+
+    def gain(self, candidate: Fitted) -> float:
+        """What a candidate is expected to gain."""
+        memories = [model.numbered.memory for model in self.models]
+        i = memories.index(candidate.setting.memory)
+        return self._worth(candidate.rows, i) - self.base[i]
+
+    def _worth(self, table: Floats, i: int) -> float:
+        """What the rows of a table over the i-th memory are worth: to that memory, then, where
+        episodes show it, to the ones that remember more."""
+        first = self.models[i]
+        if self.steps is not None and self.steps * self.sizes[i] <= MOST_VALUES:
+            return first.worth_by_step(table, self.steps)
+        q = first.values(table)
+        for coarser, model in itertools.pairwise(self.models[i:]):
+            q = model.values_from(table, q[coarser.numbered.of])
+        last = self.models[-1]
+        return float(last.mdp.start @ (table[last.numbered.first] * q).sum(1))
+
+
+class _Model:
+    def __init__(self, mdp: HistoryMdp, numbered: Numbered) -> None:
+        self.mdp, self.numbered = mdp, numbered
+        self.arrays = (mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits)
+        shape = numbered.behavior.shape
+        self.q, self.v = np.zeros(shape), np.zeros(shape[0])  # where the next valuation begins
+
+    def values(self, table: Floats) -> Floats:
+        """(K, A) what actions are worth, by this memory alone."""
+        from jumar.algorithms.tilt import value_by_sweeps
+
+        rows = np.ascontiguousarray(table[self.numbered.first])
+        value_by_sweeps(*self.arrays, rows, self.mdp.discount, self.q, self.v)
+        return self.q
+
+    def values_from(self, table: Floats, prior: Floats) -> Floats:
+        """(K, A) the same, leaning on the (H, A) values that a coarser memory gives."""
+        from jumar.algorithms.auto.scoring import values_leaning
+
+        first = self.numbered.first
+        rows, prior = np.ascontiguousarray(table[first]), np.ascontiguousarray(prior[first])
+        values_leaning(*self.arrays, rows, self.mdp.discount, prior, LEANING, self.q, self.v)
+        return self.q
+
+    def worth_by_step(self, table: Floats, steps: int) -> float:
+        """What rows are worth where recordings stop after so many steps."""
+        from jumar.algorithms.auto.scoring import values_by_step
+
+        rows = np.ascontiguousarray(table[self.numbered.first])
+        q = values_by_step(*self.arrays, rows, self.mdp.discount, steps)[0]
+        return float(self.mdp.start @ (rows * q).sum(1))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of a gain."""
+
+    gain: float
+    error: float
+
+    @property
+    def merit(self) -> float:
+        """Noise is no merit: of many candidates the luckiest looks best."""
+        return self.gain - self.error / 2
+
+
+def blend(scores: Floats, expected: float) -> Estimate:
+    """What scores and a model's expectation say together.
+
+    >>> noisy, close = np.array([-30.0, 32.0] * 8), np.array([0.9, 1.1] * 8)
+    >>> round(blend(noisy, 2.0).gain, 2), round(blend(close, 2.0).gain, 2)
+    (2.0, 1.0)
+    """
+    if len(scores) < 2:
+        return Estimate(-math.inf, 0.0)
+    mean = float(scores.mean())
+    noise = float(scores.var(ddof=1)) / len(scores)
+    wrong = max((TRUSTED * expected) ** 2, (expected - mean) ** 2 - SURPRISE**2 * noise)
+    if not noise + wrong > 0:
+        return Estimate(mean, 0.0)
+    gain = (wrong * mean + noise * expected) / (wrong + noise)
+    return Estimate(gain, math.sqrt(wrong * noise / (wrong + noise)))

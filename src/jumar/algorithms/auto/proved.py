@@ -1,0 +1,164 @@
+"""The proved gate: candidates chosen for a bet, and bet on.
+
+On one half of the log the behavior is tilted with several strengths, thresholds and memories
+(`candidates`). How fast a bet on each would grow is told by cross-validation within
+that half: fitted on three quarters of it, scored on the fourth. What each would gain is told by
+the same scores and by a model of the same fourth (`opinions`). The shortlist is the
+one that lets expect the largest gain to be certified: bold candidates gain more, gentle ones are
+surer to pass. Each is fitted once more on the whole half and bet on with the other half's scores
+(`jumar.algorithms.auto.scoring`, `jumar.algorithms.auto.bets`).
+
+The level of a half, α = δ/2, is used in two parts. Nine tenths of it decide what passes, in a fixed
+order, the surest candidate first: each has a share of its own, and one that passes hands all it had
+on to the next (the fallback procedure of Wiens 2003). So the chance that anything passes that
+gains nothing is at most the sum of the shares, although bold candidates are tested at nearly all
+of it. The last tenth, in equal shares, gives every candidate a lower bound on its gain, all of
+them at once.
+
+Nothing that is decided on the first half can make the test false: for every candidate, budget and
+bet it holds whatever the environment, the memory, the weights, and the number of episodes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.algorithms.auto.bets import Bet, Growth, growth
+from jumar.algorithms.auto.candidates import Fitted, Workbench
+from jumar.algorithms.auto.dealing import HALVES
+from jumar.algorithms.auto.opinions import Models, blend
+from jumar.algorithms.auto.trials import Setting
+from jumar.core.arrays import Floats, Ints
+
+BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # B, in ranges of the returns
+SHARES = (0.9, 0.02, 0.02, 0.02, 0.02, 0.02)  # of the level of passing: the first, the second, ...
+PASSING = 0.9  # part of the level for what passes; the rest is for how much is gained
+FOLDS = 4
+MOST_SCORED = 2000  # units that are scored to choose a shortlist
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """What the half a setting was fitted on lets expect of its test."""
+
+    setting: Setting
+    gain: float
+    floor: float  # L = R + B, with the budget B under which the bet grew fastest
+    growth: Growth
+    scored: int  # units it was judged on
+
+    @property
+    def bet(self) -> Bet:
+        return Bet(self.floor, self.growth.fraction)
+
+    def chance(self, units: int, level: float) -> float:
+        """To pass a test on so many units."""
+        from scipy.special import ndtr
+
+        drift = units * self.growth.mean
+        # the growth itself is known only as well as so many scores tell it
+        noise = self.growth.deviation * math.sqrt(units * (1 + units / self.scored))
+        return float(ndtr((drift + math.log(level)) / max(noise, 1e-9)))
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """A candidate of the shortlist, ready for its test."""
+
+    candidate: Fitted
+    prospect: Prospect
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a bet."""
+
+    passed: bool
+    lower: float  # on the gain
+    level: float  # at which it was tested
+
+
+def shortlist(bench: Workbench, own: Ints, units: int, delta: float) -> tuple[list[Listed], int]:
+    """What to test on so many units of the other half, the surest first; and how many settings
+    there were."""
+    found = list(_prospects(bench, own))
+    level = PASSING * delta / HALVES
+    picked = _pick([p for p in found if p.gain > 0 and p.growth.mean > 0], units, level)
+    wanted = {p.setting: p for p in picked}
+    made = {c.setting: c for c in bench.tilted(own) if c.setting in wanted} if wanted else {}
+    return [Listed(made[s], p) for s, p in wanted.items() if s in made], len(found)
+
+
+def outcomes(
+    listed: Sequence[Listed], scores: Sequence[tuple[Floats, Ints]], delta: float
+) -> list[Outcome]:
+    """Bet on the shortlist, one after the other, with the scores and blocks of held-out units."""
+    found, handed_on = [], 0.0
+    for x, (score, block), share in zip(listed, scores, SHARES):  # noqa: B905
+        level = (share + handed_on) * PASSING * delta / HALVES
+        passed = x.prospect.bet.log_wealth(score, block) >= -math.log(level)
+        handed_on = share + handed_on if passed else 0.0
+        own_level = (1 - PASSING) / len(SHARES) * delta / HALVES
+        lower = x.prospect.bet.lower(score, block, own_level)
+        found.append(Outcome(passed, max(0.0, lower) if passed else min(0.0, lower), level))
+    return found
+
+
+def _pick(found: Sequence[Prospect], units: int, level: float) -> list[Prospect]:
+    """One after the other, what adds most to the gain that is likely to be certified; then in the
+    order of how sure they are."""
+    options = [(p, (p.gain, p.chance(units, level))) for p in found]
+    picked: list[tuple[Prospect, tuple[float, float]]] = []
+    for _ in SHARES:
+        value, best = _expected([pair for _, pair in picked]) * (1 + 1e-3), None
+        for option in options:
+            with_it = _expected([pair for _, pair in (*picked, option)])
+            # of two that are alike the first, whatever rounding says
+            if with_it > value * (1 + 1e-9):
+                value, best = with_it, option
+        if best is None:
+            break
+        picked.append(best)
+    if not picked and options:  # too little for any to pass: what would come first is told
+        picked.append(max(options, key=lambda option: option[0].growth.mean))
+    return [p for p, _ in sorted(picked, key=lambda option: -option[1][1])]
+
+
+def _expected(picked: Sequence[tuple[float, float]]) -> float:
+    """The gain to expect if the boldest that passes is deployed, and gentler ones pass whenever
+    bolder ones do."""
+    total, covered = 0.0, 0.0
+    for gain, chance in sorted(picked, reverse=True):
+        if chance > covered:
+            total += gain * (chance - covered)
+            covered = chance
+    return total
+
+
+def _prospects(bench: Workbench, own: Ints) -> Iterator[Prospect]:
+    """Every setting, judged by cross-validation within the episodes it would be fitted on."""
+    fold = bench.dealt.block[own] % FOLDS
+    floors = [bench.limits.range * (1 + budget) for budget in BUDGETS]
+    found: dict[Setting, list[list[Floats]]] = {}
+    expected: dict[Setting, list[float]] = {}
+    for i in range(FOLDS):
+        left_out = own[fold == i]
+        if len(left_out) == 0 or len(left_out) == len(own):
+            continue
+        scored = bench.dealt.of_first_units(left_out, MOST_SCORED // FOLDS)
+        models = Models(bench, left_out)
+        for candidate in bench.tilted(own[fold != i], 1 - 1 / FOLDS):
+            expected.setdefault(candidate.setting, []).append(models.gain(candidate))
+            parts = found.setdefault(candidate.setting, [[] for _ in BUDGETS])
+            for part, floor in zip(parts, floors, strict=True):
+                part.append(bench.scores(candidate, scored, floor)[0])
+    for setting, parts in found.items():
+        scores = [np.concatenate(part) for part in parts]
+        grown = [growth(x, floor) for x, floor in zip(scores, floors, strict=True)]
+        best = max(range(len(BUDGETS)), key=lambda i: grown[i].mean)
+        gain = blend(scores[best], float(np.mean(expected[setting]))).merit
+        yield Prospect(setting, gain, floors[best], grown[best], len(scores[best]))

@@ -1,0 +1,200 @@
+"""One number per episode whose mean is the gain of a candidate, and which is never below a floor.
+
+With w_t the weight of the steps so far (`evidence.offpolicy.weights`), low and high the limits of
+what is still possible (`jumar.algorithms.auto.limits`), and for each step
+
+    g_t = r_t + γ·low[t+1] - low[t]      >= 0, what the step brought above the worst,
+    c_t = high[t] - r_t - γ·high[t+1]    >= 0, what it brought less than the best,
+
+(low = high = 0 after the last step), the score of an episode is
+
+    D = low[0] - high[0] + Σ_t γ^t ( w_t·g_t + c_t + ψ_t(a_t) ).
+
+Its mean is ρ(π) - ρ(behavior), exactly: Σγ^t w_t g_t has the mean ρ(π) - low[0], because weights
+have mean 1 given the past, Σγ^t c_t is high[0] less the return, and ψ_t is any function of the past
+and the action with Σ_a π_b(a) ψ_t(a) = 0. So Q̂ and V̂ may be as wrong as they like: ψ only takes
+noise away. What it would best be, from a model Q̂ of what follows each action, is the doubly robust
+
+    ψ*(a) = f̄ - f(a),   f(a) = w_{t-1}·(π/π_b)(a)·(Q̂_π(a) - low[t]) + (high[t] - Q̂_b(a)),
+
+f̄ the mean of f under the behavior. A score may use up what it has, and no more: S_t is the score so
+far above the floor -L, and ψ_t is the function closest to ψ* (in mean square, under the behavior)
+among those with γ^t ψ_t(a) >= -S_t for every a. That is max(ψ* - λ, -S_t/γ^t), with λ such that
+its mean is 0. All other terms are >= 0, so S_t never falls below 0:
+
+    D >= -L  for every episode, every Q̂, every weight; L = R + B with any budget B >= 0.
+
+Where only the probability of the logged action is known, and not the whole row, ψ = 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jumar.algorithms.tilt import CLOSE, SWEEPS
+from jumar.core.kernels import Floats, Ints, compiled
+
+LARGEST_VALUE = 1e200
+LARGEST_WEIGHT = 1e150  # a smaller weight only makes a score smaller: floor and test hold
+
+
+@compiled
+def floored_differences(
+    at: Ints,  # (N,) history state of every step
+    action: Ints,  # (N,)
+    reward: Floats,  # (N,)
+    start: Ints,  # (E+1,)
+    episodes: Ints,  # (n,)
+    rows: Floats,  # (H, A) of the candidate
+    taken: Floats,  # (N,) probability of the logged action under its behavior
+    behavior: Floats,  # (K, A) rows of the behaviors
+    row_of: Ints,  # (N,) which of them was followed at every step; -1: not known
+    above: Floats,  # (T', H, A) Q̂ of the candidate above the least return
+    below: Floats,  # (T', H, A) Q̂ of the behavior below the greatest
+    low: Floats,  # (T+1,)
+    high: Floats,  # (T+1,)
+    floor: float,  # L
+    discount: float,
+) -> Floats:
+    """(n,) the scores D of some episodes; tables of values repeat their last step."""
+    A = rows.shape[1]
+    scores = np.empty(len(episodes))
+    y = np.zeros(A)
+    for i in range(len(episodes)):
+        first, last = start[episodes[i]], start[episodes[i] + 1] - 1
+        score, w, power = low[0] - high[0], 1.0, 1.0
+        for s in range(first, last + 1):
+            t, h, a, k = s - first, at[s], action[s], row_of[s]
+            now, then = min(t, len(low) - 1), min(t + 1, len(low) - 1)
+            control = 0.0
+            if k >= 0:
+                clock = min(t, len(above) - 1)
+                best = np.inf
+                for b in range(A):
+                    p = behavior[k, b]
+                    if p > 0.0:
+                        ratio = min(rows[h, b] / p, LARGEST_WEIGHT)
+                        f = w * ratio * above[clock, h, b] + below[clock, h, b]
+                        y[b] = min(f, LARGEST_VALUE)
+                        best = min(best, y[b])
+                for b in range(A):
+                    y[b] = best - y[b]
+                control = within_budget(y, behavior[k], a, (score + floor) / power)
+            after_low, after_high = (0.0, 0.0) if s == last else (low[then], high[then])
+            w = min(w * min(rows[h, a] / taken[s], LARGEST_WEIGHT), LARGEST_WEIGHT)
+            g = max(0.0, reward[s] + discount * after_low - low[now])
+            c = max(0.0, high[now] - reward[s] - discount * after_high)
+            score += power * (w * g + c + control)
+            power *= discount
+            if power == 0.0:  # nothing counts any more, and a budget in such units has no meaning
+                break
+        scores[i] = max(score, -floor)  # what rounding took
+    return scores
+
+
+@compiled
+def within_budget(y: Floats, p: Floats, a: int, budget: float) -> float:
+    """max(y(a) - λ, -budget), with λ such that the mean under p is 0.
+
+    y is at most 0, and 0 for some action: counted from there, what matters is small, and rounding
+    does no harm where weights are astronomical.
+    """
+    if budget <= 0.0:
+        return 0.0
+    budget = min(budget, LARGEST_VALUE)  # more is never used, and infinity times 0 is no number
+    cut = np.zeros(len(p), np.bool_)
+    while True:
+        mass, total, below = 0.0, 0.0, 0.0
+        for b in range(len(p)):
+            if p[b] > 0.0:
+                if cut[b]:
+                    below += p[b]
+                else:
+                    mass += p[b]
+                    total += p[b] * y[b]
+        λ = total / mass - budget * (below / mass)
+        more = False
+        for b in range(len(p)):
+            if p[b] > 0.0 and not cut[b] and y[b] - λ < -budget:
+                cut[b] = True
+                more = True
+        if not more:  # the best action is never cut off, so this comes to an end
+            return -budget if cut[a] else y[a] - λ
+
+
+@compiled
+def values_by_step(
+    pointer: Ints,
+    successor: Ints,
+    probability: Floats,
+    reward: Floats,
+    visits: Floats,
+    policy: Floats,
+    discount: float,
+    steps: int,
+) -> Floats:
+    """(T, K, A) what actions are worth with T, T-1, ..., 1 steps to go; a pair that was never tried
+    is worth what its history state is worth otherwise."""
+    K, A = policy.shape
+    values = np.zeros((steps, K, A))
+    v, now = np.zeros(K), np.zeros(K)
+    for t in range(steps - 1, -1, -1):
+        total, times = 0.0, 0.0
+        for h in range(K):
+            worth, mass = 0.0, 0.0
+            for a in range(A):
+                if visits[h, a] > 0.0:
+                    i, follows = h * A + a, 0.0
+                    for k in range(pointer[i], pointer[i + 1]):
+                        follows += probability[k] * v[successor[k]]
+                    q = reward[h, a] + discount * follows
+                    values[t, h, a] = q
+                    worth += policy[h, a] * q
+                    mass += policy[h, a]
+                    total += visits[h, a] * q
+                    times += visits[h, a]
+            now[h] = worth / mass if mass > 0.0 else np.nan
+        usual = total / times if times > 0.0 else 0.0
+        for h in range(K):
+            if np.isnan(now[h]):
+                now[h] = usual
+            for a in range(A):
+                if not visits[h, a] > 0.0:
+                    values[t, h, a] = now[h]
+        v, now = now, v
+    return values
+
+
+@compiled
+def values_leaning(
+    pointer: Ints,
+    successor: Ints,
+    probability: Floats,
+    reward: Floats,
+    visits: Floats,
+    policy: Floats,
+    discount: float,
+    prior: Floats,
+    leaning: float,
+    q: Floats,
+    v: Floats,
+) -> None:
+    """What actions and history states are worth under a policy, in place, from what is there; a
+    prior value counts as much as `leaning` visits."""
+    H, A = policy.shape
+    for _ in range(SWEEPS[0]):
+        change, low, high = 0.0, np.inf, -np.inf
+        for h in range(H):
+            worth = 0.0
+            for a in range(A):
+                i, follows = h * A + a, 0.0
+                for k in range(pointer[i], pointer[i + 1]):
+                    follows += probability[k] * v[successor[k]]
+                seen = visits[h, a] * (reward[h, a] + discount * follows)
+                q[h, a] = (seen + leaning * prior[h, a]) / (visits[h, a] + leaning)
+                worth += policy[h, a] * q[h, a]
+                low, high = min(low, q[h, a]), max(high, q[h, a])
+            change = max(change, abs(worth - v[h]))
+            v[h] = worth
+        if not change > CLOSE * (1.0 - discount) * (high - low):
+            break

@@ -1,0 +1,137 @@
+"""What is tried on held-out episodes, and what came of it; the same for every gate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from jumar.algorithms.auto.bets import Bet
+from jumar.algorithms.auto.limits import Limits
+from jumar.core.arrays import Floats
+from jumar.core.controller import Controller
+from jumar.core.memory import Memory
+
+PROVED, ASYMPTOTIC = "proved", "asymptotic"
+GATES = (PROVED, ASYMPTOTIC)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a candidate was made."""
+
+    memory: Memory
+    algorithm: str
+    n_wedge: int
+    mixture: float = 1.0  # share of the new rows
+    strength: float | None = None  # of a tilt
+
+    def __str__(self) -> str:
+        strength = "" if self.strength is None else f", strength {self.strength:g}"
+        share = "" if self.mixture == 1 else f", mixed {self.mixture:g} with the behavior"
+        return f"{self.algorithm}{strength}, N∧ = {self.n_wedge}, {self.memory}{share}"
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """In plain types, for the record."""
+        found: dict[str, object] = {"base": self.algorithm, "n_wedge": self.n_wedge}
+        if self.strength is not None:
+            found["strength"] = self.strength
+        return {**found, "mixture": self.mixture}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One candidate on the other half of the log."""
+
+    setting: Setting
+    half: int  # that it was fitted on
+    promised: float  # gain expected by the half it was fitted on
+    gain: float  # held-out estimate
+    error: float  # its standard error
+    effective: float  # how many of its own episodes the held-out ones are worth
+    missing: float  # share of what it does that the held-out episodes show nothing of
+    lower: float  # lower bound on the gain, at the level of the test
+    passed: bool
+    level: float  # the chance of error that its test was given
+    units: int  # held out: episodes, or clusters
+    refused: str = ""  # why it cannot pass, whatever its bound
+    second: bool | None = None  # would it pass the other test? None: not asked
+    deviation: float = math.inf  # of a score
+    scores: Floats | None = field(default=None, repr=False, compare=False)  # (n,) per unit
+    bet: Bet | None = None  # that was laid on it
+    weighed: float | None = None  # gain by which it is compared, where more is known than scores
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain JSON types."""
+        return {
+            "setting": str(self.setting),
+            "half": self.half,
+            "promised": self.promised,
+            "gain": self.gain,
+            "standard_error": self.error if math.isfinite(self.error) else None,
+            "effective_episodes": self.effective,
+            "missing": self.missing,
+            "lower_bound": self.lower if math.isfinite(self.lower) else None,
+            "level": self.level,
+            "passed": self.passed,
+            "refused": self.refused or None,
+            "passes_the_other_test": self.second,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """What was tried, and what was chosen."""
+
+    gate: str  # "proved" or "asymptotic"
+    delta: float
+    episodes: int
+    units: int  # independent ones: clusters, or the episodes themselves
+    trials: tuple[Trial, ...]  # the shortlists, best lower bound first
+    tried: int  # candidates fitted in all
+    chosen: Trial | None  # None: the behavior stays
+    controller: Controller
+    limits: Limits  # of the returns
+    most: float  # the best return that is possible, less the behavior's mean return
+    beyond: float  # share of the discounted weight that lies beyond where recordings stopped
+    memories: tuple[Memory, ...] = ()
+
+    @property
+    def range(self) -> float:
+        """R: how far two returns can lie apart."""
+        return self.limits.range
+
+    @property
+    def too_short(self) -> bool:
+        """Does the behavior stay only because too much lies beyond where recordings stop?"""
+        return (
+            self.chosen is None
+            and self.beyond > MOST_BEYOND
+            and any(trial.passed for trial in self.trials)
+        )
+
+    @property
+    def best(self) -> Trial | None:
+        """The chosen one, or the one that came closest."""
+        return self.chosen or (self.trials[0] if self.trials else None)
+
+    @property
+    def only_approximate(self) -> bool:
+        """Did nothing pass, though something would have passed the approximate test?"""
+        return self.chosen is None and any(trial.second for trial in self.trials)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was tried and chosen, in plain JSON types."""
+        return {
+            "gate": self.gate,
+            "candidates": self.tried,
+            "tested": [trial.to_dict() for trial in self.trials],
+            "chosen": self.chosen.to_dict() if self.chosen else None,
+            "only_the_approximate_test_passes": self.only_approximate,
+            "weight_beyond_the_cut": self.beyond,
+            "kept_because_records_are_short": self.too_short,
+        }
+
+
+MOST_BEYOND = 0.25  # share of the weight beyond the cuts with which a change is still deployed

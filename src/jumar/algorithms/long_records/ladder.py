@@ -1,0 +1,100 @@
+"""The ladder of one candidate: its gain against how much of the past is assumed to matter.
+
+From the top, where nothing is assumed, over rungs on which stretches of the log are weighed
+exactly, down to memories shorter than the one that was used to judge. Every rung down takes one
+more thing for granted and has less noise; what the rungs say must not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jumar.algorithms.auto.board import Board
+from jumar.algorithms.auto.dealing import Dealt
+from jumar.algorithms.long_records.contradictions import MemoryTest
+from jumar.algorithms.long_records.judge import Candidate, Judge, Reading, fit
+from jumar.algorithms.long_records.refusal import Bench, with_weight
+from jumar.core.arrays import Ints
+from jumar.core.memory import Memory, Product, Window
+
+_NOW = "the current observation"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A gain, and what it takes for granted."""
+
+    assumes: str  # in words: what of the past is taken into account
+    gain: float | None  # None: nothing can be said
+    error: float | None
+    lower: float | None  # bound on the gain
+    effective: float | None  # records' worth of weight
+    steps: int | None = None  # on end that are weighed exactly
+    rejected: bool = False  # the log contradicts the memory
+    judged: bool = False  # the verdict rests on this rung
+
+
+def in_words(memory: Memory) -> str:
+    """What a memory knows of the past, in plain words.
+
+    >>> from jumar.core.memory import window
+    >>> in_words(window(1)), in_words(window(3, actions=True))
+    ('the current observation', 'the last 3 observations and actions')
+    """
+    parts = memory.parts if isinstance(memory, Product) else (memory,)
+    windows = [part for part in parts if isinstance(part, Window)]
+    longest = max(windows, key=lambda part: (part.length, part.actions), default=None)
+    told = _NOW
+    if longest is not None and longest.length > 1:
+        told = f"the last {longest.length} observations" + " and actions" * longest.actions
+    if len(windows) < len(parts):
+        return f"the old rule's own memory and {told}"
+    return told
+
+
+def they_tell(memory: Memory) -> str:
+    """The same as the subject of a sentence.
+
+    >>> from jumar.core.memory import window
+    >>> they_tell(window(1)), they_tell(window(2))
+    ('the current observation tells', 'the last 2 observations tell')
+    """
+    told = in_words(memory)
+    return f"{told} {'tells' if told == _NOW else 'tell'}"
+
+
+def ladder(
+    board: Board,
+    fitted: Ints,
+    held_out: Ints,
+    candidate: Candidate,
+    bench: Bench,
+    tests: Sequence[MemoryTest],
+    top: Rung | None,
+    dealt: Dealt,
+) -> tuple[Rung, ...]:
+    """The rungs of a candidate, what assumes least first. `top` is what can be said with nothing
+    assumed, if the caller knows."""
+    judging = len(tests) - 1
+    memory = in_words(board.memories[judging])
+
+    def rung(told: str, reading: Reading, **marks: bool) -> Rung:
+        low = bench.lower(reading, candidate.unseen)
+        steps = reading.exact + 1
+        return Rung(told, reading.gain, reading.error, low, reading.effective, steps, **marks)
+
+    found = [] if top is None else [top]
+    found += [
+        rung(f"the last {r.exact + 1} steps and the memory before them", r)
+        for r in reversed(with_weight(candidate.rungs)[1:])
+    ]
+    found.append(rung(in_words(board.memories[judging + 1]), candidate.longer))
+    found.append(rung(memory, candidate.rungs[0], judged=True))
+    models = fit(board, fitted, judging)
+    for number in range(judging - 1, -1, -1):
+        judge = Judge(models[number], held_out, dealt)
+        reading = judge.read(models[number].values(candidate.rows), 0)
+        told = in_words(board.memories[number])
+        found.append(rung(told, reading, rejected=tests[number].rejected))
+    return tuple(found)

@@ -1,0 +1,203 @@
+"""Why a candidate is refused, with the numbers.
+
+For the J candidates of one half, judged on n records of the other, with c the (1-δ/2) quantile of
+the largest of J normal variables with their correlations (stretched to Student's t), the lower
+bound on the gain of a candidate at rung j is
+
+    L_j = gain_j - c · error_j - R · (unseen + max(ln(1/δ)/n, 2/n_eff)),
+
+R being the range of the returns: what the log did not show may be the worst. A candidate passes
+when none of these rules speaks against it:
+
+1. *weight*: at least 30 records' worth of weight, counted over the steps it would do more often;
+2. *stretches*: the same on all rungs up to j = 16, as far as records are that long. The log then
+   shows it followed for 17 steps on end. What happens only to those who follow it for longer is
+   in no log, and a memory that hides it looks as if it sufficed;
+3. *lower bound*: L_j > 0 on every rung that has weight; the least of them is what is claimed;
+4. *drift*: no rung with weight lies farther from the first than chance would put any of them five
+   times in a hundred, counted in standard errors of the difference;
+5. *gently*: the same two rules for its gentle version, whose rungs reach far: a tenth of the
+   change, judged with long stretches of exact weights, must also be found to gain, and the same;
+6. *longer memory*: judged with the next longer memory, the gain differs by at most two standard
+   errors of the difference;
+7. *too good*: no gain is larger than the range of the returns, and none is a tie.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.algorithms.auto.asymptotic import UNSEEN, critical_value
+from jumar.algorithms.auto.dealing import HALVES
+from jumar.algorithms.long_records.judge import Candidate, Reading
+
+FEWEST = 30.0  # records' worth of weight
+STRETCH = 16  # j of the longest rung on which the candidate itself must have weight
+APART = 2.0  # standard errors of a difference
+DRIFTS = 0.05  # chance that one of the rungs seems to drift
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """One reason against a candidate, or against judging at all."""
+
+    rule: str  # short name
+    text: str  # for people, with the numbers
+    value: float
+    limit: float
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all candidates of a half have in common."""
+
+    critical: float  # c
+    delta: float
+    range: float  # R
+    records: int  # n
+
+    def lower(self, reading: Reading, unseen: float) -> float:
+        """L_j of a reading."""
+        if reading.effective <= 0:
+            return -math.inf
+        rare = max(math.log(1 / self.delta) / self.records, UNSEEN / reading.effective)
+        return reading.gain - self.critical * reading.error - self.range * (unseen + rare)
+
+
+def bench(
+    found: Sequence[Candidate], *, delta: float, range: float, rng: np.random.Generator
+) -> Bench:
+    """The test of one half."""
+    differences = np.array([candidate.rungs[0].differences for candidate in found])
+    critical = critical_value(differences, delta / HALVES, rng)
+    return Bench(critical, delta, range, differences.shape[1])
+
+
+def refusals(candidate: Candidate, bench: Bench) -> tuple[Refusal, ...]:
+    """Every reason against a candidate; none: it passes."""
+    first = candidate.rungs[0]
+    found = [*_weights(candidate), *_bounds(candidate, bench)]
+    alive = with_weight(candidate.rungs)
+    found += _drift("drift", "it", alive)
+    found += _gently(candidate, bench)
+    apart = candidate.longer.against(first)
+    if abs(apart) > APART:
+        found.append(
+            Refusal(
+                "longer memory",
+                f"Judged with the next longer memory the gain is {candidate.longer.gain:.4g} "
+                f"instead of {first.gain:.4g}, {abs(apart):.1f} standard errors apart.",
+                abs(apart),
+                APART,
+            )
+        )
+    if first.gain > bench.range:
+        found.append(
+            Refusal(
+                "too good",
+                f"The gain of {first.gain:.4g} exceeds the range of the returns, "
+                f"{bench.range:.4g}.",
+                first.gain,
+                bench.range,
+            )
+        )
+    return tuple(found)
+
+
+def with_weight(rungs: Sequence[Reading]) -> list[Reading]:
+    """The rungs up to the first that is worth too few records."""
+    found = []
+    for reading in rungs:
+        if reading.effective < FEWEST:
+            break
+        found.append(reading)
+    return found
+
+
+def _weights(candidate: Candidate) -> list[Refusal]:
+    for reading in candidate.rungs:
+        if reading.exact <= STRETCH and reading.effective < FEWEST:
+            steps = reading.exact + 1
+            what = "steps" if steps == 1 else f"stretches of {steps} steps"
+            return [
+                Refusal(
+                    "stretches" if reading.exact else "weight",
+                    f"The held-out records show {what} of it with the weight of only "
+                    f"{reading.effective:.0f} records.",
+                    reading.effective,
+                    FEWEST,
+                )
+            ]
+    return []
+
+
+def least_lower(candidate: Candidate, bench: Bench) -> tuple[Reading, float]:
+    """The least of the lower bounds on rungs with weight, which is the one that is claimed."""
+    bounds = [(r, bench.lower(r, candidate.unseen)) for r in with_weight(candidate.rungs)]
+    first = candidate.rungs[0]
+    bounds = bounds or [(first, bench.lower(first, candidate.unseen))]
+    return min(bounds, key=lambda pair: pair[1])
+
+
+def _bounds(candidate: Candidate, bench: Bench) -> list[Refusal]:
+    least, low = least_lower(candidate, bench)
+    tie = TIE * max(bench.range, abs(least.gain))
+    if low > tie:
+        return []
+    exact = f", the last {least.exact + 1} steps weighed exactly," if least.exact else ""
+    return [
+        Refusal(
+            "lower bound",
+            f"The gain{exact} is {least.gain:.4g} with a standard error of {least.error:.3g}; "
+            f"at the worst it is {low:.4g}.",
+            low,
+            tie,
+        )
+    ]
+
+
+def _drift(rule: str, who: str, rungs: Sequence[Reading]) -> list[Refusal]:
+    if len(rungs) < 2:
+        return []
+    from scipy.special import ndtri
+
+    far = max(rungs[1:], key=lambda r: abs(r.against(rungs[0])))
+    apart = far.against(rungs[0])
+    limit = max(APART, float(-ndtri(DRIFTS / 2 / (len(rungs) - 1))))
+    if abs(apart) <= limit:
+        return []
+    return [
+        Refusal(
+            rule,
+            f"With the last {far.exact + 1} steps weighed exactly {who} gains {far.gain:.4g} "
+            f"instead of {rungs[0].gain:.4g}, {abs(apart):.1f} standard errors apart: more of the "
+            "past matters than the memory knows.",
+            abs(apart),
+            limit,
+        )
+    ]
+
+
+def _gently(candidate: Candidate, bench: Bench) -> list[Refusal]:
+    alive = with_weight(candidate.gentle)
+    found = _drift("gently, drift", "a tenth of the change", alive)
+    for reading in alive:
+        low = reading.gain - bench.critical * reading.error
+        if low <= 0:
+            found.append(
+                Refusal(
+                    "gently, lower bound",
+                    f"A tenth of the change, with the last {reading.exact + 1} steps weighed "
+                    f"exactly, gains {reading.gain:.4g} with a standard error of "
+                    f"{reading.error:.3g}; at the worst {low:.4g}.",
+                    low,
+                    0.0,
+                )
+            )
+            break
+    return found

@@ -1,0 +1,210 @@
+"""What an improvement decides, history state by history state, and why.
+
+The total gain in the estimated model splits exactly over the history states (the performance
+difference lemma):
+
+    ρ(new) - ρ(behavior) = Σ_h d(h) g(h),    g(h) = Σ_a (π_new - π_b)(a|h) Q_b(h, a)
+
+with Q_b the behavior's action values and d the discounted number of times the new controller comes
+to h. g(h) is what the new rule wins each time h is met, d(h) g(h) its share of the whole. A rule
+that stays as it was contributes exactly 0.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from jumar.core.arrays import Bools, Floats, Ints
+from jumar.core.words import rule_lines, shown, situation, situation_heads
+from jumar.solve.improvement import Improvement
+from jumar.solve.linear import solve_discounted
+from jumar.solve.solver import action_values
+
+LEAST = 5  # visits below which an action is never trusted when the threshold is chosen by itself
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """One entry per history state of the model, in the order of the model."""
+
+    improvement: Improvement
+    gain: Floats  # (H,) g(h): won each time h is met
+    share: Floats  # (H,) d(h) g(h): sums to the estimated gain
+    met: Floats  # (H,) d(h): discounted number of times the new controller comes here
+    q: Floats  # (H, A) the behavior's action values in the model
+
+    @cached_property
+    def changed(self) -> Bools:
+        """(H,) has h a new rule?"""
+        found: Bools = (self.improvement.policy != self.improvement.behavior_policy).any(1)
+        return found
+
+    @cached_property
+    def visits(self) -> Ints:
+        """(H,) steps of the log in h whose outcome is known."""
+        total: Ints = self.improvement.mdp.visits.sum(1).astype(np.int64)
+        return total
+
+    @cached_property
+    def order(self) -> Ints:
+        """(H,) most telling first: what changed, by its share of the gain, then by visits."""
+        order: Ints = np.lexsort([-self.visits, -self.share, ~self.changed])
+        return order
+
+    @property
+    def threshold(self) -> float:
+        """A pair counts as known when it was seen more often than this."""
+        n_wedge = self.improvement.parameters.get("n_wedge", LEAST if self._by_itself else 0)
+        return float(n_wedge) if isinstance(n_wedge, int | float | np.number) else 0.0
+
+    @property
+    def _by_itself(self) -> bool:
+        """Was the improvement chosen from the data, and tested?"""
+        return self.improvement.algorithm == "auto"
+
+    def situation(self, h: int) -> list[str]:
+        """⟨n, z⟩ in words, one text for each of `heads`."""
+        return situation(self.improvement.controller, self.improvement.mdp.states[h])
+
+    @property
+    def heads(self) -> list[str]:
+        """What the texts of a situation are called."""
+        return situation_heads(self.improvement.controller.memory)
+
+    def rule(self, h: int, *, new: bool) -> str:
+        """The old or the new rule at h, in words."""
+        chosen = self.improvement
+        rows = chosen.policy if new else chosen.behavior_policy
+        return ", ".join(rule_lines(chosen.controller.actions, rows[h]))
+
+    def why(self, h: int) -> str:
+        """Why the rule at h changed, or why it stayed, as one sentence."""
+        chosen, N = self.improvement, self.threshold
+        actions, visits = chosen.controller.actions, chosen.mdp.visits[h]
+        new, old = chosen.policy[h], chosen.behavior_policy[h]
+        if self.changed[h]:
+            up = int(np.argmax(new - old))
+            tried = f"{shown(actions[up])!r} was tried {_times(visits[up])} here"
+            if self.gain[h] <= 0:  # worth it only if the rest of the new controller follows
+                return f"{tried}; it pays off together with the other changes"
+            return f"{tried}, and from here on is worth {self.gain[h]:.4g} more than the old rule"
+        if self._by_itself:
+            if not self.changed.any():
+                return "no change passed the test on held-out episodes"
+            return "the change that was tested leaves this rule as it is"
+        if chosen.algorithm == "strict":
+            return "no action is proved better here than what the rule does"
+        known = np.flatnonzero(visits > N)
+        seldom = f"{_times(N)} or less"
+        if len(known) == 0:
+            return (
+                "no action was ever tried here"
+                if N == 0
+                else f"every action was tried {seldom} here: too little to learn from"
+            )
+        if len(known) == 1 and N > 0:
+            only = shown(actions[int(known[0])])
+            return f"only {only!r} was tried more than {_times(N)}: nothing to compare it with"
+        if len(known) == 1:
+            return f"only {shown(actions[int(known[0])])!r} was ever tried: nothing to compare"
+        if len(known) < len(actions):
+            tried = "ever tried" if N == 0 else f"tried more than {_times(N)}"
+            return f"the rule is already the best of what was {tried}"
+        return "the rule is already the best one admitted"
+
+    def thin(self) -> list[Thin]:
+        """Where more data could change the answer: actions tried too seldom to be trusted. First
+        those that look better than the rule so far, then those never tried, then those that look
+        worse; of equal ones, those of the situations met most."""
+        chosen = self.improvement
+        visits, N = chosen.mdp.visits, self.threshold
+        value = chosen.behavior_values[:, None]
+        found = []
+        for h, a in np.argwhere(visits <= N).tolist():
+            tried = int(visits[h, a])
+            promise = float(self.q[h, a] - value[h, 0]) if tried else None
+            found.append(Thin(h, a, tried, int(N) + 1 - tried, promise, int(self.visits[h])))
+        return sorted(
+            found,
+            key=lambda t: (
+                -max(0.0, t.promise or 0.0) * self.met[t.h],
+                t.promise is not None,
+                -t.visits,
+                t.h,
+                t.a,
+            ),
+        )
+
+    def to_csv(self) -> str:
+        """One row per history state, for a spreadsheet."""
+        chosen = self.improvement
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(
+            [
+                *self.heads,
+                "changed",
+                "old rule",
+                "new rule",
+                "times seen",
+                *(f"tried: {shown(action)}" for action in chosen.controller.actions),
+                "gain each time",
+                "share of the gain",
+                "why",
+            ]
+        )
+        for h in self.order.tolist():
+            writer.writerow(
+                [
+                    *map(_cell, self.situation(h)),
+                    "yes" if self.changed[h] else "no",
+                    _cell(self.rule(h, new=False)),
+                    _cell(self.rule(h, new=True)),
+                    int(self.visits[h]),
+                    *(int(n) for n in chosen.mdp.visits[h]),
+                    f"{self.gain[h]:.10g}",
+                    f"{self.share[h]:.10g}",
+                    _cell(self.why(h)),
+                ]
+            )
+        return file.getvalue()
+
+
+@dataclass(frozen=True)
+class Thin:
+    """An action that was tried too seldom in a history state to be trusted there."""
+
+    h: int
+    a: int
+    tried: int
+    missing: int  # more tries that would make it count
+    promise: float | None  # how much better than the rule it looks so far; None: never tried
+    visits: int  # times h was met
+
+
+def decide(improvement: Improvement) -> Decisions:
+    """What an improvement decides in every history state of its model."""
+    mdp, new, old = improvement.mdp, improvement.policy, improvement.behavior_policy
+    q = action_values(mdp, improvement.behavior_values, improvement.unseen_value)
+    gain = ((new - old) * q).sum(1)
+    weight = mdp.discount * mdp.probability * new.ravel()[mdp.pair]
+    source = mdp.pair // len(mdp.actions)
+    met = solve_discounted(source, mdp.successor, weight, mdp.start, transpose=True)
+    return Decisions(improvement, gain, met * gain, met, q)
+
+
+def _times(n: float) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(int(n), f"{int(n):,} times")
+
+
+def _cell(text: str) -> str:
+    """Text that a spreadsheet takes for text: a leading = + - @ would make it a formula, and some
+    take the wide forms of these for the same."""
+    return "'" + text if unicodedata.normalize("NFKC", text[:1]) in _FORMULA else text

@@ -1,0 +1,100 @@
+"""What the improvement would be with another threshold, or another memory.
+
+The log is counted once, with the longest memory asked for; shorter ones are sums of its counts.
+Each cell is a whole improvement on its own model, so gains of different memories are estimates by
+different models: where they disagree, the memory matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jumar import algorithms
+from jumar.algorithms.auto.candidates import THRESHOLDS
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.history import count
+from jumar.core.memory import Memory
+from jumar.core.memory.refinement import one_more
+
+MOST_STATES = 1000  # a longer memory is not tried when it would see more history states
+LARGEST = 3000  # history states beyond which nothing is tried: it would take minutes
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One improvement."""
+
+    n_wedge: int
+    gain: float  # estimated, by the model of its own memory
+    changed: int  # history states with a new rule
+
+
+@dataclass(frozen=True)
+class Row:
+    """One memory, with every threshold."""
+
+    memory: str
+    behavior: float  # estimated performance of the behavior, by this memory's model
+    states: int  # history states seen
+    chosen: bool  # the memory that the improvement has
+    cells: tuple[Cell, ...]
+
+
+def sensitivity(
+    log: Episodes,
+    behavior: Controller,
+    *,
+    discount: float,
+    memory: Memory,
+    algorithm: str = "spibb",
+    thresholds: Sequence[int] = THRESHOLDS,
+    more: int = 2,
+) -> tuple[Row, ...]:
+    """Improvements over memories and thresholds: the behavior's memory, `memory` itself, and with
+    `more` observations of memory beside it. Nothing where `memory` sees too many history states.
+
+    >>> from jumar import models, simulate, stream, window
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
+    >>> rows = sensitivity(log, behavior, discount=0.95, memory=window(1))
+    >>> [row.memory for row in rows], [cell.changed for cell in rows[0].cells]
+    (['window of 1', 'window of 2', 'window of 3'], [2, 2, 2, 2, 2])
+    """
+    memory = memory.on(*behavior.memory.alphabet)
+    wanted = _memories(behavior.memory, memory, more)
+    finest = count(log, wanted[-1])
+    while len(finest.states) > MOST_STATES and wanted[-1] != memory:
+        wanted.pop()  # so long a memory that the log is spread over too many states
+        finest = count(log, wanted[-1])
+    if len(finest.states) > LARGEST:
+        return ()
+    rows = []
+    for chosen in wanted:
+        mdp = (finest if chosen == finest.memory else finest.coarsen(chosen)).mle(discount)
+        found = [algorithms.run(algorithm, mdp, behavior, n_wedge=n) for n in thresholds]
+        rows.append(
+            Row(
+                str(chosen),
+                found[0].behavior_performance,
+                len(mdp),
+                chosen == memory,
+                tuple(
+                    Cell(n, better.gain, better.changed)
+                    for n, better in zip(thresholds, found, strict=True)
+                ),
+            )
+        )
+    return tuple(rows)
+
+
+def _memories(behavior: Memory, memory: Memory, more: int) -> list[Memory]:
+    """Each refines the one before, so that the last one's counts give all the others."""
+    found = [behavior] if behavior == memory else [behavior, memory]
+    for _ in range(more):
+        longer = one_more(found[-1])
+        if longer is not None:
+            found.append(longer)
+    return found

@@ -1,0 +1,1 @@
+"""The nouns that everything else speaks of, and the ground they stand on."""

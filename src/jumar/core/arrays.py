@@ -1,0 +1,173 @@
+"""Read-only arrays, and rows of integers that can be numbered and found again.
+
+A history state ⟨n, z⟩ is a row of non-negative integers: the words of the memory node and
+then the observation. Rows can be many words long, so they are never packed into one number
+blindly: `number_rows` and `RowIndex` pack columns only as far as 63 bits reach and compress
+what they have whenever the next column would not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jumar.core.errors import JumarError, ParameterError, TooLarge
+
+Array = NDArray[Any]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+_LIMIT = 2**63
+
+
+def freeze(
+    values: ArrayLike, dtype: Any, what: str = "array", error: type[JumarError] = ParameterError
+) -> Array:
+    """A read-only copy: what is handed over can neither change nor be changed.
+
+    Numbers that are not whole, and flags that are not true or false, are refused, not rounded.
+
+    >>> freeze([1, 2], np.int64).flags.writeable
+    False
+    """
+    given = np.asarray(values)
+    if np.issubdtype(dtype, np.integer) and given.size and not _are_whole(given):
+        raise error(f"{what}: expected whole numbers, got {given.ravel()[:5].tolist()}.")
+    if dtype is np.bool_ and given.size and given.dtype != np.bool_ and not _are_flags(given):
+        raise error(f"{what}: expected true or false, got {given.ravel()[:5].tolist()}.")
+    array = np.array(given, dtype=dtype, order="C")
+    array.setflags(write=False)
+    return array
+
+
+def _are_whole(given: Array) -> bool:
+    if np.issubdtype(given.dtype, np.integer) or given.dtype == np.bool_:
+        return True
+    return bool(np.issubdtype(given.dtype, np.number) and (given == np.floor(given)).all())
+
+
+def _are_flags(given: Array) -> bool:
+    return bool(np.issubdtype(given.dtype, np.number) and np.isin(given, (0, 1)).all())
+
+
+class Frozen:
+    """A dataclass that stays read-only when it is sent to another process."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in state.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            frozen = MappingProxyType(value) if type(value) is dict else value
+            object.__setattr__(self, name, frozen)
+
+
+def _codes(values: Ints) -> tuple[Ints, int]:
+    """Number equal values alike, in order of first appearance; also how many there are."""
+    import pyarrow as pa  # a hash table over 10⁷ values in a tenth of the time of a sort
+
+    encoded = pa.array(values).dictionary_encode()
+    return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)
+
+
+def number_rows(rows: Ints) -> tuple[Ints, Ints]:
+    """The distinct rows in lexicographic order, and for every row the number of its twin there.
+
+    >>> distinct, number = number_rows(np.array([[5, 1], [0, 2], [5, 1]]))
+    >>> distinct.tolist(), number.tolist()
+    ([[0, 2], [5, 1]], [1, 0, 1])
+    """
+    n, width = rows.shape
+    if n == 0:
+        return rows.copy(), np.zeros(0, np.int64)
+    code, spread = np.zeros(n, np.int64), 1
+    for j in range(width):
+        column = rows[:, j]
+        span = int(column.max()) + 1
+        if spread * span >= _LIMIT:
+            code, spread = _codes(code)
+        if spread * span >= _LIMIT:
+            column, span = _codes(column)
+        code = code * span + column
+        spread *= span
+    number, count = _codes(code)
+    first = np.empty(count, np.int64)
+    first[number[::-1]] = np.arange(n - 1, -1, -1)
+    distinct = rows[first]
+    order = np.lexsort(distinct.T[::-1]) if width else np.zeros(count, np.int64)
+    rank = np.empty(count, np.int64)
+    rank[order] = np.arange(count)
+    return distinct[order], rank[number]
+
+
+class RowIndex:
+    """Finds rows among `rows`, which must be distinct.
+
+    >>> index = RowIndex(np.array([[5, 1], [0, 2]]))
+    >>> index.find(np.array([[0, 2], [0, 1], [5, 1]])).tolist()
+    [1, -1, 0]
+    """
+
+    def __init__(self, rows: Ints) -> None:
+        self._size = len(rows)
+        self._levels: list[tuple[Ints, Ints]] = []
+        code = np.zeros(self._size, np.int64)
+        for j in range(rows.shape[1]):
+            values, digit = np.unique(rows[:, j], return_inverse=True)
+            pairs, code = np.unique(code * len(values) + digit, return_inverse=True)
+            self._levels.append((values, pairs))
+        self._row_of_code = np.empty(self._size, np.int64)
+        self._row_of_code[code] = np.arange(self._size)
+
+    def find(self, rows: Ints) -> Ints:
+        """The number of each row, or -1."""
+        if self._size == 0:
+            return np.full(len(rows), -1, np.int64)
+        code = np.zeros(len(rows), np.int64)
+        found = np.ones(len(rows), np.bool_)
+        for j, (values, pairs) in enumerate(self._levels):
+            digit = _position(values, rows[:, j], found)
+            code = _position(pairs, code * len(values) + digit, found)
+        return np.where(found, self._row_of_code[code], -1)
+
+
+def _position(sorted_values: Ints, wanted: Ints, found: Bools) -> Ints:
+    """Where each wanted value stands; clears `found` where it does not."""
+    at = np.minimum(np.searchsorted(sorted_values, wanted), len(sorted_values) - 1)
+    found &= sorted_values[at] == wanted
+    return at
+
+
+def closure(first: Ints, successors: Callable[[Ints], Ints], most: int, what: str) -> Ints:
+    """All rows that can be reached from the first ones, sorted; TooLarge beyond `most`.
+
+    >>> closure(np.array([[0]]), lambda rows: (rows + 2) % 6, 100, "numbers").ravel().tolist()
+    [0, 2, 4]
+    """
+    known, _ = number_rows(first)
+    frontier = known
+    while len(frontier):
+        merged, _ = number_rows(np.concatenate([known, successors(frontier)]))
+        if len(merged) > most:
+            raise TooLarge(f"{what}: more than {most} of them; too many to list one by one.")
+        frontier = merged[RowIndex(known).find(merged) < 0]
+        known = merged
+    return known
+
+
+def sum_by(group: Ints, amounts: Floats, size: int) -> Floats:
+    """(size,) the sum of the amounts of each group.
+
+    >>> sum_by(np.array([0, 2, 0]), np.array([1.0, 5.0, 2.0]), 3).tolist()
+    [3.0, 0.0, 5.0]
+    """
+    return np.bincount(group, amounts, size).astype(np.float64, copy=False)

@@ -1,0 +1,256 @@
+"""Controller: a memory and a rule ψ(a | n, z) - a finite-state controller (FSC).
+
+At every step the controller is in memory node n, sees z, draws a from ψ(· | n, z) and moves to
+n' = step(n, z, a). A rule is a list of exceptions: ⟨n, z⟩ with a row of their own, and for all
+others either one default row or the row of a coarser controller, found by projecting the node.
+So a behavior *lifted* to more memory is nothing but that projection, an improved controller is
+"the behavior, except here", and a long window costs what it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows
+from jumar.core.errors import ControllerError
+from jumar.core.memory import Memory, window
+from jumar.core.memory.refinement import Projection, projection
+from jumar.core.names import check_names, position_of
+
+SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Controller(Frozen):
+    """A finite-state controller. K rows of its own, W words per memory node.
+
+    >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"))
+    >>> c.row([], "worn").tolist()
+    [0.5, 0.5]
+    """
+
+    observations: tuple[str, ...]
+    actions: tuple[str, ...]
+    memory: Memory
+    states: Ints  # (K, W+1) int64, the ⟨n, z⟩ with a row of their own, sorted
+    rows: Floats  # (K, A) float64, ψ(· | n, z) there
+    otherwise: Controller | Floats  # everywhere else: a coarser controller, or one (A,) row
+    name: str = "controller"
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        for kind, field in (("observation", "observations"), ("action", "actions")):
+            put(self, field, check_names(kind, getattr(self, field), ControllerError))
+        O, A = len(self.observations), len(self.actions)
+        put(self, "memory", self.memory.on(O, A))
+        states, rows = self._check_shapes()
+        order = np.lexsort(states.T[::-1])
+        put(self, "states", freeze(states[order], np.int64))
+        put(self, "rows", freeze(rows[order], np.float64))
+        self._check_rows()
+        if isinstance(self.otherwise, Controller):
+            self._check_otherwise(self.otherwise)
+        else:
+            put(self, "otherwise", freeze(self.otherwise, np.float64))
+            if self.otherwise.shape != (A,):
+                raise ControllerError(f"{self.name}: the default row needs {A} probabilities.")
+            check_row(f"{self.name}: the default row", self.otherwise)
+
+    def _check_shapes(self) -> tuple[Ints, Floats]:
+        states, rows = np.asarray(self.states), np.asarray(self.rows, np.float64)
+        wanted = (len(states), self.memory.width + 1), (len(states), len(self.actions))
+        for field, array, shape in (("states", states, wanted[0]), ("rows", rows, wanted[1])):
+            if array.shape != shape:
+                raise ControllerError(
+                    f"{self.name}: {field} has shape {array.shape}; expected {shape} for "
+                    f"{len(states)} states, a {self.memory} and {len(self.actions)} actions."
+                )
+        if len(states) and not np.issubdtype(states.dtype, np.integer):
+            raise ControllerError(f"{self.name}: states must be whole numbers.")
+        return states.astype(np.int64), rows
+
+    def _check_rows(self) -> None:
+        if len(number_rows(self.states)[0]) < len(self.states):
+            raise ControllerError(f"{self.name}: a history state has two rows.")
+        nodes, z = self.states[:, :-1], self.states[:, -1]
+        fits = (z >= 0) & (z < len(self.observations)) & self.memory.has(nodes)
+        for i in np.flatnonzero(~fits):
+            raise ControllerError(
+                f"{self.name}: history state {self.states[i].tolist()} does not exist in a "
+                f"{self.memory} with {len(self.observations)} observations."
+            )
+        off = np.abs(self.rows.sum(1) - 1) > SUM_TOLERANCE
+        for i in np.flatnonzero(off | ~np.isfinite(self.rows).all(1) | (self.rows < 0).any(1)):
+            check_row(f"{self.name}: {self.describe(self.states[i])}", self.rows[i])
+
+    def _check_otherwise(self, coarse: Controller) -> None:
+        for kind, mine, other in (
+            ("observations", self.observations, coarse.observations),
+            ("actions", self.actions, coarse.actions),
+        ):
+            if mine != other:
+                raise ControllerError(
+                    f"{self.name}: its {kind} differ from those of {coarse.name}, which it "
+                    "falls back on."
+                )
+        self._projection  # noqa: B018 - found now, so that a mismatch is told at once
+
+    # ---- reading the rule -----------------------------------------------------------------
+
+    @cached_property
+    def _index(self) -> RowIndex:
+        return RowIndex(self.states)
+
+    @cached_property
+    def _projection(self) -> Projection:
+        assert isinstance(self.otherwise, Controller)
+        return projection(self.memory, self.otherwise.memory)
+
+    def rows_at(self, states: Ints) -> Floats:
+        """(N, A) ψ(· | n, z) for every ⟨n, z⟩ given as a row of W+1 integers."""
+        own = self._index.find(states)
+        rows = np.empty((len(states), len(self.actions)))
+        if len(self.rows):
+            rows[own >= 0] = self.rows[own[own >= 0]]
+        rest = np.flatnonzero(own < 0)
+        if len(rest) == 0:
+            return rows
+        if isinstance(self.otherwise, Controller):
+            nodes, z = states[rest, :-1], states[rest, -1:]
+            projected = np.concatenate([self._projection(nodes), z], axis=1)
+            rows[rest] = self.otherwise.rows_at(projected)
+        else:
+            rows[rest] = self.otherwise
+        return rows
+
+    def state(self, node: Any, observation: str) -> Ints:
+        """(W+1,) the numbers of ⟨n, z⟩ given in names, as files write them."""
+        words = self.memory.write_node(node, self.observations, self.actions)
+        z = position_of("observation", observation, self.observations, ControllerError)
+        return np.array([*words, z], np.int64)
+
+    def row(self, node: Any, observation: str) -> Floats:
+        """(A,) ψ(· | n, z) for a node and an observation given in names."""
+        row: Floats = self.rows_at(self.state(node, observation)[None, :])[0]
+        return row
+
+    def describe(self, state: Ints) -> str:
+        """⟨n, z⟩ in names."""
+        words = [int(w) for w in state[:-1]]
+        node = self.memory.read_node(words, self.observations, self.actions)
+        return f"node {node!r}, observation {self.observations[int(state[-1])]!r}"
+
+    # ---- making new ones ------------------------------------------------------------------
+
+    def lift(self, memory: Memory) -> Controller:
+        """The same policy over a memory that refines this one's; its value is exactly the same.
+
+        >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"))
+        >>> str(c.lift(window(3)).memory)
+        'window of 3'
+        """
+        memory = memory.on(len(self.observations), len(self.actions))
+        if memory == self.memory:
+            return self
+        nothing = np.zeros((0, memory.width + 1), np.int64)
+        none = np.zeros((0, len(self.actions)))
+        return Controller(
+            self.observations, self.actions, memory, nothing, none, self, name=self.name
+        )
+
+    def except_at(self, states: Ints, rows: Floats, name: str | None = None) -> Controller:
+        """This controller, except for the given rows; rows that change nothing are dropped."""
+        changed = (self.rows_at(states) != rows).any(1)
+        if not changed.any():
+            return replace(self, name=name or self.name)
+        base: Controller | Floats = self
+        if len(self.rows) == 0:
+            base = self.otherwise  # no exceptions of its own: skip the empty layer
+        return Controller(
+            self.observations,
+            self.actions,
+            self.memory,
+            states[changed],
+            rows[changed],
+            base,
+            name=name or self.name,
+        )
+
+    @classmethod
+    def uniform(
+        cls,
+        observations: Sequence[str],
+        actions: Sequence[str],
+        memory: Memory | None = None,
+        name: str = "uniform",
+    ) -> Controller:
+        """Every action equally likely, always."""
+        return cls.constant(
+            observations, actions, np.full(len(actions), 1 / len(actions)), memory=memory, name=name
+        )
+
+    @classmethod
+    def constant(
+        cls,
+        observations: Sequence[str],
+        actions: Sequence[str],
+        row: ArrayLike,
+        memory: Memory | None = None,
+        name: str = "constant",
+    ) -> Controller:
+        """The same row, always."""
+        memory = (memory or window(1)).on(len(observations), len(actions))
+        nothing = np.zeros((0, memory.width + 1), np.int64)
+        none = np.zeros((0, len(actions)))
+        return cls(
+            tuple(observations),
+            tuple(actions),
+            memory,
+            nothing,
+            none,
+            np.asarray(row, np.float64),
+            name=name,
+        )
+
+    # ---- comparing and keeping ------------------------------------------------------------
+
+    def same_as(self, other: Controller) -> bool:
+        """Equal names, memory and rules, bit for bit (the name of the controller aside)."""
+        if isinstance(self.otherwise, Controller) != isinstance(other.otherwise, Controller):
+            return False
+        if isinstance(self.otherwise, Controller):
+            assert isinstance(other.otherwise, Controller)
+            rest = self.otherwise.same_as(other.otherwise)
+        else:
+            rest = np.array_equal(self.otherwise, other.otherwise)  # type: ignore[arg-type]
+        return bool(
+            rest
+            and (self.observations, self.actions) == (other.observations, other.actions)
+            and self.memory == other.memory
+            and np.array_equal(self.states, other.states)
+            and np.array_equal(self.rows, other.rows)
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write a JSON file that `load_controller` reads back exactly."""
+        from jumar.io.controllers import save_controller
+
+        save_controller(self, path)
+
+
+def check_row(where: str, row: Floats) -> None:
+    """Is this a probability distribution? If not, say where and why."""
+    if not np.isfinite(row).all() or (row < 0).any():
+        raise ControllerError(f"{where}: {row.tolist()} has negative or undefined probabilities.")
+    if abs(row.sum() - 1) > SUM_TOLERANCE:
+        raise ControllerError(
+            f"{where}: probabilities sum to {row.sum():.12g}, not 1. "
+            "Write the row so that it sums to 1."
+        )

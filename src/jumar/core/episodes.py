@@ -1,0 +1,404 @@
+"""Episodes: a log of observations, actions and rewards, in columns.
+
+Step t of episode e stands in row start[e] + t. An episode is over for one of two reasons that
+must never be confused: the process *ended* (``terminated``), or the recording was cut off. A
+cut-off episode may carry the observation that would have been acted on next; without it the
+last step has no known successor and teaches nothing about what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, freeze
+from jumar.core.errors import LogError, not_one_of, printable
+from jumar.core.names import check_names
+
+UNKNOWN = -1
+LARGEST_REWARD = 1e100  # squares and sums of it are still numbers
+
+
+@dataclass(frozen=True)
+class Remarks:
+    """What a person wants to know of a log after it was read: what was put right, left out or
+    assumed.
+
+    >>> (Remarks(rows=10, gaps=1) + Remarks(rows=5, costs=True)).rows
+    15
+    """
+
+    rows: int = 0  # rows read
+    out_of_order: int = 0  # rows that belong before the row of their episode above them
+    first_out_of_order: int | None = None  # where the first of them stands
+    interleaved: int = 0  # episodes with rows of others in between
+    repeated: int = 0  # rows left out because they repeat another
+    dropped: int = 0  # episodes left out because of a missing value
+    replaced: int = 0  # observations that are called "missing"
+    gaps: int = 0  # places where a gap split an episode
+    rewards_assumed: bool = False  # rewards were computed from prices
+    costs: bool = False  # rewards are costs, negated
+
+    def __add__(self, other: Remarks) -> Remarks:
+        """The remarks on two logs, one after the other."""
+        sums = {
+            f.name: getattr(self, f.name) + getattr(other, f.name)
+            for f in fields(self)
+            if f.name not in _NOT_SUMS
+        }
+        first = self.first_out_of_order
+        return Remarks(
+            **sums,
+            first_out_of_order=other.first_out_of_order if first is None else first,
+            rewards_assumed=self.rewards_assumed or other.rewards_assumed,
+            costs=self.costs or other.costs,
+        )
+
+
+_NOT_SUMS = ("first_out_of_order", "rewards_assumed", "costs")
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where a log was read from, so that an error can name the place."""
+
+    source: str
+    row: Array  # (N,) int32 or int64, row of each step in the file
+    label: Sequence[object]  # (E,) what the file calls each episode
+    remarks: Remarks = Remarks()
+
+    def followed_by(self, other: Origin) -> Origin:
+        """The origin of two logs one after the other."""
+        source = self.source if self.source == other.source else f"{self.source} + {other.source}"
+        return Origin(
+            source,
+            np.concatenate([self.row, other.row]),
+            [*self.label, *other.label],
+            self.remarks + other.remarks,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(Frozen):
+    """Names that a log gives to its steps or episodes: memory nodes, clusters, behaviors.
+
+    >>> Labels(("calm", "alert"), [0, 1, -1]).code.tolist()
+    [0, 1, -1]
+    """
+
+    names: tuple[str, ...]  # all different
+    code: Array  # (N,) or (E,) int32, UNKNOWN where the log does not say
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(self.names))
+        code = freeze(self.code, np.int32, "labels", LogError)
+        object.__setattr__(self, "code", code)
+        if len(code) and (code.min() < UNKNOWN or code.max() >= len(self.names)):
+            raise LogError(f"labels: a number is out of range; there are {len(self.names)} names.")
+        if len(set(self.names)) < len(self.names):
+            twice = next(name for i, name in enumerate(self.names) if name in self.names[:i])
+            raise LogError(f"labels: {printable(twice)!r} is there twice. Names must differ.")
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> Labels:
+        """One name per entry, numbered in the order of the alphabet.
+
+        >>> Labels.of(["plant b", "plant a", "plant b"]).code.tolist()
+        [1, 0, 1]
+        """
+        found = sorted(set(names))
+        number = {name: i for i, name in enumerate(found)}
+        return cls(tuple(found), np.array([number[name] for name in names], np.int32))
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    @property
+    def present(self) -> tuple[tuple[str, ...], Ints]:
+        """The names that occur, and the number of each entry among them. (A part of a log may have
+        names that only occur elsewhere.)"""
+        numbers, code = np.unique(self.code[self.code != UNKNOWN], return_inverse=True)
+        among = np.full(len(self.code), UNKNOWN, np.int64)
+        among[self.code != UNKNOWN] = code
+        return tuple(self.names[i] for i in numbers.tolist()), among
+
+    def take(self, index: Array) -> Labels:
+        """The labels of some entries, or of all in another order."""
+        return Labels(self.names, self.code[index])
+
+    def followed_by(self, other: Labels) -> Labels:
+        """The labels of two logs one after the other; equal names are one."""
+        names = tuple(dict.fromkeys((*self.names, *other.names)))
+        number = {name: i for i, name in enumerate(names)}
+        theirs = np.array([*(number[name] for name in other.names), UNKNOWN], np.int32)
+        return Labels(names, np.concatenate([self.code, theirs[other.code]]))
+
+
+@dataclass(frozen=True, eq=False)
+class Episodes(Frozen):
+    """A log. E episodes, N steps.
+
+    >>> log = Episodes(
+    ...     observations=("good", "worn"), actions=("keep", "repair"),
+    ...     observation=[0, 1, 1], action=[0, 1, 0], reward=[1.0, -2.0, 0.5],
+    ...     start=[0, 2, 3], final_observation=[-1, 0], terminated=[True, False])
+    >>> len(log), log.n_steps, log.returns(0.5).tolist()
+    (2, 3, [0.0, 0.5])
+    """
+
+    observations: tuple[str, ...]
+    actions: tuple[str, ...]
+    observation: Ints  # (N,) int64, what was seen before acting
+    action: Ints  # (N,) int64
+    reward: Floats  # (N,) float64
+    start: Ints  # (E+1,) int64, first row of each episode; start[E] = N
+    final_observation: Ints  # (E,) int64, seen after the last step of a cut-off episode, or -1
+    terminated: Bools  # (E,) bool, the process ended with the last step
+    origin: Origin | None = None
+    node: Labels | None = None  # (N,) where the controller says it was, if the log tells
+    propensity: Floats | None = None  # (N,) float64, how likely the logged action was, in (0, 1]
+    cluster: Labels | None = None  # (E,) the person, plant or machine; None: all independent
+    behavior: Labels | None = None  # (E,) which controller made the episode
+
+    def __post_init__(self) -> None:
+        def put(name: str, dtype: type) -> None:
+            object.__setattr__(self, name, freeze(getattr(self, name), dtype, name, LogError))
+
+        for kind, field in (("observation", "observations"), ("action", "actions")):
+            object.__setattr__(self, field, check_names(kind, getattr(self, field), LogError))
+        for name in ("observation", "action", "start", "final_observation"):
+            put(name, np.int64)
+        put("reward", np.float64)
+        put("terminated", np.bool_)
+        if self.propensity is not None:
+            put("propensity", np.float64)
+        self._check()
+
+    def _check(self) -> None:
+        n, e = len(self.observation), len(self.start) - 1
+        if e < 1 or n == 0:
+            raise LogError("The log is empty: it has no steps. Give at least one episode.")
+        if len(self.action) != n or len(self.reward) != n:
+            raise LogError(
+                f"Columns differ in length: {n} observations, {len(self.action)} actions, "
+                f"{len(self.reward)} rewards."
+            )
+        for many, size, each, column in (
+            ("steps", n, "nodes", self.node),
+            ("steps", n, "propensities", self.propensity),
+            ("episodes", e, "clusters", self.cluster),
+            ("episodes", e, "behaviors", self.behavior),
+        ):
+            if column is not None and len(column) != size:
+                raise LogError(f"Columns differ in length: {size} {many}, {len(column)} {each}.")
+        if len(self.final_observation) != e or len(self.terminated) != e:
+            raise LogError(
+                f"{e} episodes, but {len(self.final_observation)} final observations "
+                f"and {len(self.terminated)} terminated flags."
+            )
+        if self.start[0] != 0 or self.start[-1] != n:
+            raise LogError(f"start must run from 0 to {n}, not {self.start[0]} to {self.start[-1]}")
+        empty = np.flatnonzero(np.diff(self.start) < 1)
+        if len(empty):
+            raise LogError(
+                f"Episode {empty[0]}: has no steps. Leave out episodes in which nothing was done."
+            )
+        for name, low, size, values in (
+            ("observation", 0, len(self.observations), self.observation),
+            ("action", 0, len(self.actions), self.action),
+            ("final observation", UNKNOWN, len(self.observations), self.final_observation),
+        ):
+            bad = np.flatnonzero((values < low) | (values >= size))
+            if len(bad):
+                raise LogError(
+                    f"{name} {bad[0]}: number {values[bad[0]]} is out of range; there are {size}."
+                )
+        bad = np.flatnonzero(~np.isfinite(self.reward))
+        if len(bad):
+            raise LogError(
+                f"{self.where(int(bad[0]))}: reward is {self.reward[bad[0]]}; "
+                "rewards must be finite numbers. Correct it, or leave the episode out."
+            )
+        bad = np.flatnonzero(np.abs(self.reward) > LARGEST_REWARD)
+        if len(bad):
+            raise LogError(
+                f"{self.where(int(bad[0]))}: reward {self.reward[bad[0]]:g} is too large to "
+                "compute with. Use a larger unit."
+            )
+        if self.propensity is not None:
+            for row in np.flatnonzero(~((self.propensity > 0) & (self.propensity <= 1)))[:1]:
+                raise LogError(f"{self.where(int(row))}: {not_a_chance(self.propensity[row])}")
+        for part, labels in (("cluster", self.cluster), ("behavior", self.behavior)):
+            nameless = () if labels is None else np.flatnonzero(labels.code == UNKNOWN)
+            for i in nameless[:1]:
+                raise LogError(
+                    f"{self.where(int(self.start[i]))}: the {part} is missing. Every episode needs "
+                    "one; name it, or leave the episode out."
+                )
+        bad = np.flatnonzero(self.terminated & (self.final_observation != UNKNOWN))
+        if len(bad):
+            raise LogError(
+                f"Episode {bad[0]}: ended by itself and yet carries a final observation. "
+                "Only a cut-off episode has one; write -1."
+            )
+
+    def __len__(self) -> int:
+        return len(self.terminated)
+
+    @property
+    def n_steps(self) -> int:
+        return len(self.observation)
+
+    @property
+    def lengths(self) -> Ints:
+        return np.diff(self.start)
+
+    @property
+    def last(self) -> Ints:
+        """(E,) the row of every episode's last step."""
+        return self.start[1:] - 1
+
+    def episode_of(self, row: int) -> int:
+        """The episode a row belongs to."""
+        return int(np.searchsorted(self.start, row, side="right")) - 1
+
+    def where(self, row: int) -> str:
+        """Names a step: file, row and episode where they are known.
+
+        >>> Episodes(("z",), ("a",), [0, 0], [0, 0], [0, 0], [0, 2], [-1], [True]).where(1)
+        'Log, episode 0, step 1'
+        """
+        e = self.episode_of(row)
+        if self.origin is None:
+            return f"Log, episode {e}, step {row - self.start[e]}"
+        label = printable(str(self.origin.label[e]))
+        return f"{self.origin.source}, row {self.origin.row[row]} (episode {label})"
+
+    def returns(self, discount: float) -> Floats:
+        """(E,) discounted return of every episode, counted from its first step."""
+        power = discount ** (np.arange(self.n_steps) - np.repeat(self.start[:-1], self.lengths))
+        sums: Floats = np.add.reduceat(power * self.reward, self.start[:-1])
+        return sums
+
+    def beyond_cut(self, discount: float) -> float:
+        """The share of the discounted weight that lies beyond the cuts: the mean of γ^T over
+        episodes of T steps that were cut off, and 0 for those that ended.
+
+        >>> log = Episodes(("z",), ("a",), [0] * 4, [0] * 4, [0.0] * 4, start=[0, 2, 4],
+        ...                final_observation=[-1, 0], terminated=[True, False])
+        >>> log.beyond_cut(0.5)
+        0.125
+        """
+        return float(np.where(self.terminated, 0.0, discount**self.lengths).mean())
+
+    def select(self, episodes: Ints) -> Episodes:
+        """The chosen episodes, in the given order; a mask chooses too."""
+        episodes = np.asarray(episodes)
+        if episodes.dtype == np.bool_:
+            if len(episodes) != len(self):
+                raise LogError(f"select: a mask of {len(episodes)} for {len(self)} episodes.")
+            episodes = np.flatnonzero(episodes)
+        episodes = episodes.astype(np.int64)
+        if len(episodes) and not (episodes.min() >= 0 and episodes.max() < len(self)):
+            raise LogError(f"select: there are {len(self)} episodes, numbered from 0.")
+        lengths = self.lengths[episodes]
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        rows = np.arange(start[-1]) + np.repeat(self.start[episodes] - start[:-1], lengths)
+        return Episodes(
+            self.observations,
+            self.actions,
+            self.observation[rows],
+            self.action[rows],
+            self.reward[rows],
+            start,
+            self.final_observation[episodes],
+            self.terminated[episodes],
+            self.origin
+            and Origin(
+                self.origin.source,
+                self.origin.row[rows],
+                [self.origin.label[int(e)] for e in episodes],
+                self.origin.remarks,
+            ),
+            self.node and self.node.take(rows),
+            None if self.propensity is None else self.propensity[rows],
+            self.cluster and self.cluster.take(episodes),
+            self.behavior and self.behavior.take(episodes),
+        )
+
+    def __add__(self, other: Episodes) -> Episodes:
+        """The two logs one after the other. Clusters and behaviors of equal names are one.
+
+        A log with propensities, clusters or behaviors and one without do not add: nobody could
+        say how likely, whose, or by whom the steps of the other are.
+        """
+        other = other.align(self.observations, self.actions)
+        for part in ("propensity", "cluster", "behavior"):
+            if (getattr(self, part) is None) != (getattr(other, part) is None):
+                raise LogError(
+                    f"Only one of the two logs has a column {part!r}. Give both one, or leave it "
+                    f"out of both: dataclasses.replace(log, {part}=None)."
+                )
+        return Episodes(
+            self.observations,
+            self.actions,
+            np.concatenate([self.observation, other.observation]),
+            np.concatenate([self.action, other.action]),
+            np.concatenate([self.reward, other.reward]),
+            np.concatenate([self.start, other.start[1:] + self.n_steps]),
+            np.concatenate([self.final_observation, other.final_observation]),
+            np.concatenate([self.terminated, other.terminated]),
+            self.origin and other.origin and self.origin.followed_by(other.origin),
+            (self.node or other.node) and self._nodes().followed_by(other._nodes()),
+            None
+            if self.propensity is None or other.propensity is None
+            else np.concatenate([self.propensity, other.propensity]),
+            self.cluster and other.cluster and self.cluster.followed_by(other.cluster),
+            self.behavior and other.behavior and self.behavior.followed_by(other.behavior),
+        )
+
+    def _nodes(self) -> Labels:
+        """The nodes, even where the log does not tell any."""
+        return self.node or Labels((), np.full(self.n_steps, UNKNOWN, np.int32))
+
+    def align(self, observations: Sequence[str], actions: Sequence[str]) -> Episodes:
+        """The same log with the names numbered as given, so that it fits a controller."""
+        if tuple(observations) == self.observations and tuple(actions) == self.actions:
+            return self
+        # a name nobody ever logged need not be known to the other side
+        seen = np.unique(np.concatenate([self.observation, self.final_observation]))
+        z = self._renumbering("observation", observations, seen[seen != UNKNOWN])
+        a = self._renumbering("action", actions, np.unique(self.action))
+        final = self.final_observation
+        return replace(
+            self,
+            observations=tuple(observations),
+            actions=tuple(actions),
+            observation=z[self.observation],
+            action=a[self.action],
+            final_observation=np.where(final == UNKNOWN, UNKNOWN, z[final]),
+        )
+
+    def _renumbering(self, kind: str, new: Sequence[str], used: Ints) -> Ints:
+        """The new number of every name that occurs; an unknown one is an error with its place."""
+        old: tuple[str, ...] = getattr(self, f"{kind}s")
+        number = np.full(len(old), UNKNOWN, np.int64)
+        for i in used:
+            if old[i] not in new:
+                rows = np.flatnonzero(getattr(self, kind) == i)
+                place = self.where(int(rows[0])) if len(rows) else "Log, a final observation"
+                raise LogError(f"{place}: {not_one_of(kind, old[i], new)}")
+            number[i] = list(new).index(old[i])
+        return number
+
+
+def not_a_chance(value: float) -> str:
+    """What to say of a propensity that is none."""
+    if value == 0:
+        return "the propensity is 0, but the action was taken. Write how likely it was."
+    return (
+        f"the propensity is {value:g}; how likely an action was lies above 0 and is at most 1. "
+        "Write it as a fraction, such as 0.25."
+    )

@@ -1,0 +1,290 @@
+"""Counts of history states ⟨n, z⟩ in a log, and the maximum-likelihood model they give.
+
+Replaying a memory over a log turns every step into a move between history states. What is counted
+per pair (h, a): visits, rewards, ends, and successors. An ending is an outcome like any other, so
+
+    visits(h, a) = Σ_h' successors(h, a, h') + ends(h, a)
+
+holds exactly, and the model's continuing probabilities sum to 1 - P(end): an ending is never a
+second factor. The last step of an episode that was cut off without a final observation has no known
+outcome; it is left out and counted apart (`unfinished`).
+
+Counts are additive: counting two logs and adding is counting them one after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows
+from jumar.core.controller import Controller
+from jumar.core.episodes import UNKNOWN, Episodes
+from jumar.core.errors import LogError, MemoryMismatch, ParameterError
+from jumar.core.memory import Memory
+from jumar.core.memory.refinement import projection
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(Frozen):
+    """What a log says about each history state. H states, A actions, L seen (h, a, h')."""
+
+    observations: tuple[str, ...]
+    actions: tuple[str, ...]
+    memory: Memory
+    states: Ints  # (H, W+1) int64, the history states seen, sorted
+    visits: Ints  # (H, A) int64, times a was done in h and the outcome is known
+    reward_sum: Floats  # (H, A)
+    reward_squares: Floats  # (H, A)
+    ends: Ints  # (H, A) int64, times the process ended
+    starts: Ints  # (H,) int64, episodes that began here
+    pair: Ints  # (L,) int64, h*A + a, ascending
+    successor: Ints  # (L,) int64, h', ascending within a pair
+    times: Ints  # (L,) int64, how often h' followed
+    unfinished: int = 0  # steps left out because nobody knows what followed
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "memory", self.memory.on(len(self.observations), self.n_actions))
+        for field in ("states", "visits", "ends", "starts", "pair", "successor", "times"):
+            object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
+        for field in ("reward_sum", "reward_squares"):
+            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
+        followed = np.bincount(self.pair, self.times, self.visits.size).reshape(self.visits.shape)
+        if not np.array_equal(followed + self.ends, self.visits):
+            raise LogError("Counts: successors and ends do not add up to the visits.")
+
+    @property
+    def n_actions(self) -> int:
+        return len(self.actions)
+
+    def __add__(self, other: Counts) -> Counts:
+        """The counts of both logs together."""
+        if (self.observations, self.actions) != (other.observations, other.actions):
+            raise LogError("Counts: cannot add counts over different observations or actions.")
+        if self.memory != other.memory:
+            raise MemoryMismatch(f"Counts: cannot add a {self.memory} and a {other.memory}.")
+        states, number = number_rows(np.concatenate([self.states, other.states]))
+        mine, theirs = np.split(number, [len(self.states)])
+        return _summed(self.memory, states, [(self, mine), (other, theirs)])
+
+    def coarsen(self, memory: Memory) -> Counts:
+        """The counts of a memory that remembers less: each of its states sums the finer ones.
+
+        Equal to counting the log with that memory, without reading the log again.
+        """
+        memory = memory.on(len(self.observations), self.n_actions)
+        onto = projection(self.memory, memory)
+        coarse = np.concatenate([onto(self.states[:, :-1]), self.states[:, -1:]], axis=1)
+        states, number = number_rows(coarse)
+        return _summed(memory, states, [(self, number)])
+
+    def mle(self, discount: float) -> HistoryMdp:
+        """The maximum-likelihood model.
+
+        A pair never tried has no reward, no successor and no ending in it; what that means is up
+        to the algorithm.
+        """
+        n = np.maximum(self.visits, 1)
+        return HistoryMdp(
+            observations=self.observations,
+            actions=self.actions,
+            memory=self.memory,
+            states=self.states,
+            visits=self.visits.astype(np.float64),
+            reward=self.reward_sum / n,
+            ending=self.ends / n,
+            start=self.starts / self.starts.sum(),
+            pair=self.pair,
+            successor=self.successor,
+            probability=self.times / n.ravel()[self.pair],
+            discount=discount,
+        )
+
+
+def _summed(memory: Memory, states: Ints, parts: list[tuple[Counts, Ints]]) -> Counts:
+    """Counts over `states`; each part comes with the number of each of its states there."""
+    first = parts[0][0]
+    A = first.n_actions
+
+    def total(field: str) -> Any:
+        shape = len(states), *getattr(first, field).shape[1:]
+        sums = np.zeros(shape, getattr(first, field).dtype)
+        for counts, number in parts:
+            np.add.at(sums, number, getattr(counts, field))
+        return sums
+
+    moves = [
+        np.column_stack([number[c.pair // A] * A + c.pair % A, number[c.successor]])
+        for c, number in parts
+    ]
+    distinct, which = number_rows(np.concatenate(moves))
+    times = np.concatenate([counts.times for counts, _ in parts])
+    return Counts(
+        first.observations,
+        first.actions,
+        memory,
+        states,
+        visits=total("visits"),
+        reward_sum=total("reward_sum"),
+        reward_squares=total("reward_squares"),
+        ends=total("ends"),
+        starts=total("starts"),
+        pair=distinct[:, 0],
+        successor=distinct[:, 1],
+        times=np.bincount(which, times, len(distinct)),
+        unfinished=sum(counts.unfinished for counts, _ in parts),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryMdp(Frozen):
+    """A finite-history MDP: what happens from ⟨n, z⟩ when a is done, as far as it is known."""
+
+    observations: tuple[str, ...]
+    actions: tuple[str, ...]
+    memory: Memory
+    states: Ints  # (H, W+1) int64, sorted
+    visits: Floats  # (H, A) float64, how often each pair was tried; may be inf in a limit model
+    reward: Floats  # (H, A) mean reward
+    ending: Floats  # (H, A) probability that the process ends
+    start: Floats  # (H,) law of the first history state
+    pair: Ints  # (L,) int64, h*A + a, ascending
+    successor: Ints  # (L,) int64, h'
+    probability: Floats  # (L,) of h' after the pair
+    discount: float
+
+    def __post_init__(self) -> None:
+        for field in ("visits", "reward", "ending", "start", "probability"):
+            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
+        for field in ("states", "pair", "successor"):
+            object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
+        check_discount(self.discount)
+        for field in ("visits", "reward", "ending", "start", "probability"):
+            values = getattr(self, field)
+            if np.isnan(values).any() or (field != "reward" and (values < 0).any()):
+                raise LogError(f"History model: {field} has a negative or undefined number.")
+        total = self.ending + self._continuing()
+        off = np.abs(total - (self.visits > 0)) > 1e-9
+        if off.any():
+            h, a = (int(i) for i in np.argwhere(off)[0])
+            raise LogError(
+                f"History model: state {h}, action {self.actions[a]!r}: outcomes have probability "
+                f"{total[h, a]:.12g} in all."
+            )
+
+    def _continuing(self) -> Floats:
+        flat = np.zeros(self.visits.size)
+        np.add.at(flat, self.pair, self.probability)
+        return flat.reshape(self.visits.shape)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of history states and actions."""
+        return len(self.states), len(self.actions)
+
+    @cached_property
+    def pointer(self) -> Ints:
+        """(H*A + 1,) where the successors of each pair begin."""
+        return freeze(np.searchsorted(self.pair, np.arange(self.visits.size + 1)), np.int64)
+
+    @cached_property
+    def index(self) -> RowIndex:
+        return RowIndex(self.states)
+
+    def policy_of(self, controller: Controller) -> Floats:
+        """(H, A) the controller's rows at the history states of this model.
+
+        The controller may have less memory than the model; it is lifted.
+        """
+        for kind, ours, theirs in (
+            ("observations", self.observations, controller.observations),
+            ("actions", self.actions, controller.actions),
+        ):
+            if ours != theirs:
+                raise MemoryMismatch(
+                    f"The log's {kind} ({', '.join(ours)}) are not numbered like those of "
+                    f"{controller.name} ({', '.join(theirs)}). Use "
+                    "log.align(controller.observations, controller.actions) before counting."
+                )
+        return controller.lift(self.memory).rows_at(self.states)
+
+
+def check_discount(γ: float) -> None:
+    """The discount of a learned model."""
+    if not isinstance(γ, int | float | np.number) or not 0 <= γ < 1:
+        raise ParameterError(
+            f"discount: {γ!r} must lie in [0, 1). Values of a learned model are only "
+            "certain to exist below 1; for undiscounted episodes use one close to 1, as 0.999."
+        )
+
+
+def count(log: Episodes, memory: Memory) -> Counts:
+    """Replay a memory over a log and count what happened in each history state.
+
+    >>> from jumar.core.memory import window
+    >>> log = Episodes(("good", "worn"), ("keep",), [0, 1, 1], [0, 0, 0], [1.0, 0.0, -5.0],
+    ...                start=[0, 3], final_observation=[-1], terminated=[True])
+    >>> c = count(log, window(1))
+    >>> c.visits.ravel().tolist(), c.ends.ravel().tolist(), c.times.tolist()
+    ([1, 2], [0, 1], [1, 1])
+    """
+    A = len(log.actions)
+    memory = memory.on(len(log.observations), A)
+    states, at, follows = trace(log, memory)
+    H = len(states)
+    known = follows != UNSEEN
+    pair = at * A + log.action
+
+    def per_pair(weights: Floats | None = None, chosen: Any = known) -> Any:
+        w = None if weights is None else weights[chosen]
+        return np.bincount(pair[chosen], w, H * A).reshape(H, A)
+
+    goes_on = follows >= 0
+    moves, which = number_rows(np.column_stack([pair[goes_on], follows[goes_on]]))
+    return Counts(
+        observations=log.observations,
+        actions=log.actions,
+        memory=memory,
+        states=states,
+        visits=per_pair(),
+        reward_sum=per_pair(log.reward),
+        reward_squares=per_pair(log.reward**2),
+        ends=per_pair(chosen=follows == ENDED),
+        starts=np.bincount(at[log.start[:-1]], minlength=H),
+        pair=moves[:, 0],
+        successor=moves[:, 1],
+        times=np.bincount(which, minlength=len(moves)),
+        unfinished=int((~known).sum()),
+    )
+
+
+ENDED, UNSEEN = -1, -2  # what follows a step, where it is not a history state
+
+
+def trace(log: Episodes, memory: Memory) -> tuple[Ints, Ints, Ints]:
+    """The history states of a log (H, W+1), the number of the one at every step (N,), and of the
+    one that followed it (N,), ENDED where the process ended, UNSEEN where nobody knows.
+    """
+    nodes = memory.replay(log.observation, log.action, log.start)
+    cut = np.flatnonzero(log.final_observation != UNKNOWN)  # episodes with one more observation
+    last = log.last[cut]
+    after = memory.step(nodes[last], log.observation[last], log.action[last])
+    states, number = number_rows(
+        np.concatenate(
+            [
+                np.column_stack([nodes, log.observation]),
+                np.column_stack([after, log.final_observation[cut]]),
+            ]
+        )
+    )
+    at, final = number[: log.n_steps], number[log.n_steps :]
+    follows = np.append(at[1:], UNSEEN)
+    follows[log.last] = np.where(log.terminated, ENDED, UNSEEN)
+    follows[last] = final
+    return states, at, follows

@@ -1,0 +1,51 @@
+"""Memory: what a controller remembers, as a rule n' = step(n, z, a).
+
+A node is a row of `width` non-negative integers ("words"), and a memory is a rule on such rows,
+not a table of all of them: a window of 8 on a 7-observation maze has two million nodes, of which
+a log visits a few thousand, and only those are ever numbered. A memory without any nodes to tell
+apart (a window of 1) has width 0; a product sets the words of its parts side by side; a window
+puts as many base-(|Z|+1) digits into a word as 63 bits hold and then starts another word. So
+nothing overflows, nothing is interned, and a node means the same in every log and every process.
+
+`window(k)` counts observations including the current one: k=1 is memoryless, and the node holds
+the last k-1 observations (or observation-action pairs), with "nothing yet" before the start.
+"""
+
+from __future__ import annotations
+
+from jumar.core.errors import ParameterError
+from jumar.core.memory.base import ENUMERABLE, Memory
+from jumar.core.memory.named_nodes import Table
+from jumar.core.memory.products import Product
+from jumar.core.memory.windows import LONGEST_WINDOW, Window
+
+__all__ = [
+    "ENUMERABLE",
+    "LONGEST_WINDOW",
+    "Memory",
+    "Product",
+    "Table",
+    "Window",
+    "product",
+    "window",
+]
+
+
+def window(length: int, actions: bool = False) -> Window:
+    """Remember the last `length` observations, the current one included.
+
+    >>> str(window(3)), str(window(2, actions=True))
+    ('window of 3', 'window of 2 with actions')
+    """
+    return Window(length, actions)
+
+
+def product(*parts: Memory) -> Memory:
+    """Remember what each part remembers.
+
+    >>> str(product(window(2), window(2, actions=True)))
+    'window of 2 × window of 2 with actions'
+    """
+    if not parts:
+        raise ParameterError("product: give at least one memory.")
+    return parts[0] if len(parts) == 1 else Product(parts)

@@ -1,0 +1,310 @@
+"""Certificates: what an improvement may lose, how sure that is, and whether it says anything.
+
+A certificate states ρ(new) >= ρ(behavior) - ζ except with a chance of at most δ. It is never a
+bare number: it carries how far the statement can be trusted, what it assumes, and a verdict in
+words (`claims`). It is *vacuous* when ζ reaches the value range hi - lo, for then it excludes
+nothing that the rewards themselves do not exclude.
+
+No certificate promises more than the returns allow: an estimated gain counts only up to the most
+that could be gained. A range of returns that was only read off the log lowers the class of what was
+proved with it. A class in which no chance of error was shown prints none.
+
+The formulas are in `jumar.evidence.bounds`, their derivations in docs/bounds.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import get_args
+
+from jumar.core.errors import ParameterError, not_one_of
+from jumar.evidence.bounds import (
+    BOUNDS,
+    STOPPED,
+    SUFFICIENT,
+    Bound,
+    Kind,
+    Scale,
+    bound,
+    check_count,
+    check_delta,
+    check_finite,
+)
+from jumar.evidence.claims import Certificate
+from jumar.evidence.gains import Starts
+from jumar.evidence.rewards import RewardRange
+from jumar.evidence.validity import Validity
+
+__all__ = [
+    "BOUNDS",
+    "Bound",
+    "Certificate",
+    "Kind",
+    "RewardRange",
+    "Scale",
+    "Starts",
+    "Validity",
+    "bound",
+    "by_trust",
+    "certify",
+    "data_dependent",
+    "for_estimated_behavior",
+    "kept_estimate",
+    "no_guarantee",
+    "unchanged",
+]
+
+OF_STARTS = 0.1  # the part of δ for the law of first observations, where a bound pays for it
+_READ_OFF = (
+    "The reward range was only read off the log: no step can pay more or less than was seen."
+)
+
+
+def certify(
+    scale: Scale,
+    *,
+    n_wedge: int,
+    delta: float,
+    gain: float,
+    kind: Kind,
+    smallest_count: int | None = None,
+    starts: Starts | None = None,
+    most: float | None = None,
+) -> tuple[Certificate, ...]:
+    """Every bound that applies, the most trustworthy first, then the smallest zeta.
+
+    Parameters
+    ----------
+    scale : the size of the problem.
+    n_wedge : the count above which a pair is known.
+    delta : the accepted chance of error.
+    gain : ρ(new) - ρ(behavior) in the estimated model.
+    kind : how the controller was made: "spibb" (several steps, unknown pairs keep the behavior),
+        "one-step" (one improvement against the behavior's first-visit returns) or "all-known" (any
+        policy computed from the estimated model).
+    smallest_count : the smallest count over *all* reachable history states and actions; from 1 on,
+        the plug-in bound applies too, whatever the kind. It is read at the power of two below, at
+        the price of looking (`peeled`).
+    starts : where episodes begin, and the gain from there; the plug-in bound pays for what is not
+        known of it.
+    most : the most that could be gained (`gains.most_gain`); no more of `gain` is credited.
+
+    >>> scale = Scale(states=6, actions=3, outcomes=3, discount=0.95, v_max=100, value_range=110)
+    >>> (one,) = certify(scale, n_wedge=3_000_000, delta=0.05, gain=0.0, kind="one-step")
+    >>> one.claim
+    "The chance that the new controller's expected return falls more than 8.37727 short of the \
+behavior's is at most 5 %."
+    """
+    n_wedge = check_count("n_wedge", n_wedge, 0, "pass the count above which a pair is known")
+    delta = check_delta(delta)
+    gain = check_finite("gain", gain, "pass the estimated gain, or 0")
+    if kind not in get_args(Kind):
+        raise ParameterError(not_one_of("kind", kind, get_args(Kind)))
+    if smallest_count is not None:
+        smallest_count = check_count("smallest_count", smallest_count, 0, "pass a count, or None")
+
+    possible = scale.value_range if most is None else min(most, scale.value_range)
+    readings = [
+        (b, n_wedge, delta, gain) for b in BOUNDS.values() if b.applies_to == kind != "all-known"
+    ]
+    if smallest_count:
+        if starts is None:
+            raise ParameterError(
+                f"smallest_count {smallest_count}: the plug-in bound must also know where episodes "
+                "begin and what is gained from there; pass starts"
+            )
+        n, share = peeled(smallest_count, (1 - OF_STARTS) * delta)
+        least = starts.least(OF_STARTS * delta)
+        readings += [(b, n, share, least) for b in BOUNDS.values() if b.applies_to == "all-known"]
+    if not readings:
+        reason = "Nothing is claimed: some history state and action may never have been seen."
+        return (no_guarantee(reason, value_range=scale.value_range, estimated_gain=gain),)
+    return by_trust(
+        Certificate(
+            bound=b.name,
+            title=b.title,
+            delta=delta,
+            zeta=b.zeta(scale, n, share, min(credited, possible)),
+            value_range=scale.value_range,
+            validity=b.validity if scale.declared else b.validity.if_seen,
+            assumptions=b.assumptions if scale.declared else (*b.assumptions, _READ_OFF),
+            estimated_gain=gain,
+            n_wedge=n,
+            n_needed_for_tenth=b.n_needed(scale, scale.value_range / 10.0, share),
+            most=most,
+            declared=scale.declared,
+        )
+        for b, n, share, credited in readings
+    )
+
+
+def by_trust(certificates: Iterable[Certificate]) -> tuple[Certificate, ...]:
+    """Those that say something first, then the most trustworthy, then the smallest zeta."""
+    return tuple(sorted(certificates, key=lambda c: (c.vacuous, -c.validity.strength, c.zeta)))
+
+
+def peeled(count: int, delta: float) -> tuple[int, float]:
+    """A count read off the log as a power of two N = 2^j <= count, and the share of δ it may use.
+
+    A bound for a fixed N does not hold for the N that the log suggests. The bounds for all powers
+    of two hold together when the j-th uses δ/((j+1)(j+2)), for these shares sum to δ; so any of
+    them may be chosen after looking.
+
+    >>> n, share = peeled(705, 0.05)
+    >>> n, round(0.05 / share)
+    (512, 110)
+    """
+    j = count.bit_length() - 1
+    return 2**j, delta / ((j + 1) * (j + 2))
+
+
+def data_dependent(
+    least_gain: float,
+    scale: Scale,
+    *,
+    delta: float,
+    gain: float,
+    strict: bool = False,
+    unfinished: int = 0,
+    most: float | None = None,
+) -> Certificate:
+    """The certificate of a gain that the log proves with all its counts and returns, not only
+    with the smallest count (`jumar.evidence.robust.worst_gain`).
+
+    `strict` says that the controller was made so that no history state can lose; `unfinished` is
+    the number of steps whose outcome the log does not tell; `most` is what could be gained at all,
+    which a memory that does not suffice can make `least_gain` exceed.
+
+    >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
+    >>> scale = tiger.scale(states=6, actions=3, outcomes=3, discount=0.95)
+    >>> data_dependent(2.5, scale, delta=0.05, gain=3.0).claim
+    "The chance that the new controller's expected return is not at least 2.5 above the \
+behavior's is at most 5 %."
+    """
+    assumptions = [SUFFICIENT, _EPISODES]
+    if unfinished:
+        assumptions.append(STOPPED)
+    if not scale.declared:
+        assumptions.append(_READ_OFF)
+    validity = Validity.PROVED_IF_SUFFICIENT
+    least_gain = min(least_gain, scale.value_range, math.inf if most is None else most)
+    return Certificate(
+        bound="strict" if strict else "data-dependent",
+        title="Strict one-step improvement" if strict else "Every return and outcome at its worst",
+        delta=delta,
+        zeta=-least_gain + 0.0,  # no minus zero
+        value_range=scale.value_range,
+        validity=validity if scale.declared else validity.if_seen,
+        assumptions=tuple(assumptions),
+        estimated_gain=gain,
+        most=most,
+        declared=scale.declared,
+    )
+
+
+_EPISODES = (
+    "Episodes are independent runs of the behavior, each from its beginning; when a recording was "
+    "cut off, nothing was known then of what would come."
+)
+
+
+def for_estimated_behavior(
+    certificates: tuple[Certificate, ...],
+    *,
+    scale: Scale,
+    r_max: float,
+    episodes: int,
+    delta: float,
+) -> tuple[Certificate, ...]:
+    """The same statements where the behavior itself was estimated from the log.
+
+    Comparing with an estimate costs 2 R_max/(1-γ) · sqrt((3XA + 4 ln(1/δ))/(2m)) more, m being the
+    number of episodes (Simão, Laroche, Tachet des Combes 2020). `certificates` were computed at
+    δ/2 and this term takes the other half. The proof of the term was not checked, so no
+    statement keeps a better class than `claimed`.
+    """
+    share = delta / 2
+    pairs = scale.states * scale.actions
+    spread = math.sqrt((3 * pairs + 4 * math.log(1 / share)) / (2 * episodes))
+    extra = 2 * r_max / (1 - scale.discount) * spread
+    return tuple(
+        replace(
+            c,
+            delta=delta if c.delta is not None else None,
+            zeta=c.zeta + extra,
+            validity=min(c.validity, Validity.CLAIMED, key=lambda v: v.strength),
+            assumptions=(*c.assumptions, NOT_CONFOUNDED),
+            n_needed_for_tenth=None,
+        )
+        for c in certificates
+    )
+
+
+def kept_estimate(certificate: Certificate, mixed: bool = False) -> Certificate:
+    """The certificate of changing nothing where the behavior is not one controller that is known:
+    going on as before loses nothing, but the controller in hand is a copy that may differ from it,
+    estimated from the log, or `mixed` of several."""
+    made = "mixed of those that made the log" if mixed else "estimated from the log"
+    return replace(
+        certificate,
+        validity=Validity.CLAIMED,
+        assumptions=(*certificate.assumptions, *(() if mixed else (NOT_CONFOUNDED,))),
+        reason=(
+            f"{certificate.reason} Go on as you do: the controller handed over is only a copy of "
+            f"that, {made}."
+        ),
+    )
+
+
+NOT_CONFOUNDED = (
+    "The behavior was estimated from the log, as the share of each action in each history state: "
+    "what was done depended on nothing but what the log shows."
+)
+
+
+def unchanged(delta: float, value_range: float, *, n_wedge: int | None = None) -> Certificate:
+    """The certificate of a controller that is the behavior itself.
+
+    >>> unchanged(delta=0.05, value_range=110).verdict
+    'proved not worse'
+    """
+    return Certificate(
+        bound="unchanged",
+        title="Nothing was changed",
+        delta=delta,
+        zeta=0.0,
+        value_range=value_range,
+        validity=Validity.PROVED,
+        estimated_gain=0.0,
+        n_wedge=n_wedge,
+        reason="The controller is the behavior itself, so nothing can be lost.",
+    )
+
+
+def no_guarantee(
+    reason: str,
+    *,
+    value_range: float = math.inf,
+    estimated_gain: float | None = None,
+    n_wedge: int | None = None,
+) -> Certificate:
+    """The certificate of an algorithm that promises nothing, and why.
+
+    Its validity is the weakest class: it claims nothing that could be proved.
+
+    >>> no_guarantee("Basic RL may choose what was never seen.", value_range=110).verdict
+    'vacuous: zeta is infinite, so it excludes nothing'
+    """
+    return Certificate(
+        bound="none",
+        title="No guarantee",
+        delta=None,
+        zeta=math.inf,
+        value_range=value_range,
+        validity=Validity.NOTHING,
+        estimated_gain=estimated_gain,
+        n_wedge=n_wedge,
+        reason=reason,
+    )

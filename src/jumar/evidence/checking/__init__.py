@@ -1,0 +1,164 @@
+"""Is this log what it is taken for? What can be asked of a log and of the behavior that is said to
+have made it, before anything is learned from them.
+
+Each section ends in a verdict: *passed*; *look*, when a person should look at it and go on
+knowingly; or *failed*, when what is learned from the log cannot be trusted. Every test is made at
+the same level, 0.01 unless told otherwise: a log with nothing wrong fails a given test about once
+in a hundred times.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from jumar.core.episodes import Episodes
+from jumar.core.errors import ParameterError
+from jumar.evidence.checking.base import STATUSES, Settings, Verdict, replay, replay_apart, worst
+from jumar.evidence.checking.clusters import Clusters, clusters_of
+from jumar.evidence.checking.cuts import Cuts, cuts_of
+from jumar.evidence.checking.drift import Drift, drift_of
+from jumar.evidence.checking.fit import Fit, fit_policy
+from jumar.evidence.checking.longer import Longer, longer_memory
+from jumar.evidence.checking.nodes import Agreement, nodes_of
+from jumar.evidence.checking.order import Order, order_of
+from jumar.evidence.checking.propensities import Propensities, propensities_of
+from jumar.evidence.checking.repeats import Repeats, repeats_of
+from jumar.evidence.checking.rows import Rows, rows_of
+from jumar.evidence.checking.spread import Spread, spread_of
+from jumar.evidence.practice import Behaviors, practice_of
+
+LEVEL = 0.01
+QUESTIONS = {
+    "fit": "Did this policy produce this log?",
+    "propensities": "Are the logged propensities what they should be?",
+    "longer": "Does the estimated policy remember enough?",
+    "nodes": "Does the logged memory agree with the policy's?",
+    "spread": "Is there enough data, where it matters?",
+    "cuts": "How much lies beyond where recordings stop?",
+    "order": "How much memory does what follows ask for?",
+    "drift": "Is the process the same over the whole log?",
+    "clusters": "Are episodes of one cluster alike?",
+    "repeats": "Are there episodes twice?",
+    "rows": "What did reading the file change?",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """All answers about a log. Sections that do not apply are None."""
+
+    episodes: int
+    steps: int
+    behavior: str
+    level: float  # of every test
+    fit: Fit | None  # for a policy that was written down
+    longer: Longer | None  # for one that was estimated
+    nodes: Agreement | None  # when the log names the memory nodes
+    spread: Spread
+    cuts: Cuts | None  # when recordings were cut off and returns are discounted
+    order: Order
+    drift: Drift
+    repeats: Repeats
+    rows: Rows | None  # when the log was read from somewhere
+    clusters: Clusters | None = None  # when the log has clusters, or hints at some
+    propensities: Propensities | None = None  # when the log has some
+
+    @property
+    def sections(self) -> dict[str, Any]:
+        """The sections that apply, by name, in the order of `QUESTIONS`."""
+        return {name: part for name in QUESTIONS if (part := getattr(self, name)) is not None}
+
+    @property
+    def verdict(self) -> Verdict:
+        """All verdicts in one."""
+        status = worst([part.verdict.status for part in self.sections.values()])
+        by_status = {
+            s: [name for name, part in self.sections.items() if part.verdict.status == s]
+            for s in STATUSES
+        }
+        if status == "passed":
+            return Verdict("passed", "Nothing speaks against learning from this log.")
+        named = ", ".join(by_status[status])
+        if status == "look":
+            return Verdict("look", f"Usable, but look at: {named}.")
+        return Verdict("failed", f"Do not rely on what is learned from this log: {named} failed.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain JSON types."""
+        answers = {name: _plain(part) for name, part in self.sections.items()}
+        head = {name: getattr(self, name) for name in ("episodes", "steps", "behavior", "level")}
+        return {**head, "verdict": _plain(self.verdict), "sections": answers}
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no infinity
+    return value
+
+
+def check(
+    log: Episodes,
+    behavior: Behaviors,
+    *,
+    rng: np.random.Generator,
+    discount: float | None = None,
+    estimated: bool = False,
+    level: float = LEVEL,
+    resamples: int | None = None,
+) -> Check:
+    """Ask everything that can be asked of a log and its behavior.
+
+    Of several behaviors (`practice`) each is asked about the episodes that it made; without
+    any, the behavior is estimated from the log, which must then have propensities. `estimated` says
+    that the behavior was estimated from this very log. Returns are discounted by `discount`, or not
+    at all. `resamples` fixes how many draws a test compares the log with; without it, as many as
+    the size of the log allows.
+
+    >>> from jumar import Controller, models, simulate, stream
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
+    >>> found = check(log, behavior, rng=stream(1, "check"))
+    >>> {name: part.verdict.status for name, part in found.sections.items()}
+    {'fit': 'passed', 'spread': 'passed', 'order': 'look', 'drift': 'passed', 'repeats': 'passed'}
+    >>> listener = Controller.constant(tiger.observations, tiger.actions, [0.5, 0.25, 0.25])
+    >>> check(log, listener, rng=stream(1, "check")).verdict.sentence
+    'Do not rely on what is learned from this log: fit failed.'
+    """
+    settings = Settings(level, resamples)
+    if not isinstance(rng, np.random.Generator):
+        raise ParameterError("rng: give a numpy Generator, such as jumar.stream(1, 'check').")
+    if discount is not None and not 0 <= discount <= 1:
+        raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
+    practice = practice_of(log, behavior, checked=False)
+    log, estimated = practice.log, estimated or not practice.controllers
+    # a stream for each test: none depends on how much another one drew
+    for_actions, for_drift, for_order, for_clusters, for_chances = rng.spawn(5)
+    replayed = replay(log, practice.pooled)
+    acting = replay_apart(practice) if practice.several and practice.controllers else replayed
+    γ = 1.0 if discount is None else discount
+    return Check(
+        episodes=len(log),
+        steps=log.n_steps,
+        behavior=practice.pooled.name,
+        level=level,
+        fit=None if estimated else fit_policy(acting, settings, for_actions),
+        longer=longer_memory(replayed, settings, for_actions) if estimated else None,
+        nodes=nodes_of(practice),
+        spread=spread_of(replayed),
+        cuts=cuts_of(log, discount),
+        order=order_of(replayed, settings, for_order),
+        drift=drift_of(replayed, γ, settings, for_drift),
+        repeats=repeats_of(replayed, level),
+        rows=rows_of(log),
+        clusters=clusters_of(log, γ, settings, for_clusters),
+        propensities=propensities_of(practice, settings, for_chances),
+    )

@@ -1,0 +1,54 @@
+"""How much lies beyond where recordings stop?
+
+A record of T steps that was cut off says nothing of what came later, which has γ^T of the weight
+that a value for ever gives to its episode. The mean of that share over all episodes (0 for those
+that ended) is the part of every value that comes from a model, or from elsewhere in the log, and
+from no return that was seen. Records of 6 steps at a discount of 0.95 leave 74 % open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jumar.core.episodes import Episodes
+from jumar.evidence.checking.base import Verdict
+
+MUCH = 0.05  # of the weight; more is worth a look
+MOST = 0.5
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Recordings that stopped before the episode did."""
+
+    episodes: int
+    cut: int  # of them were cut off
+    discount: float
+    beyond: float  # share of the discounted weight that lies beyond the cuts
+    verdict: Verdict
+
+
+def cuts_of(log: Episodes, discount: float | None) -> Cuts | None:
+    """What the cuts hide; None where nothing was cut off, or without a discount below 1."""
+    cut = int((~log.terminated).sum())
+    if cut == 0 or discount is None or discount == 1:
+        return None
+    beyond = log.beyond_cut(discount)
+    return Cuts(len(log), cut, discount, beyond, _verdict(cut, len(log), beyond))
+
+
+def _verdict(cut: int, episodes: int, beyond: float) -> Verdict:
+    were = "was" if cut == 1 else "were"
+    said = (
+        f"{cut:,} of {episodes:,} {were} cut off; {100 * beyond:.2g} % of the discounted weight "
+        "lies beyond the cuts"
+    )
+    if beyond <= MUCH:
+        return Verdict("passed", f"{said}.")
+    if beyond <= MOST:
+        return Verdict("look", f"{said}: that part of every value is a model's word.")
+    return Verdict(
+        "look",
+        f"{said}: most of every value is a model's word. What pays only later does not show in "
+        "such records; keep the behavior unless the memory is known to suffice.",
+    )

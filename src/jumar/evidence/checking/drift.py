@@ -1,0 +1,334 @@
+"""Is the process the same over the whole log?
+
+Learning takes all episodes as draws of one process. Two tests look for time:
+
+*The return.* Its least-squares slope over the number of the episode, with standard errors that
+allow every episode a variance of its own (HC3), and Student's t.
+
+A record that is cut off earlier has a smaller sum, whatever the process does. So where records are
+cut off at different lengths, rewards are compared instead of returns, each only with those at the
+same step t of other episodes: with x and y the number of the episode and the reward, less their
+means over all records that reach step t, the slope is Σ x y / Σ x². If recordings stop for reasons
+of their own, the reward at step t has the same mean in all records that get there, however their
+lengths change along the file. The steps of an episode hang together, so the standard error is the
+jackknife over episodes,
+
+    b_(e) - b = -Σ_t k_t x r / (Σ x² - Σ_t k_t x²),   k_t = n_t / (n_t - 1),   r = y - b x,
+
+sums over t being those of episode e and n_t the records that reach t. With one step it is HC3.
+
+*What follows.* With n(x, a, o) counts of the outcome o (the next observation, or the end) after
+(x, a), in the first half of the episodes and in the second,
+
+    G = 2 Σ n_half(x, a, o) log( n_half(x, a, o) n(x, a) / (n_half(x, a) n(x, a, o)) ).
+
+Its law is that of G when whole episodes are shuffled over the halves. If episodes are exchangeable
+(nothing depends on when they were), the log is one of these shuffles and the p-value is exact,
+however much the steps within an episode depend on each other. Records that are cut off at different
+lengths are compared up to the step before which at most one in 20 was cut off: later steps are
+only seen in long records, and what follows may depend on how old a thing is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints, sum_by
+from jumar.core.episodes import UNKNOWN, Episodes
+from jumar.core.words import shown
+from jumar.evidence.checking.base import Replay, Settings, Verdict, p_value
+from jumar.evidence.order.steps import x_log_x
+
+FEWEST = 10  # episodes: 252 ways to halve them; with fewer no p-value can be small
+PARTS = 10
+BATCH = 4_000_000  # numbers of a batch of shuffles held at once
+MOST_CELLS = 1_000_000  # outcomes of pairs that are compared
+CHANGES = 5
+SHORT = 0.05  # of the episodes may be cut off before the last step that is compared
+
+
+@dataclass(frozen=True)
+class Trend:
+    """How the return, or the reward of a step, changes from episode to episode."""
+
+    of: Literal["return", "reward"]  # the reward, where records are cut off at different lengths
+    slope: float  # per 100 episodes
+    low: float  # 95 % interval of it
+    high: float
+    p: float  # two-sided
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of episodes."""
+
+    first: int  # number of its first episode
+    episodes: int
+    mean_return: float
+    standard_error: float | None  # None for a single episode
+    mean_length: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """A pair after which something else follows later than earlier."""
+
+    situation: str
+    action: str
+    outcome: str
+    before: float  # its share in the first half
+    after: float  # its share in the second
+    visits: tuple[int, int]  # of the pair in each half
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Whether time matters between episodes."""
+
+    episodes: int
+    discount: float  # of the returns
+    parts: tuple[Part, ...]
+    trend: Trend | None  # None with too few episodes
+    p: float | None  # of the shuffles
+    steps: int | None  # outcomes are compared up to this step of an episode; None: all of them
+    resamples: int
+    changes: tuple[Change, ...]  # where the halves differ most; none unless they do
+    verdict: Verdict
+
+
+def drift_of(
+    replay: Replay, discount: float, settings: Settings, rng: np.random.Generator
+) -> Drift:
+    """Test whether returns and outcomes depend on when an episode was."""
+    log = replay.log
+    returns = log.returns(discount)
+    parts = _parts(returns, log.lengths)
+    if len(log) < FEWEST:
+        few = "1 episode is" if len(log) == 1 else f"{len(log)} episodes are"
+        verdict = Verdict("look", f"{few} too few to tell whether anything changed over time.")
+        return Drift(len(log), discount, parts, None, None, None, 0, (), verdict)
+    alike = bool((log.terminated | (log.lengths == log.lengths.max())).all())
+    trend = trend_of(returns) if alike else step_trend(log.reward, log.start)
+    steps = None if alike else _steps_compared(log)
+    p, B, halves = _shuffle(replay, settings, rng, steps)
+    changes = halves.changes() if p <= settings.level else ()
+    verdict = _verdict(trend, p, steps, settings.level)
+    return Drift(len(log), discount, parts, trend, p, steps, B, changes, verdict)
+
+
+def trend_of(returns: Floats) -> Trend:
+    """The slope of the returns per 100 episodes.
+
+    >>> t = trend_of(np.array([0.0, 1.0, 1.0, 2.0]))
+    >>> t.slope, t.low < 60 < t.high
+    (60.0, True)
+    """
+    E = len(returns)
+    return _trend("return", returns, np.arange(E), np.zeros(E, np.int64))
+
+
+def step_trend(reward: Floats, start: Ints) -> Trend:
+    """The slope per 100 episodes of the reward at the same step.
+
+    >>> falls = step_trend(np.array([5.0, 1, 4, 0, 3]), np.array([0, 2, 4, 5]))
+    >>> falls.of, falls.slope
+    ('reward', -100.0)
+    """
+    lengths = np.diff(start)
+    episode = np.repeat(np.arange(len(lengths)), lengths)
+    return _trend("reward", reward, episode, np.arange(len(reward)) - start[episode])
+
+
+def _trend(of: Literal["return", "reward"], values: Floats, episode: Ints, stratum: Ints) -> Trend:
+    """The common slope within strata, in each of which an episode has at most one value."""
+    from scipy.special import stdtr, stdtrit  # scipy.stats takes a second to load
+
+    E = int(episode[-1]) + 1
+    size = float(np.abs(values).max())
+    n = np.bincount(stratum)
+
+    def centred(v: Floats) -> Floats:
+        return v - (np.bincount(stratum, v) / n)[stratum]
+
+    x = centred((episode - (E - 1) / 2).astype(np.float64))
+    y = centred(values / size if size > 0 else values)  # squares of huge ones are no numbers
+    Sxx = float(x @ x)
+    if Sxx == 0 or np.ptp(y) <= 1e-12:  # no two to compare, or what is left is rounding
+        return Trend(of, 0.0, 0.0, 0.0, 1.0)
+    slope = float(x @ y) / Sxx
+    k = np.where(n > 1, n / np.maximum(n - 1, 1), 0)[stratum]  # alone at a step, x is 0
+    pull = sum_by(episode, k * x * (y - slope * x), E)
+    left = np.maximum(Sxx - sum_by(episode, k * x**2, E), 1e-9 * Sxx)
+    error = math.sqrt(float(((pull / left) ** 2).sum()))
+    straight = error <= 1e-12 * abs(slope)
+    p = 0.0 if straight else float(2 * stdtr(E - 2, -abs(slope) / error))
+    wide = float(stdtrit(E - 2, 0.975)) * error
+    unit = 100 * size
+    return Trend(of, unit * slope, unit * (slope - wide), unit * (slope + wide), p)
+
+
+def _steps_compared(log: Episodes) -> int | None:
+    """The step before which at most SHORT of the episodes were cut off; None: the last of all."""
+    cut = np.sort(log.lengths[~log.terminated])
+    spared = int(SHORT * len(log))
+    return int(cut[spared]) if spared < len(cut) and cut[spared] < log.lengths.max() else None
+
+
+def _parts(returns: Floats, lengths: Ints) -> tuple[Part, ...]:
+    found, first = [], 0
+    for piece, long in zip(
+        np.array_split(returns, PARTS), np.array_split(lengths, PARTS), strict=True
+    ):
+        n = len(piece)
+        if n == 0:
+            continue
+        error = float(piece.std(ddof=1)) / math.sqrt(n) if n > 1 else None
+        found.append(Part(first, n, float(piece.mean()), error, float(long.mean())))
+        first += n
+    return tuple(found)
+
+
+# ---- what follows, in two halves ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """Counts of outcomes in the first half of the episodes, and in all. L cells, P pairs."""
+
+    replay: Replay
+    cells: Ints  # (L, 2) the pair h*A + a and its outcome, sorted
+    pair: Ints  # (L,) the pair of each cell, numbered from 0
+    total: Floats  # (L,) how often, in all
+    first: Floats  # (L,) how often, in the first half
+
+    @property
+    def n_pairs(self) -> int:
+        return int(self.pair.max(initial=-1)) + 1
+
+    def contributions(self) -> Floats:
+        """(P,) the part of each pair in G."""
+        P = self.n_pairs
+        all_of, mine = sum_by(self.pair, self.total, P), sum_by(self.pair, self.first, P)
+        within = sum_by(self.pair, _split(self.first, self.total) - x_log_x(self.total), P)
+        across: Floats = _split(mine, all_of) - x_log_x(all_of)
+        return np.asarray(2 * (within - across))
+
+    def changes(self) -> tuple[Change, ...]:
+        """The pairs that differ most, each with the outcome that does."""
+        P = self.n_pairs
+        all_of, mine = sum_by(self.pair, self.total, P), sum_by(self.pair, self.first, P)
+        earlier = self.first / np.maximum(mine, 1)[self.pair]
+        later = (self.total - self.first) / np.maximum(all_of - mine, 1)[self.pair]
+        found = []
+        for q in np.argsort(-self.contributions(), kind="stable")[:CHANGES].tolist():
+            inside = np.flatnonzero(self.pair == q)
+            cell = int(inside[np.argmax(np.abs(earlier - later)[inside])])
+            visits = int(mine[q]), int(all_of[q] - mine[q])
+            found.append(self._change(cell, float(earlier[cell]), float(later[cell]), visits))
+        return tuple(found)
+
+    def _change(self, cell: int, before: float, after: float, visits: tuple[int, int]) -> Change:
+        log = self.replay.log
+        h, a = divmod(int(self.cells[cell, 0]), len(log.actions))
+        o = int(self.cells[cell, 1])
+        outcome = "the end" if o == len(log.observations) else shown(log.observations[o])
+        words = self.replay.words(h), self.replay.action(a)
+        return Change(*words, outcome, before, after, visits)
+
+
+def _split(part: Floats, whole: Floats) -> Floats:
+    """n log n of both halves, added."""
+    return x_log_x(part) + x_log_x(whole - part)
+
+
+def _shuffle(
+    replay: Replay, settings: Settings, rng: np.random.Generator, steps: int | None = None
+) -> tuple[float, int, Halves]:
+    """p, how many shuffles it is from, and the halves of the log as it is."""
+    E = len(replay.log)
+    cells, pair, table = _table(replay, steps)
+    total = np.asarray(table.sum(1)).ravel().astype(np.float64)
+    now = np.zeros((E, 1), np.float32)
+    now[: E // 2] = 1
+    halves = Halves(replay, cells, pair, total, np.asarray(table @ now).ravel().astype(np.float64))
+    if len(cells) == 0:
+        return 1.0, 0, halves
+    starts = np.flatnonzero(np.diff(pair, prepend=-1))
+    whole = total[:, None]
+    pairs = np.add.reduceat(whole, starts)
+
+    def statistics(chosen: Any) -> Floats:
+        """(R,) G for R ways to choose a first half, up to what is the same for all."""
+        part = np.asarray(table @ chosen, np.float64)
+        within = _split(part, whole).sum(0)
+        across = _split(np.add.reduceat(part, starts), pairs).sum(0)
+        return np.asarray(2 * (within - across))
+
+    B = settings.draws((table.nnz + 10 * len(cells)) / 3)
+    batch = max(1, BATCH // max(E, len(cells)))
+    drawn = []
+    for done in range(0, B, batch):
+        chosen = np.repeat(now, min(batch, B - done), axis=1)
+        drawn.append(statistics(rng.permuted(chosen, axis=0)))
+    return p_value(float(statistics(now)[0]), np.concatenate(drawn)), B, halves
+
+
+def _table(replay: Replay, steps: int | None) -> tuple[Ints, Ints, Any]:
+    """The cells (pair, outcome), the pair of each numbered from 0, and a sparse (L, E) table of how
+    often each episode had each cell within its first `steps`. Pairs that only ever had one outcome
+    tell nothing."""
+    from scipy.sparse import coo_matrix
+
+    log = replay.log
+    cells, at = replay.cells
+    episode = np.repeat(np.arange(len(log)), log.lengths)
+    early = np.arange(log.n_steps) - log.start[episode] < (steps or log.n_steps)
+    times = np.bincount(at[early], minlength=len(cells))
+    seen = (cells[:, 1] != UNKNOWN) & (times > 0)
+    outcomes = np.bincount(cells[seen, 0], minlength=replay.taken.size)
+    kept = seen & (outcomes > 1)[cells[:, 0]]
+    if kept.sum() > MOST_CELLS:
+        # the pairs seen most often; a choice by what all shuffles share keeps the test exact
+        visits = replay.taken.ravel()[cells[:, 0]]
+        often = visits > np.partition(visits[kept], -MOST_CELLS - 1)[-MOST_CELLS - 1]
+        kept = kept & often if (kept & often).any() else kept
+    number = np.cumsum(kept) - 1
+    used = kept[at] & early
+    rows, columns = number[at[used]], episode[used]
+    exact = np.float32 if log.n_steps < 2**24 else np.float64  # sums of steps stay whole
+    ones = np.ones(len(rows), exact)
+    table = coo_matrix((ones, (rows, columns)), shape=(int(kept.sum()), len(log))).tocsr()
+    cells = cells[kept]
+    return cells, np.cumsum(np.diff(cells[:, 0], prepend=-1) > 0) - 1, table
+
+
+def _verdict(trend: Trend, p: float, steps: int | None, level: float) -> Verdict:
+    within = {None: "", 1: " of the first step"}.get(steps, f" of the first {steps} steps")
+    told = []
+    if p <= level:
+        told.append(
+            f"what follows the same action in the same history{within} differs between the first "
+            f"and the second half (p = {p:.2g})"
+        )
+    if trend.p <= level:
+        what = "the return" if trend.of == "return" else "the reward at the same step"
+        way = "rises" if trend.slope > 0 else "falls"
+        told.append(f"{what} {way} by {abs(trend.slope):.3g} per 100 episodes (p = {trend.p:.2g})")
+    if told:
+        text = "; ".join(told)
+        return Verdict(
+            "failed",
+            f"{text[0].upper()}{text[1:]}. A log that changes under way does not tell what is "
+            "true now; use the later part, or find out what changed. If the file goes group by "
+            "group (sites, machines), its order stands for groups rather than time: then they "
+            "differ, and each is better judged by itself.",
+        )
+    return Verdict(
+        "passed",
+        f"No sign of change over the episodes (outcomes{within} p = {p:.2g}, {trend.of} "
+        f"p = {trend.p:.2g}).",
+    )

@@ -1,0 +1,234 @@
+"""Did this policy produce this log?
+
+Nothing is needed for it but the actions: whatever the process does, at every visit of a history x
+the policy π draws a from π(· | x). With n(x, a) actions counted,
+
+    G = 2 Σ n(x, a) log( n(x, a) / (n(x) π(a | x)) )
+
+is how much better the log is explained by its own frequencies. Its law under π is drawn, not looked
+up: the n(x) actions of every history are drawn anew from π(· | x). This takes the numbers of visits
+as given. They depend on earlier actions, so the p-value is exact only where they do not; it is
+close everywhere, since each step is one draw from π(· | x) in the log as well.
+
+Where it does not fit is told by exact binomial tests of each action in each history: twice the
+smaller tail, times the actions that a history can have, times the histories (Holm).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints
+from jumar.evidence.checking.base import NAMED, Replay, Settings, Verdict, p_value
+from jumar.evidence.order.steps import x_log_x
+
+# predicted probabilities that share a line: exactly 0, (0, 0.05], ..., (0.95, 1), exactly 1
+EDGES = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95)
+GROUPS = ("0", "up to 5%", "5 to 20%", "20 to 50%", "50 to 80%", "80 to 95%", "above 95%", "1")
+_ONE = 1 - 1e-12  # what rounding took from 1 does not count
+
+
+@dataclass(frozen=True)
+class Impossible:
+    """A logged action to which the policy gives probability 0."""
+
+    where: str
+    situation: str
+    action: str
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A history in which something else was done than the policy says."""
+
+    situation: str
+    visits: int
+    action: str  # the one that is furthest off
+    expected: float  # its probability
+    seen: float  # its share of the visits
+    p: float  # corrected for looking at all histories
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """All actions that had a similar probability, together."""
+
+    group: str
+    chances: int  # times such an action could have been taken
+    expected: float  # times it should have been
+    seen: int  # times it was
+    low: float  # 95 of 100 logs of this policy have at least so many
+    high: float  # ... and at most so many
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Whether a policy fits the actions of a log."""
+
+    policy: str
+    steps: int
+    impossible: int
+    examples: tuple[Impossible, ...]  # the first of them
+    statistic: float | None  # G; None when something impossible happened, as it is infinite then
+    p: float
+    resamples: int
+    misfits: tuple[Misfit, ...]  # histories that do not fit even among so many, worst first
+    n_misfits: int
+    calibration: tuple[Calibrated, ...]
+    verdict: Verdict
+
+
+def fit_policy(replay: Replay, settings: Settings, rng: np.random.Generator) -> Fit:
+    """Test a written policy against the actions of a log."""
+    visits = replay.taken.sum(1)
+    B, G, p, drawn = _likelihood_ratio(replay, visits, settings, rng)
+    impossible = np.flatnonzero(_probability_of_taken(replay) <= 0)
+    misfits = _misfits(replay, visits, settings.level)
+    return Fit(
+        policy=replay.controller.name,
+        steps=replay.log.n_steps,
+        impossible=len(impossible),
+        examples=tuple(_example(replay, int(row)) for row in impossible[:NAMED]),
+        statistic=G if math.isfinite(G) else None,
+        p=p,
+        resamples=B,
+        misfits=tuple(misfits[:NAMED]),
+        n_misfits=len(misfits),
+        calibration=_calibration(replay, visits, drawn),
+        verdict=_verdict(len(impossible), p, len(misfits), settings.level),
+    )
+
+
+def _probability_of_taken(replay: Replay) -> Floats:
+    """(N,) how likely the policy made what was done."""
+    taken: Floats = replay.policy[replay.at, replay.log.action]
+    return taken
+
+
+def _example(replay: Replay, row: int) -> Impossible:
+    action = replay.action(int(replay.log.action[row]))
+    return Impossible(replay.log.where(row), replay.words(int(replay.at[row])), action)
+
+
+def _likelihood_ratio(
+    replay: Replay, visits: Ints, settings: Settings, rng: np.random.Generator
+) -> tuple[int, float, float, Floats]:
+    """B, G, p, and (B, groups) how many actions of each group of probabilities were drawn."""
+    policy = replay.policy / replay.policy.sum(1, keepdims=True)  # multinomial is strict about 1
+    log_policy = np.log(policy, out=np.zeros_like(policy), where=policy > 0)
+    constant = x_log_x(visits).sum()
+    group = _groups(replay.policy).ravel()
+
+    def statistic(counts: Ints) -> float:
+        return float(2 * (x_log_x(counts).sum() - constant - (counts * log_policy).sum()))
+
+    G = math.inf if (replay.taken[policy <= 0] > 0).any() else statistic(replay.taken)
+    B = settings.draws(4 * policy.size)
+    drawn, by_group = np.empty(B), np.empty((B, len(GROUPS)))
+    for b in range(B):
+        counts = rng.multinomial(visits, policy)
+        drawn[b] = statistic(counts)
+        by_group[b] = np.bincount(group, counts.ravel(), len(GROUPS))
+    return B, G, p_value(G, drawn) if math.isfinite(G) else 1 / (B + 1), by_group
+
+
+def _groups(policy: Floats) -> Ints:
+    """The group of each probability."""
+    found: Ints = np.searchsorted(EDGES, policy)
+    found[policy >= _ONE] = len(GROUPS) - 1
+    return found
+
+
+def _calibration(replay: Replay, visits: Ints, drawn: Floats) -> tuple[Calibrated, ...]:
+    group = _groups(replay.policy)
+    lines = []
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    for g, name in enumerate(GROUPS):
+        inside = group == g
+        chances = int((visits[:, None] * inside).sum())
+        if chances == 0:
+            continue
+        expected = float((visits[:, None] * replay.policy)[inside].sum())
+        seen = int(replay.taken[inside].sum())
+        lines.append(Calibrated(name, chances, expected, seen, float(low[g]), float(high[g])))
+    return tuple(lines)
+
+
+def _misfits(replay: Replay, visits: Ints, level: float) -> list[Misfit]:
+    """The histories that Holm's correction leaves below the level, worst first."""
+    tails = binomial_p(replay.taken, visits[:, None], replay.policy)
+    choices = ((replay.policy > 0) & (replay.policy < _ONE)).sum(1)
+    # of two actions that are equally far off, the one that was done too often
+    least = tails.min(1, keepdims=True)
+    excess = replay.taken - visits[:, None] * replay.policy
+    furthest = np.where(tails <= least * (1 + 1e-9), excess, -np.inf).argmax(1)
+    per_history = np.minimum(1, least[:, 0] * np.maximum(choices, 1))
+    corrected = holm(per_history)
+    # equally certain ones: where it happened most often comes first
+    order = np.lexsort([-visits, corrected])
+    found = []
+    for h in order[: int((corrected <= level).sum())].tolist():
+        a = int(furthest[h])
+        found.append(
+            Misfit(
+                situation=replay.words(h),
+                visits=int(visits[h]),
+                action=replay.action(a),
+                expected=float(replay.policy[h, a]),
+                seen=float(replay.taken[h, a] / visits[h]),
+                p=float(corrected[h]),
+            )
+        )
+    return found
+
+
+def binomial_p(seen: Ints, trials: Ints, probability: Floats) -> Floats:
+    """Two-sided exact p-values: twice the smaller tail of the binomial law.
+
+    >>> binomial_p(np.array([0, 2]), np.array([4, 4]), np.array([0.5, 0.5])).tolist()
+    [0.125, 1.0]
+    """
+    from scipy.special import bdtr, bdtrc
+
+    p = np.clip(probability, 0, 1)
+    lower = bdtr(seen.astype(float), trials, p)
+    upper = np.where(seen > 0, bdtrc(np.maximum(seen - 1, 0).astype(float), trials, p), 1.0)
+    both: Floats = np.minimum(1, 2 * np.minimum(lower, upper))
+    return both
+
+
+def holm(p: Floats) -> Floats:
+    """Holm's p-values: valid together, however many there are and however they depend.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(2).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p, kind="stable")
+    rising = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    corrected = np.empty(len(p))
+    corrected[order] = np.minimum(1, rising)
+    return corrected
+
+
+def _verdict(impossible: int, p: float, misfits: int, level: float) -> Verdict:
+    if impossible:
+        steps = "1 step shows" if impossible == 1 else f"{impossible:,} steps show"
+        return Verdict(
+            "failed",
+            f"{steps} an action that this policy never takes. It is not the one that made the "
+            "log, or it explores and its file does not say so.",
+        )
+    if p <= level:
+        return Verdict(
+            "failed",
+            f"This policy did not choose these actions: shares like these come up with "
+            f"probability {p:.2g} or less. See where it does not fit.",
+        )
+    if misfits:
+        return Verdict(
+            "look", "The policy fits on the whole, but not in every history; see which ones."
+        )
+    return Verdict("passed", f"The actions are such as this policy takes (p = {p:.2g}).")

@@ -1,0 +1,140 @@
+"""Would a longer memory explain the actions better?
+
+An estimated behavior fits its own log by construction: in every history x it does what was done
+there. What can be asked is whether x is all that the actions depended on. With y the history under
+a longer memory, of which x is a part,
+
+    G = 2 Σ n(y, a) log( n(y, a) n(x) / (n(y) n(x, a)) )
+
+is what the longer memory explains beyond the shorter. If actions depend on x alone, those taken in
+x fall on its y as cards are dealt: G is compared with deals that keep every n(y) and n(x, a), drawn
+one y and one action at a time from hypergeometric laws. A rejection means that the behavior
+remembers more than the estimate, so that action and hidden state may be confounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints, number_rows, sum_by
+from jumar.core.memory import Memory
+from jumar.core.memory.refinement import one_more
+from jumar.evidence.checking.base import Replay, Settings, Verdict, p_value
+from jumar.evidence.order.steps import x_log_x
+
+
+@dataclass(frozen=True)
+class Longer:
+    """Whether an estimated behavior has too little memory."""
+
+    memory: str
+    longer: str | None  # what it was compared with; None where there is nothing longer
+    statistic: float
+    p: float
+    resamples: int
+    decided: int  # steps in histories where the longer memory could tell something
+    verdict: Verdict
+
+
+def longer_memory(replayed: Replay, settings: Settings, rng: np.random.Generator) -> Longer:
+    """Test whether one more moment of memory explains the actions of a log better."""
+    memory = replayed.controller.memory
+    fine = one_more(memory)
+    if fine is None:
+        verdict = Verdict("look", "There is no longer memory to compare this one with.")
+        return Longer(str(memory), None, 0.0, 1.0, 0, 0, verdict)
+    deal = _deal(replayed, fine)
+    G = deal.statistic(deal.taken)
+    B = settings.draws(10 * deal.taken.size)  # a hypergeometric draw is dear
+    drawn = np.array([deal.statistic(counts) for counts in deal.draws(B, rng)])
+    p = p_value(G, drawn)
+    if not ((replayed.taken > 0).sum(1) > 1).any():
+        verdict = Verdict(
+            "passed",
+            "It fits by construction, and in each history the same was done every time: nothing "
+            "is left for a longer memory to explain.",
+        )
+    elif (replayed.log.lengths == 1).all():
+        verdict = Verdict("passed", "Every episode has one step: there is nothing to remember.")
+    elif deal.taken.size == 0:
+        verdict = Verdict(
+            "look", "No history came up often enough, with different actions, to test its memory."
+        )
+    elif p <= settings.level:
+        verdict = Verdict(
+            "look",
+            f"It fits by construction, but a {fine} explains the actions better "
+            f"(p = {p:.2g}): whoever acted remembered more, and what was done may depend on what "
+            "cannot be seen. Estimate with a longer window.",
+        )
+    else:
+        verdict = Verdict(
+            "passed",
+            f"It fits by construction, and a {fine} would not explain the actions better "
+            f"(p = {p:.2g}).",
+        )
+    steps = int(deal.taken.sum())
+    return Longer(str(memory), str(fine), G, p, B, steps, verdict)
+
+
+@dataclass(frozen=True, eq=False)
+class Deal:
+    """Actions dealt over the histories of a longer memory. Y of these, X coarse ones."""
+
+    taken: Ints  # (Y, A) actions of each y; those of one x stand together
+    x: Ints  # (Y,) ascending
+    margin: Ints  # (X, A) actions of each x
+
+    def statistic(self, counts: Ints) -> float:
+        """G for a deal with the same margins."""
+        visits = self.taken.sum(1)
+        within = x_log_x(counts).sum() - x_log_x(visits).sum()
+        across = x_log_x(self.margin).sum() - x_log_x(self.margin.sum(1)).sum()
+        return float(max(0.0, 2 * (within - across)))
+
+    def draws(self, times: int, rng: np.random.Generator) -> Iterator[Ints]:
+        """Deals with the margins of the log, all equally likely as orders of the cards."""
+        Y, A = self.taken.shape
+        if Y == 0:
+            return
+        first = np.searchsorted(self.x, np.arange(len(self.margin)))
+        turn = np.arange(Y) - first[self.x]  # every x deals to its first y, then its second, ...
+        rounds = np.split(np.argsort(turn, kind="stable"), np.cumsum(np.bincount(turn))[:-1])
+        visits = self.taken.sum(1)
+        for _ in range(times):
+            left, counts = self.margin.copy(), np.empty_like(self.taken)
+            for ys in rounds:
+                cards, hand = left[self.x[ys]], visits[ys].copy()
+                for a in range(A):
+                    others = cards[:, a + 1 :].sum(1)
+                    got = rng.hypergeometric(cards[:, a], others, hand)
+                    counts[ys, a] = got
+                    hand -= got
+                left[self.x[ys]] -= counts[ys]
+            yield counts
+
+
+def _deal(replayed: Replay, fine: Memory) -> Deal:
+    """The table to be dealt; histories that cannot tell anything are left out."""
+    log = replayed.log
+    A = len(log.actions)
+    nodes = fine.replay(log.observation, log.action, log.start)
+    ys, at = number_rows(np.column_stack([nodes, log.observation]))
+    taken = np.bincount(at * A + log.action, minlength=len(ys) * A).reshape(len(ys), A)
+    x = np.empty(len(ys), np.int64)
+    x[at] = replayed.at
+    tells = ((replayed.taken > 0).sum(1) > 1) & (np.bincount(x) > 1)
+    kept = np.flatnonzero(tells[x])
+    order = kept[np.argsort(x[kept], kind="stable")]
+    _, renumbered = np.unique(x[order], return_inverse=True)
+    X = int(tells.sum())
+    margin = np.column_stack([_sums(renumbered, taken[order, a], X) for a in range(A)])
+    return Deal(taken[order], renumbered, margin)
+
+
+def _sums(group: Ints, amounts: Ints, size: int) -> Ints:
+    summed: Floats = sum_by(group, amounts.astype(np.float64), size)
+    return summed.astype(np.int64)

@@ -1,0 +1,151 @@
+"""Are the logged propensities what they should be?
+
+Next to a controller they are compared with it, step by step, up to the digits they are written with
+(`jumar.evidence.practice`).
+
+Alone they can still be wrong in ways that a log shows. With two actions the propensity of one tells
+that of the other, so it is known how often the second action should have been taken among steps
+where it had a similar probability. With q the probability of the second action, O_g and E_g = Σ q
+how often it was and should have been taken in group g, and V_g = Σ q (1 - q),
+
+    X² = Σ_g (O_g - E_g)² / V_g
+
+is compared with logs in which every action is drawn anew from its q.
+
+With more actions only a sum is known: the mean of 1/propensity is the mean number of actions that
+were possible. It can be less than the number of all actions, but not more, except by chance:
+z = (mean - |A|) / standard error, one-sided. This one is right only for many steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.core.arrays import Floats
+from jumar.evidence.checking.base import NAMED, Settings, Verdict, p_value
+from jumar.evidence.practice import Practice
+
+EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)  # between groups of probabilities
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A step at which the log and the controller give an action different probabilities."""
+
+    where: str
+    logged: float
+    said: float
+
+
+@dataclass(frozen=True)
+class Propensities:
+    """The propensities of a log, against its controllers or against its actions."""
+
+    steps: int
+    least: float
+    mean_inverse: float  # about the number of actions that are possible
+    actions: int
+    differing: int | None  # steps; None where there is no controller to compare with
+    examples: tuple[Difference, ...]  # the first of them
+    p: float | None  # None where they were compared, or where nothing was left to chance
+    resamples: int
+    verdict: Verdict
+
+
+def propensities_of(
+    practice: Practice, settings: Settings, rng: np.random.Generator
+) -> Propensities | None:
+    """Compare or test the propensities of a log; None if it has none."""
+    log = practice.log
+    logged = log.propensity
+    if logged is None:
+        return None
+    differing, p, B = None, None, 0
+    examples: tuple[Difference, ...] = ()
+    if practice.controllers:
+        wrong = practice.disagreement
+        differing = len(wrong)
+        examples = tuple(
+            Difference(log.where(row), float(logged[row]), float(practice.taken[row]))
+            for row in wrong[:NAMED].tolist()
+        )
+        verdict = _compared(log.n_steps, differing)
+    else:
+        if len(log.actions) == 2 and practice.rows is not None:
+            p, B = _drawn(practice.rows[:, 1], log.action == 1, settings, rng)
+        elif (logged < 1).any():
+            p = _summed(logged, len(log.actions))
+        verdict = _tested(p, len(log.actions), settings.level)
+    least, inverse = float(logged.min()), float((1 / logged).mean())
+    return Propensities(
+        log.n_steps, least, inverse, len(log.actions), differing, examples, p, B, verdict
+    )
+
+
+def _drawn(
+    q: Floats, taken: object, settings: Settings, rng: np.random.Generator
+) -> tuple[float | None, int]:
+    """p of X², and from how many draws."""
+    group = np.searchsorted(EDGES, q)
+    size = len(EDGES) + 1
+    expected = np.bincount(group, q, size)
+    variance = np.bincount(group, q * (1 - q), size)
+    used = variance > 0
+    if not used.any():
+        return None, 0
+
+    def statistic(done: object) -> float:
+        off = (np.bincount(group, np.asarray(done, np.float64), size) - expected)[used]
+        return float((off**2 / variance[used]).sum())
+
+    B = settings.draws(10 * len(q))
+    drawn = np.array([statistic(rng.random(len(q)) < q) for _ in range(B)])
+    return p_value(statistic(taken), drawn), B
+
+
+def _summed(logged: Floats, actions: int) -> float:
+    """p of more possible actions than there are."""
+    from scipy.special import ndtr
+
+    inverse = 1 / logged
+    error = float(inverse.std()) / math.sqrt(len(inverse))
+    off = float(inverse.mean()) - actions
+    if error <= 1e-12 * actions:
+        return 1.0 if off <= 1e-9 * actions else 0.0
+    return float(ndtr(-off / error))
+
+
+def _compared(steps: int, differing: int) -> Verdict:
+    if differing:
+        some = "1 propensity is not that" if differing == 1 else f"{differing:,} are not those"
+        return Verdict(
+            "failed",
+            f"Of {steps:,} propensities {some} of the policy. Only one of the two can be right: "
+            "correct the file, or leave out either the policy or the column.",
+        )
+    return Verdict("passed", "All propensities are those of the policy, up to their digits.")
+
+
+def _tested(p: float | None, actions: int, level: float) -> Verdict:
+    if p is None:
+        return Verdict(
+            "look",
+            "Every propensity is 1: nothing was left to chance, so the log tells nothing of what "
+            "any other action would have done.",
+        )
+    if p > level:
+        return Verdict("passed", f"The actions are such as these propensities give (p = {p:.2g}).")
+    if actions == 2:
+        return Verdict(
+            "failed",
+            "Actions were not taken as often as their propensities say: shares like these come up "
+            f"with probability {p:.2g} or less. Whatever is weighed by them is off.",
+        )
+    return Verdict(
+        "failed",
+        "Propensities are too small: by them more actions were possible at a step than there are "
+        f"(p = {p:.2g}). Are they those of the actions that were taken?",
+    )

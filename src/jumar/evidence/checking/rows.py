@@ -1,0 +1,72 @@
+"""What reading the file had to put right.
+
+Nothing here is wrong by itself: rows may come in any order, recordings may have gaps, rewards may
+be computed from prices. But whoever trusts the result should know what was done to the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jumar.core.episodes import Episodes, Remarks
+from jumar.evidence.checking.base import Verdict
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something the reader did."""
+
+    count: int  # rows, episodes or values it was done to
+    what: str
+    serious: bool  # it can change what is learned
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the reader did, all in all."""
+
+    source: str
+    rows: int  # read
+    remarks: tuple[Remark, ...]
+    verdict: Verdict
+
+
+def rows_of(log: Episodes) -> Rows | None:
+    """The reader's remarks; None for a log that was not read from anywhere."""
+    if log.origin is None:
+        return None
+    remarks = tuple(_said(log.origin.remarks))
+    return Rows(log.origin.source, log.origin.remarks.rows, remarks, _verdict(remarks))
+
+
+def _said(r: Remarks) -> list[Remark]:
+    first = "" if r.first_out_of_order is None else f" (first: row {r.first_out_of_order:,})"
+    assumed, costs = r.rows * r.rewards_assumed, r.rows * r.costs
+    rest = "that repeats another" if r.repeated == 1 else "that repeat another"
+    said = [
+        Remark(r.out_of_order, f"{_s('row', r.out_of_order)} out of order, sorted{first}", True),
+        Remark(
+            r.interleaved,
+            f"{_s('episode', r.interleaved)} with rows of others in between, put together",
+            False,
+        ),
+        Remark(r.repeated, f"{_s('row', r.repeated)} {rest}, left out", True),
+        Remark(r.dropped, f"{_s('episode', r.dropped)} with a missing value, left out", True),
+        Remark(r.replaced, f"missing {_s('observation', r.replaced)}, called 'missing'", False),
+        Remark(r.gaps, f"{_s('gap', r.gaps)} at which an episode was cut in two", False),
+        Remark(assumed, f"{_s('row', assumed)} whose reward was computed from prices", True),
+        Remark(costs, f"{_s('row', costs)} whose reward is a cost, negated", False),
+    ]
+    return [remark for remark in said if remark.count]
+
+
+def _s(noun: str, count: int) -> str:
+    """A noun for so many."""
+    return noun if count == 1 else f"{noun}s"
+
+
+def _verdict(remarks: tuple[Remark, ...]) -> Verdict:
+    serious = [f"{remark.count:,} {remark.what}" for remark in remarks if remark.serious]
+    if serious:
+        return Verdict("look", "Reading changed the file: " + "; ".join(serious) + ".")
+    return Verdict("passed", "All rows were read as they stand.")

@@ -1,0 +1,93 @@
+"""How is the data spread over histories?
+
+An improvement can only rest on pairs (history, action) that were tried often enough: a pair is
+*known* when it was seen more than N∧ times, and a history has a *real choice* when two of its
+actions are known. Where there is none, the behavior stays as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.core.words import percent
+from jumar.evidence.checking.base import Replay, Verdict
+
+N_WEDGES = (5, 10, 20, 50, 100)
+SHARES = (0, 10, 25, 50, 75, 90, 100)  # in percent, of the histories
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What can be trusted at one N∧."""
+
+    n_wedge: int
+    known: int  # pairs seen more often than that
+    choices: int  # histories with two or more of them
+    share: float  # of all steps, spent in these histories
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How often histories and pairs came up."""
+
+    memory: str
+    steps: int  # with known outcome
+    left_out: int  # steps of which the log does not tell what followed
+    histories: int
+    quantiles: tuple[tuple[int, float], ...]  # (percent of the histories, visits at most)
+    pairs: int  # of these histories with every action
+    never: int  # pairs that were never tried
+    evidence: tuple[Evidence, ...]
+    verdict: Verdict
+
+
+def spread_of(replay: Replay) -> Spread:
+    """Count how often every history and every pair came up with a known outcome."""
+    H, A = replay.taken.shape
+    pair = replay.at * A + replay.log.action
+    left_out = np.bincount(pair[~replay.known], minlength=H * A).reshape(H, A)
+    tried = replay.taken - left_out
+    visits = tried.sum(1)
+    steps = int(visits.sum())
+    lines = []
+    for n_wedge in N_WEDGES:
+        known = tried > n_wedge
+        choice = known.sum(1) > 1
+        share = float(visits[choice].sum() / max(steps, 1))
+        lines.append(Evidence(n_wedge, int(known.sum()), int(choice.sum()), share))
+    quantiles = np.percentile(visits, SHARES, method="inverted_cdf")
+    return Spread(
+        memory=str(replay.controller.memory),
+        steps=steps,
+        left_out=int(left_out.sum()),
+        histories=H,
+        quantiles=tuple((q, float(v)) for q, v in zip(SHARES, quantiles, strict=True)),
+        pairs=tried.size,
+        never=int((tried == 0).sum()),
+        evidence=tuple(lines),
+        verdict=_verdict(lines),
+    )
+
+
+def _verdict(lines: list[Evidence]) -> Verdict:
+    least = lines[0]
+    if least.choices == 0:
+        return Verdict(
+            "look",
+            f"In no history were two actions seen more than {least.n_wedge} times each: there is "
+            "nothing to choose between, so nothing can be improved safely from this log.",
+        )
+    usual = next(line for line in lines if line.n_wedge == 20)
+    if usual.share < 0.1:
+        return Verdict(
+            "look",
+            f"Only {percent(usual.share)} of the steps lie in histories with two actions seen more "
+            "than 20 times each: little can be improved safely. Log more, or explore more.",
+        )
+    return Verdict(
+        "passed",
+        f"{percent(usual.share)} of the steps lie in histories with two actions seen more than 20 "
+        "times each.",
+    )

@@ -1,0 +1,219 @@
+"""Certificate: what is known about an improvement, in numbers and in words.
+
+The functions that make certificates are in `evidence.certificate`. Whoever makes one, `Certificate`
+checks it: no class of trust may promise a gain that no return allows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from jumar.core.errors import ImpossibleClaim, ParameterError
+from jumar.evidence.bounds import check_delta
+from jumar.evidence.validity import Validity
+
+AS_SEEN = (
+    "provided that no return lies outside what the log shows: neither a loss nor a gain that it "
+    "does not happen to contain"
+)
+NOT_ODDS = "the level it was computed at; not a chance of error, for none was shown to hold"
+_IF_SEEN = "if no return lies outside what the log shows"
+_NOT_WORSE = {
+    Validity.PROVED: "proved not worse",
+    Validity.PROVED_IF_SEEN: f"proved not worse, {_IF_SEEN}",
+    Validity.PROVED_IF_SUFFICIENT: "proved not worse, given finite-history sufficiency",
+    Validity.PROVED_IF_SUFFICIENT_AND_SEEN: (
+        f"proved not worse, given finite-history sufficiency and {_IF_SEEN}"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known about ρ(new) - ρ(behavior), in numbers and in words.
+
+    >>> found = Certificate("mine", "My bound", 0.05, 8.0, 110.0, Validity.PROVED)
+    >>> found.claim
+    "The chance that the new controller's expected return falls more than 8 short of the \
+behavior's is at most 5 %."
+    >>> found.verdict
+    'informative: excludes a loss above 8, 7.27 % of the value range 110 (proved)'
+    """
+
+    bound: str  # short name of the bound
+    title: str
+    delta: float | None  # level it was computed at; a chance of error only where `odds` says so
+    zeta: float  # ρ(new) >= ρ(behavior) - zeta; may be infinite
+    value_range: float  # highest minus lowest return; may be infinite when unknown
+    validity: Validity
+    assumptions: tuple[str, ...] = ()
+    estimated_gain: float | None = None  # ρ(new) - ρ(behavior) in the estimated model
+    n_wedge: int | None = None  # visits the bound was read at
+    n_needed_for_tenth: int | None = None  # visits for zeta = value_range/10 at no estimated gain
+    reason: str = ""  # the claim, where it is not one of loss and chance
+    most: float | None = None  # the most that could be gained: see `jumar.evidence.gains.most_gain`
+    declared: bool = True  # False: the range of the returns was only read off the log
+
+    def __post_init__(self) -> None:
+        if self.delta is not None:
+            object.__setattr__(self, "delta", check_delta(self.delta))
+        if math.isnan(self.zeta) or not self.value_range >= 0.0:
+            raise ParameterError(
+                f"certificate {self.bound!r}: zeta {self.zeta} and value range "
+                f"{self.value_range} must be numbers, the range not negative"
+            )
+        if self._beyond(-self.zeta):
+            raise ImpossibleClaim(
+                f"certificate {self.bound!r}: it claims a gain of {_number(-self.zeta)}, but the "
+                f"returns allow no more than {_number(self._ceiling)}. This is an error in jumar, "
+                "not in your data: please report it, and do not use the result."
+            )
+
+    @property
+    def _ceiling(self) -> float:
+        """No gain is larger than this."""
+        return self.value_range if self.most is None else min(self.value_range, self.most)
+
+    def _beyond(self, gain: float) -> bool:
+        slack = 1e-9 * max(1.0, self.value_range) if math.isfinite(self.value_range) else 0.0
+        return gain > self._ceiling + slack
+
+    @property
+    def odds(self) -> float | None:
+        """The chance that the statement is wrong is at most this; None: no chance is stated."""
+        return self.delta if self.validity.states_odds else None
+
+    @property
+    def vacuous(self) -> bool:
+        """True when zeta excludes nothing that the rewards do not already exclude."""
+        # where all returns are equal, zeta 0 is as much as can be said
+        return self.zeta >= self.value_range and self.zeta > 0.0
+
+    @property
+    def claim(self) -> str:
+        """The statement as one sentence, with its probability where one was shown to hold."""
+        if self.reason:
+            return self.reason
+        if math.isinf(self.zeta):
+            return "Nothing is claimed: any loss is left possible."
+        size = _number(abs(self.zeta))
+        if self.zeta > 0.0:
+            holds, fails = f"falls at most {size} short of", f"falls more than {size} short of"
+        elif self.zeta == 0.0:
+            holds, fails = "is no lower than", "is lower than"
+        else:
+            holds, fails = f"is at least {size} above", f"is not at least {size} above"
+        what, proviso = "the new controller's expected return", ""
+        if not self.declared:
+            proviso = f", {AS_SEEN}"
+        if not self.validity.states_odds:
+            return (
+                f"It is only claimed that {what} {holds} the behavior's{proviso}; how likely this "
+                "is wrong is not known."
+            )
+        odds = "nil" if self.delta is None else f"at most {100 * self.delta:.6g} %"
+        return f"The chance that {what} {fails} the behavior's is {odds}{proviso}."
+
+    @property
+    def verdict(self) -> str:
+        """Whether the claim is worth anything, in words."""
+        said = self._worth
+        if self.estimated_gain is not None and self._beyond(self.estimated_gain):
+            said += (
+                f"; the model's estimate of the gain, {_number(self.estimated_gain)}, is larger "
+                "than any return allows: do not believe it"
+            )
+        return said
+
+    @property
+    def _worth(self) -> str:
+        if self.vacuous:
+            size = (
+                "zeta is infinite"
+                if math.isinf(self.zeta)
+                else f"zeta {_number(self.zeta)} "
+                f"{'exceeds' if self.zeta > self.value_range else 'equals'} "
+                f"the value range {_number(self.value_range)}"
+            )
+            return f"vacuous: {size}, so it excludes nothing{self._remedy()}"
+        if self.zeta <= 0.0:
+            return _NOT_WORSE.get(self.validity, f"not worse, but this is only {self.validity}")
+        share = 100.0 * self.zeta / self.value_range
+        return (
+            f"informative: excludes a loss above {_number(self.zeta)}, {share:.3g} % of the "
+            f"value range {_number(self.value_range)} ({self.validity})"
+        )
+
+    def _remedy(self) -> str:
+        if self.n_needed_for_tenth is None:
+            return ""
+        tenth = _number(self.value_range / 10.0)
+        needed = _count(self.n_needed_for_tenth)
+        if self.bound == "plug-in":
+            return (
+                f"; every pair would have to be seen {needed} times for a loss of at most {tenth}"
+            )
+        return f"; N∧ would have to be {needed} for a loss of at most {tenth}"
+
+    def __str__(self) -> str:
+        numbers = [f"zeta {_number(self.zeta)}", f"value range {_number(self.value_range)}"]
+        if self.estimated_gain is not None:
+            numbers.append(f"estimated gain {_number(self.estimated_gain)}")
+        if self.n_wedge is not None:
+            numbers.append(f"{'N' if self.bound == 'plug-in' else 'N∧'} {_count(self.n_wedge)}")
+        if self.odds is not None:
+            numbers.append(f"delta {self.odds:g}")
+        lines = [
+            f"{self.title} ({self.bound})",
+            f"  claim     {self.claim}",
+            f"  verdict   {self.verdict}",
+            f"  validity  {self.validity}: {self.validity.meaning}",
+            f"  numbers   {', '.join(numbers)}",
+        ]
+        labels = ["  assumes   "] + ["            "] * len(self.assumptions)
+        lines += [label + text for label, text in zip(labels, self.assumptions, strict=False)]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; an infinite number becomes None, and the verdict says so in words.
+
+        `odds` is the chance of error; it is None where none was shown to hold, and `delta` is then
+        only the level that went into the formula, as `delta_meaning` says.
+
+        >>> Certificate("mine", "My bound", 0.05, 8.0, 110.0, Validity.CLAIMED).to_dict()["odds"]
+        """
+
+        def plain(number: float | None) -> float | None:
+            return number if number is not None and math.isfinite(number) else None
+
+        meaning = "none" if self.delta is None else NOT_ODDS
+        return {
+            "bound": self.bound,
+            "title": self.title,
+            "claim": self.claim,
+            "verdict": self.verdict,
+            "vacuous": self.vacuous,
+            "validity": self.validity.value,
+            "validity_meaning": self.validity.meaning,
+            "assumptions": list(self.assumptions),
+            "range_declared": self.declared,
+            "odds": self.odds,
+            "delta": self.delta,
+            "delta_meaning": meaning if self.odds is None else "the chance of error, at most",
+            "zeta": plain(self.zeta),
+            "value_range": plain(self.value_range),
+            "most": plain(self.most),
+            "estimated_gain": plain(self.estimated_gain),
+            "n_wedge": self.n_wedge,
+            "n_needed_for_tenth": self.n_needed_for_tenth,
+        }
+
+
+def _number(x: float) -> str:
+    return "infinite" if math.isinf(x) else f"{x:.6g}"
+
+
+def _count(n: int) -> str:
+    return f"{n:,}" if n < 10**15 else f"{n:.3g}"

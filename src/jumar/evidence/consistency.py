@@ -1,0 +1,147 @@
+"""Does a log agree with what is said of it: who acted, and what a step can pay.
+
+A log that contradicts its behavior or its declared rewards would make every number computed from
+it false, so it is refused, with the first row that contradicts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.core.arrays import Bools, Floats, Ints, number_rows
+from jumar.core.controller import Controller
+from jumar.core.episodes import UNKNOWN, Episodes, Labels
+from jumar.core.errors import LogError, printable
+from jumar.core.memory import Memory, Product, Table
+from jumar.evidence.rewards import RewardRange
+
+
+def rows_taken(log: Episodes, controller: Controller) -> Floats:
+    """(N,) the probability that a controller, replayed over the log, gives to each logged action.
+
+    >>> log = Episodes(("z",), ("a", "b"), [0, 0], [0, 1], [0, 0], [0, 2], [-1], [True])
+    >>> rows_taken(log, Controller.constant(("z",), ("a", "b"), [0.75, 0.25])).tolist()
+    [0.75, 0.25]
+    """
+    nodes = controller.memory.replay(log.observation, log.action, log.start)
+    states, number = number_rows(np.column_stack([nodes, log.observation]))
+    taken: Floats = controller.rows_at(states)[number, log.action]
+    return taken
+
+
+def check_possible(log: Episodes, behavior: Controller, episodes: Ints | None = None) -> None:
+    """Every logged action must be one that the behavior takes there at all; of all episodes, or of
+    those that it made."""
+    impossible = _within(log, np.flatnonzero(rows_taken(log, behavior) <= 0), episodes)
+    if len(impossible) == 0:
+        return
+    row = int(impossible[0])
+    more = f" ({len(impossible)} such steps in all)" if len(impossible) > 1 else ""
+    node = behavior.memory.replay(log.observation, log.action, log.start)[row]
+    state = np.append(node, log.observation[row])
+    action, name = printable(log.actions[log.action[row]]), printable(behavior.name)
+    raise LogError(
+        f"{log.where(row)}: action {action!r} was taken, but {name} gives it probability 0 at "
+        f"{behavior.describe(state)}{more}. Is this the controller that produced the log? If it "
+        "explores, say so in its file."
+    )
+
+
+def check_nodes(log: Episodes, behavior: Controller, episodes: Ints | None = None) -> None:
+    """Where the log says what the controller remembered, replaying must come to the same; in all
+    episodes, or in those that it made."""
+    compared = compare_nodes(log, behavior.memory)
+    if compared is None or len(wrong := _within(log, compared.wrong, episodes)) == 0:
+        return
+    row, more = int(wrong[0]), ""
+    if len(wrong) > 1:
+        more = f" ({len(wrong):,} such steps in all)"
+    logged, replayed = compared.names(row)
+    raise LogError(
+        f"{log.where(row)}: the log says that the memory was {printable(logged)!r}, but "
+        f"{printable(behavior.name)}, replayed from the start of the episode, is at "
+        f"{printable(replayed)!r}{more}. Does the episode begin where the controller starts, and "
+        "are all its steps there?"
+    )
+
+
+def _within(log: Episodes, rows: Ints, episodes: Ints | None) -> Ints:
+    """The rows that belong to some episodes."""
+    if episodes is None:
+        return rows
+    chosen = np.zeros(len(log), np.bool_)
+    chosen[episodes] = True
+    inside: Ints = rows[np.repeat(chosen, log.lengths)[rows]]
+    return inside
+
+
+@dataclass(frozen=True)
+class ComparedNodes:
+    """The memory nodes a log names, against those that replaying comes to. N steps."""
+
+    logged: Labels
+    memory: Table
+    replayed: Ints  # (N,) number of the node
+    wrong: Ints  # rows at which the log names another one
+
+    def names(self, row: int) -> tuple[str, str]:
+        """What the log says, and what replaying says."""
+        return self.logged.names[self.logged.code[row]], self.memory.nodes[self.replayed[row]]
+
+
+def compare_nodes(log: Episodes, memory: Memory) -> ComparedNodes | None:
+    """Compare logged nodes with replayed ones; None if the log names none, or the memory has not
+    exactly one part with named nodes."""
+    parts = memory.parts if isinstance(memory, Product) else (memory,)
+    tables = [part for part in parts if isinstance(part, Table)]
+    if log.node is None or len(tables) != 1:
+        return None
+    table = tables[0]
+    number = {name: i for i, name in enumerate(table.nodes)}
+    meant = np.array([*(number.get(name, UNKNOWN) for name in log.node.names), UNKNOWN], np.int64)
+    replayed: Ints = table.replay(log.observation, log.action, log.start)[:, 0]
+    wrong = np.flatnonzero((log.node.code != UNKNOWN) & (meant[log.node.code] != replayed))
+    return ComparedNodes(log.node, table, replayed, wrong)
+
+
+def check_rewards(log: Episodes, rewards: RewardRange) -> None:
+    """No logged reward may lie outside the declared range: the bounds would be false."""
+    ended = _ended(log)
+    if rewards.ending is None and ended.any():
+        raise LogError(
+            f"{log.where(int(np.argmax(ended)))}: the episode ended, but the declared rewards say "
+            "that none ever does. Declare the rewards of endings too."
+        )
+    for chosen, (lo, hi), what in (
+        (~ended, rewards.continuing, "a step that goes on"),
+        (ended, rewards.ending or (-math.inf, math.inf), "a step that ends an episode"),
+    ):
+        outside = chosen & ((log.reward < lo) | (log.reward > hi))
+        for row in np.flatnonzero(outside)[:1].tolist():
+            raise LogError(
+                f"{log.where(row)}: reward {log.reward[row]:g} lies outside {lo:g} to {hi:g}, the "
+                f"declared rewards of {what}. Declare a wider range."
+            )
+
+
+def rewards_seen(log: Episodes) -> RewardRange:
+    """The rewards that occur in a log, apart for steps that ended an episode."""
+    ended = _ended(log)
+    on, end = log.reward[~ended], log.reward[ended]
+    if len(on) == 0:
+        on = end  # every episode is one step long: nothing else is known
+    return RewardRange(
+        continuing=(float(on.min()), float(on.max())),
+        ending=(float(end.min()), float(end.max())) if len(end) else None,
+        declared=False,
+    )
+
+
+def _ended(log: Episodes) -> Bools:
+    """(N,) the steps with which an episode ended."""
+    ended = np.zeros(log.n_steps, np.bool_)
+    ended[log.last[log.terminated]] = True
+    return ended

@@ -1,0 +1,69 @@
+"""The behavior estimated from its own log, when nobody wrote it down.
+
+For a history state x = ⟨n, z⟩ the estimate is what was done there:
+
+    π̂_b(a | x) = n(x, a) / n(x),
+
+over *all* logged steps: whether it is known what followed an action does not matter for the action.
+A history that was never seen falls back on a shorter memory, down to the current observation and at
+last to the overall frequencies. The estimate is the likeliest policy *of this memory*. If the real
+one remembered more, actions and hidden state may be confounded; `checking.longer` tests for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from jumar.core.arrays import number_rows
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.memory import Memory, Window, window
+
+CURRENT = window(1)  # nothing but the current observation
+_EVERY_LENGTH = 16  # longer windows fall back on half their length, not on one less
+
+
+def estimate_behavior(log: Episodes, memory: Memory = CURRENT) -> Controller:
+    """The behavior that makes a log likeliest, among those with this memory.
+
+    >>> log = Episodes(("good", "worn"), ("keep", "repair"), [0, 0, 0, 0, 1], [0, 0, 0, 1, 1],
+    ...                [0.0] * 5, start=[0, 5], final_observation=[-1], terminated=[True])
+    >>> behavior = estimate_behavior(log)
+    >>> behavior.row([], "good").tolist(), behavior.row([], "worn").tolist()
+    ([0.75, 0.25], [0.0, 1.0])
+    >>> behavior.name
+    'estimated from the log (window of 1)'
+    """
+    O, A = len(log.observations), len(log.actions)
+    below: Controller | np.ndarray = np.bincount(log.action, minlength=A) / log.n_steps
+    for coarser in reversed(list(_ladder(memory.on(O, A)))):
+        nodes = coarser.replay(log.observation, log.action, log.start)
+        states, at = number_rows(np.column_stack([nodes, log.observation]))
+        taken = np.bincount(at * A + log.action, minlength=len(states) * A)
+        taken = taken.reshape(len(states), A)
+        below = Controller(
+            log.observations,
+            log.actions,
+            coarser,
+            states,
+            taken / taken.sum(1, keepdims=True),
+            below,
+            name=f"estimated from the log ({coarser})",
+        )
+    assert isinstance(below, Controller)  # the ladder is never empty
+    return below
+
+
+def _ladder(memory: Memory) -> Iterator[Memory]:
+    """The memory, and what an unseen history falls back on, longest first."""
+    yield memory
+    while isinstance(memory, Window) and memory.length > 1:
+        k = memory.length
+        # a thousand controllers nested in each other would help nobody
+        memory = replace(memory, length=k - 1 if k <= _EVERY_LENGTH else k // 2)
+        yield CURRENT.on(*memory.alphabet) if memory.length == 1 else memory
+    if not isinstance(memory, Window) and memory.width:
+        yield CURRENT.on(*memory.alphabet)

@@ -1,0 +1,368 @@
+"""From a log and two controllers to an estimate with an interval.
+
+log -> replay both -> ratios -> estimator -> one value per episode (or a weighted mean) -> interval
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from jumar.core.arrays import Floats
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.errors import LogError, ParameterError, not_one_of
+from jumar.core.streams import stream
+from jumar.evidence.bounds import check_count
+from jumar.evidence.consistency import check_rewards, rewards_seen
+from jumar.evidence.offpolicy import estimators, intervals, weights
+from jumar.evidence.offpolicy.estimators import Weighted
+from jumar.evidence.offpolicy.intervals import INTERVALS, Interval, Sides
+from jumar.evidence.offpolicy.ranges import (
+    importance_range,
+    least_returns,
+    return_ranges,
+)
+from jumar.evidence.offpolicy.results import Estimate
+from jumar.evidence.offpolicy.sample import ESTIMATORS, RANGED, WEIGHTED, Sample
+from jumar.evidence.offpolicy.trust import trust
+from jumar.evidence.practice import Behaviors
+from jumar.evidence.rewards import RewardRange
+
+
+def estimate(
+    log: Episodes,
+    target: Controller,
+    behavior: Behaviors,
+    *,
+    discount: float,
+    estimator: str = "dr",
+    interval: str | None = None,
+    delta: float = 0.05,
+    sides: Sides | None = None,
+    difference: bool = False,
+    rewards: RewardRange | None = None,
+    horizon: int | None = None,
+    folds: int = 2,
+    rng: np.random.Generator | None = None,
+) -> Estimate:
+    """What `target` is worth, from a log that `behavior` made; with `difference`, how much better
+    it is than the behavior.
+
+    Without `interval`, Student's t for estimators that are means and the studentised bootstrap for
+    weighted ones. `sides` is "two", "lower" or "upper". `rewards` and `horizon` (the most steps of
+    an episode) declare what proved intervals need; without them they are read off the log, and the
+    interval is then proved only within what the log shows. Episodes that were cut off count up to
+    the cut.
+
+    >>> from jumar import models, simulate, stream
+    >>> tiger = models.tiger()
+    >>> names = tiger.observations, tiger.actions
+    >>> behavior = Controller.uniform(*names)
+    >>> cautious = Controller.constant(*names, [0.25, 0.25, 0.5])
+    >>> log = simulate(tiger, behavior, episodes=5000, rng=stream(1, "data"))
+    >>> found = estimate(log, cautious, behavior, discount=0.95, difference=True)
+    >>> print(found.verdict)
+    Better than the behavior by at least ... (asymptotic, nominally 5 % chance of error).
+    """
+    settings = _checked(estimator, interval, delta, sides, difference, rewards, horizon)
+    sample = Sample(log, target, behavior, discount, folds, rng or stream(1, "offpolicy"))
+    return _estimate(sample, settings)
+
+
+def estimate_all(
+    log: Episodes,
+    target: Controller,
+    behavior: Behaviors,
+    *,
+    discount: float,
+    interval: str | None = None,
+    delta: float = 0.05,
+    sides: Sides | None = None,
+    difference: bool = False,
+    rewards: RewardRange | None = None,
+    horizon: int | None = None,
+    folds: int = 2,
+    rng: np.random.Generator | None = None,
+) -> dict[str, Estimate]:
+    """Every estimator, each as `estimate` gives it; with an `interval`, those that it serves. Where
+    no whole episode is one that the target could have made, only those that learn from beginnings.
+
+    >>> from jumar import models, simulate
+    >>> tiger = models.tiger()
+    >>> fair = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = simulate(tiger, fair, episodes=100, rng=stream(1, "data"))
+    >>> list(estimate_all(log, fair, fair, discount=0.95, interval="hoeffding"))
+    ['is', 'pdis']
+    """
+    wanted = [
+        _checked(name, interval, delta, sides, difference, rewards, horizon)
+        for name in ESTIMATORS
+        if interval is None or _serves(_known("interval", interval, INTERVALS), name)
+    ]
+    sample = Sample(log, target, behavior, discount, folds, rng or stream(1, "offpolicy"))
+    able = [settings for settings in wanted if sample.serves(settings.estimator)]
+    return {settings.estimator: _estimate(sample, settings) for settings in able or wanted}
+
+
+def _known(kind: str, name: str, names: Mapping[str, object]) -> str:
+    if name not in names:
+        raise ParameterError(not_one_of(kind, name, names))
+    return name
+
+
+def _serves(interval: str, estimator: str) -> bool:
+    method = INTERVALS[interval]
+    if estimator in WEIGHTED:
+        return method.for_weighted
+    return method.needs == "nothing" or estimator in RANGED
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What is asked for; `_checked` makes it, before anything is computed."""
+
+    estimator: str
+    interval: str
+    delta: float
+    sides: Sides
+    difference: bool
+    rewards: RewardRange | None
+    horizon: int | None
+
+
+def _checked(
+    estimator: str,
+    interval: str | None,
+    delta: float,
+    sides: Sides | None,
+    difference: bool,
+    rewards: RewardRange | None,
+    horizon: int | None,
+) -> _Settings:
+    _known("estimator", estimator, ESTIMATORS)
+    interval = interval or ("bootstrap-t" if estimator in WEIGHTED else "t")
+    _known("interval", interval, INTERVALS)
+    if not _serves(interval, estimator):
+        able = ", ".join(name for name in INTERVALS if _serves(name, estimator))
+        raise ParameterError(
+            f"interval {interval}: not for {estimator}, which is no mean of independent values. "
+            f"Use one of {able}."
+            if estimator in WEIGHTED
+            else f"interval {interval}: not for {estimator}, whose values have no range that is "
+            f"known beforehand. Use one of {able}, or estimator pdis."
+        )
+    only_lower = interval == "truncated"
+    sides = sides or ("lower" if only_lower else "two")
+    intervals.tails(delta, sides)
+    if only_lower and sides != "lower":
+        raise ParameterError("interval truncated: it bounds from below only; sides='lower'.")
+    if horizon is not None:
+        horizon = check_count("horizon", horizon, 1, "pass the most steps of an episode")
+    return _Settings(estimator, interval, float(delta), sides, difference, rewards, horizon)
+
+
+def _estimate(sample: Sample, settings: _Settings) -> Estimate:
+    sample.check_serves(settings.estimator)
+    method = INTERVALS[settings.interval]
+    ranged = method.needs != "nothing"
+    values = sample.units(settings.estimator, settings.difference, alike=ranged)
+    bounds = _bounds(sample, settings)
+    found = _interval(values, bounds, sample, settings)
+    read_off = bounds.read_off(method.needs)
+    return Estimate(
+        estimator=settings.estimator,
+        interval=settings.interval,
+        value=values.value if isinstance(values, Weighted) else float(values.mean()),
+        lower=found.lower,
+        upper=found.upper,
+        standard_error=intervals.standard_error(values),
+        delta=settings.delta,
+        sides=settings.sides,
+        difference=settings.difference,
+        discount=float(sample.discount),
+        episodes=len(sample.log),
+        effective_size=weights.effective_size(sample.unit_weight),
+        largest_share=weights.largest_share(sample.unit_weight),
+        logged=float(sample.returns.mean()),
+        possible=bounds.possible,
+        validity=method.validity.if_seen if read_off else method.validity,
+        assumptions=_assumptions(sample, bounds, read_off),
+        notes=(bounds.notes if method.needs == "range" else ()) + _weighing(sample, ranged),
+        trust=trust(
+            sample.unit_weight, values.influence if isinstance(values, Weighted) else values
+        ),
+        read_off=read_off,
+        clusters=sample.n_clusters,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Bounds:
+    """What rewards and horizon say of returns, and of the values of an estimator."""
+
+    sample: Sample
+    settings: _Settings
+    rewards: RewardRange  # declared, or read off the log
+    horizon: int  # the same
+    low: Floats  # (horizon,) least return of episodes of 1, 2, ... steps
+    high: Floats  # (horizon,) greatest
+
+    @property
+    def returns(self) -> tuple[float, float]:
+        """The least and the greatest return of all."""
+        return float(self.low.min()), float(self.high.max())
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """What could be estimated at all."""
+        low, high = self.returns
+        return (low - high, high - low) if self.settings.difference else (low, high)
+
+    def read_off(self, needs: Literal["range", "floor", "nothing"]) -> tuple[str, ...]:
+        """What an interval, or what is possible at all, rests on that nobody declared."""
+        # the least return of all does not depend on the horizon where going on never costs
+        floor_only = needs == "floor" and not self.settings.difference
+        timeless = floor_only and self.rewards.continuing[0] >= 0
+        found = {
+            "rewards": not self.rewards.declared,
+            "horizon": self.settings.horizon is None and not timeless,
+        }
+        return tuple(name for name, read in found.items() if read)
+
+    @cached_property
+    def largest_weights(self) -> Floats:
+        return self.sample.steps.largest_weights(self.horizon)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Of one value of the estimator."""
+        if self.settings.estimator == "is":
+            less = 1.0 if self.settings.difference else 0.0
+            return importance_range(self.largest_weights, self.low, self.high, less=less)
+        low, high = self.sample.steps.pdis_range(self.rewards, self.sample.discount, self.horizon)
+        if self.settings.difference:
+            return low - self.returns[1], high - self.returns[0]
+        return low, high
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if not self.sample.practice.controllers:
+            return (
+                "Propensities do not tell how large a weight can get, so only truncated, which "
+                "needs no such limit, is of use among the proved intervals.",
+            )
+        largest = float(self.largest_weights.max())
+        size = f"{largest:.3g}" if np.isfinite(largest) else "more than 1e308"
+        steps = "1 step" if self.horizon == 1 else f"{self.horizon:,} steps"
+        return (
+            f"Over {steps} an episode's weight could be as large as {size}; "
+            "proved intervals must allow for it.",
+        )
+
+    def floored(self) -> tuple[Floats, float]:
+        """(E,) values with the mean of the estimator, and what none of them falls short of; of
+        clusters, where the log has them."""
+        log, γ = self.sample.log, self.sample.discount
+        data = self.sample.ratio, log.reward, log.start, γ
+        least = least_returns(self.rewards, γ, self.horizon)
+        floor = float(least[0])
+        if self.settings.estimator == "is":
+            values = estimators.floored_importance(*data, floor)
+        else:
+            values = estimators.floored_pdis(*data, least)
+        if self.settings.difference:
+            values, floor = values - self.sample.returns, floor - self.returns[1]
+        return self.sample.mean_of_units(values), floor
+
+
+def _bounds(sample: Sample, settings: _Settings) -> _Bounds:
+    log = sample.log
+    if settings.rewards is not None:
+        check_rewards(log, settings.rewards)
+    rewards = settings.rewards or rewards_seen(log)
+    horizon = settings.horizon or int(log.lengths.max())
+    long = np.flatnonzero(log.lengths > horizon)
+    if len(long):
+        raise LogError(
+            f"{log.where(int(log.start[long[0]]))}: this episode has {log.lengths[long[0]]} steps, "
+            f"more than the declared horizon of {horizon}. Declare a longer one."
+        )
+    return _Bounds(
+        sample, settings, rewards, horizon, *return_ranges(rewards, sample.discount, horizon)
+    )
+
+
+def _interval(
+    values: Floats | Weighted, bounds: _Bounds, sample: Sample, settings: _Settings
+) -> Interval:
+    δ, sides = settings.delta, settings.sides
+    rng = sample.streams[1 + list(ESTIMATORS).index(settings.estimator)]
+    if settings.interval == "bca":
+        return intervals.bca(values, δ, rng=rng, sides=sides)
+    if settings.interval == "bootstrap-t":
+        return intervals.bootstrap_t(values, δ, rng=rng, sides=sides)
+    if settings.interval == "t":
+        return intervals.student(values, δ, sides=sides)
+    assert not isinstance(values, Weighted), "only the bootstrap serves weighted estimators"
+    if settings.interval == "truncated":
+        floored, floor = bounds.floored()
+        return intervals.truncated(floored, δ, low=floor, rng=rng)
+    low, high = bounds.range
+    if not np.isfinite(high - low):
+        return intervals.EVERYTHING
+    compute = intervals.hoeffding if settings.interval == "hoeffding" else intervals.bernstein
+    return compute(values, δ, low=low, high=high, sides=sides)
+
+
+def _weighing(sample: Sample, ranged: bool) -> tuple[str, ...]:
+    """Which mean is estimated, where clusters differ in size."""
+    if not sample.unequal:
+        return ()
+    if ranged:
+        how = "each cluster counts the same, as that is what the interval is proved for"
+    else:
+        how = "each episode counts the same, so a large cluster counts more"
+    return (f"Clusters differ in size: {how}.",)
+
+
+def _assumptions(sample: Sample, bounds: _Bounds, read_off: tuple[str, ...]) -> tuple[str, ...]:
+    log = sample.log
+    found = [
+        *sample.assumed,
+        "The new controller was chosen without looking at these episodes.",
+    ]
+    if not sample.covered:
+        found.append(
+            "Wherever the new controller may come to, the behavior does at least sometimes what "
+            "the new one does; this was checked only where the log leads."
+        )
+    cut = int((~log.terminated).sum())
+    if cut:
+        which = f"{cut:,} of {len(log):,} episodes {'was' if cut == 1 else 'were'}"
+        which = "The only episode was" if len(log) == 1 else which
+        found.append(
+            f"{which} cut off: what is estimated is the return up to "
+            "the cut, for recordings that are cut off as these were."
+        )
+    if log.origin is not None and log.origin.remarks and log.origin.remarks.rewards_assumed:
+        found.append("Things cost and pay what the given prices say; the log does not tell.")
+    if INTERVALS[bounds.settings.interval].needs == "nothing":
+        found.append(
+            "No rare loss or gain matters that the log does not happen to contain: an interval "
+            "that is only asymptotic cannot tell."
+        )
+        read_off = ()  # it does not use the range
+    if "rewards" in read_off:
+        found.append(
+            "The reward range was only read off the log: no step can pay more or less than was "
+            "seen."
+        )
+    if "horizon" in read_off:
+        most = "1 step" if bounds.horizon == 1 else f"{bounds.horizon:,} steps"
+        found.append(f"The longest episode was only read off the log: none has more than {most}.")
+    return tuple(found)

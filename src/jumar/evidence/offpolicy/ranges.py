@@ -1,0 +1,219 @@
+"""How far a weighted return can go: the ranges that proved intervals need.
+
+The two memories together are an automaton, so the extremes over everything that could ever be
+logged are found exactly, by going backwards through the horizon: with ρ the ratio of a step, the
+greatest PDIS value of h more steps from node n is
+
+    U_h(n) = max over z, a    ρ(n, z, a) · max(ending reward, reward + γ max(0, U_{h-1}(n')))
+
+(the recording may be cut after any step), the least one likewise, and the largest weight of t steps
+is W_t(n) = max ρ(n, z, a) · W_{t-1}(n'). They grow like the largest ratio to the power of the
+horizon: where that is astronomical, so is the range, and the interval says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, closure, freeze
+from jumar.core.controller import Controller
+from jumar.core.errors import TooLarge
+from jumar.evidence.offpolicy.crossfit import joint_memory
+from jumar.evidence.rewards import RewardRange
+
+MOST_NODES = 20_000  # of both memories together; beyond, a cruder range is used
+
+
+@dataclass(frozen=True, eq=False)
+class Steps(Frozen):
+    """Every step that can be logged while the target follows: M joint nodes, K pairs (z, a)."""
+
+    ratio: Floats  # (M, K) of a step; 0: the target does not do that
+    next: Ints  # (M, K) int64, the joint node after it
+    possible: Bools  # (M, K) the behavior may do that
+    first: int
+    covered: bool  # the behavior may do whatever the target may
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ratio", freeze(self.ratio, np.float64))
+        object.__setattr__(self, "next", freeze(self.next, np.int64))
+        object.__setattr__(self, "possible", freeze(self.possible, np.bool_))
+
+    def largest_weights(self, horizon: int) -> Floats:
+        """(horizon,) the largest weight after 1, 2, ... steps; infinite where it overflows."""
+        found, w = np.empty(horizon), np.ones(len(self.ratio))
+        with np.errstate(over="ignore"):
+            for t in range(horizon):
+                w = self._most(self._times(w[self.next]))
+                found[t] = w[self.first]
+        return found
+
+    def pdis_range(
+        self, rewards: RewardRange, discount: float, horizon: int
+    ) -> tuple[float, float]:
+        """The least and the greatest value of PDIS over at most `horizon` steps."""
+        (low, high), ending = rewards.continuing, rewards.ending or (np.inf, -np.inf)
+        least, most = np.zeros(len(self.ratio)), np.zeros(len(self.ratio))
+        with np.errstate(over="ignore"):
+            for _ in range(horizon):
+                after = np.minimum(least, 0.0)[self.next], np.maximum(most, 0.0)[self.next]
+                down = np.minimum(ending[0], low + discount * after[0])
+                up = np.maximum(ending[1], high + discount * after[1])
+                least, most = -self._most(-self._times(down)), self._most(self._times(up))
+        return float(least[self.first]), float(most[self.first])
+
+    def _times(self, amount: Floats) -> Floats:
+        """ratio · amount, where 0 · ∞ is 0: what the target does not do adds nothing."""
+        return np.multiply(self.ratio, amount, out=np.zeros_like(amount), where=self.ratio > 0)
+
+    def _most(self, amount: Floats) -> Floats:
+        most: Floats = np.where(self.possible, amount, -np.inf).max(1)
+        return most
+
+
+@dataclass(frozen=True, eq=False)
+class AnySteps(Frozen):
+    """Every step that any of the behaviors can log: the extremes are those over all of them. With
+    none, nobody knows the behavior, so a weight can be anything."""
+
+    parts: tuple[Steps, ...]
+
+    @property
+    def covered(self) -> bool:
+        """Each behavior may do whatever the target may."""
+        return bool(self.parts) and all(part.covered for part in self.parts)
+
+    def largest_weights(self, horizon: int) -> Floats:
+        """(horizon,) as `Steps`."""
+        found = [part.largest_weights(horizon) for part in self.parts]
+        return np.max(found, axis=0) if found else np.full(horizon, np.inf)
+
+    def pdis_range(
+        self, rewards: RewardRange, discount: float, horizon: int
+    ) -> tuple[float, float]:
+        """As `Steps`."""
+        found = [part.pdis_range(rewards, discount, horizon) for part in self.parts]
+        if not found:
+            return -np.inf, np.inf
+        return min(low for low, _ in found), max(high for _, high in found)
+
+
+def steps_of(target: Controller, behavior: Controller) -> Steps:
+    """The joint automaton, as far as the target can follow the behavior.
+
+    >>> names = ("z",), ("a", "b")
+    >>> fair, bent = Controller.uniform(*names), Controller.constant(*names, [0.75, 0.25])
+    >>> steps_of(bent, fair).largest_weights(3).tolist()
+    [1.5, 2.25, 3.375]
+    >>> steps_of(bent, fair).pdis_range(RewardRange((-1, 2)), discount=1.0, horizon=2)
+    (-3.75, 7.5)
+    """
+    memory = joint_memory(target, behavior)
+    O, A = memory.alphabet
+    z, a = np.divmod(np.arange(O * A), A)
+    new, old = target.lift(memory), behavior.lift(memory)
+
+    def laws(nodes: Ints) -> tuple[Floats, Floats]:
+        """(M, K) π and π_b of every pair at every node."""
+        states = np.column_stack([np.repeat(nodes, O, 0), np.tile(np.arange(O), len(nodes))])
+        return tuple(c.rows_at(states).reshape(len(nodes), O * A) for c in (new, old))  # type: ignore[return-value]
+
+    def successors(nodes: Ints) -> Ints:
+        π, π_b = laws(nodes)
+        n, k = np.nonzero((π > 0) & (π_b > 0))
+        return memory.step(nodes[n], z[k], a[k])
+
+    try:
+        nodes = closure(memory.initial()[None, :], successors, MOST_NODES, "Joint nodes")
+    except TooLarge:
+        return _crude(behavior)
+    π, π_b = laws(nodes)
+    M = len(nodes)
+    moved = memory.step(np.repeat(nodes, O * A, 0), np.tile(z, M), np.tile(a, M))
+    index = RowIndex(nodes)
+    possible = π_b > 0
+    return Steps(
+        ratio=np.divide(π, π_b, out=np.zeros_like(π), where=possible),
+        # a node that the target never comes to is behind a ratio of 0, so any number will do
+        next=np.maximum(index.find(moved), 0).reshape(M, O * A),
+        possible=possible,
+        first=int(index.find(memory.initial()[None, :])[0]),
+        covered=bool((possible | (π <= 0)).all()),
+    )
+
+
+def _crude(behavior: Controller) -> Steps:
+    """One node whose ratio is 0 or 1 over the rarest thing the behavior ever does."""
+    rarest = min(float(rows[rows > 0].min()) for rows in _layers(behavior))
+    return Steps(
+        ratio=np.array([[0.0, 1 / rarest]]),
+        next=np.zeros((1, 2), np.int64),
+        possible=np.ones((1, 2), np.bool_),
+        first=0,
+        covered=never_zero(behavior),
+    )
+
+
+def never_zero(controller: Controller) -> bool:
+    """Does it do everything at least sometimes, everywhere? Then it covers whatever there is.
+
+    >>> never_zero(Controller.uniform(("z",), ("a", "b")))
+    True
+    """
+    return all(bool((rows > 0).all()) for rows in _layers(controller))
+
+
+def _layers(controller: Controller) -> Iterator[Floats]:
+    """All rows a controller is made of, its own and those it falls back on."""
+    layer: Controller | Floats = controller
+    while isinstance(layer, Controller):
+        if len(layer.rows):
+            yield layer.rows
+        layer = layer.otherwise
+    yield layer
+
+
+def return_ranges(rewards: RewardRange, discount: float, horizon: int) -> tuple[Floats, Floats]:
+    """(horizon,) the least and (horizon,) the greatest return of episodes of 1, 2, ... steps.
+
+    >>> low, high = return_ranges(RewardRange((-1, -1), (-100, 10)), 1.0, 3)
+    >>> low.tolist(), high.tolist()
+    ([-100.0, -101.0, -102.0], [10.0, 9.0, 8.0])
+    """
+    (low, high), ending = rewards.continuing, rewards.ending or rewards.continuing
+    power = discount ** np.arange(horizon)
+    before = np.append(0.0, np.cumsum(power)[:-1])
+    return (
+        before * low + power * min(low, ending[0]),
+        before * high + power * max(high, ending[1]),
+    )
+
+
+def least_returns(rewards: RewardRange, discount: float, horizon: int) -> Floats:
+    """(horizon,) the least return from step t on, of episodes with at most `horizon` steps.
+
+    >>> least_returns(RewardRange((-1, -1), (-100, 10)), 1.0, 3).tolist()
+    [-102.0, -101.0, -100.0]
+    """
+    ending = np.inf if rewards.ending is None else rewards.ending[0]
+    least, after = np.empty(horizon), 0.0
+    for t in range(horizon - 1, -1, -1):  # the recording may be cut after any step
+        after = least[t] = min(ending, rewards.continuing[0] + discount * min(0.0, after))
+    return least
+
+
+def importance_range(
+    weight: Floats, low: Floats, high: Floats, *, less: float = 0.0
+) -> tuple[float, float]:
+    """The least and the greatest (w - less)·G, for the largest weights and ranges of returns by
+    length; less = 1 gives the difference of IS to the return."""
+    with np.errstate(over="ignore"):
+        corners = [
+            np.multiply(w - less, g, out=np.zeros_like(w), where=g != 0)
+            for w in (np.zeros_like(weight), weight)
+            for g in (low, high)
+        ]
+    return float(np.min(corners)), float(np.max(corners))

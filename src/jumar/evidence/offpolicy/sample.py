@@ -1,0 +1,242 @@
+"""A log seen through two controllers, and what each estimator makes of it.
+
+Differences are taken within the episode, so that what both controllers share cancels: IS and PDIS
+minus the return, WIS and CWPDIS minus the mean return, and DR minus the DR of the *behavior* with
+its own Q̂ and V̂. The last is unbiased like the return (with ratios of 1 nothing but V̂ = π_b·Q̂ is
+used), and steadier: it is free of the luck of the behavior's dice, as the DR of the target is,
+while the return is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints, sum_by
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.errors import LogError, ParameterError, printable
+from jumar.core.memory.refinement import join
+from jumar.evidence.offpolicy import estimators, weights
+from jumar.evidence.offpolicy.clusters import by_cluster, cluster_means
+from jumar.evidence.offpolicy.crossfit import CrossFit, check_alike, fit
+from jumar.evidence.offpolicy.estimators import Weighted
+from jumar.evidence.offpolicy.ranges import AnySteps, never_zero, steps_of
+from jumar.evidence.practice import Behaviors, Practice, practice_of
+
+# name -> what it is; the order is that of the random streams, so append only
+ESTIMATORS: Mapping[str, str] = MappingProxyType(
+    {
+        "is": "importance sampling of whole episodes",
+        "pdis": "importance sampling step by step",
+        "wis": "weighted importance sampling of whole episodes",
+        "cwpdis": "weighted importance sampling step by step",
+        "dr": "doubly robust",
+        "wdr": "weighted doubly robust",
+    }
+)
+WEIGHTED = ("wis", "cwpdis", "wdr")
+RANGED = ("is", "pdis")  # values whose range is known before the log is
+PREFIXES = ("pdis", "dr")  # also learn from the beginning of an episode that the target leaves
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A log seen through two controllers; what several estimators share is computed once."""
+
+    log: Episodes
+    target: Controller
+    behavior: Behaviors  # who made the log; None: it has propensities
+    discount: float
+    folds: int
+    rng: np.random.Generator
+
+    def __post_init__(self) -> None:
+        γ = self.discount
+        if not isinstance(γ, int | float | np.number) or not 0 <= γ <= 1:
+            raise ParameterError(f"discount: {γ!r} must lie in [0, 1].")
+        if not np.isfinite(self.weight).all():
+            raise LogError(
+                "The weights of some episodes are too large to compute with. Did "
+                f"{self.practice.name} produce this log?"
+            )
+        weights.check_covered(self.log, self.target, self.practice, self.ratio)
+        if not self.ratio[self.log.start[:-1]].any():
+            raise self._unlike("", "This log cannot tell what it is worth.")
+
+    def serves(self, estimator: str) -> bool:
+        """Does the log weigh anything for this estimator?
+
+        The weighted ones divide by the weight of every step, those of episodes that are over
+        included; without a whole episode there is none at the last.
+        """
+        return estimator in PREFIXES or bool(self.weight.any())
+
+    def check_serves(self, estimator: str) -> None:
+        """A LogError where only the beginnings of episodes have weight and that is not enough."""
+        if not self.serves(estimator):
+            raise self._unlike(
+                " from beginning to end",
+                f"{estimator} needs at least one; {' and '.join(PREFIXES)} also learn from "
+                "beginnings.",
+            )
+
+    def _unlike(self, how_far: str, remedy: str) -> LogError:
+        E, name = len(self.log), printable(self.target.name)
+        none = "The only episode is not one" if E == 1 else f"None of the {E:,} episodes is one"
+        it = "in it" if E == 1 else "in each"
+        return LogError(
+            f"{none} that {name} could have made{how_far}: {it}, something was done that it never "
+            f"does. {remedy}"
+        )
+
+    @cached_property
+    def streams(self) -> list[np.random.Generator]:
+        """One for dealing folds, and one for every estimator: alone or together, each draws the
+        same numbers."""
+        return self.rng.spawn(1 + len(ESTIMATORS))
+
+    @cached_property
+    def practice(self) -> Practice:
+        """Who made the log; it holds the log with its names numbered as the behavior's."""
+        log = self.log
+        if self.behavior is None:  # nobody else says how to number them
+            log = log.align(self.target.observations, self.target.actions)
+        return practice_of(log, self.behavior)
+
+    @cached_property
+    def ratio(self) -> Floats:
+        """(N,)"""
+        return weights.taken(self.log, self.target) / self.practice.taken
+
+    @cached_property
+    def cluster(self) -> Ints | None:
+        """(E,) numbered from 0; None where episodes are independent."""
+        return None if self.log.cluster is None else self.log.cluster.present[1]
+
+    @property
+    def n_clusters(self) -> int | None:
+        return None if self.cluster is None else int(self.cluster.max()) + 1
+
+    @cached_property
+    def unit_weight(self) -> Floats:
+        """(E,) the weight of every episode, or (K,) of every cluster."""
+        if self.cluster is None:
+            return self.weight
+        return sum_by(self.cluster, self.weight, int(self.cluster.max()) + 1)
+
+    @cached_property
+    def weight(self) -> Floats:
+        """(E,)"""
+        return weights.final(self.ratio, self.log.start)
+
+    @cached_property
+    def returns(self) -> Floats:
+        """(E,)"""
+        return estimators.returns(self.log.reward, self.log.start, self.discount)
+
+    @cached_property
+    def models(self) -> CrossFit:
+        """What the other folds say, over a memory that tells what every controller remembers."""
+        practice = self.practice
+        for behavior in practice.controllers:
+            check_alike(self.target, behavior)
+        memory = join(practice.memory, self.target.memory)
+        rng = self.streams[0]
+        return fit(practice.log, memory, discount=self.discount, rng=rng, folds=self.folds)
+
+    @cached_property
+    def values(self) -> tuple[Floats, Floats]:
+        """Q̂ of the logged actions and V̂, cross-fitted, of the target."""
+        return self.models.values(self.target)
+
+    @cached_property
+    def behavior_dr(self) -> Floats:
+        """(E,) the doubly robust value of whoever made the log; the return where it is not known
+        what else they might have done, as V̂ must be that of their own dice."""
+        practice = self.practice
+        if practice.controllers and not practice.several:
+            q, v = self.models.values(practice.controllers[0])
+        elif practice.rows is not None:
+            q, v = self.models.logged_values(practice.rows)
+        else:
+            return self.returns
+        ones, log = np.ones(self.log.n_steps), self.log
+        return estimators.doubly_robust(ones, log.reward, q, v, log.start, self.discount)
+
+    @cached_property
+    def steps(self) -> AnySteps:
+        return AnySteps(tuple(steps_of(self.target, old) for old in self.practice.controllers))
+
+    @cached_property
+    def covered(self) -> bool:
+        """Is it certain that the behavior may do whatever the target may, wherever it comes to?"""
+        new, olds = self.target, self.practice.controllers
+        alike = all((new.observations, new.actions) == (c.observations, c.actions) for c in olds)
+        known = all(set(new.actions) <= set(old.actions) for old in olds)
+        never = bool(olds) and all(never_zero(old) for old in olds)
+        return (known and never) or (alike and self.steps.covered)
+
+    def units(self, estimator: str, difference: bool, *, alike: bool) -> Floats | Weighted:
+        """One value per independent unit: the contributions of episodes or, where the log has
+        clusters, of clusters (`clusters`); `alike` counts each cluster the same."""
+        values = self.contributions(estimator, difference)
+        return self.mean_of_units(values) if alike else self._by_cluster(values)
+
+    def mean_of_units(self, values: Floats | Weighted) -> Floats:
+        """(E,) the values themselves, or (K,) their mean in every cluster."""
+        assert not isinstance(values, Weighted), "a ratio has no value of its own per cluster"
+        return values if self.cluster is None else cluster_means(values, self.cluster)
+
+    def _by_cluster(self, values: Floats | Weighted) -> Floats | Weighted:
+        return values if self.cluster is None else by_cluster(values, self.cluster)
+
+    @property
+    def unequal(self) -> bool:
+        """Do clusters differ in size?"""
+        return self.cluster is not None and bool(np.ptp(np.bincount(self.cluster)))
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What is taken for granted of who acted, and of what is independent."""
+        made = "The behavior that is given made the log, and what it did depended on nothing else."
+        if not self.practice.controllers:
+            made = "The logged propensities are right, and what was done depended on nothing else."
+        elif self.practice.several:
+            made = (
+                "Each episode was made by the behavior that the log names for it, and what that "
+                "did depended on nothing else."
+            )
+        if self.n_clusters is None:
+            return made, "Episodes are independent of each other and of one kind."
+        return (
+            made,
+            f"The {self.n_clusters:,} clusters are independent of each other and of one kind.",
+            "What is done in one episode changes neither the next ones of its cluster nor how many "
+            "there are: weights reach back to the start of an episode only.",
+        )
+
+    def contributions(self, estimator: str, difference: bool) -> Floats | Weighted:
+        """One value per episode, or the weighted mean."""
+        log = self.log
+        data = self.ratio, log.reward, log.start, self.discount
+        less = np.zeros(len(log))
+        if difference:
+            less = self.behavior_dr if estimator in ("dr", "wdr") else self.returns
+        if estimator == "is":
+            return estimators.importance(*data) - less
+        if estimator == "pdis":
+            return estimators.pdis(*data) - less
+        if estimator in ("wis", "cwpdis"):
+            found = (estimators.wis if estimator == "wis" else estimators.cwpdis)(*data)
+        else:
+            q, v = self.values
+            with_values = self.ratio, log.reward, q, v, log.start, self.discount
+            if estimator == "dr":
+                return estimators.doubly_robust(*with_values) - less
+            found = estimators.weighted_doubly_robust(*with_values)
+        return Weighted(found.weight, found.x, found.start, found.offset - less, found.discount)

@@ -1,0 +1,138 @@
+"""How much likelier each logged step is under another controller.
+
+Both controllers are replayed over the log, each through its own memory. Step t of an episode has
+the ratio π(a_t | n_t, z_t) / π_b(a_t | n^b_t, z_t), and the prefix up to it the weight
+
+    w_t = Π_{s<=t} π(a_s | n_s, z_s) / π_b(a_s | n^b_s, z_s).
+
+What the environment does cancels out, whatever it is: so E_b[w_t f] = E_π[f] for every f of the
+first t+1 steps, provided that the behavior may do whatever π may do (it *covers* π). Nodes are
+deterministic, so nothing is approximated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jumar.core.arrays import Bools, Floats, Ints, number_rows
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.errors import ControllerError, printable
+from jumar.evidence.consistency import rows_taken
+from jumar.evidence.practice import Behaviors, Practice, practice_of
+
+
+def ratios(log: Episodes, target: Controller, behavior: Behaviors) -> Floats:
+    """(N,) π(a | n, z) / π_b(a | n^b, z) at every logged step, π_b the behavior of its episode.
+
+    The two may remember different things and number the names differently. A step that the
+    behavior cannot have done is a LogError with its place. Without a behavior, the propensities of
+    the log stand for it.
+
+    >>> names = ("z",), ("a", "b")
+    >>> log = Episodes(*names, [0, 0], [0, 1], [0, 0], [0, 2], [-1], [True])
+    >>> fair, bent = Controller.uniform(*names), Controller.constant(*names, [0.75, 0.25])
+    >>> ratios(log, bent, fair).tolist()
+    [1.5, 0.5]
+    """
+    return taken(log, target) / behavior_taken(log, behavior)
+
+
+def taken(log: Episodes, controller: Controller) -> Floats:
+    """(N,) the probability a controller gives to each logged action."""
+    return rows_taken(log.align(controller.observations, controller.actions), controller)
+
+
+def behavior_taken(log: Episodes, behavior: Behaviors) -> Floats:
+    """(N,) the same for whoever made the log, who gives none of them 0."""
+    return practice_of(log, behavior).taken
+
+
+def cumulative(ratio: Floats, start: Ints) -> Floats:
+    """(N,) the weight w_t of every prefix: the product of the ratios so far in the episode.
+
+    >>> cumulative(np.array([2.0, 0.5, 3.0, 3.0]), np.array([0, 2, 4])).tolist()
+    [2.0, 1.0, 3.0, 9.0]
+    """
+    from jumar.core import kernels
+
+    return kernels.running_products(ratio, start)
+
+
+def final(ratio: Floats, start: Ints) -> Floats:
+    """(E,) the weight of every whole episode."""
+    whole: Floats = cumulative(ratio, start)[start[1:] - 1]
+    return whole
+
+
+def effective_size(weight: Floats) -> float:
+    """(Σw)² / Σw²: how many equally weighted episodes would say as much; 0 without any weight.
+
+    >>> effective_size(np.ones(50)), effective_size(np.array([1.0, 0, 0]))
+    (50.0, 1.0)
+    """
+    largest = weight.max()
+    if largest <= 0:
+        return 0.0
+    w = weight / largest  # squares of large weights would overflow
+    return float(w.sum() ** 2 / (w**2).sum())
+
+
+def largest_share(weight: Floats) -> float:
+    """The part of all weight that the heaviest episode carries.
+
+    >>> largest_share(np.array([1.0, 3.0]))
+    0.75
+    """
+    largest = weight.max()
+    return float(1 / (weight / largest).sum()) if largest > 0 else 0.0
+
+
+def check_covered(log: Episodes, target: Controller, practice: Practice, ratio: Floats) -> None:
+    """Where the log leads the target, it must do nothing that the behavior never does.
+
+    A log cannot tell what such an action is worth, and every estimate would leave it out silently.
+    Steps after one that the target would not have taken do not count.
+    """
+    missing = _never_done(log, target, practice)
+    if not missing.any():
+        return
+    before = np.append(1.0, cumulative(ratio, log.start)[:-1])
+    before[log.start[:-1]] = 1.0
+    rows = np.flatnonzero(missing.any(1) & (before > 0))
+    if len(rows) == 0:
+        return
+    row = int(rows[0])
+    action = target.actions[int(np.argmax(missing[row]))]
+    more = f" ({len(rows):,} such steps in all)" if len(rows) > 1 else ""
+    behavior = practice.names[practice.made_by[log.episode_of(row)]]
+    raise ControllerError(
+        f"{log.where(row)}: here {printable(target.name)} may do {printable(action)!r}, which "
+        f"{printable(behavior)} never does{more}. No log of the one can tell what that is "
+        "worth. Estimate a controller that only does what the behavior does at least sometimes."
+    )
+
+
+def _never_done(log: Episodes, target: Controller, practice: Practice) -> Bools:
+    """(N, A) may the target do this here, and the behavior never?"""
+    may = _may(log, target)
+    actions = practice.log.actions
+    known = [a for a in target.actions if a in actions]
+    mine, theirs = ([names.index(a) for a in known] for names in (target.actions, actions))
+    if practice.rows is not None:
+        may[:, mine] &= practice.rows[:, theirs] <= 0
+        return may
+    # of an action that was not certain nobody knows what else might have been done
+    certain = (practice.taken >= 1)[:, None]
+    done = practice.log.action[:, None] == np.array(theirs)
+    may[:, mine] &= certain & ~done
+    return may
+
+
+def _may(log: Episodes, controller: Controller) -> Bools:
+    """(N, A) what a controller may do at every step."""
+    log = log.align(controller.observations, controller.actions)
+    nodes = controller.memory.replay(log.observation, log.action, log.start)
+    states, number = number_rows(np.column_stack([nodes, log.observation]))
+    may: Bools = (controller.rows_at(states) > 0)[number]
+    return may

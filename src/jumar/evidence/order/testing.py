@@ -1,0 +1,276 @@
+"""Does what follows depend on more than the memory knows?
+
+H₀: given the history x of the base memory and the action, what follows (next observation, end,
+reward) does not depend on what a finer memory knows besides. Then the log is a walk on the
+histories x, and all logs made of the same steps, each beginning where the one before it ended, are
+equally likely: nothing in such a log can tell one order from another. So G is compared with the G
+of such orders, drawn uniformly (`walks.reorder`), and
+
+    p = (1 + how many of the B are at least as large) / (B + 1)
+
+is never too small too often, however sparse the counts: this is a parametric bootstrap of the model
+of the base memory, *given* what is estimated from the log. How likely the behavior made each action
+plays no part; only that it remembers no more than the base memory. Simulating the estimated model
+instead would take its rare outcomes for impossible and reject far too often.
+
+That an episode was cut off is treated like a step. Where cutting depends on the time since the
+start, and not on the history, the orders are no longer exactly alike; so that histories which have
+just begun stay as many, steps near the start of an episode then keep their distance from it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.core.arrays import Floats
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.errors import ParameterError
+from jumar.core.memory import Memory, Window
+from jumar.evidence.order.gaps import Gap, beyond_chance, gap_ends, largest_gaps
+from jumar.evidence.order.ladder import memories_of
+from jumar.evidence.order.steps import Steps, Tally, cut_into_steps
+
+LEVEL = 0.05
+RESAMPLES = 199
+WORK = 1e7  # steps walked in all draws of one test
+MOST_STEPS = 100_000  # of a longer log, as many episodes as have about so many steps are tested
+LONGEST = 4
+
+
+@dataclass(frozen=True)
+class OrderTest:
+    """Whether one memory is enough, compared with a finer one.
+
+    Effects are means over what the log visits: how far the law (reward) of a finer history is from
+    that of all histories the base memory takes for the same, less what chance alone makes.
+    """
+
+    base: Memory
+    finer: Memory
+    statistic: float  # G
+    p: float
+    resamples: int
+    level: float  # rejected when p is at most this
+    episodes: int  # tested; fewer than the log has if it is very long
+    decided: int  # steps that can tell the two memories apart
+    effect: float  # mean distance of laws, in total variation
+    interval: tuple[float, float] | None  # 95 %; None with too few episodes
+    reward_effect: float  # mean distance of mean rewards
+    reward_interval: tuple[float, float] | None
+    largest: Gap | None  # the clearest single gap in law, if chance alone would not make it
+    largest_reward: Gap | None  # and in mean reward
+
+    @property
+    def rejected(self) -> bool:
+        """Is the base memory not enough?"""
+        return self.p <= self.level
+
+    @property
+    def sentence(self) -> str:
+        """What was found, for people."""
+        if self.decided == 0:
+            return (
+                f"The log cannot tell a {self.finer} from a {self.base}: no action was done in a "
+                "situation where both the past and what followed differ."
+            )
+        if not self.rejected:
+            return (
+                f"No sign that what follows depends on more than a {self.base} knows "
+                f"(compared with a {self.finer}, p = {self.p:.2g})."
+            )
+        return (
+            f"A {self.base} is not enough: what follows also depends on what a {self.finer} knows "
+            f"(p = {self.p:.2g}). On average, its law is off by {_told(self.effect, self.interval)}"
+            f" and the mean reward by {_told(self.reward_effect, self.reward_interval)}."
+        )
+
+    def rough_loss(self, *, span: float, discount: float) -> float:
+        """(ε_R + γ·span·ε_T)/(1-γ) of the mean effects: how wrong values in the model of the base
+        memory may be, in order of magnitude.
+
+        Not a bound: that needs the largest gaps over all histories, and these are means, of one
+        step of memory. `span` is the largest minus the smallest value.
+        """
+        if not span >= 0:
+            raise ParameterError(f"span: {span} must not be negative.")
+        if not 0 <= discount < 1:
+            raise ParameterError(f"discount: {discount} must lie in [0, 1).")
+        return (self.reward_effect + discount * span * self.effect) / (1 - discount)
+
+
+def _told(effect: float, interval: tuple[float, float] | None) -> str:
+    if interval is None:
+        return f"{effect:.2g}"
+    return f"{effect:.2g} (95% interval {interval[0]:.2g} to {interval[1]:.2g})"
+
+
+def order_test(
+    log: Episodes,
+    behavior: Controller,
+    *,
+    rng: np.random.Generator,
+    memory: Memory | None = None,
+    finer: Memory | None = None,
+    resamples: int | None = None,
+    level: float = LEVEL,
+    rewards: bool = True,
+) -> OrderTest:
+    """Test whether a memory is enough, against a finer one.
+
+    The base is `memory`, or what the behavior remembers, and must know all that the behavior
+    remembers; `finer` is the base with one observation more, unless given. `resamples` fixes the
+    number of draws. Without `rewards`, only observations and ends take part in the test.
+
+    >>> from jumar import models, simulate, stream
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
+    >>> found = order_test(log, behavior, rng=stream(1, "order"))
+    >>> str(found.base), str(found.finer), found.p, found.rejected
+    ('window of 1', 'window of 2', 0.005, True)
+    """
+    _check(rng, level, resamples)
+    log = log.align(behavior.observations, behavior.actions)
+    base, finer = memories_of(behavior.memory, memory, finer)
+    for_subset, for_draws, for_episodes = rng.spawn(3)
+    log = _subset(log, for_subset)
+    steps = cut_into_steps(log, base, finer, rewards)
+    logged, which = steps.tally_with_cells(steps.as_logged)
+    G = logged.statistic()
+    decided = _decided(steps, logged)
+    B = resamples or _draws(log.n_steps, level)
+    p, effects, ends = 1.0, np.zeros(2), None
+    if decided:
+        drawn, chance = _by_chance(steps, B, for_draws)
+        slack = 1e-9 * max(1.0, G)  # equal up to rounding is equal
+        p = float((1 + (drawn >= G - slack).sum()) / (B + 1))
+        effects = beyond_chance(logged.gaps(), chance)
+        ends = gap_ends(steps, logged, which, for_episodes)
+    intervals: list[tuple[float, float] | None] = [None, None]
+    if ends is not None:
+        low, high = beyond_chance(ends, chance[:, None]).T.tolist()
+        intervals = list(zip(low, high, strict=True))
+    law, reward = largest_gaps(steps, logged)
+    return OrderTest(
+        base=base,
+        finer=finer,
+        statistic=G,
+        p=p,
+        resamples=B,
+        level=level,
+        episodes=len(log),
+        decided=decided,
+        effect=float(effects[0]),
+        interval=intervals[0],
+        reward_effect=float(effects[1]),
+        reward_interval=intervals[1],
+        largest=law,
+        largest_reward=reward,
+    )
+
+
+def order_tests(
+    log: Episodes,
+    behavior: Controller,
+    *,
+    rng: np.random.Generator,
+    memory: Memory | None = None,
+    longest: int = LONGEST,
+    resamples: int | None = None,
+    level: float = LEVEL,
+    rewards: bool = True,
+) -> tuple[OrderTest, ...]:
+    """Test a memory, then one observation more, and so on, until one is not rejected.
+
+    Memories are compared with windows of up to `longest` observations, or at least with one more
+    than `memory` (what the behavior remembers, unless given). The tests are a fixed sequence: the
+    chance that a memory that *is* enough is passed over is at most `level` in all.
+
+    >>> from jumar import models, simulate, stream
+    >>> maze = models.cheese_maze()
+    >>> behavior = Controller.uniform(maze.observations, maze.actions)
+    >>> log = simulate(maze, behavior, episodes=20, rng=stream(1, "data"))
+    >>> tests = order_tests(log, behavior, rng=stream(1, "order"), longest=3)
+    >>> [(str(test.base), test.rejected) for test in tests]
+    [('window of 1', True), ('window of 2', True)]
+    """
+    if not isinstance(longest, int | np.integer) or isinstance(longest, bool) or longest < 2:
+        raise ParameterError(f"longest: {longest!r} must be a whole number from 2.")
+    base, _ = memories_of(behavior.memory, memory, None)
+    most = longest - base.length if isinstance(base, Window) else longest - 1
+    found: list[OrderTest] = []
+    for stream in rng.spawn(max(1, most)):
+        test = order_test(
+            log,
+            behavior,
+            rng=stream,
+            memory=base,
+            resamples=resamples,
+            level=level,
+            rewards=rewards,
+        )
+        found.append(test)
+        if not test.rejected:
+            break
+        base = test.finer
+    return tuple(found)
+
+
+def suggested(tests: tuple[OrderTest, ...]) -> Memory:
+    """The first memory that was not rejected; if all were, the longest one there was.
+
+    It is the least the log asks for, not proof that no more is needed: a small log rejects little.
+    """
+    if not tests:
+        raise ParameterError("tests: there is none to conclude from.")
+    return tests[-1].finer if tests[-1].rejected else tests[-1].base
+
+
+def _by_chance(steps: Steps, B: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """(B,) G of shuffled logs, and (2,) their mean gaps."""
+    G, gaps = np.empty(B), np.zeros(2)
+    for b, drawn in enumerate(steps.shuffles(B, rng)):
+        tally = steps.tally(drawn)
+        G[b] = tally.statistic()
+        gaps += tally.gaps() / B
+    return G, gaps
+
+
+def _check(rng: np.random.Generator, level: float, resamples: int | None) -> None:
+    if not isinstance(rng, np.random.Generator):
+        raise ParameterError("rng: give a numpy Generator, such as jumar.stream(1, 'order').")
+    if not 0 < level < 1:
+        raise ParameterError(f"level: {level!r} must lie between 0 and 1, such as 0.05.")
+    B = resamples
+    if B is not None and (B < 1 or (B + 1) * level < 1 - 1e-9):
+        raise ParameterError(
+            f"resamples: with {B} no p-value can be as small as the level {level:g}. "
+            f"Give at least {math.ceil(1 / level - 1e-9) - 1}."
+        )
+
+
+def _draws(steps: int, level: float) -> int:
+    """As many as the size of the log allows, but enough to reject."""
+    least = math.ceil(1 / level - 1e-9) - 1
+    return max(least, min(RESAMPLES, int(WORK / steps)))
+
+
+def _subset(log: Episodes, rng: np.random.Generator) -> Episodes:
+    """All episodes, or so many of them at random that about MOST_STEPS steps are left."""
+    if log.n_steps <= MOST_STEPS:
+        return log
+    keep = max(1, round(len(log) * MOST_STEPS / log.n_steps))
+    return log.select(np.sort(rng.permutation(len(log))[:keep]))
+
+
+def _decided(steps: Steps, tally: Tally) -> int:
+    """Steps of pairs (x, a) that know several finer histories and several outcomes."""
+    P = len(steps.states) * len(steps.log.actions)
+    tells = (np.bincount(tally.pair, minlength=P) > 1) & (
+        np.bincount(steps.cells[:, 0], minlength=P) > 1
+    )
+    return int(tally.times[tells[tally.pair[tally.fine_pair]]].sum())

@@ -1,0 +1,334 @@
+"""Practice: who acted in a log, and how likely each logged action was.
+
+A log is weighed by the probability of what was done, and that probability may be known in three
+ways:
+
+    one controller       it made every episode
+    several controllers  the log names, for every episode, the one that made it (`behavior`)
+    propensities         the log holds the probability of every logged action itself
+
+Whatever is computed from weights needs only `taken`, the probability of each logged action under
+the behavior of its own episode, given all that was seen and done in the episode before. That holds
+for every mixture of behaviors: an episode is weighed by the one that made it, never by an average.
+
+Propensities in a log are rounded. Where there are controllers too, both must agree: they may differ
+by one part in a million, and by half a unit of the last digit that the column writes, counted
+either in decimals (0.3333) or in significant digits (0.0001234), with three digits at the least.
+Then `taken` is what the controller says: it is the number that was rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property, reduce
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Frozen, Ints, freeze, number_rows
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.errors import ControllerError, LogError, ParameterError, listing, printable
+from jumar.core.memory import Memory
+from jumar.core.memory.refinement import join
+from jumar.evidence.consistency import check_nodes, check_possible, rows_taken
+from jumar.evidence.estimation import CURRENT, estimate_behavior
+from jumar.io.controllers import controller_from_document, controller_to_document
+
+Behaviors = Controller | Sequence[Controller] | Mapping[str, Controller] | None
+
+AS_LOGGED = "the logged behavior"  # of which only propensities are known
+AGREEMENT = 1e-6  # relative: what computing a probability in another way may change
+FEWEST_DIGITS = 3  # that a rounded propensity is taken to have
+LOOKED_AT = 10_000  # different propensities that tell how many digits the column writes
+
+
+@dataclass(frozen=True, eq=False)
+class Practice(Frozen):
+    """Who made a log. B behaviors, E episodes, N steps, A actions."""
+
+    log: Episodes  # its names numbered as the controllers number them
+    names: tuple[str, ...]  # (B,)
+    controllers: tuple[Controller, ...]  # (B,) numbering names alike; none: only propensities
+    made_by: Ints  # (E,) int64, the behavior of every episode
+    window: Memory = CURRENT  # what an estimated behavior remembers
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "made_by", freeze(self.made_by, np.int64))
+
+    @property
+    def several(self) -> bool:
+        """Did more than one behavior make the log?"""
+        return len(self.names) > 1
+
+    @property
+    def name(self) -> str:
+        """The behaviors, for a sentence."""
+        return listing(self.names, most=3)
+
+    @cached_property
+    def taken(self) -> Floats:
+        """(N,) the probability of every logged action under the behavior of its episode."""
+        if not self.controllers:
+            assert self.log.propensity is not None  # or there would be no practice
+            return self.log.propensity
+        found = np.empty(self.log.n_steps)
+        for k, controller in enumerate(self.controllers):
+            steps = self._steps(k)
+            mine = self.log.select(self._episodes(k)) if self.several else self.log
+            found[steps] = rows_taken(mine, controller)
+        return freeze(found, np.float64)
+
+    @cached_property
+    def rows(self) -> Floats | None:
+        """(N, A) what the behavior of its episode may do at every step; None where the log only has
+        propensities, unless there are two actions: then one tells the other."""
+        log, A = self.log, len(self.log.actions)
+        if not self.controllers:
+            if A > 2:
+                return None
+            found = np.repeat(1 - self.taken[:, None], A, 1)
+            found[np.arange(log.n_steps), log.action] = self.taken
+            return freeze(found if A == 2 else np.ones((log.n_steps, 1)), np.float64)
+        states, at = self._histories
+        found = np.empty((log.n_steps, A))
+        for k, controller in enumerate(self.controllers):
+            steps = self._steps(k)
+            found[steps] = controller.lift(self.memory).rows_at(states)[at[steps]]
+        return freeze(found, np.float64)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """A memory that refines those of all behaviors."""
+        if not self.controllers:
+            return self.window.on(len(self.log.observations), len(self.log.actions))
+        return reduce(join, (controller.memory for controller in self.controllers))
+
+    @cached_property
+    def pooled(self) -> Controller:
+        """One controller in place of all: the only behavior itself; of several, in every history
+        state of the log the mean of their rows by visits, and elsewhere the first; where only
+        propensities are known, the behavior estimated from the log."""
+        if not self.controllers:
+            return estimate_behavior(self.log, self.memory)
+        if not self.several:
+            return self.controllers[0]
+        states, at = self._histories
+        steps = np.repeat(self.made_by, self.log.lengths)
+        visits = np.bincount(at, minlength=len(states))
+        rows = np.zeros((len(states), len(self.log.actions)))
+        for k, controller in enumerate(self.controllers):
+            share = np.bincount(at[steps == k], minlength=len(states)) / visits
+            rows += share[:, None] * controller.lift(self.memory).rows_at(states)
+        first = self.controllers[0].lift(self.memory)
+        return first.except_at(states, rows, name=f"pooled: {self.name}")
+
+    @cached_property
+    def _histories(self) -> tuple[Ints, Ints]:
+        """The history states of the log over the common memory, and that of every step."""
+        log = self.log
+        nodes = self.memory.replay(log.observation, log.action, log.start)
+        return number_rows(np.column_stack([nodes, log.observation]))
+
+    def select(self, episodes: Ints) -> Practice:
+        """Who made the chosen episodes, in the given order."""
+        return replace(self, log=self.log.select(episodes), made_by=self.made_by[episodes])
+
+    def _episodes(self, k: int) -> Ints:
+        episodes: Ints = np.flatnonzero(self.made_by == k)
+        return episodes
+
+    def _steps(self, k: int) -> Ints:
+        steps: Ints = np.flatnonzero(np.repeat(self.made_by == k, self.log.lengths))
+        return steps
+
+    def check(self) -> None:
+        """The log must not contradict its behaviors: in what was done, in how likely it was, or in
+        what was remembered."""
+        if not self.controllers:
+            return
+        for k, controller in enumerate(self.controllers):
+            if (self.taken[self._steps(k)] <= 0).any():
+                check_possible(self.log, controller, self._episodes(k))
+            check_nodes(self.log, controller, self._episodes(k))
+        self._compare()
+
+    @cached_property
+    def disagreement(self) -> Ints:
+        """The steps at which log and controllers give the action different probabilities."""
+        logged, said = self.log.propensity, self.taken
+        if logged is None or not self.controllers:
+            return np.zeros(0, np.int64)
+        off: Ints = np.flatnonzero(np.abs(logged - said) > rounding_of(logged) + AGREEMENT * said)
+        return off
+
+    def _compare(self) -> None:
+        """Propensities and controllers must agree."""
+        logged, said, wrong = self.log.propensity, self.taken, self.disagreement
+        if logged is None or len(wrong) == 0:
+            return
+        row = int(wrong[0])
+        more = f" ({len(wrong):,} such steps in all)" if len(wrong) > 1 else ""
+        name = printable(self.names[self.made_by[self.log.episode_of(row)]])
+        action = printable(self.log.actions[self.log.action[row]])
+        raise LogError(
+            f"{self.log.where(row)}: the propensity of {action!r} is {logged[row]:.6g}, but {name} "
+            f"takes it with probability {said[row]:.6g} here{more}. Only one can be right. If the "
+            "log is, leave the controller out (no --policy); if the controller is, leave the "
+            "column out."
+        )
+
+
+def practice_of(
+    log: Episodes, behaviors: Behaviors, *, memory: Memory = CURRENT, checked: bool = True
+) -> Practice:
+    """Who made a log.
+
+    Parameters
+    ----------
+    log
+        Names of observations and actions may be numbered in any way.
+    behaviors
+        The controller that made it; several, each called as the log's `behavior` column calls it
+        (a mapping says otherwise); or None, where the log has propensities.
+    memory
+        What the behavior that is estimated from the log remembers, where there are only
+        propensities.
+    checked
+        Refuse a log that contradicts its behaviors.
+
+    >>> from jumar.core.episodes import Labels
+    >>> names = ("z",), ("a", "b")
+    >>> log = Episodes(*names, [0, 0, 0], [0, 1, 1], [0, 0, 0], [0, 2, 3], [-1, -1], [True, True],
+    ...                behavior=Labels.of(["old", "new"]))
+    >>> old = Controller.uniform(*names, name="old")
+    >>> new = Controller.constant(*names, [0.2, 0.8], name="new")
+    >>> practice = practice_of(log, [old, new])
+    >>> practice.taken.tolist(), practice.names
+    ([0.5, 0.5, 0.8], ('new', 'old'))
+    >>> practice.pooled.row([], "z").round(3).tolist()  # two steps by the old one, one by the new
+    [0.4, 0.6]
+    """
+    found = _match(log, behaviors, memory)
+    if checked:
+        found.check()
+    return found
+
+
+# ---- which controller is which ------------------------------------------------------------------
+
+
+def _match(log: Episodes, behaviors: Behaviors, memory: Memory) -> Practice:
+    named, of = log.behavior.present if log.behavior else ((), np.zeros(len(log), np.int64))
+    source = log.origin.source if log.origin else "Log"
+    if behaviors is None:
+        if log.propensity is None:
+            raise LogError(
+                f"{source}: nothing says how likely the logged actions were. Give the controller "
+                "that made the log (--policy FILE), or a column of propensities (columns="
+                "{'propensity': ...}, --columns propensity=...)."
+            )
+        return Practice(log, named or (AS_LOGGED,), (), of, memory)
+    given = _given(behaviors)
+    if len(given) == 1 and not isinstance(behaviors, Mapping):
+        (only,) = given.values()
+        if len(named) > 1:
+            raise LogError(
+                f"{source}: names {len(named)} behaviors ({listing(named)}), but there is one "
+                f"controller, {printable(only.name)}. Give one for each (--policy NAME=FILE, once "
+                "for each). If it made all episodes, leave the column out: "
+                "dataclasses.replace(log, behavior=None)."
+            )
+        return _practice(log, (only.name,), [only], of, memory)
+    if not named:
+        if len(given) > 1:
+            raise LogError(
+                f"{source}: {len(given)} controllers ({listing(given)}), but the log does not say "
+                "which of them made which episode. Name the column that does: "
+                "columns={'behavior': ...} (--columns behavior=...)."
+            )
+        return _practice(log, tuple(given), list(given.values()), of, memory)
+    missing = [name for name in named if name not in given]
+    if missing:
+        some = "a behavior" if len(missing) == 1 else f"{len(missing)} behaviors"
+        raise LogError(
+            f"{source}: the log names {some} without a controller: {listing(missing)}. The "
+            f"controllers are {listing(given)}. Give one for each (--policy NAME=FILE)."
+        )
+    return _practice(log, named, [given[name] for name in named], of, memory)
+
+
+def _given(behaviors: Controller | Sequence[Controller] | Mapping[str, Controller]) -> dict[
+    str, Controller
+]:  # fmt: skip
+    """The controllers by name."""
+    if isinstance(behaviors, Controller):
+        return {behaviors.name: behaviors}
+    if isinstance(behaviors, Mapping):
+        found = dict(behaviors)
+    else:
+        found = {}
+        for controller in behaviors:
+            name = getattr(controller, "name", "")
+            if name in found:
+                raise ParameterError(
+                    f"behaviors: two controllers are called {printable(name)!r}. Say which is "
+                    "which with a mapping {name: controller} (--policy NAME=FILE)."
+                )
+            found[name] = controller
+    if not found or not all(isinstance(c, Controller) for c in found.values()):
+        raise ParameterError(
+            "behaviors: expected a controller, several, or a mapping from names to controllers; "
+            "None where the log has propensities."
+        )
+    return found
+
+
+def _practice(
+    log: Episodes, names: tuple[str, ...], controllers: list[Controller], of: Ints, memory: Memory
+) -> Practice:
+    first = controllers[0]
+    alike = [first, *(_numbered_like(first, other) for other in controllers[1:])]
+    log = log.align(first.observations, first.actions)
+    return Practice(log, names, tuple(alike), of, memory)
+
+
+def _numbered_like(first: Controller, other: Controller) -> Controller:
+    """The other controller, its names numbered as the first one numbers them."""
+    document = None
+    for kind in ("observations", "actions"):
+        wanted, found = getattr(first, kind), getattr(other, kind)
+        if wanted == found:
+            continue
+        if set(wanted) != set(found):
+            extra = sorted(set(wanted) ^ set(found))
+            raise ControllerError(
+                f"{printable(first.name)} and {printable(other.name)} do not have the same "
+                f"{kind}: only one of them knows {listing(extra)}. Add it to the other."
+            )
+        document = document or controller_to_document(other)
+        document[kind] = list(wanted)  # a document is written in names, so their order is free
+    return controller_from_document(document, other.name) if document else other
+
+
+# ---- how far a propensity may be rounded --------------------------------------------------------
+
+
+def rounding_of(propensity: Floats) -> Floats:
+    """(N,) how far each propensity may lie from the number that was rounded to it: half a unit of
+    the last digit that the column writes, in decimals or in significant digits.
+
+    >>> rounding_of(np.array([0.3333, 0.5])).round(8).tolist()
+    [5e-05, 5e-05]
+    >>> rounding_of(np.array([0.3333, 0.0001234])).round(12).tolist()
+    [5e-05, 5e-08]
+    """
+    different = np.unique(propensity)
+    step = max(1, len(different) // LOOKED_AT)
+    written = [Decimal(repr(p)).normalize().as_tuple() for p in different[::step].tolist()]
+    decimals = max(FEWEST_DIGITS, *(-int(w.exponent) for w in written))
+    digits = max(FEWEST_DIGITS, *(len(w.digits) for w in written))
+    leading = np.floor(np.log10(propensity)) + 1  # 0.3 has its first digit at 10⁻¹
+    half: Floats = 0.5 * np.maximum(10.0**-decimals, 10.0 ** (leading - digits))
+    return half

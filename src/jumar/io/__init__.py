@@ -1,0 +1,1 @@
+"""Files: logs of any kind, controllers, checked documents."""

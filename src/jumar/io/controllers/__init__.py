@@ -1,0 +1,112 @@
+"""Controllers as files: one document, written by people as TOML or JSON, by jumar as JSON.
+
+A document lists the alphabets, the memory and rules; the first rule that fits ⟨n, z⟩ gives the
+row ψ(· | n, z), and where none fits, ``default`` or a nested ``otherwise`` controller does. With
+exploration ε every row of its own becomes (1-ε)·row + ε/|A|. What jumar writes it reads back bit
+for bit: floats stand as their shortest exact decimal and nothing is renormalised.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jumar.core.controller import Controller
+from jumar.core.errors import ControllerError
+from jumar.io.controllers.reading import CONTROLLER, read_controller
+from jumar.io.controllers.writing import layout, write_document
+from jumar.io.documents import nesting, read_document
+from jumar.io.files import write_atomically
+
+__all__ = [
+    "FORMAT",
+    "controller_from_document",
+    "controller_to_document",
+    "load_controller",
+    "save_controller",
+    "schema",
+]
+
+FORMAT = CONTROLLER.tag
+
+
+def load_controller(path: str | os.PathLike[str]) -> Controller:
+    """Read a controller from a TOML or JSON file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "behavior.toml")
+    ...     _ = file.write_text('''
+    ...         format = "jumar-controller/1"
+    ...         observations = ["good", "worn"]
+    ...         actions = ["keep", "repair"]
+    ...         default = "keep"
+    ...         rules = [{ observation = "worn", action = { keep = 0.25, repair = 0.75 } }]
+    ...     ''')
+    ...     load_controller(file).row([], "worn").tolist()
+    [0.25, 0.75]
+    """
+    source = str(os.fspath(path))
+    return controller_from_document(read_document(source, CONTROLLER), source)
+
+
+def save_controller(controller: Controller, path: str | os.PathLike[str]) -> None:
+    """Write a JSON file, whole or not at all, that `load_controller` reads back exactly.
+
+    >>> import tempfile
+    >>> uniform = Controller.uniform(("good", "worn"), ("keep", "repair"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_controller(uniform, Path(folder, "uniform.json"))
+    ...     load_controller(Path(folder, "uniform.json")).same_as(uniform)
+    True
+    """
+    if Path(path).suffix.lower() != ".json":
+        raise ControllerError(
+            f"{path}: controllers are written as JSON, but the name does not end in .json. "
+            f"Use '{Path(path).stem or 'controller'}.json'."
+        )
+    write_atomically(path, controller_text(controller))
+
+
+def controller_from_document(document: dict[str, Any], source: str = "controller") -> Controller:
+    """The controller a document describes; `source` is what error messages call the document.
+
+    >>> keep = {"format": "jumar-controller/1", "observations": ["good", "worn"],
+    ...         "actions": ["keep", "repair"], "exploration": 0.5, "default": "keep"}
+    >>> controller_from_document(keep).row([], "good").tolist()
+    [0.75, 0.25]
+    """
+    with nesting(source, CONTROLLER):
+        return read_controller(document, source, Path(source).stem)
+
+
+def controller_to_document(controller: Controller) -> dict[str, Any]:
+    """The document of a controller, of nothing but lists, dicts, text and numbers.
+
+    >>> keep = Controller.constant(("good", "worn"), ("keep", "repair"), [1, 0], name="keep")
+    >>> document = controller_to_document(keep)
+    >>> document["memory"], document["default"], document["rules"]
+    ({'window': 1}, 'keep', [])
+    """
+    with nesting(controller.name, CONTROLLER):
+        return write_document(controller)
+
+
+def controller_text(controller: Controller) -> str:
+    """The text of a controller's file."""
+    with nesting(controller.name, CONTROLLER):
+        return layout(write_document(controller)) + "\n"
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of controller documents.
+
+    >>> schema()["title"]
+    'jumar controller, version 1'
+    """
+    text = resources.files("jumar.io.controllers").joinpath("schema-1.json").read_text("utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded

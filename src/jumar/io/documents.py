@@ -1,0 +1,338 @@
+"""Reading a TOML or JSON file into a document, and the small checks that every document needs.
+
+A document is what people write: nested tables, lists, text and numbers, and whatever else stands
+in a file by mistake. `read_document` refuses what is no document at all; the checks refuse a value
+of the wrong type, a key nobody knows, a format of another version. Each takes the class of error to
+raise and the place its message begins with.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+from jumar.core.errors import JumarError, not_one_of
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file: how it is marked, what may stand at its top, and how errors speak of it.
+
+    >>> from jumar.core.errors import ModelError
+    >>> Format("model", 1, ModelError, keys=("format", "states")).tag
+    'jumar-model/1'
+    """
+
+    noun: str
+    version: int
+    error: type[JumarError]
+    keys: tuple[str, ...]  # at the top of the document
+    numbers: str = "Write a shorter one."  # what to do about a number that is too long
+    shallower: str = "Nest fewer lists and tables."  # ... about a document nested too deeply
+    elsewhere: str = ""  # ... about a file that is missing, besides looking at the path again
+
+    @property
+    def tag(self) -> str:
+        """What stands under 'format' in the file."""
+        return f"jumar-{self.noun}/{self.version}"
+
+
+# ---- from file to document ----------------------------------------------------------------
+
+
+def read_document(path: str | os.PathLike[str], form: Format) -> Any:
+    """What a TOML or JSON file holds; without one of these endings its content decides.
+
+    >>> import tempfile
+    >>> from jumar.core.errors import ModelError
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "model.toml")
+    ...     _ = file.write_text('states = ["good", "worn"]')
+    ...     read_document(file, Format("model", 1, ModelError, keys=("states",)))
+    {'states': ['good', 'worn']}
+    """
+    source = str(os.fspath(path))
+    return parse(_read_text(source, form), source, form)
+
+
+def parse(text: str, source: str, form: Format) -> Any:
+    """The document in a text; `source` is the name of its file.
+
+    >>> from jumar.core.errors import ModelError
+    >>> parse('{"a": 1, "a": 2}', "model.json", Format("model", 1, ModelError, keys=("a",)))
+    Traceback (most recent call last):
+    jumar.core.errors.ModelError: model.json: the key 'a' stands twice in one object. Remove \
+one of them.
+    """
+    suffix = Path(source).suffix.lower()
+    if suffix not in (".json", ".toml"):
+        suffix = ".json" if text.lstrip().startswith("{") else ".toml"
+    with nesting(source, form):
+        if suffix == ".json":
+            return _parse_json(text, source, form)
+        return _parse_toml(text, source, form)
+
+
+def _read_text(source: str, form: Format) -> str:
+    try:
+        data = Path(source).read_bytes()
+    except FileNotFoundError as error:
+        elsewhere = f" {form.elsewhere}" if form.elsewhere else ""
+        raise form.error(
+            f"{source}: there is no such file.{_neighbour(source)}{elsewhere}"
+        ) from error
+    except IsADirectoryError as error:
+        raise form.error(
+            f"{source}: this is a directory. Give the path of a .toml or .json file in it."
+        ) from error
+    except (OSError, ValueError) as error:
+        raise form.error(f"{source!r}: cannot be read ({error}). Check the path.") from error
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise form.error(
+            f"{source}: not UTF-8 text (byte {error.start + 1} is 0x{data[error.start]:02x}). "
+            f"Save the file as UTF-8, or give the path of a {form.noun} file."
+        ) from error
+    if not text.strip():
+        raise form.error(
+            f'{source}: the file is empty. A {form.noun} begins with format = "{form.tag}".'
+        )
+    return text
+
+
+def _neighbour(source: str) -> str:
+    path = Path(source)
+    try:
+        close = get_close_matches(path.name, os.listdir(path.parent), n=1)
+    except OSError:
+        return f" There is no directory '{path.parent}' either. Check the path."
+    return f" Did you mean '{path.parent / close[0]}'?" if close else " Check the path."
+
+
+def _parse_json(text: str, source: str, form: Format) -> Any:
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise form.error(
+                f"{source}: the key {twice!r} stands twice in one object. Remove one of them."
+            )
+        return made
+
+    try:
+        return json.loads(text, object_pairs_hook=distinct)
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+        remedy = "The file seems to be cut off: write it again." if cut else "Correct it there."
+        raise form.error(
+            f"{source}, line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}. "
+            f"{remedy}"
+        ) from error
+    except JumarError:  # from `distinct`; some of ours are ValueErrors as well
+        raise
+    except ValueError as error:  # a whole number of thousands of digits
+        raise form.error(f"{source}: a number has too many digits. {form.numbers}") from error
+
+
+def _parse_toml(text: str, source: str, form: Format) -> Any:
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        found = re.fullmatch(r"(.*) \(at (.*)\)", str(error), re.DOTALL)
+        fact, where = found.groups() if found else (str(error), "")
+        raise form.error(
+            f"{source}{', ' * bool(where)}{where}: not valid TOML: {fact}. Correct it there; text "
+            "stands in quotes, and so do keys with spaces or other special characters."
+        ) from error
+
+
+@contextmanager
+def nesting(source: str, form: Format) -> Iterator[None]:
+    """Refuse a document within documents, or a list within lists, that has no end."""
+    try:
+        yield
+    except RecursionError as error:
+        raise form.error(
+            f"{source}: nested too deeply to be a {form.noun}. {form.shallower}"
+        ) from error
+
+
+# ---- checks of a document -----------------------------------------------------------------
+
+
+def check_format(document: Mapping[str, Any], place: str, form: Format) -> None:
+    """Refuse a document that is not marked as one of this format and version.
+
+    >>> from jumar.core.errors import ModelError
+    >>> check_format({"format": "jumar-model/2"}, "m", Format("model", 1, ModelError, keys=()))
+    Traceback (most recent call last):
+    jumar.core.errors.ModelError: m: the file is of a newer format version 2; this jumar \
+reads version 1. Update jumar.
+    """
+    if "format" not in document:
+        close = get_close_matches("format", map(str, document), n=1)
+        hint = f" Is {close[0]!r} meant to be it?" if close else ""
+        raise form.error(
+            f"{place}: there is no 'format'.{hint} Add format = \"{form.tag}\" at the top "
+            f'(in JSON: "format": "{form.tag}").'
+        )
+    found = document["format"]
+    if found == form.tag:
+        return
+    pattern = rf"jumar-{form.noun}/(\d{{1,9}})"
+    version = re.fullmatch(pattern, found) if isinstance(found, str) else None
+    if version and int(version[1]) > form.version:
+        raise form.error(
+            f"{place}: the file is of a newer format version {int(version[1])}; this jumar reads "
+            f"version {form.version}. Update jumar."
+        )
+    raise form.error(f"{place}: format {show(found)} is not {form.tag!r}. Correct it.")
+
+
+def check_keys(
+    document: Mapping[str, Any], known: Collection[str], place: str, form: Format
+) -> None:
+    """Refuse a key that is not one of the known ones.
+
+    >>> from jumar.core.errors import ModelError
+    >>> check_keys({"sates": 2}, ["states"], "m.toml", Format("model", 1, ModelError, keys=()))
+    Traceback (most recent call last):
+    jumar.core.errors.ModelError: m.toml: key 'sates' is not one of states. Did you mean 'states'?
+    """
+    for key in document:
+        if key not in known:
+            # in TOML everything below a heading belongs to it
+            hint = f" '{key} = ...' goes above the first [heading]." if key in form.keys else ""
+            raise form.error(f"{place}: {not_one_of('key', key, known)}{hint}")
+
+
+# ---- checks of a value --------------------------------------------------------------------
+
+_KINDS = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "a table of keys and values",
+    type(None): "null",
+}
+_WANTED = {bool: "true or false", str: "text in quotes", list: "a list [...]", dict: "{...}"}
+
+T = TypeVar("T")
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, in the words of the person who wrote it.
+
+    >>> kind_of({}), kind_of(1.5)
+    ('a table of keys and values', 'a number')
+    """
+    return _KINDS.get(type(value), f"a {type(value).__name__}")
+
+
+def show(value: Any) -> str:
+    """The value for a message, not too long.
+
+    >>> show("worn"), show(10**5000)
+    ("'worn'", 'a number of thousands of digits')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not print whole numbers of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def checked(value: Any, kind: type[T], place: str, error: type[JumarError]) -> T:
+    """The value, which must be a bool, a str, a list or a dict.
+
+    >>> from jumar.core.errors import ModelError
+    >>> checked(3, str, "model.toml, name", ModelError)
+    Traceback (most recent call last):
+    jumar.core.errors.ModelError: model.toml, name: is a number. Write text in quotes.
+    """
+    if isinstance(value, kind):
+        return value
+    remedy = f"Write {_WANTED[kind]}."
+    if kind is list and isinstance(value, dict):
+        remedy = f"Write a list; as a heading in TOML it has two brackets: [[{place.split()[-1]}]]."
+    raise error(f"{place}: is {kind_of(value)}. {remedy}")
+
+
+def is_number(value: Any) -> bool:
+    """Is it a number? True and false are none.
+
+    >>> is_number(0.5), is_number(True)
+    (True, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def number(value: Any, place: str, error: type[JumarError]) -> float:
+    """The value, which must be a finite number.
+
+    >>> from jumar.core.errors import ModelError
+    >>> number(float("nan"), "model.toml, discount", ModelError)
+    Traceback (most recent call last):
+    jumar.core.errors.ModelError: model.toml, discount: nan is not a number. Write one, such as 0.5.
+    """
+    if is_number(value) and abs(value) <= sys.float_info.max:
+        return float(value)
+    raise error(f"{place}: {show(value)} is not a number. Write one, such as 0.5.")
+
+
+def whole(
+    value: Any, place: str, error: type[JumarError], least: int = 0, most: int | None = None
+) -> int:
+    """The value, which must be a whole number of this range.
+
+    >>> from jumar.core.errors import ModelError
+    >>> whole(1.5, "model.toml, horizon", ModelError, least=1)
+    Traceback (most recent call last):
+    jumar.core.errors.ModelError: model.toml, horizon: 1.5 is not a whole number from 1.
+    """
+    right = isinstance(value, int) and not isinstance(value, bool)
+    if right and value >= least and (most is None or value <= most):
+        return int(value)
+    to = "" if most is None else f" to {most}"
+    raise error(f"{place}: {show(value)} is not a whole number from {least}{to}.")
+
+
+def lookup(
+    kind: str, name: Any, numbers: Mapping[str, int], place: str, error: type[JumarError]
+) -> int:
+    """The number of a name.
+
+    >>> from jumar.core.errors import ModelError
+    >>> lookup("state", "worm", {"good": 0, "worn": 1}, "model.toml", ModelError)
+    Traceback (most recent call last):
+    jumar.core.errors.ModelError: model.toml: state 'worm' is not one of good, worn. Did you \
+mean 'worn'?
+    """
+    if not isinstance(name, str):
+        raise error(f"{place}: the {kind} is {kind_of(name)}. Write its name in quotes.")
+    found = numbers.get(name)
+    if found is None:
+        raise error(f"{place}: {not_one_of(kind, name, numbers)}")
+    return found
+
+
+@contextmanager
+def at(place: str, error: type[JumarError]) -> Iterator[None]:
+    """Put the place in front of what others found wrong."""
+    try:
+        yield
+    except JumarError as found:
+        raise error(f"{place}: {found}") from found

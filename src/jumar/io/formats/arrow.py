@@ -1,0 +1,101 @@
+"""Parquet and Arrow files, and tables in memory: columns that already have a type.
+
+A damaged file may hold text that is none, or codes without a name; so every batch is validated in
+full before anybody looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from jumar.io.formats.source import BATCH_ROWS, Source, naming, sliced
+
+METADATA = b"jumar"  # where write_logs keeps the names
+
+
+class _Typed(Source):
+    """A source with an Arrow schema."""
+
+    def _describe(self, schema: Any) -> None:
+        self.names = schema.names
+        self.metadata = (schema.metadata or {}).get(METADATA)
+
+
+class ParquetFile(_Typed):
+    """A Parquet file."""
+
+    def __init__(self, path: Path) -> None:
+        from pyarrow import parquet
+
+        self.name, self._path = str(path), path
+        with parquet.ParquetFile(path) as file:
+            self._describe(file.schema_arrow)
+
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        from pyarrow import parquet
+
+        with naming(self.name, "Parquet"), parquet.ParquetFile(self._path) as file:
+            for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
+                batch.validate(full=True)
+                yield batch
+
+
+class ArrowFile(_Typed):
+    """An Arrow file (Feather version 2 is one), or an Arrow stream in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.name, self._path = str(path), path
+        with _Opened(path) as (file, _):
+            self._describe(file.schema)
+
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        fields = sorted(self.names.index(name) for name in columns)
+        with naming(self.name, "Arrow"), _Opened(self._path, fields) as (_, batches):
+            for batch in batches:
+                batch.validate(full=True)
+                yield from sliced(batch)
+
+
+class _Opened:
+    """An Arrow file that is closed afterwards; only some of its fields are decoded."""
+
+    def __init__(self, path: Path, fields: list[int] | None = None) -> None:
+        self._path, self._fields = path, fields
+
+    def __enter__(self) -> tuple[Any, Iterator[Any]]:
+        import pyarrow as pa
+        from pyarrow import ipc
+
+        # not mapped into memory: a file that is cut short meanwhile would end the process
+        self._file = pa.OSFile(str(self._path))
+        options = ipc.IpcReadOptions(included_fields=self._fields)
+        try:
+            reader = ipc.open_file(self._file, options=options)
+        except pa.ArrowInvalid:  # no footer
+            self._file.seek(0)
+            stream = ipc.open_stream(self._file, options=options)
+            return stream, iter(stream)
+        return reader, (reader.get_batch(i) for i in range(reader.num_record_batches))
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+class TableInMemory(_Typed):
+    """A table of pyarrow, pandas or polars; it may be a stream that can be read only once."""
+
+    name = "table"
+
+    def __init__(self, table: Any) -> None:
+        import pyarrow as pa
+
+        self._reader = pa.RecordBatchReader.from_stream(table)
+        self._describe(self._reader.schema)
+
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        with naming(self.name, "Arrow"):
+            for batch in self._reader:
+                chosen = batch.select(list(columns))
+                chosen.validate(full=True)
+                yield from sliced(chosen)

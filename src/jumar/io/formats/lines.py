@@ -1,0 +1,199 @@
+"""NDJSON: one JSON object per line.
+
+A key may come up for the first time anywhere, and a number may turn into a text, both of which
+Arrow's streaming reader refuses: it fixes the columns with the first block. So the file is cut into
+blocks at line ends and each is read on its own. A block that Arrow refuses, or whose names it would
+change (1.50 becomes 1.5), is read line by line with Python's reader, which knows the rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jumar.core.arrays import Array, Ints
+from jumar.core.errors import LogError, printable
+from jumar.io.formats.source import Source, naming, no_rows
+
+BLOCK = 1 << 22  # bytes read at a time
+
+
+class JsonLines(Source):
+    """An NDJSON file."""
+
+    may_have_more = True
+
+    def __init__(self, path: Path) -> None:
+        self.name, self._path = str(path), path
+        self._rows: list[Array] = []
+        self.seen = set()
+        block = next(self._blocks())
+        if not block.strip():
+            raise no_rows(self.name)
+        table = _parsed(block)
+        self.names = self._keys(block) if table is None else table.column_names
+
+    def rows(self, n: int) -> Array:
+        return np.concatenate([*self._rows, np.zeros(0, np.int32)])[:n]
+
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        first = 1
+        dates: set[str] = set()  # columns that look like dates and shall stay text
+        with naming(self.name, "NDJSON"):
+            for block in self._blocks():
+                lines = first + _filled_lines(block)
+                self._rows.append(lines.astype(np.int32))
+                table = _parsed(block, dates)
+                if table is not None and (more := _dates(table, columns)):
+                    dates |= more
+                    table = _parsed(block, dates)
+                # several objects on one line, or one on several, would spoil the count of rows
+                if table is None or table.num_rows != len(lines) or _changes_names(table, text):
+                    table = self._by_hand(block, lines, columns)
+                self.seen.update(table.column_names)
+                yield from _chosen(table, columns, len(lines)).to_batches()
+                first += block.count(b"\n")
+
+    def _blocks(self) -> Iterator[bytes]:
+        """The file in pieces that end where a line ends."""
+        with self._path.open("rb") as file:
+            rest = file.read(3).removeprefix(b"\xef\xbb\xbf")  # a byte order mark
+            while block := file.read(BLOCK):
+                whole, newline, rest_of_line = (rest + block).rpartition(b"\n")
+                rest = rest_of_line
+                if newline:
+                    yield whole + newline
+            yield rest
+
+    def _keys(self, block: bytes) -> list[str]:
+        keys: dict[str, None] = {}
+        for number, line in zip(_filled_lines(block), _split(block), strict=True):
+            keys |= dict.fromkeys(key for key, _ in self._pairs(line, 1 + int(number)))
+        return list(keys)
+
+    def _pairs(self, line: bytes, row: int) -> list[tuple[str, Any]]:
+        """The keys and values of a line, numbers as they are written."""
+        try:
+            text = line.decode()
+        except UnicodeDecodeError as error:
+            raise LogError(
+                f"{self.name}, row {row}: is not UTF-8 text. Save the file as UTF-8."
+            ) from error
+        try:
+            pairs = json.loads(text, object_pairs_hook=_Object, parse_int=str, parse_float=str)
+        except (ValueError, RecursionError) as error:
+            raise LogError(
+                f"{self.name}, row {row}: is not a JSON object. Write one object per line, such as "
+                '{"episode": 17, "observation": "worn", "action": "repair", "reward": -2}.'
+            ) from error
+        if not isinstance(pairs, _Object):
+            raise LogError(
+                f"{self.name}, row {row}: {printable(text)!r} is not a JSON object. Write one "
+                "object per line."
+            )
+        return pairs
+
+    def _by_hand(self, block: bytes, lines: Ints, columns: Sequence[str]) -> Any:
+        """The columns of a block as text."""
+        import pyarrow as pa
+
+        cells: dict[str, list[str | None]] = {}
+        for i, line in enumerate(_split(block)):
+            here = set()
+            for key, value in self._pairs(line, int(lines[i])):
+                if key not in columns:
+                    continue
+                place = f"{self.name}, row {lines[i]}, column {key!r}"
+                if key in here:
+                    raise LogError(f"{place}: is there twice. Keep one.")
+                here.add(key)
+                cells.setdefault(key, [None] * len(lines))[i] = _scalar(value, place)
+        return pa.table({name: pa.array(values, pa.string()) for name, values in cells.items()})
+
+
+def _parsed(block: bytes, as_text: Collection[str] = ()) -> Any | None:
+    """What Arrow makes of a block, or nothing if it refuses it."""
+    import pyarrow as pa
+    from pyarrow.json import ParseOptions, ReadOptions, read_json
+
+    if not block.strip():
+        return pa.table({})
+    try:
+        block.decode()  # Arrow does not look
+        return read_json(
+            pa.BufferReader(block),
+            ReadOptions(use_threads=False, block_size=len(block) + 1),
+            ParseOptions(explicit_schema=pa.schema([(name, pa.string()) for name in as_text])),
+        )
+    except (pa.ArrowException, UnicodeDecodeError):
+        return None
+
+
+class _Object(list[tuple[str, Any]]):
+    """The pairs of a JSON object; a JSON array is a plain list."""
+
+
+def _scalar(value: Any, place: str) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        if isinstance(value, float):  # NaN and Infinity, which Python's reader knows
+            return repr(value)
+        raise LogError(f"{place}: is a list or an object. Store text or a number.")
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise LogError(f"{place}: has half a character (a lone surrogate). Correct it.")
+    return value
+
+
+def _split(block: bytes) -> Iterator[bytes]:
+    return (line for line in block.split(b"\n") if line.strip())
+
+
+def _filled_lines(block: bytes) -> Ints:
+    """(n,) which lines of a block, from 0, are not blank."""
+    n = block.count(b"\n") + (not block.endswith(b"\n"))
+    if (
+        block.strip()
+        and not block.startswith((b"\n", b"\r", b" ", b"\t"))
+        and not any(blank in block for blank in (b"\n\n", b"\n\r", b"\n ", b"\n\t"))
+    ):
+        return np.arange(n)
+    return np.flatnonzero([bool(line.strip()) for line in block.split(b"\n")])
+
+
+def _dates(table: Any, columns: Sequence[str]) -> set[str]:
+    """The columns whose text Arrow has taken for dates; it forgets time zones on the way."""
+    import pyarrow as pa
+
+    kinds = {name: table.schema.field(name).type for name in columns if name in table.column_names}
+    return {name for name, kind in kinds.items() if pa.types.is_timestamp(kind)}
+
+
+def _changes_names(table: Any, text: Collection[str]) -> bool:
+    """Whether Arrow has read a name as something that is written differently."""
+    import pyarrow as pa
+
+    kept = (pa.types.is_string, pa.types.is_int64, pa.types.is_boolean, pa.types.is_null)
+    return any(
+        not any(same(table.schema.field(name).type) for same in kept)
+        for name in text
+        if name in table.column_names
+    )
+
+
+def _chosen(table: Any, columns: Sequence[str], n: int) -> Any:
+    """The columns, without those that do not occur; at least their number of rows is right."""
+    import pyarrow as pa
+
+    return pa.table(
+        {
+            name: table[name].combine_chunks() if name in table.column_names else pa.nulls(n)
+            for name in columns
+        }
+    )

@@ -1,0 +1,67 @@
+"""What every log file has in common, and errors of the libraries that read it as errors of ours."""
+
+from __future__ import annotations
+
+import csv
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from jumar.core.arrays import Array
+from jumar.core.errors import JumarError, LogError
+
+BATCH_ROWS = 1 << 18  # of a format that is not read in blocks of bytes
+
+
+class Source(ABC):
+    """A log on its way in."""
+
+    name: str  # how messages call it
+    names: list[str]  # its columns; in NDJSON those of the first few megabytes
+    may_have_more = False  # whether a column may come up later that is not among `names`,
+    seen: set[str]  # and then those that have come up so far
+    separator = ""  # what stands between the columns, if the file is text: commas, tabs
+    metadata: bytes | None = None  # what write_logs has left there
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        """Arrow batches of these columns; those in `text` hold names, not numbers."""
+
+    def rows(self, n: int) -> Array:
+        """(n,) int32, where the first n entries stand in the file."""
+        return np.arange(1, n + 1, dtype=np.int32)
+
+    def row(self, i: int) -> int:
+        """Where entry i stands in the file."""
+        return int(self.rows(i + 1)[i])
+
+
+@contextmanager
+def naming(name: str, kind: str) -> Iterator[None]:
+    """Whatever a library says of a damaged file, as an error that names the file and the remedy."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except JumarError:
+        raise
+    except (pa.ArrowException, csv.Error, OSError, ValueError, EOFError, zlib.error) as error:
+        fact = str(error).partition("\n")[0][:200].rstrip(".")
+        raise LogError(
+            f"{name}: cannot be read as {kind}: {fact}. Is the file complete and of that format?"
+        ) from error
+
+
+def no_rows(name: str) -> LogError:
+    """What to say of a log without rows."""
+    return LogError(f"{name}: the log is empty: it has no rows. Give at least one episode.")
+
+
+def sliced(batch: Any) -> Iterator[Any]:
+    """A batch in pieces that are small beside the log."""
+    for first in range(0, batch.num_rows, BATCH_ROWS):
+        yield batch.slice(first, BATCH_ROWS)

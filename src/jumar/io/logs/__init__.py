@@ -1,0 +1,99 @@
+"""Logs in files: a long table with one row per step.
+
+=============  ====================================================================
+episode        any label; rows of one episode belong together, in order of `step` or
+               `time` where there is such a column, else in the order of the file
+observation    what was seen
+action         what was done on it; empty in an extra last row that only carries the
+               observation after an episode was cut off
+reward         a finite number
+terminated     true on the step with which the process ended by itself
+node           optional: the memory node in which the controller says it was
+propensity     optional: the probability with which the action was taken
+cluster        optional: the person, plant or machine an episode belongs to
+behavior       optional: the name of the controller that made the episode
+=============  ====================================================================
+
+Without a `terminated` column it must be said what the end of an episode means (`ends`): guessing
+wrong would either invent endings or lose every last step. Other columns are ignored.
+
+A log is read in batches, and every name becomes a small number at once (`loading`); then rows are
+put in order and episodes apart (`ordering`), and what they say is checked (`assembling`). So memory
+follows the number of rows, not the length of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from jumar.core.episodes import Episodes
+from jumar.core.errors import LogError
+from jumar.core.names import check_names
+from jumar.io.formats import open_log
+from jumar.io.logs.asking import Ends, Missing, Repeated, ask
+from jumar.io.logs.assembling import assemble
+from jumar.io.logs.loading import load
+from jumar.io.logs.ordering import arrange
+from jumar.io.logs.parts import find_parts
+from jumar.io.logs.writing import write_logs
+
+__all__ = ["Ends", "Missing", "Repeated", "read_logs", "write_logs"]
+
+
+def read_logs(
+    source: str | Path | Any,
+    *,
+    observations: Sequence[str] | None = None,
+    actions: Sequence[str] | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    ends: Ends | None = None,
+    cost: bool = False,
+    bins: Mapping[str, Sequence[str | float]] | None = None,
+    gap: str | float | timedelta | None = None,
+    missing: Missing = "error",
+    repeated: Repeated = "error",
+    prices: Mapping[str, float] | None = None,
+) -> Episodes:
+    """Read a log from CSV, TSV, Parquet, Arrow or NDJSON, or from a table in memory (of pyarrow,
+    pandas or polars).
+
+    `observations` and `actions` fix the names and their order (use the controller's); without them
+    the names found are used, sorted. `columns` says which column plays which part; an observation
+    or action may be made of several. `ends` says what the end of an episode means where no column
+    does. `cost`: the reward column holds costs. `bins` cut a column of numbers into named ranges:
+    ``{"vibration": ("low", 2, "mid", 5, "high")}``. A `gap` ("90d", "12h", or a number of steps)
+    longer than this starts a new episode. `missing` values are an error, become the observation
+    "missing" ("symbol"), or their episode is left out ("drop"). Rows `repeated` word for word are
+    an error or left out ("drop"). `prices` make the rewards of a log that has none:
+    ``{"action:repair": -10, "column:miles": -0.02}``.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table(
+    ...     {"bus": [7, 7, 9], "vibration": [0.4, 6.1, 3.0], "done": ["run", "fix", "run"]})
+    >>> log = read_logs(
+    ...     table, columns={"episode": "bus", "observation": "vibration", "action": "done"},
+    ...     bins={"vibration": ("low", 2, "high")}, prices={"action:fix": -10}, ends="cut")
+    >>> log.observations, log.observation.tolist(), log.reward.tolist()
+    (('high', 'low'), [1, 0, 0], [0.0, -10.0, 0.0])
+    """
+    asked = ask(
+        columns=columns,
+        ends=ends,
+        cost=cost,
+        bins=bins,
+        gap=gap,
+        missing=missing,
+        repeated=repeated,
+        prices=prices,
+    )
+    given = {
+        part: check_names(part, names, LogError)
+        for part, names in (("observation", observations), ("action", actions))
+        if names is not None
+    }
+    opened = open_log(source)
+    parts = find_parts(opened, asked)
+    return assemble(arrange(load(opened, parts, asked), asked), given, asked)

@@ -1,0 +1,189 @@
+"""What may be asked of a reader, checked before the log is opened."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+from jumar.core.errors import ParameterError, not_one_of, printable
+
+Ends = Literal["terminated", "cut"]
+Missing = Literal["error", "symbol", "drop"]
+Repeated = Literal["error", "drop"]
+
+NEEDED = ("episode", "observation", "action", "reward")
+OPTIONAL = ("step", "time", "terminated", "node", "propensity", "cluster", "behavior")
+COMBINED = ("observation", "action")  # parts that several columns may play together
+SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Named ranges of numbers: names[i] from edges[i-1] on, up to but not including edges[i]."""
+
+    names: tuple[str, ...]  # (K+1,)
+    edges: tuple[float, ...]  # (K,) rising
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The longest pause within an episode."""
+
+    text: str  # as it was given
+    amount: float  # in seconds, or in units of the step
+    of_time: bool
+
+
+@dataclass(frozen=True)
+class Price:
+    """What an action, an observation or a unit of a column pays."""
+
+    kind: str
+    name: str
+    amount: float
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a log is to be read."""
+
+    columns: Mapping[str, tuple[str, ...]]  # part to columns
+    ends: Ends | None
+    cost: bool
+    bins: Mapping[str, Bins]  # by column
+    gap: Gap | None
+    missing: Missing
+    repeated: Repeated
+    prices: tuple[Price, ...]
+
+
+def ask(
+    *,
+    columns: Mapping[str, str | Sequence[str]] | None,
+    ends: str | None,
+    cost: bool,
+    bins: Mapping[str, Sequence[str | float]] | None,
+    gap: str | float | timedelta | None,
+    missing: str,
+    repeated: str,
+    prices: Mapping[str, float] | None,
+) -> Asked:
+    """The wishes in one piece, or an error that shows how to say them."""
+    chosen: dict[str, Any] = {}
+    for name, kind, value, choices in (
+        ("ends", "meaning", ends, Ends),
+        ("missing", "choice", missing, Missing),
+        ("repeated", "choice", repeated, Repeated),
+    ):
+        if value not in get_args(choices) and not (name == "ends" and value is None):
+            raise ParameterError(f"{name}: " + not_one_of(kind, value, get_args(choices)))
+        chosen[name] = value
+    if cost and prices:
+        raise ParameterError(
+            "cost: prices already say what is paid. Give what costs a minus sign in prices "
+            "(--prices), and leave out cost (--cost)."
+        )
+    return Asked(
+        columns=_columns(columns or {}, cost),
+        cost=cost,
+        bins={column: _bins(column, spec) for column, spec in (bins or {}).items()},
+        gap=None if gap is None else read_gap(gap),
+        prices=tuple(_price(name, amount) for name, amount in (prices or {}).items()),
+        **chosen,
+    )
+
+
+def _columns(columns: Mapping[str, str | Sequence[str]], cost: bool) -> dict[str, tuple[str, ...]]:
+    known = (*NEEDED, *OPTIONAL)
+    found: dict[str, tuple[str, ...]] = {}
+    for part, value in columns.items():
+        if part == "cost" and not cost:
+            raise ParameterError("columns: a cost is not a reward. Say cost=True (--cost) as well.")
+        if part not in known and part != "cost":
+            raise ParameterError("columns: " + not_one_of("part", part, known))
+        names = (value,) if isinstance(value, str) else tuple(value)
+        if not names or not all(isinstance(name, str) and name for name in names):
+            raise ParameterError(
+                f"columns: {part}: {value!r} is not the name of a column. Write it as text."
+            )
+        if len(names) > 1 and part not in COMBINED:
+            raise ParameterError(
+                f"columns: {part}: takes one column, not {len(names)}. Only observations and "
+                "actions are combined."
+            )
+        if len(set(names)) < len(names):
+            raise ParameterError(f"columns: {part}: a column is named twice. Name it once.")
+        part = "reward" if part == "cost" else part
+        if part in found:
+            raise ParameterError("columns: reward and cost are the same part. Give one of them.")
+        found[part] = names
+    return found
+
+
+def _bins(column: str, spec: Sequence[str | float]) -> Bins:
+    example = "Write a name, then edge and name in turn: ('low', 2, 'mid', 5, 'high')."
+    place = f"bins: {printable(column)}:"
+    if isinstance(spec, str) or len(spec) < 3 or len(spec) % 2 == 0:
+        raise ParameterError(f"{place} {spec!r} is not a list of names and edges. {example}")
+    names, edges = tuple(spec[::2]), tuple(spec[1::2])
+    for name in names:
+        if not isinstance(name, str) or not name or name == "*":
+            raise ParameterError(f"{place} {name!r} cannot be a name. {example}")
+    for edge in edges:
+        if isinstance(edge, str | bool) or not math.isfinite(edge):
+            raise ParameterError(f"{place} the edge {edge!r} is not a number. {example}")
+    numbers = tuple(float(edge) for edge in edges)
+    if any(high <= low for low, high in pairwise(numbers)):
+        shown = ", ".join(f"{edge:g}" for edge in numbers)
+        raise ParameterError(f"{place} the edges {shown} do not rise. {example}")
+    if len(set(names)) < len(names):
+        raise ParameterError(f"{place} two ranges have the same name. {example}")
+    return Bins(tuple(str(name) for name in names), numbers)
+
+
+def read_gap(gap: str | float | timedelta) -> Gap:
+    """A length of time such as 90d, 12h, 30m, 45s, or a plain number.
+
+    >>> read_gap("90d").amount, read_gap("2.5").of_time
+    (7776000.0, False)
+    """
+    if isinstance(gap, timedelta):
+        amount, of_time = gap.total_seconds(), True
+    else:
+        match = re.fullmatch(r"\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*([dhms]?)\s*", str(gap))
+        try:
+            if match is None or isinstance(gap, bool):
+                raise ValueError(gap)
+            of_time = bool(match[2])
+            amount = float(match[1]) * SECONDS.get(match[2], 1)
+        except ValueError as error:
+            raise ParameterError(
+                f"gap: {printable(str(gap))!r} is not a length of time. Write 90d, 12h, 30m or "
+                "45s, or a plain number for numbered steps."
+            ) from error
+    if not 0 < amount < math.inf:
+        raise ParameterError(f"gap: {gap!s} must be more than nothing, such as 90d.")
+    return Gap(str(gap), amount, of_time)
+
+
+def _price(name: str, amount: float) -> Price:
+    kind, colon, what = name.partition(":")
+    if not colon or not what or kind not in ("action", "observation", "column"):
+        raise ParameterError(
+            f"prices: {printable(name)!r} is not priced. Write action:NAME, observation:NAME or "
+            "column:NAME, such as action:repair."
+        )
+    try:
+        number = math.nan if isinstance(amount, str | bool) else float(amount)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ParameterError(
+            f"prices: {printable(name)}: {amount!r} is not a finite number, such as -10."
+        )
+    return Price(kind, what, number)

@@ -1,0 +1,254 @@
+"""From rows in order to Episodes: what is missing, what a step pays, and how an episode ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from jumar.core.arrays import Array, Bools, Floats, Ints
+from jumar.core.episodes import UNKNOWN, Episodes, Labels, Origin
+from jumar.core.errors import LogError, not_one_of, printable
+from jumar.io.logs.asking import Asked
+from jumar.io.logs.encoding import Amounts, Coded, so_in_all
+from jumar.io.logs.labels import nameless, of_episodes, propensities
+from jumar.io.logs.ordering import Arranged
+from jumar.io.logs.symbols import DROP, PARTLY, combined, named_missing, numbered
+
+SYMBOL = "missing='symbol' (--missing symbol) to call it 'missing'"
+
+
+def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) -> Episodes:
+    """The rows as Episodes; `given` are the names of a controller."""
+    if asked.missing == "symbol":
+        log = _with_a_symbol(log)
+    symbols = {
+        part: combined(log, part, getattr(log.rows, part)) for part in ("observation", "action")
+    }
+    if asked.missing == "drop":
+        log, symbols = _without_holes(log, symbols)
+    _check_holes(log, symbols)
+    observations, z = numbered(log, "observation", symbols["observation"], given.get("observation"))
+    actions, a = numbered(log, "action", symbols["action"], given.get("action"))
+    last = log.first[1:] - 1
+    closing = a == UNKNOWN  # rows that only carry a final observation
+    is_step = ~closing
+    every = not closing.any()
+    steps = slice(None) if every else np.flatnonzero(is_step)
+    lengths = np.diff(log.first) - closing[last]
+    for e in np.flatnonzero(lengths == 0)[:1]:
+        raise LogError(
+            f"{log.where(int(last[e]))}: the episode has no steps, only a final observation. "
+            "Leave it out."
+        )
+    reward = _rewards(log, is_step, asked, (observations, z), (actions, a))[steps]
+    terminated = _terminated(log, asked, is_step, log.first[:-1] + lengths - 1)
+    final = np.where(closing[last], z[last], UNKNOWN)
+    for e in np.flatnonzero(terminated & (final != UNKNOWN))[:1]:
+        raise LogError(
+            f"{log.where(int(last[e]))}: an observation follows a step that is marked terminated. "
+            "Drop the row, or the mark."
+        )
+    node, propensity = log.rows.node, propensities(log, is_step)
+    return Episodes(
+        observations,
+        actions,
+        z[steps],
+        a[steps],
+        reward,
+        np.concatenate([[0], np.cumsum(lengths)]),
+        final,
+        terminated,
+        Origin(log.rows.source.name, log.rows.row[steps], log.labels, log.remarks),
+        None if node is None else Labels(tuple(node.names), node.code[steps]),
+        None if propensity is None else propensity[steps],
+        of_episodes(log, "cluster"),
+        of_episodes(log, "behavior"),
+    )
+
+
+# ---- missing values -----------------------------------------------------------------------------
+
+
+def _with_a_symbol(log: Arranged) -> Arranged:
+    columns = log.rows.observation
+    replaced = int(np.stack([column.code == UNKNOWN for column in columns]).any(0).sum())
+    if not replaced:
+        return log
+    rows = replace(log.rows, observation=tuple(map(named_missing, columns)))
+    return replace(log, rows=rows, remarks=replace(log.remarks, replaced=replaced))
+
+
+def _early(log: Arranged, action: Array) -> Bools:
+    """(N,) rows without an action that are not the last of their episode."""
+    early: Bools = action < 0
+    last = log.first[1:] - 1
+    early[last] = action[last] == PARTLY
+    return early
+
+
+def _amounts(log: Arranged) -> dict[str, Amounts]:
+    """The columns rewards are made of."""
+    rows = log.rows
+    if rows.reward is None:
+        return dict(rows.priced)
+    return {rows.parts.single["reward"]: rows.reward}
+
+
+def _without_holes(log: Arranged, symbols: dict[str, Coded]) -> tuple[Arranged, dict[str, Coded]]:
+    z, a = symbols["observation"].code, symbols["action"].code
+    holes = (z == UNKNOWN) | _early(log, a)
+    for amounts in (*_amounts(log).values(), log.rows.propensity):
+        if amounts is not None:
+            holes |= np.isnan(amounts.values) & (a != UNKNOWN)
+    for gone in nameless(log):
+        holes[log.first[:-1]] |= gone
+    dropped = np.logical_or.reduceat(holes, log.first[:-1])
+    if not dropped.any():
+        return log, symbols
+    if dropped.all():
+        raise LogError(
+            f"{log.rows.source.name}: every episode has a missing value, so missing='drop' "
+            f"(--missing drop) leaves nothing; the first is in row "
+            f"{log.rows.row[np.flatnonzero(holes)[0]]}. Fill in the values, or choose columns that "
+            "are complete."
+        )
+    kept = np.repeat(~dropped, np.diff(log.first))
+    return log.without(dropped), {part: coded.take(kept) for part, coded in symbols.items()}
+
+
+def _check_holes(log: Arranged, symbols: Mapping[str, Coded]) -> None:
+    absent = np.flatnonzero(symbols["observation"].code == UNKNOWN)
+    if len(absent):
+        which = _which_column(log, "observation", int(absent[0]))
+        raise LogError(
+            f"{log.where(int(absent[0]))}: the observation is missing{which}.{_more(log, absent)} "
+            f"Fill it in, or say {SYMBOL} or {DROP}."
+        )
+    early = np.flatnonzero(_early(log, symbols["action"].code))
+    if len(early):
+        which = _which_column(log, "action", int(early[0]))
+        raise LogError(
+            f"{log.where(int(early[0]))}: the action is missing{which}. Only the last row of an "
+            f"episode that was cut off may have none.{_more(log, early)} Fill it in, or say {DROP}."
+        )
+
+
+def _which_column(log: Arranged, part: str, i: int) -> str:
+    """Where an observation of several columns has its hole."""
+    names = log.rows.parts.of(part)
+    if len(names) == 1:
+        return ""
+    columns: tuple[Coded, ...] = getattr(log.rows, part)
+    name = next(n for n, c in zip(names, columns, strict=True) if c.code[i] == UNKNOWN)
+    return f" (column {printable(name)!r})"
+
+
+def _more(log: Arranged, holes: Ints) -> str:
+    """How many more there are, with examples."""
+    return so_in_all(log.rows.row[holes])
+
+
+# ---- rewards ------------------------------------------------------------------------------------
+
+
+def _rewards(
+    log: Arranged,
+    is_step: Bools,
+    asked: Asked,
+    observed: tuple[tuple[str, ...], Array],
+    acted: tuple[tuple[str, ...], Array],
+) -> Floats:
+    """(N,) what every row pays."""
+    for name, amounts in _amounts(log).items():
+        _check_amounts(log, name, amounts, is_step)
+    reward = log.rows.reward
+    if reward is None:
+        return _priced(log, asked, observed, acted)
+    for i in np.flatnonzero(~is_step & (np.nan_to_num(reward.values) != 0))[:1]:
+        raise LogError(
+            f"{log.where(int(i))}: there is a reward but no action. Write what was done; or leave "
+            "the reward out, if the row only tells what was seen in the end."
+        )
+    return 0.0 - reward.values if asked.cost else reward.values
+
+
+def _check_amounts(log: Arranged, name: str, amounts: Amounts, is_step: Bools) -> None:
+    part = "reward" if log.rows.reward is not None else "number"
+    absent = np.flatnonzero(amounts.missing & is_step)
+    if len(absent):
+        raise LogError(
+            f"{log.rows.cell(int(absent[0]), name)}: the {part} is missing.{_more(log, absent)} "
+            f"Fill it in, or say {DROP}."
+        )
+    for i in np.flatnonzero(is_step & ~np.isfinite(amounts.values))[:1]:
+        rule = "rewards must be finite numbers" if part == "reward" else "it must be finite"
+        raise LogError(
+            f"{log.rows.cell(int(i), name)}: {part} is {amounts.values[i]}; {rule}. Write the "
+            "amount itself; leave the cell empty if nobody knows."
+        )
+
+
+def _priced(
+    log: Arranged,
+    asked: Asked,
+    observed: tuple[tuple[str, ...], Array],
+    acted: tuple[tuple[str, ...], Array],
+) -> Floats:
+    """Rewards of a log that has none: the sum of what things cost and pay."""
+    pays = {
+        kind: (names, np.zeros(len(names) + 1), code)  # the last is for what is UNKNOWN
+        for kind, (names, code) in (("observation", observed), ("action", acted))
+    }
+    total = np.zeros(len(log.rows))
+    for price in asked.prices:
+        if price.kind == "column":
+            total += price.amount * np.nan_to_num(log.rows.priced[price.name].values)
+            continue
+        names, amounts, _ = pays[price.kind]
+        if price.name not in names:
+            raise LogError(
+                f"{log.rows.source.name}: prices: {not_one_of(price.kind, price.name, names)}"
+            )
+        amounts[names.index(price.name)] = price.amount
+    for _, amounts, code in pays.values():
+        if amounts.any():
+            total += amounts[code]
+    return total
+
+
+# ---- endings ------------------------------------------------------------------------------------
+
+
+def _terminated(log: Arranged, asked: Asked, is_step: Bools, last_step: Ints) -> Bools:
+    """(E,) whether the process ended with the last step."""
+    source, flags = log.rows.source, log.rows.terminated
+    if flags is None:
+        if asked.ends is None:
+            raise LogError(
+                f"{source.name}: there is no column 'terminated', so it is not clear what the end "
+                "of an episode means. Add the column, or say ends='terminated' (--ends terminated: "
+                "the process ended by itself) or ends='cut' (--ends cut: the recording stopped)."
+            )
+        # an episode with a closing row was cut off, whatever is said of the others; so was one
+        # that goes on after a gap
+        carries_on = ~np.append(is_step, True)[last_step + 1]
+        ended: Bools = ~carries_on & ~log.split & (asked.ends == "terminated")
+        return ended
+    if asked.ends is not None:
+        column = printable(log.rows.parts.single["terminated"])
+        raise LogError(
+            f"{source.name}: the column {column!r} says how each episode ends. Leave out "
+            f"ends={asked.ends!r}, or the column."
+        )
+    marked: Bools = flags[last_step]
+    elsewhere = flags.copy()
+    elsewhere[last_step] = False
+    for i in np.flatnonzero(elsewhere)[:1]:
+        if is_step[i]:
+            fact = "the episode goes on. Start a new episode after an ending."
+        else:
+            fact = "has no action. Mark the step with which the process ended, and drop this row."
+        raise LogError(f"{log.where(int(i))}: marked terminated, but {fact}")
+    return marked

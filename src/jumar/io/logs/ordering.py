@@ -1,0 +1,186 @@
+"""Rows put in order and episodes set apart.
+
+Rows of one episode come together in the order in which episodes first appear, sorted by step or
+time. A pause longer than the gap splits an episode: what comes before it was cut off there, what
+comes after begins anew. A file that is in order already is not sorted again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jumar.core.arrays import Array, Bools, Ints
+from jumar.core.episodes import Remarks
+from jumar.core.errors import LogError, printable
+from jumar.io.logs.asking import Asked, Gap
+from jumar.io.logs.clocks import Clock
+from jumar.io.logs.loading import Rows
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Rows in order. E episodes."""
+
+    rows: Rows
+    first: Ints  # (E+1,) where each episode begins
+    labels: list[str]  # (E,)
+    split: Bools  # (E,) whether the recording goes on after a gap
+    remarks: Remarks
+
+    def where(self, i: int) -> str:
+        """Names row i: file, row and episode."""
+        e = int(np.searchsorted(self.first, i, side="right")) - 1
+        label = printable(self.labels[e])
+        return f"{self.rows.source.name}, row {self.rows.row[i]} (episode {label})"
+
+    def without(self, dropped: Bools) -> Arranged:
+        """The other episodes."""
+        lengths = np.diff(self.first)
+        return Arranged(
+            self.rows.take(np.repeat(~dropped, lengths)),
+            np.concatenate([[0], np.cumsum(lengths[~dropped])]),
+            [label for label, gone in zip(self.labels, dropped, strict=True) if not gone],
+            self.split[~dropped],
+            replace(self.remarks, dropped=int(dropped.sum())),
+        )
+
+
+def arrange(rows: Rows, asked: Asked) -> Arranged:
+    """Sort the rows, leave out repeated ones, and split at gaps."""
+    n = len(rows)
+    rows, remarks = _sorted(rows)
+    if rows.clock is not None:
+        rows = _without_repeats(rows, rows.clock, asked)
+    code = _episodes(rows)
+    begins = np.concatenate([[True], np.diff(code) != 0])
+    split = np.zeros(len(rows), np.bool_)  # rows that begin an episode only because of a gap
+    if asked.gap is not None:
+        clock = rows.time or rows.step
+        assert clock is not None  # a gap without a clock was refused
+        split = np.concatenate([[False], np.diff(clock.values) > _longest(rows, asked.gap, clock)])
+        split &= ~begins
+    first = np.flatnonzero(begins | split)
+    after_gap = split[first]
+    return Arranged(
+        rows,
+        np.append(first, len(rows)),
+        _labels(rows, code[first], after_gap),
+        np.append(after_gap[1:], False),
+        replace(
+            remarks,
+            rows=n,
+            repeated=n - len(rows),
+            gaps=int(after_gap.sum()),
+            costs=asked.cost,
+            rewards_assumed=bool(asked.prices),
+        ),
+    )
+
+
+def _episodes(rows: Rows) -> Array:
+    """(N,) the number of each row's episode."""
+    return np.zeros(len(rows), np.int32) if rows.episode is None else rows.episode.code
+
+
+def _sorted(rows: Rows) -> tuple[Rows, Remarks]:
+    code, clock = _episodes(rows), rows.clock
+    change = np.diff(code)
+    order, interleaved = None, 0
+    # episodes are numbered as they appear: they lie together if the numbers never fall
+    if (change < 0).any():
+        begins = np.concatenate([[0], np.flatnonzero(change) + 1])
+        interleaved = int((np.bincount(code[begins]) > 1).sum())
+        order = np.argsort(code, kind="stable")
+    if clock is None:
+        return (rows if order is None else rows.take(order)), Remarks(interleaved=interleaved)
+    when, who, row = (
+        values if order is None else values[order] for values in (clock.values, code, rows.row)
+    )
+    early = np.flatnonzero((np.diff(when) < 0) & (np.diff(who) == 0)) + 1
+    if len(early):
+        order = np.lexsort([clock.values, code])
+    return (rows if order is None else rows.take(order)), Remarks(
+        interleaved=interleaved,
+        out_of_order=len(early),
+        first_out_of_order=int(row[early].min()) if len(early) else None,
+    )
+
+
+def _without_repeats(rows: Rows, clock: Clock, asked: Asked) -> Rows:
+    code = _episodes(rows)
+    same = np.flatnonzero((np.diff(code) == 0) & (np.diff(clock.values) == 0))
+    if len(same) == 0:
+        return rows
+    equal = _are_equal(rows.take(same), rows.take(same + 1))
+    for i in same[~equal | (asked.repeated == "error")][:1]:
+        one, two = sorted(rows.row[i : i + 2].tolist())
+        part = "step" if rows.step is not None else "time"
+        label = "" if rows.episode is None else rows.episode.names[int(code[i])]
+        episode = f" (episode {printable(label)})" if label else ""
+        copy = ""
+        if equal[same == i][0]:
+            copy = " If it is a copy, say repeated='drop' (--repeated drop) to leave it out."
+        raise LogError(
+            f"{rows.source.name}, row {two}{episode}: the {part} is the same as in row {one}. "
+            f"Number the steps of an episode differently.{copy}"
+        )
+    kept = np.ones(len(rows), np.bool_)
+    kept[same + 1] = False
+    return rows.take(kept)
+
+
+def _are_equal(some: Rows, others: Rows) -> Bools:
+    """(N,) whether rows say the same in every column that is read."""
+    equal = np.ones(len(some), np.bool_)
+    pairs = [
+        *zip((*some.observation, *some.action), (*others.observation, *others.action), strict=True),
+        *((getattr(some, part), getattr(others, part)) for part in ("node", "cluster", "behavior")),
+    ]
+    for one, other in pairs:
+        if one is not None and other is not None:
+            equal &= one.code == other.code
+    if some.terminated is not None and others.terminated is not None:
+        equal &= some.terminated == others.terminated
+    if some.time is not None and others.time is not None:
+        equal &= some.time.values == others.time.values
+    amounts = [(some.reward, others.reward), (some.propensity, others.propensity)]
+    amounts += [(some.priced[name], others.priced[name]) for name in some.priced]
+    for mine, theirs in amounts:
+        if mine is not None and theirs is not None:
+            same = (mine.values == theirs.values) | (mine.missing & theirs.missing)
+            equal &= same
+    return equal
+
+
+def _longest(rows: Rows, gap: Gap, clock: Clock) -> float:
+    """The gap in the units of the clock."""
+    place = f"{rows.source.name}, column {printable(clock.column)!r}"
+    if clock.per_second is None:
+        if gap.of_time:
+            raise LogError(
+                f"{place}: holds numbers, so the gap {gap.text} is not clear. Give the gap as a "
+                "plain number in the same unit."
+            )
+        return gap.amount
+    if not gap.of_time:
+        raise LogError(
+            f"{place}: holds times, so the gap {gap.text} needs a unit. Write {gap.text}d, "
+            f"{gap.text}h, {gap.text}m or {gap.text}s."
+        )
+    return gap.amount * clock.per_second
+
+
+def _labels(rows: Rows, code: Array, after_gap: Bools) -> list[str]:
+    """(E,) what the file calls each episode; the second part of 17 is '17 (2)'."""
+    if rows.episode is None:
+        return [str(e) for e in range(1, len(code) + 1)]
+    names = rows.episode.names
+    if not after_gap.any():
+        return [names[c] for c in code.tolist()]
+    labels, part = [], 1
+    for c, split in zip(code.tolist(), after_gap.tolist(), strict=True):
+        part = part + 1 if split else 1
+        labels.append(names[c] if part == 1 else f"{names[c]} ({part})")
+    return labels

@@ -1,0 +1,115 @@
+"""Observations and actions: several columns made one, and names numbered as the controller does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from jumar.core.arrays import Array
+from jumar.core.episodes import UNKNOWN
+from jumar.core.errors import LogError, not_one_of, printable
+from jumar.core.names import WILDCARD, check_names
+from jumar.io.formats import Source
+from jumar.io.logs.encoding import Coded
+from jumar.io.logs.ordering import Arranged
+
+JOINT = "+"
+MISSING = "missing"  # the observation that stands for a missing one
+DROP = "missing='drop' (--missing drop) to leave out its episode"
+PARTLY = -2  # an action of which only some columns are there
+
+
+def combined(log: Arranged, part: str, columns: Sequence[Coded]) -> Coded:
+    """One symbol out of several columns: "low" and "quiet" make "low+quiet"."""
+    if len(columns) == 1:
+        return columns[0]
+    gone = np.stack([column.code == UNKNOWN for column in columns])
+    some, all_ = gone.any(0), gone.all(0)
+    code, kept = np.zeros(len(log.rows), np.int64), np.zeros((1, 0), np.int64)
+    for column in columns:
+        size = max(len(column.names), 1)
+        values, code = _distinct(np.where(some, 0, code * size + column.code))
+        kept = np.column_stack([kept[values // size], values % size])
+    names: dict[str, int] = {}
+    used = np.bincount(code[~some], minlength=len(kept)) > 0
+    for i in np.flatnonzero(used):
+        cells = [column.names[k] for column, k in zip(columns, kept[i].tolist(), strict=True)]
+        name = JOINT.join(cells)
+        if name in names:
+            one, two = sorted(int(np.flatnonzero((code == k) & ~some)[0]) for k in (i, names[name]))
+            raise LogError(
+                f"{log.where(two)}: the {part} would be called {printable(name)!r} like the one in "
+                f"row {log.rows.row[one]}, which is made of other values. Rename a value that has "
+                f"a {JOINT!r} in it."
+            )
+        names[name] = int(i)
+    number = np.full(len(kept), UNKNOWN, np.int32)
+    number[list(names.values())] = np.arange(len(names))
+    absent = np.where(all_ | (part == "observation"), UNKNOWN, PARTLY)
+    return Coded(list(names), np.where(some, absent, number[code]).astype(np.int32))
+
+
+def _distinct(values: Array) -> tuple[Array, Array]:
+    """The distinct values, and for each value its number among them."""
+    import pyarrow as pa  # a hash table, where numpy would sort
+
+    encoded = pa.array(values).dictionary_encode()
+    return encoded.dictionary.to_numpy(), encoded.indices.to_numpy().astype(np.int64)
+
+
+def named_missing(column: Coded) -> Coded:
+    """The column with a name for what is missing."""
+    names = list(column.names)
+    if MISSING not in names:
+        names.append(MISSING)
+    code = np.where(column.code == UNKNOWN, names.index(MISSING), column.code)
+    return Coded(names, code.astype(np.int32))
+
+
+def numbered(
+    log: Arranged, part: str, symbols: Coded, given: tuple[str, ...] | None
+) -> tuple[tuple[str, ...], Array]:
+    """The alphabet and the number of each row's symbol, UNKNOWN where it is missing."""
+    code = symbols.code
+    occurs = np.bincount(code[code >= 0], minlength=len(symbols.names)) > 0
+    found = [name for name, here in zip(symbols.names, occurs, strict=True) if here]
+    names = given
+    if names is None:
+        kept = _stored_names(log.rows.source).get(part, ())
+        names = (*kept, *sorted(set(found) - {*kept, WILDCARD}))
+    position = {name: i for i, name in enumerate(names)}
+    number = np.array([*(position.get(name, UNKNOWN) for name in symbols.names), UNKNOWN], np.int32)
+    unknown = (number[:-1] == UNKNOWN) & occurs
+    if unknown.any():
+        i = int(np.flatnonzero(np.append(unknown, False)[code] & (code >= 0))[0])
+        name = symbols.names[int(code[i])]
+        if given is None:
+            fact = f"{part} {name!r} is reserved for the wildcard. Choose another name."
+        else:
+            fact = _unknown(log, part, name, names)
+        raise LogError(f"{log.where(i)}: {fact}")
+    return names, number[code]
+
+
+def _unknown(log: Arranged, part: str, name: str, names: Sequence[str]) -> str:
+    """The fact and the remedy for a symbol that the controller does not know."""
+    fact = not_one_of(part, name, names)
+    if part == "observation" and log.remarks.replaced and MISSING in name.split(JOINT):
+        wanted = f"Add {printable(name)!r} to the observations of the controller"
+        return f"{fact} {wanted}, or say {DROP}."
+    if fact.endswith("?"):
+        return fact
+    return f"{fact} Correct the log, or add the {part} to those of the controller."
+
+
+def _stored_names(source: Source) -> dict[str, tuple[str, ...]]:
+    try:
+        kept = json.loads(source.metadata or "")
+        return {
+            part: check_names(part, kept[f"{part}s"], LogError)
+            for part in ("observation", "action")
+        }
+    except (ValueError, TypeError, KeyError, LogError):
+        return {}  # somebody else's metadata: the names in the columns will do

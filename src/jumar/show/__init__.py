@@ -1,0 +1,1 @@
+"""Renderings for people and machines. Nothing is computed here."""

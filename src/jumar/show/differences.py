@@ -1,0 +1,253 @@
+"""Where two controllers differ.
+
+Two controllers are compared over a memory that knows what both know (`refinement.join`), so that
+each ⟨n, z⟩ has one old row and one new row. Looked at are the situations that either of the two
+can come to: those reached from the start by actions of positive probability, whatever is seen on
+the way. No difference there means that no process, and no log of any length, can tell the two
+apart. A memory too large to be listed is not walked: then the exceptions of both are compared, and
+what they fall back on is compared in turn, over its own, coarser memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, closure, freeze, number_rows
+from jumar.core.controller import SUM_TOLERANCE, Controller
+from jumar.core.errors import ControllerError, ParameterError, TooLarge, listing, printable
+from jumar.core.memory import ENUMERABLE, Memory
+from jumar.core.memory.refinement import join
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+MOST_ROWS = 40
+MOST_SITUATIONS = 1_000_000  # looked at one by one: some seconds, some hundred megabytes
+
+
+@dataclass(frozen=True, eq=False)
+class Difference(Frozen):
+    """What changes from one controller to another, both over one memory. K situations differ."""
+
+    was: Controller
+    now: Controller
+    states: Ints  # (K, W+1) int64, the ⟨n, z⟩ with another row, sorted
+    old: Floats  # (K, A) float64, ψ(· | n, z) of `was` there
+    new: Floats  # (K, A) float64, ψ(· | n, z) of `now` there
+    compared: int | None  # situations looked at; None: too many, only the exceptions were
+    rest: Difference | None  # how that differs which both fall back on, where it was not listed
+
+    @property
+    def same(self) -> bool:
+        """Do the two behave the same everywhere?"""
+        return len(self.states) == 0 and self.rest is None
+
+    @property
+    def memory(self) -> Memory:
+        """What the situations are told apart by."""
+        return self.now.memory
+
+
+def difference(was: Controller, now: Controller) -> Difference:
+    """Compare two controllers with the same observations and actions.
+
+    >>> was = Controller.constant(("good", "worn"), ("keep", "repair"), [1, 0])
+    >>> now = was.except_at(np.array([[1]]), np.array([[0.0, 1.0]]))
+    >>> found = difference(was, now)
+    >>> found.states.tolist(), found.old.tolist(), found.new.tolist(), found.compared
+    ([[1]], [[1.0, 0.0]], [[0.0, 1.0]], 2)
+    >>> difference(now, now).same
+    True
+    """
+    old, new = on_one_memory(was, now)
+    if new.memory.count_nodes() * len(now.observations) <= MOST_SITUATIONS:
+        nodes, _ = number_rows(np.concatenate([reachable(c, MOST_SITUATIONS) for c in (old, new)]))
+        states = situations(nodes, len(now.observations))
+        return _compare(old, new, states, len(states), None)
+    states, bases = _exceptions(old, new)
+    if bases[0] is was and bases[1] is now:
+        raise TooLarge(
+            f"{printable(was.name)} remembers a {was.memory} and {printable(now.name)} a "
+            f"{now.memory}: too many situations together to look at each, and neither "
+            "memory knows what the other does. Compare controllers of which one refines the "
+            "other's memory."
+        )
+    below = None if bases[0].same_as(bases[1]) else difference(*bases)
+    return _compare(old, new, states, None, None if below is None or below.same else below)
+
+
+def on_one_memory(was: Controller, now: Controller) -> tuple[Controller, Controller]:
+    """Both over a memory that knows what either knows: the second one's own, if that does.
+
+    >>> from jumar.core.memory import window
+    >>> short = Controller.uniform(("good", "worn"), ("keep", "repair"))
+    >>> [str(c.memory) for c in on_one_memory(short, short.lift(window(3)))]
+    ['window of 3', 'window of 3']
+    """
+    for kind, mine, other in (
+        ("observations", was.observations, now.observations),
+        ("actions", was.actions, now.actions),
+    ):
+        if mine != other:
+            order = ", in another order" if set(mine) == set(other) else ""
+            raise ControllerError(
+                f"{printable(was.name)} and {printable(now.name)} cannot be compared: the {kind} "
+                f"of the first are {listing(mine)}; of the second, {listing(other)}{order}. "
+                "Give both the same names in the same order."
+            )
+    memory = join(was.memory, now.memory)
+    return was.lift(memory), now.lift(memory)
+
+
+def reachable(controller: Controller, most: int = ENUMERABLE, met: Ints | None = None) -> Ints:
+    """(M, W) the nodes a controller can come to, whatever it sees; TooLarge beyond `most`.
+
+    With `met`, only what these ⟨n, z⟩ lead to counts, and only nodes that stand among them.
+
+    >>> from jumar.core.memory import Table
+    >>> two = Table(("a", "b"), [[[0, 1]], [[1, 1]]])  # only the second action leaves a
+    >>> reachable(Controller.constant(("z",), ("stay", "go"), [1, 0], two)).tolist()
+    [[0]]
+    """
+    memory, O = controller.memory, len(controller.observations)
+    known = None if met is None else RowIndex(number_rows(met)[0])
+    places = None if met is None else RowIndex(number_rows(met[:, :-1])[0])
+
+    def successors(nodes: Ints) -> Ints:
+        states = situations(nodes, O)
+        if known is not None:
+            states = states[known.find(states) >= 0]
+        s, a = np.nonzero(controller.rows_at(states) > 0)
+        moved = memory.step(states[s, :-1], states[s, -1], a)
+        return moved if places is None else moved[places.find(moved) >= 0]
+
+    return closure(memory.initial()[None, :], successors, most, f"Nodes of a {memory}")
+
+
+def situations(nodes: Ints, n_observations: int) -> Ints:
+    """(M·O, W+1) every ⟨n, z⟩ at these nodes, in order."""
+    z = np.tile(np.arange(n_observations, dtype=np.int64), len(nodes))
+    return np.column_stack([np.repeat(nodes, n_observations, 0), z])
+
+
+def settled(old: Floats, new: Floats) -> tuple[Floats, Bools]:
+    """The old rows, without what is only rounding, and which of them differ from the new ones."""
+    old = np.where(np.abs(old - new) <= SUM_TOLERANCE, new, old)
+    differs: Bools = (old != new).any(1)
+    return old, differs
+
+
+def _compare(
+    was: Controller, now: Controller, states: Ints, compared: int | None, rest: Difference | None
+) -> Difference:
+    new = now.rows_at(states)
+    old, differs = settled(was.rows_at(states), new)
+    rows = freeze(old[differs], np.float64), freeze(new[differs], np.float64)
+    return Difference(was, now, freeze(states[differs], np.int64), *rows, compared, rest)
+
+
+def _exceptions(*controllers: Controller) -> tuple[Ints, list[Controller]]:
+    """The ⟨n, z⟩ where one of them has a row of its own, and what each falls back on."""
+    found, bases = [], []
+    for controller in controllers:
+        layer: Controller | Floats = controller
+        while isinstance(layer, Controller) and layer.memory == controller.memory:
+            found.append(layer.states)
+            layer = layer.otherwise
+        if not isinstance(layer, Controller):  # one row for all is a rule without memory
+            names = controller.observations, controller.actions
+            layer = Controller.constant(*names, layer, name=controller.name)
+        bases.append(layer)
+    return number_rows(np.concatenate(found))[0], bases
+
+
+# ---- for machines and for a terminal ------------------------------------------------------------
+
+
+def difference_data(found: Difference) -> dict[str, Any]:
+    """A difference in names, for JSON.
+
+    >>> was = Controller.constant(("good", "worn"), ("keep", "repair"), [1, 0])
+    >>> now = was.except_at(np.array([[1]]), np.array([[0.0, 1.0]]))
+    >>> difference_data(difference(was, now))["differences"]
+    [{'node': [], 'observation': 'worn', 'was': {'keep': 1.0}, 'is': {'repair': 1.0}}]
+    """
+    names = found.now.observations, found.now.actions
+    return {
+        "memory": found.memory.to_document(*names),
+        "same": found.same,
+        "situations": found.compared,
+        "differences": [
+            {
+                "node": found.memory.read_node(state[:-1], *names),
+                "observation": names[0][state[-1]],
+                "was": _choice(names[1], old),
+                "is": _choice(names[1], new),
+            }
+            for state, old, new in zip(
+                found.states.tolist(), found.old.tolist(), found.new.tolist(), strict=True
+            )
+        ],
+        "everywhere_else": None if found.rest is None else difference_data(found.rest),
+    }
+
+
+def _choice(actions: tuple[str, ...], row: list[float]) -> dict[str, float]:
+    return {action: p for action, p in zip(actions, row, strict=True) if p > 0}
+
+
+def difference_view(found: Difference, most: int = MOST_ROWS) -> RenderableType:
+    """A difference as text: how much of the rule differs, and what it was and is there."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from jumar.core.words import shown
+    from jumar.show.terminal import facts
+
+    if most < 1:
+        raise ParameterError(f"most: {most} rows cannot show a difference. Give 1 or more.")
+    title = f"From {shown(found.was.name, 200)} to {shown(found.now.name, 200)}"
+    pairs: list[tuple[str, str | Text]] = [
+        ("compared over", str(found.memory)),
+        ("differ", _how_many(found)),
+    ]
+    return Group(Text(title, style="bold"), facts(pairs), *_rows(found, most))
+
+
+def _how_many(found: Difference) -> str:
+    if found.same:
+        return "nowhere: they behave the same everywhere"
+    K = len(found.states)
+    if found.compared is not None:
+        return f"{K:,} of {found.compared:,} situations that one of them can come to"
+    return "1 situation with a rule of its own" if K == 1 else f"{K:,} situations with own rules"
+
+
+def _rows(found: Difference, most: int) -> list[RenderableType]:
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from jumar.core.words import rule_lines, situation, situation_heads
+    from jumar.show.terminal import plain_table
+
+    parts: list[RenderableType] = []
+    if len(found.states):
+        rows = [
+            [*situation(found.now, state), "\n".join(rule_lines(found.now.actions, new, old))]
+            for state, old, new in zip(
+                found.states[:most], found.old[:most], found.new[:most], strict=True
+            )
+        ]
+        parts.append(plain_table([*situation_heads(found.memory), "rule: was → is"], rows))
+    if len(found.states) > most:
+        more = len(found.states) - most
+        parts.append(Text(f"  ... and {more:,} more situations", style="dim"))
+    if found.rest is not None:
+        below = f"Everywhere else they fall back on rules over a {found.rest.memory}, which differ"
+        parts.append(Text(f"{below} in {_how_many(found.rest)}:"))
+        parts.append(Padding(Group(*_rows(found.rest, most)), (0, 0, 0, 2)))
+    return parts

@@ -1,0 +1,223 @@
+"""Controllers as pictures: boxes and arrows where there is room for them, else a table.
+
+`draw` decides what to say (`graph`), writes it as DOT (`dot`), and lets Graphviz lay that out
+(`svg`). A picture holds the memory nodes the controller can come to, or those of them that a log
+has visited; beyond `most` of them, arrows can no longer be followed, and the picture becomes a
+table of the rules that matter most: what changed, then what was met most often.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints, RowIndex, freeze
+from jumar.core.controller import Controller
+from jumar.core.errors import ParameterError, TooLarge
+from jumar.core.memory import ENUMERABLE
+from jumar.core.words import rule_lines, shown, situation, situation_heads
+from jumar.show.differences import on_one_memory, reachable, situations
+from jumar.show.drawing.dot import CHANGED, START, graph_dot, table_dot
+from jumar.show.drawing.graph import Rules, graph_of, rules_at
+from jumar.show.drawing.svg import render
+
+__all__ = ["Drawing", "draw"]
+
+MOST_NODES = 30
+MOST_ROWS = 40  # of a table
+ARROWS = 3  # per node that may be drawn, beyond which they can no longer be followed
+TOLD = 12  # changed rules in the text alternative
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture of a controller."""
+
+    dot: str
+    svg: str
+    kind: Literal["graph", "table"]
+    description: str  # the text alternative, also inside the SVG
+
+    @property
+    def width(self) -> int:
+        """Of the SVG in its natural size, in pixels."""
+        return int(self.svg.partition('width="')[2].partition('"')[0])
+
+
+def draw(
+    controller: Controller,
+    *,
+    behavior: Controller | None = None,
+    visits: tuple[Ints, Ints] | None = None,
+    most: int = MOST_NODES,
+    name: str | None = None,
+    where: str = "the file of the controller",
+    prefix: str = "",
+) -> Drawing:
+    """Draw a controller; rules that differ from those of `behavior` are marked.
+
+    `visits` are situations ⟨n, z⟩ of the controller's memory, (K, W+1), and how often a log met
+    each, (K,). `where` says in which place the rules stand that a table has no room for. Ids inside
+    the SVG begin with `prefix`; by default it is made from what the drawing shows, so that two on
+    one page do not clash.
+
+    >>> keep = Controller.constant(("good", "worn"), ("keep", "repair"), [1, 0], name="keep")
+    >>> careful = keep.except_at(np.array([[1]]), np.array([[0.5, 0.5]]), name="careful")
+    >>> drawing = draw(careful, behavior=keep)
+    >>> drawing.kind, "keep 100% → 50%" in drawing.svg
+    ('graph', True)
+    >>> print(drawing.description)
+    Controller careful: 1 memory node, 2 rules. 1 of them changed.
+    On seeing worn: keep 100% → 50%, repair 0% → 50%.
+    """
+    if most < 1:
+        raise ParameterError(f"most: {most} nodes cannot be drawn. Give 1 or more.")
+    was, now = (None, controller) if behavior is None else on_one_memory(behavior, controller)
+    visits = None if visits is None else _checked(visits, now)
+    title = shown(controller.name if name is None else name, 80)
+    graph = None
+    notes: list[str] = []
+    try:
+        nodes = reachable(now, most, None if visits is None else visits[0][visits[1] > 0])
+        rules = rules_at(situations(nodes, len(now.observations)), now, was, visits)
+        graph = graph_of(nodes, rules)
+    except TooLarge:
+        rules, notes = _rules_of_many(now, was, visits)
+    kind: Literal["graph", "table"]
+    if graph is not None and len(graph.arrows) <= ARROWS * most:
+        kind, memory = "graph", _several(len(graph.boxes), "memory node")
+        dot = graph_dot(graph, title, _notes(nodes, rules, was, visits))
+    else:
+        kind, memory = "table", str(now.memory)
+        dot = _table(rules, title, where, notes)
+    description = _description(title, rules, memory)
+    prefix = prefix or f"jumar-{hashlib.sha256(dot.encode()).hexdigest()[:8]}"
+    return Drawing(dot, render(dot, title, description, prefix), kind, description)
+
+
+def _checked(visits: tuple[Ints, Ints], controller: Controller) -> tuple[Ints, Ints]:
+    states = freeze(visits[0], np.int64, "visits: states")
+    count = freeze(visits[1], np.int64, "visits: counts")
+    wanted = (len(states), controller.memory.width + 1)
+    if states.shape != wanted or count.shape != wanted[:1]:
+        raise ParameterError(
+            f"visits: states of shape {states.shape} with counts of shape {count.shape}; for a "
+            f"{controller.memory} expected {wanted} and {wanted[:1]}."
+        )
+    return states, count
+
+
+def _rules_of_many(
+    now: Controller, was: Controller | None, visits: tuple[Ints, Ints] | None
+) -> tuple[Rules, list[str]]:
+    """The rules of a controller with too many nodes to draw: those the log met, else those of
+    the nodes it can come to, else the ones that are written out, with a note about all others."""
+    notes = []
+    if visits is not None:
+        states = visits[0][visits[1] > 0]
+    else:
+        try:
+            states = _rules_in_reach(now, ENUMERABLE // len(now.observations))
+        except TooLarge:
+            layers = [_written_out(c) for c in (now, was) if c is not None]
+            states, below = np.concatenate([found for found, _ in layers]), layers[0][1]
+            if isinstance(below, Controller):
+                notes.append(f"Everywhere else it does the same as {shown(below.name)}.")
+            else:
+                notes.append(f"Everywhere else: {', '.join(rule_lines(now.actions, below))}")
+    return rules_at(np.unique(states, axis=0), now, was, visits), notes
+
+
+def _rules_in_reach(controller: Controller, most: int) -> Ints:
+    return situations(reachable(controller, most), len(controller.observations))
+
+
+def _written_out(controller: Controller) -> tuple[Ints, Controller | Floats]:
+    """(K, W+1) the exceptions of all layers over the memory of the first, and what is below."""
+    found = [controller.states]
+    below = controller.otherwise
+    while isinstance(below, Controller) and below.memory == controller.memory:
+        found.append(below.states)
+        below = below.otherwise
+    return np.concatenate(found), below
+
+
+def _several(n: int, what: str) -> str:
+    return f"{n:,} {what}" + ("" if n == 1 else "s")
+
+
+def _notes(
+    nodes: Ints, rules: Rules, was: Controller | None, visits: tuple[Ints, Ints] | None
+) -> list[str]:
+    """How to read the picture, and what changed that is not in it."""
+    notes = []
+    if len(nodes) > 1:
+        notes.append(f"{START} begins here")
+    if rules.changed.any():
+        changed = f"{int(rules.changed.sum()):,} of {_several(len(rules.states), 'rule')}"
+        notes.append(f"{CHANGED} changed ({changed}): was → is")
+    if rules.count is not None:
+        notes.append("only what the log has met has arrows")
+    lines = [" · ".join(notes)] if notes else []
+    left = 0 if was is None else _left_behind(nodes, rules.controller, was, visits)
+    if left:
+        lines.append(f"{left:,} more changed where this controller never comes")
+    return lines
+
+
+def _left_behind(
+    nodes: Ints, now: Controller, was: Controller, visits: tuple[Ints, Ints] | None
+) -> int:
+    """How many rules changed where the behavior came and the controller does not."""
+    if visits is None:
+        try:
+            states = _rules_in_reach(was, ENUMERABLE // len(now.observations))
+        except TooLarge:
+            return 0
+    else:
+        states = np.unique(visits[0][visits[1] > 0], axis=0)
+    states = states[RowIndex(nodes).find(states[:, :-1]) < 0]
+    return int(rules_at(states, now, was).changed.sum())
+
+
+def _table(rules: Rules, title: str, where: str, notes: Sequence[str]) -> str:
+    """The rules that matter most, and how many there are beside them."""
+    K = len(rules.states)
+    rows = []
+    for i in rules.order[:MOST_ROWS].tolist():
+        words = situation(rules.controller, rules.states[i])
+        rows.append((words, rules.line(i, words[-1])))
+    changed, notes = int(rules.changed.sum()), list(notes)
+    if changed:
+        notes.insert(0, f"{CHANGED} changed ({changed:,} of {_several(K, 'rule')}): was → is")
+    if len(rows) < K:
+        hidden = max(0, changed - MOST_ROWS)
+        left = [f"{hidden:,} more that changed"] * (hidden > 0)
+        kept = "that stay as they were" if changed else "more"
+        left += [f"{K - len(rows) - hidden:,} {kept}"] * (K - len(rows) > hidden)
+        notes.append(f"Not shown: {' and '.join(left)}. They stand in {shown(where, 80)}.")
+    return table_dot(situation_heads(rules.controller.memory), rows, title, notes)
+
+
+def _description(title: str, rules: Rules, memory: str) -> str:
+    """The picture in sentences."""
+    changed = rules.order[: int(rules.changed.sum())]
+    sentences = [f"Controller {title}: {memory}, {_several(len(rules.states), 'rule')}."]
+    if len(changed):
+        sentences[0] += f" {len(changed):,} of them changed."
+    for i in changed[:TOLD]:
+        pieces = rule_lines(rules.controller.actions, rules.rows[i], rules.old[i])
+        sentences.append(f"{_when(rules.controller, rules.states[i])}: {', '.join(pieces)}.")
+    if len(changed) > TOLD:
+        sentences.append(f"And {len(changed) - TOLD:,} more.")
+    return "\n".join(sentences)
+
+
+def _when(controller: Controller, state: Ints) -> str:
+    words: Sequence[str] = situation(controller, state)
+    before = f"In {words[0]}, on" if len(words) > 1 else "On"
+    return f"{before} seeing {words[-1]}"

@@ -1,0 +1,262 @@
+"""The answer, in sentences: what to do, what it brings, how safe it is, what to know before.
+
+The verdict is the page's first word, so it is earned. *safe* needs a guarantee that is proved or in
+print, that says "not worse", and a log in which no check failed; *tested* the same, but the
+guarantee is that of a test on held-out episodes, which only becomes exact as these grow in number.
+*keep* means that nothing changes. Everything else is *test*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.algorithms.auto import Selection, Trial
+from jumar.algorithms.auto.asymptotic import student
+from jumar.assessment.decisions import Decisions
+from jumar.core.words import counted, percent, shown
+from jumar.evidence.checking import QUESTIONS, Check
+from jumar.evidence.claims import AS_SEEN
+from jumar.evidence.resampling import Resampled
+from jumar.evidence.validity import Validity
+from jumar.pipeline import Result
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that was asked of the log, and what was found."""
+
+    text: str
+    state: str  # passed, look, failed
+    finding: str
+
+
+@dataclass(frozen=True)
+class Warning:
+    """Something the reader must know before the numbers."""
+
+    title: str
+    text: str
+
+
+def number(x: float) -> str:
+    """A number as people write it.
+
+    >>> number(-6645.71), number(0.012346), number(1234567.0), number(0.0)
+    ('-6,646', '0.01235', '1,234,567', '0')
+    >>> number(999.96), number(1e30), number(float("-inf"))
+    ('1,000', '1e+30', 'unbounded')
+    """
+    if x == 0 or not math.isfinite(x):
+        return "0" if x == 0 else "unbounded"
+    if 999.95 <= abs(x) < 1e15:  # from here on, four digits are no less than all before the point
+        return f"{x:,.0f}"
+    return f"{x:.4g}"
+
+
+def rounded(x: float, error: float) -> str:
+    """An estimate to the digits that its standard error leaves: two digits of the error.
+
+    >>> rounded(5.0123, 1.03), rounded(-0.01, 1.03), rounded(12345.6, 230.0)
+    ('5.0', '0.0', '12,350')
+    >>> rounded(5.0123, 0.0)
+    '5.012'
+    """
+    if not 1e-6 <= error < 1e12 or abs(x) >= 1e15:
+        return number(x)
+    places = 1 - math.floor(math.log10(error))
+    return f"{round(x, places) + 0.0:,.{max(0, places)}f}"  # no minus zero
+
+
+def costs(result: Result) -> bool:
+    """Are the rewards costs?"""
+    origin = result.log.origin
+    return bool(origin and origin.remarks.costs)
+
+
+def verdict(result: Result, check: Check | None) -> str:
+    """safe, tested, test or keep."""
+    if result.improvement.changed == 0:
+        return "keep"
+    best = result.certificate
+    if best.zeta > 0 or best.vacuous or _failed(check):
+        return "test"
+    if best.validity.strength >= Validity.PUBLISHED.strength:
+        return "safe"
+    tested = (Validity.ASYMPTOTIC, Validity.ASYMPTOTIC_IF_SUFFICIENT)
+    return "tested" if best.validity in tested else "test"
+
+
+def headline(result: Result, check: Check | None) -> str:
+    """What to do, in one or two sentences."""
+    changed, states = result.improvement.changed, len(result.improvement.mdp)
+    if changed == 0 and result.selection:
+        return "Keep the rule as it is: no change passed the test on held-out episodes."
+    if changed == 0:
+        return "Keep the rule as it is: the log gives no reason to change it."
+    rules = "1 rule" if changed == 1 else f"{changed:,} rules"
+    found = f"The log speaks for changing {rules} of {states:,}."
+    reached = verdict(result, check)
+    if reached == "safe":
+        return f"{found} This is, by its guarantee, not worse than today."
+    if reached == "tested":
+        return f"{found} On episodes it was not learned from, the new rule did better."
+    if _failed(check):
+        return f"{found} But this log failed a check: find out why before you rely on it."
+    return f"{found} No guarantee covers this yet: try it on a small scale first."
+
+
+def sentence(made: Decisions, h: int) -> str:
+    """A change as one would say it."""
+    chosen = made.improvement
+    actions = chosen.controller.actions
+    old, new = chosen.behavior_policy[h], chosen.policy[h]
+    up, down = int(np.argmax(new - old)), int(np.argmin(new - old))
+    *before, now = made.situation(h)
+    when = f"When you see “{now}”" + (f" (memory: {before[0]})" if before else "")
+    return (
+        f"{when}: “{shown(actions[up])}” {percent(float(new[up]))} of the time (was "
+        f"{percent(float(old[up]))}), mostly instead of “{shown(actions[down])}” (was "
+        f"{percent(float(old[down]))}, now {percent(float(new[down]))})."
+    )
+
+
+def gain(result: Result, again: Resampled) -> str:
+    """What the change brings, with an interval; what held-out episodes showed comes first."""
+    improvement = result.improvement
+    old, new, won = improvement.behavior_performance, improvement.performance, improvement.gain
+    if improvement.changed == 0:
+        text = f"costs {number(-old)}" if costs(result) else f"brings {number(old)}"
+        return f"The rule of today {text} per episode, as far as the log tells."
+    low, high = again.interval()
+    if result.selection and result.selection.chosen:
+        first = _held_out(result.selection, result.selection.chosen, costs(result))
+        if costs(result):
+            what = f"{number(abs(won))} {'saved' if won >= 0 else 'lost'}"
+            both = f"cost {number(-old)} → {number(-new)}"
+        else:
+            what = f"{number(abs(won))} {'more' if won >= 0 else 'less'}"
+            both = f"{number(old)} → {number(new)}"
+        return (
+            f"{first} The model estimated from the whole log says {what} per episode ({both}; in "
+            f"90 % of logs redrawn from this one, between {number(low)} and {number(high)}); but "
+            "it also knows the episodes that the rule was learned from, and assumes that the "
+            "memory suffices."
+        )
+    if costs(result):
+        what = f"saves {number(won)} per episode (cost {number(-old)} → {number(-new)})"
+    else:
+        what = f"brings {number(won)} more per episode ({number(old)} → {number(new)})"
+    return (
+        f"By the estimate from the log, the new rule {what}; in 90 % of logs redrawn from this "
+        f"one, between {number(low)} and {number(high)}."
+    )
+
+
+def _held_out(selection: Selection, chosen: Trial, costs: bool) -> str:
+    margin = student(0.05, chosen.units) * chosen.error  # 5 % on either side
+    won, low, high = (
+        rounded(chosen.gain + side * margin, chosen.error) for side in (0.0, -1.0, 1.0)
+    )
+    said = (
+        "On episodes it was not learned from, the new rule "
+        f"{f'saved {won}' if costs else f'brought {won} more'} per episode (90 % interval "
+        f"{low} to {high})."
+    )
+    passed = sum(trial.passed for trial in selection.trials)
+    if passed > 1:  # the interval is that of one rule, not of the best of several
+        said += f" It was chosen from {passed} that passed, so some of this may be luck."
+    return said
+
+
+def safety(result: Result) -> str:
+    """What can be lost."""
+    best = result.certificate
+    if result.improvement.changed == 0 and result.estimated:
+        return best.claim
+    if result.improvement.changed == 0:
+        why = f" {best.claim}" if result.selection else ""
+        return f"Nothing changes, so nothing can be lost.{why}"
+    if best.vacuous:
+        return (
+            "There is no useful guarantee at this size of log: the best bound excludes nothing. "
+            "The estimate may be right, but nothing here proves it."
+        )
+    chance = "" if best.odds is None else f", except with a chance of {100 * best.odds:g} %"
+    if not best.declared:
+        chance += f", {AS_SEEN}"
+    if best.reason:
+        said = best.reason
+    elif best.zeta <= 0:
+        said = f"Not worse than today{chance}."
+    else:
+        said = f"A loss of more than {number(best.zeta)} per episode is excluded{chance}."
+    if best.validity.strength < Validity.PUBLISHED.strength:
+        said += f" But this is only {best.validity.value}: {_small(best.validity.meaning)}"
+    return said
+
+
+def warnings(result: Result, check: Check | None) -> Iterator[Warning]:
+    """What must be known before the numbers, the worst first."""
+    remarks = result.log.origin.remarks if result.log.origin else None
+    for fact in _failed(check):
+        yield Warning(f"A check failed: {_small(fact.text)}", fact.finding)
+    if result.estimated:
+        yield Warning(
+            "The behavior was estimated.",
+            "Nobody told which rule produced this log; it was read off the log itself. If people "
+            "acted on things that are not in the log (a noise, an experience, a phone call), those "
+            "things may explain both what they did and how it went (confounding), and then even "
+            "endless data of this kind would mislead. No guarantee on this page excludes that.",
+        )
+    if remarks and remarks.rewards_assumed:
+        yield Warning(
+            "The rewards were assumed.",
+            "The log does not say what anything cost or paid; the prices were given by hand. Every "
+            "value on this page stands or falls with them.",
+        )
+    open_ends = int((~result.log.terminated).sum())
+    if open_ends:
+        every = "Some" if open_ends < len(result.log) else "All"
+        yield Warning(f"{every} records stop before the story ends.", _cut_off(result, open_ends))
+
+
+def _cut_off(result: Result, open_ends: int) -> str:
+    were = "was" if open_ends == 1 else "were"
+    said = (
+        f"{open_ends:,} of {counted(len(result.log), 'episode')} {were} cut off (the process still "
+        "runs, or recording stopped). What is known ends at the cut"
+    )
+    left_out = result.counts.unfinished
+    if left_out:
+        said += (
+            f"; {counted(left_out, 'last step')} whose outcome is unknown "
+            f"{'was' if left_out == 1 else 'were'} left out. That is sound as long as the cut had "
+            "nothing to do with what would have come next."
+        )
+    else:
+        said += ", and what would have come next is taken from the other episodes."
+    beyond = result.log.beyond_cut(result.improvement.mdp.discount)
+    said += f" {100 * beyond:.2g} % of the discounted weight lies beyond the cuts."
+    if result.selection and result.selection.trials:
+        said += " The test counts up to the cut."
+    return said
+
+
+def facts(check: Check | None) -> list[Fact]:
+    """What was asked of the log."""
+    return [
+        Fact(QUESTIONS[name], section.verdict.status, section.verdict.sentence)
+        for name, section in (check.sections.items() if check else ())
+    ]
+
+
+def _failed(check: Check | None) -> list[Fact]:
+    return [fact for fact in facts(check) if fact.state == "failed"]
+
+
+def _small(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]

@@ -1,0 +1,283 @@
+"""What the report says, as plain text and numbers; the page only sets it.
+
+The order is the reader's: what to do, what it brings, how safe it is and what that rests on; then
+what exactly changes, why, how sure the numbers are, and what to log next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from jumar.algorithms.auto.candidates import THRESHOLDS
+from jumar.assessment.decisions import Decisions, Thin, decide
+from jumar.assessment.sensitivity import Row, sensitivity
+from jumar.core.errors import listing
+from jumar.core.streams import stream
+from jumar.core.words import counted, percent, shown
+from jumar.evidence.certificate import Certificate
+from jumar.evidence.checking import Check
+from jumar.evidence.resampling import Resampled, resample
+from jumar.pipeline import Result
+from jumar.show.html import answer
+from jumar.show.html.answer import Fact, Warning, number
+from jumar.show.html.tested import Trials, in_words
+
+MOST_ROWS = 1000  # decisions on the page; all of them are in decisions.csv
+MOST_CHANGES = 5  # told in the answer
+MOST_REASONS = 12  # situations whose actions are compared one by one
+MOST_THIN = 12
+
+
+@dataclass(frozen=True)
+class Change:
+    """One situation with its old and its new rule."""
+
+    situation: tuple[str, ...]
+    old: str
+    new: str
+    visits: int
+    gain: float
+    share: float
+    changed: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Option:
+    """One action in one situation, as the log shows it."""
+
+    action: str
+    tried: int
+    old: str
+    new: str
+    value: float  # what it is worth against the old rule
+    bar: float  # from -1 to 1, for the eye
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a rule changed: its actions side by side."""
+
+    situation: tuple[str, ...]
+    options: tuple[Option, ...]
+    never: str  # the actions that were never tried here
+    why: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything on the page."""
+
+    title: str
+    verdict: str  # safe, tested, test, keep
+    headline: str
+    changes: tuple[str, ...]  # the most important ones, in sentences
+    more_changes: int
+    gain: str
+    safety: str
+    warnings: tuple[Warning, ...]
+    facts: tuple[Fact, ...]
+    assumptions: tuple[str, ...]  # of the best guarantee; what the others assume is with them
+    heads: tuple[str, ...]
+    decisions: tuple[Change, ...]
+    all_decisions: int
+    reasons: tuple[Reason, ...]
+    trials: Trials | None  # what "auto" tested
+    resampled: Resampled
+    interval: tuple[float, float]
+    bootstrap: str
+    sensitivity: tuple[Row, ...]
+    n_wedge: object  # the threshold that was used, if there is one and the grid has it
+    costs: bool  # rewards are costs, so values are shown with the sign turned
+    sensitivity_text: str
+    thin: tuple[tuple[str, ...], ...]
+    thin_text: str
+    certificates: tuple[Certificate, ...]
+    log: str
+    unit: str  # what the numbers count
+
+
+def content(result: Result, check: Check | None = None, seed: int = 1) -> Content:
+    """What the page says about a result."""
+    improvement, made = result.improvement, decide(result.improvement)
+    again = resample(result.log, improvement, rng=stream(seed, "bootstrap"))
+    grid = _grid(result)
+    order = made.order[:MOST_ROWS].tolist()
+    changed = [h for h in made.order.tolist() if made.changed[h]]
+    costs = answer.costs(result)
+    return Content(
+        title=shown(result.behavior.name, 80),
+        verdict=answer.verdict(result, check),
+        headline=answer.headline(result, check),
+        changes=tuple(answer.sentence(made, h) for h in changed[:MOST_CHANGES]),
+        more_changes=max(0, len(changed) - MOST_CHANGES),
+        gain=answer.gain(result, again),
+        safety=answer.safety(result),
+        warnings=tuple(answer.warnings(result, check)),
+        facts=tuple(answer.facts(check)),
+        assumptions=result.certificate.assumptions,
+        heads=tuple(made.heads),
+        decisions=tuple(_change(made, h) for h in order),
+        all_decisions=len(made.order),
+        reasons=tuple(_reason(made, h) for h in order[:MOST_REASONS] if made.changed[h]),
+        trials=in_words(result.selection) if result.selection else None,
+        resampled=again,
+        interval=again.interval(),
+        bootstrap=_bootstrap(again),
+        sensitivity=grid,
+        n_wedge=None if result.selection else improvement.parameters.get("n_wedge"),
+        costs=costs,
+        sensitivity_text=_sensitivity_text(result, grid),
+        thin=tuple(_thin(made)),
+        thin_text=_thin_text(made),
+        certificates=result.certificates,
+        log=_log(result),
+        unit="saved" if costs else "won",
+    )
+
+
+def _change(made: Decisions, h: int) -> Change:
+    return Change(
+        situation=tuple(made.situation(h)),
+        old=made.rule(h, new=False),
+        new=made.rule(h, new=True),
+        visits=int(made.visits[h]),
+        gain=float(made.gain[h]),
+        share=float(made.share[h]),
+        changed=bool(made.changed[h]),
+        why=made.why(h),
+    )
+
+
+def _reason(made: Decisions, h: int) -> Reason:
+    chosen = made.improvement
+    actions, visits = chosen.controller.actions, chosen.mdp.visits[h]
+    value = made.q[h] - chosen.behavior_values[h]
+    tried = np.flatnonzero(visits > 0).tolist()
+    scale = max((abs(value[a]) for a in tried), default=0.0) or 1.0
+    return Reason(
+        tuple(made.situation(h)),
+        tuple(
+            Option(
+                shown(actions[a]),
+                int(visits[a]),
+                percent(float(chosen.behavior_policy[h, a])),
+                percent(float(chosen.policy[h, a])),
+                float(value[a]),
+                float(value[a] / scale),
+            )
+            for a in tried
+        ),
+        listing([shown(action) for a, action in enumerate(actions) if a not in tried]),
+        made.why(h),
+    )
+
+
+def _bootstrap(again: Resampled) -> str:
+    return (
+        f"The episodes of the log were drawn again at random {len(again.gains):,} times, as if "
+        "other logs of the same kind had been kept, and both rules were valued in each: the new "
+        f"rule is better in {percent(1 - again.worse)} of them. Because the rule was chosen by the "
+        "same log, the picture is a little too hopeful; and it cannot show what too short a memory "
+        "would hide."
+    )
+
+
+def _grid(result: Result) -> tuple[Row, ...]:
+    improvement = result.improvement
+    used = improvement.parameters.get("n_wedge")
+    if not isinstance(used, int):
+        return ()
+    rows = sensitivity(
+        result.log,
+        result.behavior,
+        discount=improvement.mdp.discount,
+        memory=improvement.mdp.memory,
+        # "auto" says which algorithm it chose
+        algorithm=str(improvement.parameters.get("base", improvement.algorithm)),
+        thresholds=sorted({used, *THRESHOLDS}),
+    )
+    # "auto" learned from half of the log, and may have mixed: no cell is the rule it handed over
+    return tuple(replace(row, chosen=False) for row in rows) if result.selection else rows
+
+
+def _sensitivity_text(result: Result, grid: tuple[Row, ...]) -> str:
+    if not grid and "n_wedge" in result.improvement.parameters:
+        return "They were not tried: with so many situations, that would take too long."
+    if not grid:
+        return ""
+    gains = [cell.gain for row in grid for cell in row.cells]
+    costs = answer.costs(result)
+    values = sorted(-row.behavior if costs else row.behavior for row in grid)
+    text = (
+        "Every cell is learned from the whole log and tested on nothing, so none of them is the "
+        "rule on this page: the table only shows how much the model's estimate hangs on the "
+        "settings. "
+        if result.selection
+        else ""
+    )
+    text += (
+        f"Over these settings the estimated gain runs from {number(min(gains))} to "
+        f"{number(max(gains))}."
+    )
+    if values[-1] - values[0] > 0.1 * max(1e-12, *map(abs, values)):
+        text += (
+            f" The memories disagree even on what today's rule {'costs' if costs else 'is worth'} "
+            f"({number(values[0])} to {number(values[-1])}): a sign that memory matters here."
+        )
+    return text
+
+
+def _thin(made: Decisions) -> list[tuple[str, ...]]:
+    """What to try, one line per situation for all that was never tried there."""
+    actions = made.improvement.controller.actions
+    groups: dict[tuple[int, int], list[Thin]] = {}
+    for item in made.thin():
+        groups.setdefault((item.h, item.a if item.tried else -1), []).append(item)
+    rows = []
+    for items in islice(groups.values(), MOST_THIN):
+        first = items[0]
+        looks = "never tried"
+        if first.promise is not None:
+            better = "better" if first.promise > 0 else "worse"
+            looks = f"{number(abs(first.promise))} {better}" if first.promise else "no different"
+        rows.append(
+            (
+                *made.situation(first.h),
+                listing([shown(actions[item.a]) for item in items], 4),
+                f"{first.visits:,}",
+                f"{first.tried:,}",
+                f"{first.missing:,}" + (" each" if len(items) > 1 else ""),
+                looks,
+            )
+        )
+    return rows
+
+
+def _thin_text(made: Decisions) -> str:
+    visits, most = made.improvement.mdp.visits, int(made.threshold)
+    thin = int((visits <= most).sum())
+    if thin == 0:
+        if most == 0:
+            return "Nowhere: in every situation every action was tried."
+        return (
+            f"Nowhere: there is no situation with an action that was tried at most {_times(most)}."
+        )
+    were = "was" if thin == 1 else "were"
+    said = f"{thin:,} of {counted(visits.size, 'combination')} of situation and action {were} "
+    said += f"tried at most {_times(most)}, which is too little to go by" if most else "never tried"
+    these = "this is the one" if thin == 1 else "these are the ones"
+    return f"{said}. If trying is affordable, {these} to try first."
+
+
+def _times(n: int) -> str:
+    return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
+
+
+def _log(result: Result) -> str:
+    log = result.log
+    source = shown(log.origin.source, 200) if log.origin else "a log in memory"
+    return f"{source}: {counted(len(log), 'episode')}, {counted(log.n_steps, 'step')}"

@@ -1,0 +1,98 @@
+"""Pictures of the report, as SVG that takes its colours from the page.
+
+matplotlib knows no CSS: it draws in a few colours nobody would choose, and these are then replaced
+by the page's variables, so that a picture follows light, dark and print.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+
+from jumar.core.arrays import Floats
+
+_TEXT, _BAR, _LOSS, _LINE = "#010203", "#040506", "#070809", "#0a0b0c"
+_VARIABLES = {
+    _TEXT: "currentColor",
+    _BAR: "var(--accent)",
+    _LOSS: "var(--bad)",
+    _LINE: "var(--good)",
+}
+_STYLE: Any = {
+    "font.size": 9,
+    "font.family": "sans-serif",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "jumar",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.spines.left": False,
+    "axes.edgecolor": _TEXT,
+    "axes.labelcolor": _TEXT,
+    "xtick.color": _TEXT,
+    "ytick.color": _TEXT,
+    "text.color": _TEXT,
+}
+
+
+def histogram(
+    gains: Floats, interval: tuple[float, float], label: str, name: str, alternative: str
+) -> str:
+    """The gains of the draws; bars below zero are hatched and of another colour."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure  # not pyplot, whose figures and back end are the caller's
+
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(6.4, 2.5), layout="constrained")
+        ax = figure.subplots()
+        edges = _edges(gains)
+        heights, _ = np.histogram(gains, edges)
+        for left, right, height in zip(edges, edges[1:], heights, strict=False):
+            loses = right <= 0
+            ax.bar(
+                left,
+                height,
+                right - left,
+                align="edge",
+                color=_LOSS if loses else _BAR,
+                hatch="///" if loses else None,
+                linewidth=0,
+            )
+        ax.axvline(0, color=_TEXT, linewidth=1)
+        top = float(heights.max()) * 1.08
+        ax.plot(interval, [top, top], color=_LINE, linewidth=3, solid_capstyle="butt")
+        ax.annotate("90 % of the draws", (sum(interval) / 2, top * 1.03), ha="center", va="bottom")
+        ax.set_ylim(0, top * 1.18)
+        ax.set_yticks([])
+        ax.set_xlabel(label)
+        file = io.StringIO()
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    return _for_page(file.getvalue(), name, alternative)
+
+
+def _edges(gains: Floats) -> Floats:
+    """About thirty bars, with zero on an edge, so that no bar is half a loss."""
+    low, high = float(gains.min()), float(gains.max())
+    width = max(high - low, 1e-12 * max(1.0, abs(high))) / 30
+    first, last = int(np.floor(low / width)), int(np.ceil(high / width))
+    return np.arange(first, last + 2, dtype=np.float64) * width
+
+
+def _for_page(svg: str, name: str, alternative: str) -> str:
+    """Only the picture, with names of its own, the page's colours and a text for who cannot see."""
+    from markupsafe import escape
+
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
+    # its style would be that of the whole page
+    svg = re.sub(r"<style[^>]*>.*?</style>", "", svg, flags=re.S)
+    svg = re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)
+    svg = re.sub(r'xmlns:xlink="[^"]*"', "", svg).replace("xlink:href", "href")
+    for colour, variable in _VARIABLES.items():
+        svg = svg.replace(colour, variable)
+    opening, rest = svg.split(">", 1)
+    opening = re.sub(r'\s(width|height)="[^"]*"', "", opening)
+    lines = 'stroke-linejoin="round" stroke-linecap="butt"'
+    return f'{opening} {lines} role="img" aria-label="{escape(alternative)}">{rest}'

@@ -1,0 +1,148 @@
+"""What "auto" tested, as a table for people: every rule on the half of the log it was not learned
+from. The best come first, and the one that was chosen is among them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from jumar.algorithms.auto import Selection, Trial
+from jumar.algorithms.auto.dealing import HALVES
+from jumar.algorithms.auto.trials import PROVED, Setting
+from jumar.core.words import counted, percent, shown
+from jumar.show.html.answer import number, rounded
+
+MOST_TESTED = 8
+_UNKNOWN = {"spibb": "leaves the rest as it is", "spibb_leq": "may do the rest less often"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One rule that was tested, in words."""
+
+    setting: str  # with the half it was learned from
+    promised: str  # by the half it was learned from
+    gain: str  # on the other half, with its standard error
+    effective: str  # how many episodes of its own the other half is worth
+    lower: str
+    passed: bool
+    chosen: bool
+    remark: str  # what stood in the way beside chance
+
+
+@dataclass(frozen=True)
+class Trials:
+    """What was tested, how, and what came of it."""
+
+    how: str
+    count: str
+    summary: str  # for those who do not see the table
+    rows: tuple[Line, ...]
+
+
+def in_words(selection: Selection) -> Trials:
+    """What the page says about the test.
+
+    >>> from jumar import Controller, models, simulate, stream
+    >>> from jumar.algorithms.auto import select
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
+    >>> test = in_words(select(log, behavior, discount=0.95, rng=stream(1, "selection")))
+    >>> len(test.rows) > 0, sum(row.chosen for row in test.rows)
+    (True, 1)
+    """
+    trials, chosen = selection.trials, selection.chosen
+    listed = trials[:MOST_TESTED]
+    if chosen and chosen not in listed:
+        listed = (*listed[:-1], chosen)
+    return Trials(
+        how=_how(selection),
+        count=_count(selection, len(listed)),
+        summary=_summary(trials),
+        rows=tuple(_row(trial, trial == chosen) for trial in listed),
+    )
+
+
+def _how(selection: Selection) -> str:
+    said = (
+        f"The episodes were dealt into {HALVES} halves by a hash of their labels, and new rules "
+        "were learned from each half and scored on the other one. "
+    )
+    δ = 100 * selection.delta
+    if selection.gate == PROVED:
+        return said + (
+            "Somebody who bets on such a rule gets rich only if it is better: if it is not, the "
+            "chance ever to multiply the stake by 1/p is at most p, for every number of episodes. "
+            f"A rule passes when its bet does so; over both halves, p sums to {δ:g} %."
+        )
+    return said + (
+        "A rule passes if even its lower bound is above zero; that bound allows for picking the "
+        f"best of several, and is made to be wrong with a chance of {δ / HALVES:g} % for each "
+        f"half, {δ:g} % in all, when there are enough episodes."
+    )
+
+
+def setting_words(setting: Setting) -> str:
+    """How a rule was learned, for those who do not know the names of algorithms.
+
+    >>> from jumar import window
+    >>> setting_words(Setting(window(2), "spibb", 20, 0.5))
+    'window of 2; trusts what was tried more than 20 times, leaves the rest as it is; 50% new \
+rule, 50% old rule'
+    """
+    if setting.strength is not None:
+        return (
+            f"{shown(str(setting.memory), 200)}; does more often what pays, with strength "
+            f"{setting.strength:g}, where it was tried more than {counted(setting.n_wedge, 'time')}"
+        )
+    rest = _UNKNOWN.get(setting.algorithm, f"method {shown(setting.algorithm)}")
+    said = (
+        f"{shown(str(setting.memory), 200)}; trusts what was tried more than "
+        f"{counted(setting.n_wedge, 'time')}, {rest}"
+    )
+    new = setting.mixture
+    return said if new == 1 else f"{said}; {percent(new)} new rule, {percent(1 - new)} old rule"
+
+
+def _row(trial: Trial, chosen: bool) -> Line:
+    return Line(
+        setting=f"{setting_words(trial.setting)}; from half {trial.half + 1}",
+        promised=rounded(trial.promised, trial.error),
+        gain=f"{rounded(trial.gain, trial.error)} ± {rounded(trial.error, trial.error)}",
+        effective=number(round(trial.effective)),
+        lower=number(trial.lower) if math.isfinite(trial.lower) else "none",
+        passed=trial.passed,
+        chosen=chosen,
+        remark=_remark(trial),
+    )
+
+
+def _remark(trial: Trial) -> str:
+    if trial.refused:
+        return trial.refused
+    if trial.second is not None and trial.second != trial.passed:
+        return (
+            "would not pass the approximate test"
+            if trial.passed
+            else "only the approximate test passes: promising, not proved"
+        )
+    return f"{percent(trial.missing)} of what it does is not in the log" if trial.missing else ""
+
+
+def _count(selection: Selection, listed: int) -> str:
+    made, trials = counted(selection.tried, "rule"), len(selection.trials)
+    were = "was" if selection.tried == 1 else "were"
+    if trials == 0:
+        return f"{made} {were} learned, and none of them promised a gain, so none was tested."
+    best = "most promising one" if trials == 1 else f"{trials:,} most promising ones"
+    said = f"{made} {were} learned, the {best} tested"
+    return f"{said}; here are the best {listed}." if listed < trials else f"{said}."
+
+
+def _summary(trials: tuple[Trial, ...]) -> str:
+    passed = sum(trial.passed for trial in trials)
+    said = f"Rules tested on episodes they were not learned from: {passed} of {len(trials)} passed"
+    best = max((trial.lower for trial in trials), default=-math.inf)
+    return f"{said}; the best lower bound is {number(best)}." if math.isfinite(best) else f"{said}."

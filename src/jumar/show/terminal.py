@@ -1,0 +1,272 @@
+"""What people look at in a terminal: controllers, improvements and certificates as tables.
+
+Functions here return rich renderables; only the command line prints them. Names come from files,
+so they are never handed to rich as markup, and what could disturb a terminal is spelled out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from jumar.core.arrays import Ints
+from jumar.core.controller import Controller
+from jumar.core.errors import TooLarge
+from jumar.core.memory import Memory, Product
+from jumar.core.memory import Table as MemoryTable
+from jumar.core.words import (
+    COLUMNS,
+    counted,
+    percent,
+    rule_lines,
+    shown,
+    situation,
+    situation_heads,
+)
+from jumar.evidence.certificate import Certificate
+from jumar.pipeline import Result
+
+MOST_ROWS = 40
+
+
+# ---- the look all tables share ------------------------------------------------------------------
+
+
+def plain_table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str | None = None,
+    right: Sequence[str] = (),
+) -> RenderableType:
+    """Rows of text under headers; the columns called in `right` hold numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for header in headers:
+        number = header in right
+        justify: Any = "right" if number else "left"
+        table.add_column(Text(header), justify=justify, no_wrap=number, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    parts: list[RenderableType] = [Padding(table, (0, 0, 0, 1))]
+    return Group(Text(title, style="bold"), *parts) if title else parts[0]
+
+
+def facts(pairs: Iterable[tuple[str, str | Text]]) -> RenderableType:
+    """Labels and what belongs to them."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, text in pairs:
+        grid.add_row(Text(label), text if isinstance(text, Text) else Text(text))
+    return Padding(grid, (0, 0, 0, 2))
+
+
+def _rest(more: int, what: str) -> list[RenderableType]:
+    return [Text(f"  ... and {more:,} more {what}", style="dim")] if more > 0 else []
+
+
+# ---- controllers --------------------------------------------------------------------------------
+
+
+def controller_view(controller: Controller, most: int = MOST_ROWS) -> RenderableType:
+    """A controller as text: its memory, its rules, and what it does everywhere else."""
+    parts: list[RenderableType] = [
+        Text(shown(controller.name, 200), style="bold"),
+        facts(
+            [
+                ("memory", str(controller.memory)),
+                ("observations", _names(controller.observations)),
+                ("actions", _names(controller.actions)),
+            ]
+        ),
+    ]
+    states, complete = _states_to_show(controller, most)
+    if len(states):
+        parts.append(_rules(controller, states[:most]))
+    parts += _rest(len(states) - most, "rules")
+    if isinstance(controller.otherwise, Controller):
+        where = "Everywhere else" if len(states) else "Everywhere"
+        parts.append(Text(f"{where} it does the same as:"))
+        parts.append(Padding(controller_view(controller.otherwise, most), (0, 0, 0, 2)))
+    elif not complete:
+        rule = ", ".join(rule_lines(controller.actions, controller.otherwise))
+        parts.append(Text(f"Everywhere else: {rule}"))
+    parts += _moves(controller, most)
+    return Group(*parts)
+
+
+def _names(names: Sequence[str], most: int = 12) -> str:
+    more = f", ... ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(map(shown, names[:most])) + more
+
+
+def _states_to_show(controller: Controller, most: int) -> tuple[Ints, bool]:
+    """The ⟨n, z⟩ worth a line, and whether they are all there are."""
+    if isinstance(controller.otherwise, Controller):
+        return controller.states, False
+    O = len(controller.observations)
+    try:
+        nodes = controller.memory.enumerate(limit=max(1, most // O))
+    except TooLarge:
+        return controller.states, False
+    n, z = np.divmod(np.arange(len(nodes) * O), O)
+    return np.column_stack([nodes[n], z]), True
+
+
+def _rules(controller: Controller, states: Ints) -> RenderableType:
+    actions, rows, behavior = controller.actions, controller.rows_at(states), controller.otherwise
+    heads, columns = situation_heads(controller.memory), ["rule"]
+    if isinstance(behavior, Controller):
+        columns = ["rule: was → is"]
+        old = behavior.lift(controller.memory).rows_at(states)
+        cells = [["\n".join(rule_lines(actions, *pair))] for pair in zip(rows, old, strict=True)]
+    elif len(actions) <= COLUMNS:
+        columns = [shown(action) for action in actions]
+        cells = [[percent(p) if p else "·" for p in row] for row in rows]
+    else:
+        cells = [[", ".join(rule_lines(actions, row))] for row in rows]
+    situations = [situation(controller, state) for state in states]
+    return plain_table(
+        [*heads, *columns], [[*s, *c] for s, c in zip(situations, cells, strict=True)]
+    )
+
+
+def _moves(controller: Controller, most: int) -> list[RenderableType]:
+    """How the tables of the memory move, unless the controller it falls back on shows them."""
+    below = controller.otherwise
+    known = _parts(below.memory) if isinstance(below, Controller) else ()
+    views: list[RenderableType] = []
+    for part in _parts(controller.memory):
+        if not isinstance(part, MemoryTable) or part in known:
+            continue
+        document = part.to_document(controller.observations, controller.actions)
+        rows = [
+            [shown(move[key]) if key in move else "anything" for key in _MOVE]
+            for move in document["moves"]
+        ]
+        heads = ["memory", "on seeing", "after doing", "goes to"]
+        title = f"How the memory moves; it starts with {shown(document['start'])!r}"
+        views += [plain_table(heads, rows[:most], title=title), *_rest(len(rows) - most, "moves")]
+    return views
+
+
+_MOVE = ("node", "observation", "action", "to")
+
+
+def _parts(memory: Memory) -> Sequence[Memory]:
+    return memory.parts if isinstance(memory, Product) else (memory,)
+
+
+# ---- improvements -------------------------------------------------------------------------------
+
+
+def result_view(result: Result, most: int = 20) -> RenderableType:
+    """An improvement: what was learned from, what changes, what it promises."""
+    improvement, counts = result.improvement, result.counts
+    episodes, steps = int(counts.starts.sum()), int(counts.visits.sum())
+    log = f"{counted(episodes, 'episode')}, {counted(steps, 'step')} counted"
+    if counts.unfinished:
+        log += f"; {counts.unfinished:,} left out, as the log does not tell what followed them"
+    settings = ", ".join(f"{name}={value}" for name, value in improvement.parameters.items())
+    parts: list[RenderableType] = [
+        Text("Improvement", style="bold"),
+        facts(
+            [
+                ("log", log),
+                (
+                    "memory",
+                    f"{improvement.mdp.memory}; {len(improvement.mdp):,} history states seen",
+                ),
+                *_evidence(result),
+                ("algorithm", f"{improvement.algorithm}({settings})"),
+                ("changed", f"{improvement.changed:,} of {len(improvement.mdp):,} history states"),
+                (
+                    "estimated value",
+                    f"{improvement.behavior_performance:.6g} → {improvement.performance:.6g}, a "
+                    f"gain of {improvement.gain:.6g} in the model estimated from the log "
+                    f"(solved to {improvement.trace.gap:.1e})",
+                ),
+            ]
+        ),
+        Text(),
+    ]
+    if improvement.changed:
+        parts += _changes(result, most)
+    return Group(*parts, *_certificates(result))
+
+
+def _evidence(result: Result) -> list[tuple[str, str | Text]]:
+    """What an algorithm with N∧ may touch: where there is no choice, nothing can change."""
+    n_wedge = result.improvement.parameters.get("n_wedge")
+    if not isinstance(n_wedge, int | float):
+        return []
+    known = result.counts.visits > n_wedge
+    choices = int((known.sum(1) > 1).sum())
+    text = (
+        f"{int(known.sum()):,} of {known.size:,} (state, action) pairs seen more than "
+        f"N∧ = {n_wedge:g} times; states with a choice of such actions: {choices:,}"
+    )
+    return [("evidence", text)]
+
+
+def _changes(result: Result, most: int) -> list[RenderableType]:
+    """The changed rules, most visited first."""
+    improvement, controller = result.improvement, result.controller
+    changed = np.flatnonzero((improvement.policy != improvement.behavior_policy).any(1))
+    visits = improvement.mdp.visits.sum(1)
+    order = changed[np.argsort(-visits[changed], kind="stable")]
+    rows = [
+        [
+            *situation(controller, improvement.mdp.states[h]),
+            "\n".join(
+                rule_lines(
+                    controller.actions, improvement.policy[h], improvement.behavior_policy[h]
+                )
+            ),
+            f"{int(visits[h]):,}",
+        ]
+        for h in order[:most]
+    ]
+    heads = [*situation_heads(controller.memory), "rule: was → becomes", "visits"]
+    table = plain_table(heads, rows, title="What changes", right=["visits"])
+    return [table, *_rest(len(order) - most, "history states")]
+
+
+def _certificates(result: Result) -> list[RenderableType]:
+    """The most trustworthy certificate in words, all of them as a table."""
+    best = result.certificate
+    worth = Text(best.verdict, style="yellow" if best.vacuous else "green")
+    lines: list[tuple[str, str | Text]] = [
+        ("claim", best.claim),
+        ("worth", worth),
+    ]
+    if best.bound != "none":  # where nothing is claimed, there is nothing to be valid
+        lines.append(("validity", f"{best.validity}. {best.validity.meaning}"))
+    labels = ["assumes"] + [""] * len(best.assumptions)
+    lines += list(zip(labels, (f"- {text}" for text in best.assumptions), strict=False))
+    parts: list[RenderableType] = [Text("Certificate", style="bold"), facts(lines)]
+    telling = [c for c in result.certificates if not c.vacuous]
+    if len(telling) > 1:
+        heads = ["bound", "ζ", "validity", "worth"]
+        rows = [_bound_cells(c) for c in telling]
+        parts += [
+            Text(),
+            plain_table(heads, rows, title="Every bound that says something", right=["ζ"]),
+        ]
+    empty = len(result.certificates) - max(1, len(telling))
+    if empty:
+        more = "1 more bound is" if empty == 1 else f"{empty} more bounds are"
+        parts += [Text(), Text(f"{more} vacuous; --json lists them all.")]
+    return parts
+
+
+def _bound_cells(certificate: Certificate) -> list[str]:
+    worth = certificate.verdict.partition(":")[0].partition(",")[0]
+    return [certificate.title, f"{certificate.zeta:.6g}", str(certificate.validity), worth]

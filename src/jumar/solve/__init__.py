@@ -1,0 +1,1 @@
+"""Policy iteration and linear systems on the model of a log."""

@@ -1,0 +1,141 @@
+"""The figure: per process the share of logs with a false claim, against δ, for every gate.
+
+Of the sizes of a process the worst is drawn, with its 95 % interval (Clopper and Pearson, both
+ends). Gates differ in marker, lightness and place, so that the figure survives grey print.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jumar.core.arrays import Floats
+from jumar.io.files import replacing
+from jumar.study.guarantees.summary import Cell, Findings, at_least, at_most
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LOOKS = (  # colour of line and marker, marker, colour inside it
+    ("#0a2f5f", "o", "#0a2f5f"),
+    ("#d1752b", "s", "white"),
+    ("#777777", "^", "#777777"),
+)
+BAND, BAND_EDGE = "#dfe8e2", "#3c6e57"
+SHARES = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)
+TWO_SIDED = 0.975
+STYLE: Any = {
+    "font.size": 8,
+    "font.family": "DejaVu Sans",
+    "axes.titlesize": 8.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "svg.hashsalt": "jumar",  # the same figure, the same file
+    "svg.fonttype": "path",
+}
+
+
+def draw(found: Findings) -> Figure:
+    """One line per process, the first on top."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    names = [one["name"] for one in found.processes if found.of("gates", process=one["name"])]
+    with plt.rc_context(STYLE):
+        figure, ax = plt.subplots(figsize=(7.2, 0.27 * len(names) + 1.3), layout="constrained")
+        ax.axvspan(0, found.delta, color=BAND, linewidth=0, zorder=0)
+        ax.axvline(found.delta, color=BAND_EDGE, linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
+        step = 0.5 / max(1, len(found.gates))
+        for i, gate in enumerate(found.gates):
+            shift = (i - (len(found.gates) - 1) / 2) * step
+            _gate(ax, found, gate, names, shift, LOOKS[i % len(LOOKS)])
+        undeclared = {one["name"] for one in found.processes if not one["declared"]}
+        ax.set_yticks(
+            range(len(names)), [f"{name} *" if name in undeclared else name for name in names]
+        )
+        ax.set_ylim(len(names) - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
+        _share_axis(ax)
+        ax.set_xlabel(
+            "share of logs with a false claim, with its 95 % interval; worst size (episodes)\n"
+            "* rewards not declared: the claim holds only within what the log shows"
+        )
+        ax.annotate(
+            f"δ = {100 * found.delta:g} %",
+            (found.delta, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, 2),
+            textcoords="offset points",
+            color=BAND_EDGE,
+        )
+        figure.legend(loc="outside upper right", ncols=len(found.gates))
+    return figure
+
+
+def _gate(
+    ax: Axes, found: Findings, gate: str, names: list[str], shift: float, look: tuple[str, str, str]
+) -> None:
+    colour, marker, inside = look
+    for row, name in enumerate(names):
+        cells = found.of("gates", subject=gate, process=name)
+        if not cells:
+            continue
+        worst = max(cells, key=lambda cell: (cell.share, cell.limit))
+        low, high = _ends(worst)
+        y = row + shift
+        ax.plot([low, high], [y, y], color=colour, linewidth=1.3, zorder=2, solid_capstyle="butt")
+        ax.plot(
+            [worst.share],
+            [y],
+            linestyle="none",
+            marker=marker,
+            markersize=4.2,
+            color=colour,
+            markerfacecolor=inside,
+            zorder=3,
+            clip_on=False,
+            label=f"{gate} gate" if row == 0 else None,
+        )
+        if worst.false:
+            ax.annotate(
+                f"{worst.size:,}",
+                (high, y),
+                xytext=(3, -2.4),
+                textcoords="offset points",
+                fontsize=6,
+                color="#555555",
+            )
+
+
+def _ends(cell: Cell) -> tuple[float, float]:
+    return at_least(cell.false, cell.logs, TWO_SIDED), at_most(cell.false, cell.logs, TWO_SIDED)
+
+
+def _share_axis(ax: Axes) -> None:
+    """A square-root axis has room for both 1 % and 80 %."""
+
+    def root(x: Floats) -> Floats:
+        return np.sqrt(np.maximum(x, 0))
+
+    ax.set_xscale("function", functions=(root, np.square))
+    ax.set_xlim(0, 1)
+    ax.set_xticks(SHARES, [f"{100 * share:g} %" for share in SHARES])
+    ax.minorticks_off()
+
+
+def save(figure: Figure, path: Path) -> Path:
+    """Write the figure; the ending of the name says as what."""
+    import matplotlib.pyplot as plt
+
+    kind = path.suffix.removeprefix(".")
+    with plt.rc_context(STYLE), replacing(path) as temporary:
+        dates: Any = {"Date": None} if kind == "svg" else None
+        figure.savefig(temporary, format=kind, dpi=160, metadata=dates)
+    plt.close(figure)
+    return path

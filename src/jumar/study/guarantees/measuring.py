@@ -1,0 +1,350 @@
+"""What is measured on one log: every claim that jumar makes about it, against the truth.
+
+A row is one claim: who made it, whether it was made at all, and whether it was false.
+
+*gates*         A gate deploys a controller and says by how much it is better. The claim is false
+                if the true gain is smaller than the bound, or if there is no gain.
+*intervals*     The value of a fixed target, by every interval and estimator: false if the truth
+                lies outside.
+*certificates*  What SPIBB and `strict` are certified to gain or lose, where the memory suffices.
+*tests*         The checks of `jumar check` on a log with nothing wrong: false if they reject.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from jumar.core.episodes import Episodes
+from jumar.core.errors import LogError
+from jumar.core.streams import stream
+from jumar.evidence.checking.base import Settings, replay
+from jumar.evidence.checking.drift import drift_of
+from jumar.evidence.checking.fit import fit_policy
+from jumar.evidence.checking.longer import longer_memory
+from jumar.evidence.offpolicy import INTERVALS, estimate_all
+from jumar.evidence.order import order_test
+from jumar.pipeline import improve
+from jumar.study.guarantees.base import Process
+from jumar.study.guarantees.gates import GATES, Gate
+
+LOG = "log"  # the subject of a row that only says that the log was drawn
+WORSE = 1e-9  # a loss that is larger than this is one
+ROUNDING = 1e-12  # of the value: what exact evaluation may be off by
+SPLITS = 4  # episodes: a gate deals a log into halves and needs two episodes in each
+N_WEDGE = 10
+RESAMPLES = 99  # of every test: its p-value is valid with any number
+COVERED = (  # the processes on which intervals are tried
+    "rare-trap",
+    "lottery",
+    "lottery-declared",
+    "rare-loss",
+    "rare-loss-declared",
+    "heavy-tails",
+    "near-ties",
+    "missing-weights",
+    "fatigue",
+    "hidden-wear",
+    "tiger-memoryless",
+    "random-1",
+)
+TESTED = (  # and checks
+    "near-ties",
+    "all-equal",
+    "wear-in-view",
+    "fatigue",
+    "hidden-mode",
+    "inverted-memory",
+    "tiger-memoryless",
+    "more-data-less",
+    "random-2",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim about one log."""
+
+    part: str
+    subject: str  # the gate, interval, certificate or test
+    of: str  # the estimator or algorithm, where there is one
+    label: str  # how far the claim can be trusted, by its own account
+    process: str
+    size: int  # episodes in the log
+    dataset: int
+    nominal: float  # the chance of error that is claimed
+    made: bool  # was anything claimed?
+    false: bool
+    shown: bool  # the range of the rewards was declared, or all of it is in the log
+    worse: bool = False  # deployed, and worse than the behavior
+    gain: float | None = None  # the truth of what was claimed
+    lower: float | None = None  # the claim
+    upper: float | None = None
+    for_ever: float | None = None  # gain if nobody stopped recording, where records are cut off
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One log of one process, and what a row says of it."""
+
+    part: str
+    process: Process
+    log: Episodes
+    dataset: int
+    delta: float
+    seed: int
+    gates: Mapping[str, Gate]  # to be tried
+
+    @cached_property
+    def shown(self) -> bool:
+        return self.process.shown(self.log)
+
+    def rng(self, *names: str) -> np.random.Generator:
+        """Streams by name: what one claim draws does not change another."""
+        return _stream(self.part, self.process, len(self.log), self.dataset, self.seed, *names)
+
+    def row(
+        self, subject: str, of: str, label: str, *, made: bool, false: bool, **more: Any
+    ) -> Row:
+        """A claim about this log."""
+        return Row(
+            part=self.part,
+            subject=subject,
+            of=of,
+            label=label,
+            process=self.process.name,
+            size=len(self.log),
+            dataset=self.dataset,
+            nominal=self.delta,
+            made=made,
+            false=false,
+            shown=self.shown,
+            **more,
+        )
+
+
+def draw(
+    part: str,
+    process: Process,
+    size: int,
+    dataset: int,
+    *,
+    delta: float,
+    seed: int,
+    gates: Mapping[str, Gate] = GATES,
+) -> Trial:
+    """The log of that number."""
+    rng = _stream(part, process, size, dataset, seed, "log")
+    return Trial(part, process, process.log(size, rng), dataset, delta, seed, gates)
+
+
+def _stream(
+    part: str, process: Process, size: int, dataset: int, seed: int, *names: str
+) -> np.random.Generator:
+    return stream(seed, "guarantees", part, process.name, size, dataset, *names)
+
+
+# ---- gates --------------------------------------------------------------------------------------
+
+
+def try_gates(trial: Trial) -> list[Row]:
+    """Every gate on the same log."""
+    return [try_gate(trial, name, gate) for name, gate in trial.gates.items()]
+
+
+def try_gate(trial: Trial, name: str, gate: Gate) -> Row:
+    """One gate on one log, judged by the exact value of what it claims."""
+    process = trial.process
+    controller, lower = gate.ask(
+        trial.log,
+        process.behavior,
+        process.pomdp.discount,
+        process.rewards,
+        trial.delta,
+        trial.rng("gate"),
+    )
+    label = gate.label(process).value
+    if controller is None:
+        return trial.row(name, "", label, made=False, false=False, gain=0.0)
+    before = process.value(process.behavior)
+    gain = process.value(controller) - before
+    slack = ROUNDING * max(1.0, abs(before))
+    # who deploys says that there is a gain; with none the claim is false, whatever the bound
+    false = gain <= slack or (lower is not None and gain < lower - slack)
+    for_ever = None
+    if process.horizon is not None:
+        for_ever = process.value_for_ever(controller) - process.value_for_ever(process.behavior)
+    return trial.row(
+        name,
+        "",
+        label,
+        made=True,
+        false=bool(false),
+        worse=bool(gain < -WORSE),
+        gain=gain,
+        lower=_finite(lower),
+        for_ever=for_ever,
+    )
+
+
+# ---- intervals ----------------------------------------------------------------------------------
+
+
+def try_intervals(trial: Trial) -> list[Row]:
+    """Every interval with every estimator that it serves, for the value of the fixed target."""
+    process = trial.process
+    truth = process.value(process.target)
+    slack = ROUNDING * max(1.0, abs(truth))
+    rows = []
+    for interval in INTERVALS:
+        try:
+            found = estimate_all(
+                trial.log,
+                process.target,
+                process.behavior,
+                discount=process.pomdp.discount,
+                interval=interval,
+                delta=trial.delta,
+                rewards=process.rewards,
+                horizon=process.longest,
+                rng=trial.rng("interval"),
+            )
+        except LogError:  # the log says nothing of the target: nothing is claimed
+            continue
+        for name, estimate in found.items():
+            low, high = estimate.lower, estimate.upper
+            rows.append(
+                trial.row(
+                    interval,
+                    name,
+                    estimate.validity.value,
+                    made=True,
+                    false=bool(truth < low - slack or truth > high + slack),
+                    gain=truth,
+                    lower=_finite(low),
+                    upper=_finite(high),
+                )
+            )
+    return rows
+
+
+# ---- certificates -------------------------------------------------------------------------------
+
+
+def try_certificates(trial: Trial) -> list[Row]:
+    """Every certificate of SPIBB and `strict`, about the gain for ever."""
+    process = trial.process
+    before = process.value_for_ever(process.behavior)
+    slack = ROUNDING * max(1.0, abs(before))
+    rows = []
+    settings: dict[str, dict[str, Any]] = {"spibb": {"n_wedge": N_WEDGE}, "strict": {}}
+    for algorithm, more in settings.items():
+        try:
+            result = improve(
+                trial.log,
+                process.behavior,
+                discount=process.pomdp.discount,
+                algorithm=algorithm,
+                delta=trial.delta,
+                rewards=process.rewards,
+                **more,
+            )
+        except LogError:
+            continue
+        gain = process.value_for_ever(result.controller) - before
+        for found in result.certificates if result.improvement.changed else ():
+            rows.append(
+                trial.row(
+                    found.bound,
+                    algorithm,
+                    found.validity.value,
+                    made=not found.vacuous,
+                    false=bool(gain < -found.zeta - slack),
+                    worse=bool(gain < -WORSE),
+                    gain=gain,
+                    lower=_finite(-found.zeta),
+                )
+            )
+    return rows
+
+
+# ---- tests --------------------------------------------------------------------------------------
+
+
+def try_tests(trial: Trial) -> list[Row]:
+    """The checks of `jumar check` on a log in which nothing is wrong, each at the level δ."""
+    process, level = trial.process, trial.delta
+    settings = Settings(level, RESAMPLES)
+    replayed = replay(trial.log, process.behavior)
+    drift = drift_of(replayed, process.pomdp.discount, settings, trial.rng("drift"))
+    found: dict[str, float | None] = {
+        "fit": fit_policy(replayed, settings, trial.rng("fit")).p,
+        "longer": longer_memory(replayed, settings, trial.rng("longer")).p,
+        "drift: outcomes": drift.p,
+        "drift: returns": drift.trend.p if drift.trend else None,
+    }
+    if process.sufficient:
+        rng = trial.rng("order")
+        found["order"] = order_test(
+            trial.log, process.behavior, rng=rng, resamples=RESAMPLES, level=level
+        ).p
+    return [
+        trial.row(name, "", "test", made=True, false=bool(p <= level), lower=p)
+        for name, p in found.items()
+        if p is not None
+    ]
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and math.isfinite(number) else None
+
+
+# ---- the parts ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the four kinds of claims."""
+
+    measure: Callable[[Trial], list[Row]]
+    concerns: Callable[[Process], bool]  # is it measured on that process?
+    sizes: tuple[int, ...] = ()  # episodes of the logs; none: those of the process
+    more_sizes: tuple[int, ...] = ()  # run only when everything is asked for
+
+    def sizes_of(self, process: Process, full: bool) -> tuple[int, ...]:
+        """The sizes of the logs, ascending."""
+        own = self.sizes or process.sizes
+        more = self.more_sizes if self.sizes else process.more_sizes
+        return tuple(sorted({*own, *(more if full else ())}))
+
+
+def measure(trial: Trial) -> list[Row]:
+    """All claims of the trial's part about its log; and that it was drawn, as a log about which
+    nothing is claimed counts too."""
+    return [trial.row(LOG, "", "", made=False, false=False), *PARTS[trial.part].measure(trial)]
+
+
+PARTS: Mapping[str, Part] = MappingProxyType(
+    {
+        "gates": Part(try_gates, lambda process: max(process.sizes) >= SPLITS),
+        "intervals": Part(
+            try_intervals,
+            lambda process: process.name in COVERED,
+            (20, 100, 500),
+            (50, 200, 1000, 10_000),
+        ),
+        "certificates": Part(try_certificates, lambda process: process.sufficient),
+        "tests": Part(
+            try_tests, lambda process: process.name in TESTED, (20, 100, 500), (50, 1000, 10_000)
+        ),
+    }
+)

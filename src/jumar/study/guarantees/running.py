@@ -1,0 +1,200 @@
+"""Runs the measurements: which logs, in blocks that are finished or not, on all cores.
+
+Every log has a name (part, process, size, number) and its random numbers follow from it and the
+seed. So results do not depend on how the work is spread, or how often it was interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from jumar import __version__
+from jumar.core.errors import ParameterError, not_one_of
+from jumar.evidence.bounds import check_delta
+from jumar.io.controllers import controller_to_document
+from jumar.study.guarantees.base import Process
+from jumar.study.guarantees.gates import GATES, Gate
+from jumar.study.guarantees.measuring import PARTS, Row, draw, measure
+from jumar.study.guarantees.processes import PROCESSES, process
+from jumar.study.store import Store
+from jumar.study.workers import in_processes
+from jumar.truth.model_files import model_hash
+
+TITLE = "guarantees"
+DATASETS = 100
+BLOCK = 10  # logs in a block: what a kill can cost
+LONG_BLOCK = 2  # of logs that take their time
+LONG = 2000  # episodes
+
+Block = tuple[str, str, int, int]  # part, process, size, number of the block
+
+
+@dataclass(frozen=True)
+class GuaranteesSpec:
+    """Which promises are tried, on what, and how often."""
+
+    seed: int = 1
+    datasets: int = DATASETS  # logs in a cell
+    delta: float = 0.05
+    full: bool = False  # also the sizes that take hours
+    processes: tuple[str, ...] = tuple(PROCESSES)
+    parts: tuple[str, ...] = tuple(PARTS)
+    gates: tuple[str, ...] = tuple(GATES)
+    sizes: tuple[int, ...] = ()  # none: those of the registry
+
+    def __post_init__(self) -> None:
+        if self.datasets < 1:
+            raise ParameterError(f"datasets is {self.datasets}; at least 1 is needed.")
+        if self.seed < 0:
+            raise ParameterError(f"seed is {self.seed}; use a whole number from 0.")
+        if any(size < 1 for size in self.sizes):
+            raise ParameterError("sizes must be whole numbers from 1.")
+        check_delta(self.delta)
+        for kind, names, known in (
+            ("process", self.processes, PROCESSES),
+            ("part", self.parts, PARTS),
+        ):
+            for name in names:
+                if name not in known:
+                    raise ParameterError(f"--only: {not_one_of(kind, name, known)}")
+
+    def cells(self) -> Iterator[tuple[str, Process, int]]:
+        """Every part, process and size."""
+        built = [process(name) for name in self.processes]
+        for part in self.parts:
+            for one in built:
+                if PARTS[part].concerns(one):
+                    for size in self.sizes or PARTS[part].sizes_of(one, self.full):
+                        yield part, one, size
+
+    def blocks(self) -> list[Block]:
+        """The work, in pieces."""
+        return [
+            (part, one.name, size, number)
+            for part, one, size in self.cells()
+            for number in range(-(-self.datasets // _logs_in_block(size)))
+        ]
+
+    def members(self, block: Block) -> range:
+        """The numbers of the logs in a block."""
+        _, _, size, number = block
+        step = _logs_in_block(size)
+        return range(number * step, min((number + 1) * step, self.datasets))
+
+
+def _logs_in_block(size: int) -> int:
+    return BLOCK if size < LONG else LONG_BLOCK
+
+
+def identity(spec: GuaranteesSpec, gates: Mapping[str, Gate]) -> dict[str, Any]:
+    """Everything that determines the numbers."""
+    built = [process(name) for name in spec.processes]
+    return {
+        "jumar": __version__,
+        "title": TITLE,
+        "seed": spec.seed,
+        "datasets": spec.datasets,
+        "delta": spec.delta,
+        "full": spec.full,
+        "sizes": list(spec.sizes),
+        "parts": list(spec.parts),
+        "gates": list(gates),
+        "behaviors": [
+            {
+                "name": one.name,
+                "mechanism": one.mechanism,
+                "kind": one.kind,
+                "model_hash": model_hash(one.pomdp),
+                "horizon": one.horizon,
+                "longest": one.longest,
+                "declared": one.declared,
+                "controller": controller_to_document(one.behavior),
+                "target": controller_to_document(one.target),
+            }
+            for one in built
+        ],
+    }
+
+
+def run_guarantees(
+    spec: GuaranteesSpec,
+    folder: str | Path,
+    *,
+    jobs: int | None = None,
+    gates: Mapping[str, Gate] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Store:
+    """Measure what is missing in the folder; `progress` hears of logs done and logs in all.
+
+    With more than one job, processes are started that load the calling script: such a script calls
+    this below `if __name__ == "__main__":`.
+    """
+    tried = dict(gates or {name: GATES[name] for name in spec.gates})
+    store = Store(folder)
+    store.open(identity(spec, tried))
+    blocks = spec.blocks()
+    todo = [block for block in blocks if not store.has_block(*_place(block))]
+    total = sum(len(spec.members(block)) for block in blocks)
+    done = total - sum(len(spec.members(block)) for block in todo)
+    tell = progress or (lambda done, total: None)
+    tell(done, total)
+    for block, rows in _finished(spec, tried, todo, jobs or os.cpu_count() or 1):
+        store.write_block(*_place(block), _table(rows))
+        done += len(spec.members(block))
+        tell(done, total)
+    store.finish([_place(block) for block in blocks])
+    return store
+
+
+def _place(block: Block) -> tuple[str, int]:
+    """What the store calls a block."""
+    part, name, size, number = block
+    return f"{part} {name} {size}", number
+
+
+def _finished(
+    spec: GuaranteesSpec, gates: Mapping[str, Gate], todo: list[Block], jobs: int
+) -> Iterator[tuple[Block, list[Row]]]:
+    # the first logs of every cell first, so that a run that is stopped early says something of
+    # all; among these the longest, so that no core waits for one that began last
+    todo = sorted(todo, key=lambda block: (spec.members(block).start, -block[2]))
+    if jobs > 1 and len(todo) > 1:
+        yield from in_processes(block_worker, (spec, gates), todo, jobs)
+    else:
+        work = block_worker(spec, gates)
+        for block in todo:
+            yield block, work(block)
+
+
+def block_worker(spec: GuaranteesSpec, gates: Mapping[str, Gate]) -> Callable[[Block], list[Row]]:
+    """The rows of a block; a process is built when it is first met."""
+    built: dict[str, Process] = {}
+
+    def work(block: Block) -> list[Row]:
+        part, name, size, _ = block
+        if name not in built:
+            built[name] = process(name)
+        found: list[Row] = []
+        for dataset in spec.members(block):
+            trial = draw(
+                part, built[name], size, dataset, delta=spec.delta, seed=spec.seed, gates=gates
+            )
+            found += measure(trial)
+        return found
+
+    return work
+
+
+def _table(rows: list[Row]) -> Any:
+    """Rows as a table whose columns are the same in every block."""
+    import pyarrow as pa
+
+    kinds = {"str": pa.string(), "int": pa.int64(), "bool": pa.bool_(), "float": pa.float64()}
+    schema = pa.schema(
+        [(field.name, kinds[str(field.type).partition(" ")[0]]) for field in fields(Row)]
+    )
+    return pa.Table.from_pylist([row.to_dict() for row in rows], schema=schema)

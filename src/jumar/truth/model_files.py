@@ -1,0 +1,215 @@
+"""Models as files: a POMDP as a TOML or JSON document, written by hand or by jumar.
+
+    format       = "jumar-model/1"
+    name         = "machine"
+    discount     = 0.95
+    max_steps    = 100                                   # optional
+    states       = ["good", "worn"]
+    actions      = ["run", "replace"]
+    observations = ["ok", "noise"]
+    start        = { good = 1.0 }
+    first_observation = { good = { ok = 0.9, noise = 0.1 }, worn = { noise = 1.0 } }
+
+    [[outcomes]]
+    state = "good"
+    action = "run"
+    probability = 0.1
+    to = "worn"                                          # or: ends = true
+    see = { ok = 0.3, noise = 0.7 }                      # or: see = "noise"
+    reward = 1.0
+
+Outcomes of one state and action must have probability 1 in all, with the endings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jumar.core.errors import ModelError
+from jumar.core.names import check_names
+from jumar.io.documents import (
+    Format,
+    at,
+    check_format,
+    check_keys,
+    checked,
+    lookup,
+    nesting,
+    number,
+    read_document,
+    whole,
+)
+from jumar.io.files import write_atomically
+from jumar.truth.pomdp import END, Pomdp
+
+MODEL = Format(
+    "model",
+    1,
+    ModelError,
+    keys=(
+        "format",
+        "name",
+        "discount",
+        "max_steps",
+        "states",
+        "actions",
+        "observations",
+        "start",
+        "first_observation",
+        "outcomes",
+    ),
+)
+_OUTCOME_KEYS = ("state", "action", "probability", "to", "ends", "see", "reward")
+
+
+def load_model(path: str | os.PathLike[str]) -> Pomdp:
+    """Read a model from a TOML or JSON file."""
+    source = str(os.fspath(path))
+    return model_from_document(read_document(source, MODEL), source)
+
+
+def save_model(pomdp: Pomdp, path: str | os.PathLike[str]) -> None:
+    """Write a JSON file that `load_model` reads back exactly."""
+    write_atomically(path, json.dumps(model_to_document(pomdp), indent=1) + "\n")
+
+
+def model_from_document(document: Any, source: str = "model") -> Pomdp:
+    """A model from its document.
+
+    >>> from jumar import models
+    >>> again = model_from_document(model_to_document(models.tiger()))
+    >>> bool((again.probability == models.tiger().probability).all())
+    True
+    """
+    with nesting(source, MODEL):
+        document = checked(document, dict, source, ModelError)
+        check_format(document, source, MODEL)
+        check_keys(document, MODEL.keys, source, MODEL)
+        for key in ("discount", "states", "actions", "observations", "start", "outcomes"):
+            if key not in document:
+                raise ModelError(f"{source}: has no {key!r}.")
+        with at(source, ModelError):
+            return _model(document, source)
+
+
+def _model(document: Mapping[str, Any], source: str) -> Pomdp:
+    names = {
+        kind: check_names(
+            kind, checked(document[f"{kind}s"], list, f"{kind}s", ModelError), ModelError
+        )
+        for kind in ("state", "action", "observation")
+    }
+    numbers = {kind: {name: i for i, name in enumerate(names[kind])} for kind in names}
+    S, A = len(names["state"]), len(names["action"])
+    first = checked(document.get("first_observation", {}), dict, "first_observation", ModelError)
+    law = np.zeros((S, len(names["observation"])))
+    for state, row in first.items():
+        s = lookup("state", state, numbers["state"], "first_observation", ModelError)
+        law[s] = _law(row, "observation", numbers, f"first_observation of {state!r}")
+    outcomes = []
+    for i, item in enumerate(checked(document["outcomes"], list, "outcomes", ModelError)):
+        outcomes += _outcomes(item, f"outcome {i + 1}", numbers, A)
+    outcomes.sort(key=lambda outcome: outcome[0])
+    columns = [np.array(column) for column in zip(*outcomes, strict=True)] or [np.zeros(0)] * 5
+    limit = document.get("max_steps")
+    return Pomdp(
+        name=checked(document.get("name", source), str, "name", ModelError),
+        states=names["state"],
+        actions=names["action"],
+        observations=names["observation"],
+        start=_law(document["start"], "state", numbers, "start"),
+        first_observation=law,
+        pointer=np.searchsorted(columns[0], np.arange(S * A + 1)),
+        probability=columns[1],
+        next_state=columns[2],
+        next_observation=columns[3],
+        reward=columns[4],
+        discount=number(document["discount"], "discount", ModelError),
+        max_steps=None if limit is None else whole(limit, "max_steps", ModelError, least=1),
+    )
+
+
+def _law(
+    value: Any, kind: str, numbers: Mapping[str, Mapping[str, int]], place: str
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A distribution: one name, or names with probabilities."""
+    law = np.zeros(len(numbers[kind]))
+    if isinstance(value, str):
+        law[lookup(kind, value, numbers[kind], place, ModelError)] = 1.0
+        return law
+    for name, p in checked(value, dict, place, ModelError).items():
+        law[lookup(kind, name, numbers[kind], place, ModelError)] = number(p, place, ModelError)
+    return law
+
+
+def _outcomes(
+    item: Any, place: str, numbers: Mapping[str, Mapping[str, int]], A: int
+) -> list[tuple[int, float, int, int, float]]:
+    """(pair, probability, next state, next observation, reward) for everything that may be seen."""
+    item = checked(item, dict, place, ModelError)
+    check_keys(item, _OUTCOME_KEYS, place, MODEL)
+    for key in ("state", "action"):
+        if key not in item:
+            raise ModelError(f"{place}: names no {key}.")
+    s = lookup("state", item["state"], numbers["state"], place, ModelError)
+    a = lookup("action", item["action"], numbers["action"], place, ModelError)
+    p = number(item.get("probability", 1.0), f"{place}, probability", ModelError)
+    r = number(item.get("reward", 0.0), f"{place}, reward", ModelError)
+    ends = checked(item.get("ends", False), bool, f"{place}, ends", ModelError)
+    if ends == ("to" in item) or ends == ("see" in item):
+        raise ModelError(f"{place}: give either ends = true, or both 'to' and 'see'.")
+    if ends:
+        return [(s * A + a, p, END, END, r)]
+    t = lookup("state", item["to"], numbers["state"], place, ModelError)
+    seen = _law(item["see"], "observation", numbers, f"{place}, see")
+    return [(s * A + a, p * seen[z], t, int(z), r) for z in np.flatnonzero(seen)]
+
+
+def model_to_document(pomdp: Pomdp) -> dict[str, Any]:
+    """The document of a model, with every outcome written out."""
+    A = len(pomdp.actions)
+    outcomes = []
+    for k, pair in enumerate(pomdp.pair_of_outcome.tolist()):
+        item: dict[str, Any] = {
+            "state": pomdp.states[pair // A],
+            "action": pomdp.actions[pair % A],
+            "probability": float(pomdp.probability[k]),
+            "reward": float(pomdp.reward[k]),
+        }
+        if pomdp.next_state[k] == END:
+            item["ends"] = True
+        else:
+            item["to"] = pomdp.states[pomdp.next_state[k]]
+            item["see"] = pomdp.observations[pomdp.next_observation[k]]
+        outcomes.append(item)
+    return {
+        "format": MODEL.tag,
+        "name": pomdp.name,
+        "discount": pomdp.discount,
+        **({} if pomdp.max_steps is None else {"max_steps": pomdp.max_steps}),
+        "states": list(pomdp.states),
+        "actions": list(pomdp.actions),
+        "observations": list(pomdp.observations),
+        "start": _named(pomdp.start, pomdp.states),
+        "first_observation": {
+            state: _named(law, pomdp.observations)
+            for state, law in zip(pomdp.states, pomdp.first_observation, strict=True)
+            if law.any()
+        },
+        "outcomes": outcomes,
+    }
+
+
+def _named(law: Any, names: tuple[str, ...]) -> dict[str, float]:
+    return {name: float(p) for name, p in zip(names, law, strict=True) if p != 0}
+
+
+def model_hash(pomdp: Pomdp) -> str:
+    """Changes with anything in the model."""
+    return hashlib.sha256(json.dumps(model_to_document(pomdp)).encode()).hexdigest()

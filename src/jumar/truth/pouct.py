@@ -1,0 +1,314 @@
+"""PO-UCT, compiled: the search tree, the particles, and what one step of planning does to them.
+
+A node is a history; node 0 is the present. With N(h, a) the times action a was tried in history h,
+and N(h) their sum, a simulation picks the action with the greatest
+
+    Q(h, a) + c √(ln N(h) / N(h, a)),       an untried one first,
+
+samples what happens, and goes on in the child until it meets a history for the first time. That one
+becomes a node, gets one action of its own, and uniformly random actions after it say what it is
+worth. On the way back, with V the value of a node,
+
+    N(h, a) Q(h, a) = Σ rewards of its visits + γ Σ_z N(haz) V(haz),
+    V(h) = max_a Q(h, a)   or   Σ_a N(h, a) Q(h, a) / N(h),
+
+the second being the plain mean of returns. As V(haz) changes, so does the sum: the difference
+N V - (N - 1) V_before is what one more visit to haz adds to it.
+
+At last the action with the greatest Q in node 0 is done; there the rewards of the visits are
+replaced by what the action is expected to pay in the belief, which is known without sampling.
+
+Nodes are stored in the order they were made, so a child has a greater number than its parent.
+Children of (h, a) form a list, so memory follows the search and not the number of observations.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jumar.core.kernels import Floats, Ints, compiled, draw
+
+
+class Model(NamedTuple):
+    """What the planner simulates. S states, A actions, K outcomes."""
+
+    pointer: Ints  # (S*A + 1,) where the outcomes of each (s, a) begin
+    probability: Floats  # (K,)
+    cumulative: Floats  # (K,) within each (s, a)
+    next_state: Ints  # (K,) or -1
+    next_observation: Ints  # (K,) or -1
+    reward: Floats  # (K,)
+    expected: Floats  # (S*A,) reward
+    actions: int
+    discount: float
+
+
+class Tree(NamedTuple):
+    """Room for N nodes."""
+
+    size: Ints  # (1,) nodes in use
+    total: Ints  # (N,) N(h)
+    value: Floats  # (N,) V(h)
+    visits: Ints  # (N, A) N(h, a)
+    gain: Floats  # (N, A) N(h, a) Q(h, a)
+    paid: Floats  # (N, A) rewards of its visits, without what followed
+    child: Ints  # (N, A) the newest child of (h, a), or -1
+    sibling: Ints  # (N,) the child made before this one under the same (h, a), or -1
+    seen: Ints  # (N,) the observation that leads here
+
+
+def new_tree(room: int, actions: int) -> Tree:
+    """An empty tree; `grow` fills the rows it hands out."""
+    return Tree(
+        size=np.zeros(1, np.int64),
+        total=np.empty(room, np.int64),
+        value=np.empty(room),
+        visits=np.empty((room, actions), np.int64),
+        gain=np.empty((room, actions)),
+        paid=np.empty((room, actions)),
+        child=np.empty((room, actions), np.int64),
+        sibling=np.empty(room, np.int64),
+        seen=np.empty(room, np.int64),
+    )
+
+
+@compiled
+def grow(tree: Tree, z: int, sibling: int) -> int:
+    """A new node without visits."""
+    n: int = tree.size[0]
+    tree.size[0] += 1
+    tree.total[n], tree.value[n] = 0, 0.0
+    for a in range(tree.visits.shape[1]):
+        tree.visits[n, a], tree.gain[n, a], tree.paid[n, a] = 0, 0.0, 0.0
+        tree.child[n, a] = -1
+    tree.sibling[n], tree.seen[n] = sibling, z
+    return n
+
+
+@compiled
+def find(tree: Tree, n: int, a: int, z: int) -> int:
+    """The node after doing a and seeing z, or -1."""
+    m: int = tree.child[n, a]
+    while m >= 0 and tree.seen[m] != z:
+        m = tree.sibling[m]
+    return m
+
+
+@compiled
+def choose(tree: Tree, n: int, exploration: float, rng: Any) -> int:
+    """UCB1; one of the untried actions, all equally likely, as long as there are any."""
+    A = tree.visits.shape[1]
+    total = tree.total[n]
+    if total < A:  # an action is tried again only after every other: A - total are untried
+        skip = int(rng.random() * (A - total))
+        for a in range(A):
+            if tree.visits[n, a] == 0:
+                if skip == 0:
+                    return a
+                skip -= 1
+    width = exploration * math.sqrt(math.log(total))
+    best, highest = 0, -np.inf
+    for a in range(A):
+        tries = tree.visits[n, a]
+        bound = tree.gain[n, a] / tries + width / math.sqrt(tries)
+        if bound > highest:
+            best, highest = a, bound
+    return best
+
+
+@compiled
+def node_value(tree: Tree, n: int, take_best: bool) -> float:
+    """V(h): of the best action tried so far, or the mean of all visits."""
+    best, together = -np.inf, 0.0
+    for a in range(tree.visits.shape[1]):
+        tries = tree.visits[n, a]
+        if tries > 0:
+            together += tree.gain[n, a]
+            best = max(best, tree.gain[n, a] / tries)
+    value: float = best if take_best else together / tree.total[n]
+    return value
+
+
+@compiled
+def rollout(model: Model, s: int, steps: int, rng: Any) -> float:
+    """The discounted return of uniformly random actions."""
+    A, together, weight = model.actions, 0.0, 1.0
+    for _ in range(steps):
+        u = rng.random() * A
+        a = int(u)  # what is left of u is uniform again, and draws the outcome
+        pair = s * A + a
+        k = draw(model.cumulative, model.pointer[pair], model.pointer[pair + 1], u - a)
+        together += weight * model.reward[k]
+        s = model.next_state[k]
+        if s < 0:
+            break
+        weight *= model.discount
+    return together
+
+
+@compiled
+def search(
+    model: Model,
+    tree: Tree,
+    particles: Ints,  # (P,) states: the belief
+    simulations: int,
+    horizon: int,
+    exploration: float,
+    take_best: bool,
+    rng: Any,
+    passed: Ints,  # (simulations, 3) written: first action, observation and state of each
+) -> int:
+    """Simulate from node 0; the action whose estimate is best."""
+    A, room = model.actions, len(tree.seen)
+    path, taken = np.empty(horizon, np.int64), np.empty(horizon, np.int64)
+    reward = np.empty(horizon)
+    for i in range(simulations):
+        s = particles[int(rng.random() * len(particles))]
+        n, depth, ahead, is_new = 0, 0, 0.0, False
+        while True:
+            a = choose(tree, n, exploration, rng)
+            pair = s * A + a
+            k = draw(model.cumulative, model.pointer[pair], model.pointer[pair + 1], rng.random())
+            path[depth], taken[depth], reward[depth] = n, a, model.reward[k]
+            depth += 1
+            s, z = model.next_state[k], model.next_observation[k]
+            if depth == 1:
+                passed[i, 0], passed[i, 1], passed[i, 2] = a, z, s
+            if s < 0 or depth == horizon:
+                break
+            m = -1 if is_new else find(tree, n, a, z)
+            if m < 0 and (is_new or tree.size[0] == room):
+                ahead = rollout(model, s, horizon - depth, rng)
+                break
+            if m < 0:
+                m, is_new = grow(tree, z, tree.child[n, a]), True
+                tree.child[n, a] = m
+            n = m
+        for d in range(depth - 1, -1, -1):
+            n, a = path[d], taken[d]
+            before = tree.total[n] * tree.value[n]
+            tree.total[n] += 1
+            tree.visits[n, a] += 1
+            tree.paid[n, a] += reward[d]
+            tree.gain[n, a] += reward[d] + model.discount * ahead
+            tree.value[n] = node_value(tree, n, take_best)
+            ahead = tree.total[n] * tree.value[n] - before
+    return best_action(model, tree, particles)
+
+
+@compiled
+def best_action(model: Model, tree: Tree, particles: Ints) -> int:
+    """The action that promises most in node 0, among those that were tried."""
+    best, highest = 0, -np.inf
+    for a in range(model.actions):
+        tries = tree.visits[0, a]
+        if tries == 0:
+            continue
+        now = 0.0
+        for s in particles:
+            now += model.expected[s * model.actions + a]
+        promise = now / len(particles) + (tree.gain[0, a] - tree.paid[0, a]) / tries
+        if promise > highest:
+            best, highest = a, promise
+    return best
+
+
+@compiled
+def plant(tree: Tree, z: int) -> None:
+    """Only a root, without visits."""
+    tree.size[0] = 0
+    grow(tree, z, -1)
+
+
+@compiled
+def keep_subtree(tree: Tree, root: int) -> None:
+    """Make a node the root and forget all that is not below it, in place."""
+    size, A = tree.size[0], tree.visits.shape[1]
+    number = np.full(size, -1)  # -1 forget, else keep; then the new number, never above the old
+    number[root] = 0
+    tree.sibling[root] = -1
+    kept = 0
+    for n in range(root, size):
+        if number[n] < 0:
+            continue
+        number[n] = kept
+        for a in range(A):
+            m = tree.child[n, a]
+            while m >= 0:
+                number[m] = 0
+                m = tree.sibling[m]
+            tree.visits[kept, a], tree.gain[kept, a] = tree.visits[n, a], tree.gain[n, a]
+            tree.paid[kept, a], tree.child[kept, a] = tree.paid[n, a], tree.child[n, a]
+        tree.total[kept], tree.value[kept] = tree.total[n], tree.value[n]
+        tree.sibling[kept], tree.seen[kept] = tree.sibling[n], tree.seen[n]
+        kept += 1
+    for n in range(kept):
+        if tree.sibling[n] >= 0:
+            tree.sibling[n] = number[tree.sibling[n]]
+        for a in range(A):
+            if tree.child[n, a] >= 0:
+                tree.child[n, a] = number[tree.child[n, a]]
+    tree.size[0] = kept
+
+
+@compiled
+def resample(model: Model, states: Ints, a: int, z: int, u: float, into: Ints) -> bool:
+    """Fill `into` with states after doing a in one of `states`, all equally likely, and seeing z.
+
+    Systematic: draw j of J takes the outcome in which the share (j + u)/J of all the probability
+    falls. False, and nothing written, if z cannot be seen from any of them.
+    """
+    together = 0.0
+    for s in states:
+        pair = s * model.actions + a
+        for k in range(model.pointer[pair], model.pointer[pair + 1]):
+            if model.next_observation[k] == z:
+                together += model.probability[k]
+    if together == 0.0:
+        return False
+    J, j, reached, last = len(into), 0, 0.0, -1
+    for s in states:
+        pair = s * model.actions + a
+        for k in range(model.pointer[pair], model.pointer[pair + 1]):
+            if model.next_observation[k] == z and model.probability[k] > 0.0:
+                reached += model.probability[k]
+                last = model.next_state[k]
+                while j < J and (j + u) / J * together < reached:
+                    into[j] = last
+                    j += 1
+    into[j:] = last  # rounding may leave the last draws without an outcome
+    return True
+
+
+@compiled
+def advance(
+    model: Model, tree: Tree, particles: Ints, a: int, z: int, passed: Ints, rng: Any
+) -> bool:
+    """After doing a and seeing z: tree and particles become those of the new present.
+
+    Simulations that passed through a and z tell the new particles. What is missing is drawn from
+    the old ones, weighted by how probable z was; if it was impossible for all of them, from every
+    state of the model. False if even that is impossible.
+    """
+    P, count = len(particles), 0
+    fresh = np.empty(P, np.int64)
+    for i in range(len(passed)):
+        if count < P and passed[i, 0] == a and passed[i, 1] == z:
+            fresh[count] = passed[i, 2]
+            count += 1
+    if count < P:
+        missing, u = fresh[count:], rng.random()
+        states = (len(model.pointer) - 1) // model.actions
+        found = resample(model, particles, a, z, u, missing)
+        if not found and not resample(model, np.arange(states), a, z, u, missing):
+            return False
+    particles[:] = fresh
+    root = find(tree, 0, a, z)
+    if root >= 0:
+        keep_subtree(tree, root)
+    else:
+        plant(tree, z)
+    return True

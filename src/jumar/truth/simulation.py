@@ -1,0 +1,127 @@
+"""Simulation: a model run by a controller, as a log.
+
+Every draw comes from the generator that is handed in; the same generator state gives the same log.
+`max_steps` (the model's, unless given) cuts an episode off, which is not an ending.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints, RowIndex, number_rows
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.errors import ParameterError
+from jumar.core.memory import Memory
+from jumar.truth.chain import Chain, check_names_agree, unroll
+from jumar.truth.pomdp import Pomdp
+
+FOREVER = 10_000  # steps after which an episode is cut off when the model sets no limit
+
+
+def simulate(
+    pomdp: Pomdp,
+    controller: Controller,
+    *,
+    episodes: int,
+    rng: np.random.Generator,
+    max_steps: int | None = None,
+) -> Episodes:
+    """Run the controller on the model for some episodes.
+
+    >>> from jumar import models
+    >>> from jumar.core.streams import stream
+    >>> tiger = models.tiger()
+    >>> log = simulate(tiger, Controller.uniform(tiger.observations, tiger.actions),
+    ...                episodes=100, rng=stream(1, "data"))
+    >>> len(log), bool(log.terminated.all())
+    (100, True)
+    """
+    from jumar.core import kernels
+
+    if not isinstance(episodes, int | np.integer) or episodes < 1:
+        raise ParameterError(f"episodes: {episodes!r} is not a whole number from 1.")
+    if not isinstance(rng, np.random.Generator):
+        raise ParameterError("rng: give a numpy Generator, such as jumar.stream(1, 'data').")
+    check_names_agree(pomdp, controller)
+    chain = unroll(pomdp, controller)
+    z, a, r, start, final, terminated = kernels.simulate_episodes(
+        episodes,
+        step_limit(pomdp, max_steps),
+        rng,
+        *model_tables(pomdp),
+        *controller_tables(chain, controller),
+    )
+    return Episodes(pomdp.observations, pomdp.actions, z, a, r, start, final, terminated)
+
+
+def step_limit(pomdp: Pomdp, max_steps: int | None) -> int:
+    """How long an episode may be."""
+    limit = max_steps if max_steps is not None else pomdp.max_steps or FOREVER
+    if limit < 1:
+        raise ParameterError(f"max_steps: {limit}; at least 1 is needed.")
+    return limit
+
+
+def model_tables(pomdp: Pomdp) -> tuple[Floats, Ints, Ints, Ints, Floats, Ints, Ints, Floats]:
+    """What the kernels draw from: first (s, z), then outcomes, as cumulative probabilities."""
+    joint = pomdp.start[:, None] * pomdp.first_observation
+    s, z = np.nonzero(joint)
+    groups = np.split(pomdp.probability, pomdp.pointer[1:-1])
+    within = np.concatenate([np.cumsum(group) for group in groups])
+    return (
+        np.cumsum(joint[s, z]),
+        s.astype(np.int64),
+        z.astype(np.int64),
+        pomdp.pointer,
+        within,
+        pomdp.next_state,
+        pomdp.next_observation,
+        pomdp.reward,
+    )
+
+
+def controller_tables(chain: Chain, controller: Controller) -> tuple[Floats, Ints, Ints, int]:
+    """What the kernels run: the rules as cumulative probabilities, and the nodes."""
+    return np.cumsum(chain.rows, 1).ravel(), *compact_nodes(chain, controller.memory)
+
+
+def compact_nodes(chain: Chain, memory: Memory) -> tuple[Ints, Ints, int]:
+    """The memory on the nodes it can reach, numbered compactly: the node after each history state
+    and action, the history state of each node and observation, and the first node."""
+    X, A = chain.rows.shape
+    nodes, node = number_rows(chain.states[:, :-1])
+    find = RowIndex(nodes).find
+    x, a = np.divmod(np.arange(X * A), A)
+    moved = memory.step(chain.states[x, :-1], chain.states[x, -1], a)
+    state_of = np.full((len(nodes), memory.alphabet[0]), -1, np.int64)
+    state_of[node, chain.states[:, -1]] = np.arange(X)
+    first = int(find(memory.initial()[None, :])[0])
+    return find(moved).reshape(X, A), state_of, first
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its standard error."""
+
+    mean: float
+    standard_error: float
+    episodes: int
+
+
+def simulated_value(
+    pomdp: Pomdp,
+    controller: Controller,
+    *,
+    episodes: int,
+    rng: np.random.Generator,
+    max_steps: int | None = None,
+) -> Estimate:
+    """The value estimated from simulated returns: a cross-check of exact evaluation."""
+    log = simulate(pomdp, controller, episodes=episodes, rng=rng, max_steps=max_steps)
+    returns = log.returns(pomdp.discount)
+    spread = float(returns.std(ddof=1)) if episodes > 1 else math.inf
+    return Estimate(float(returns.mean()), spread / math.sqrt(episodes), episodes)

@@ -1,0 +1,100 @@
+"""Behavior policies as in the paper: tabular Q-learning on a finite memory, then softmax.
+
+Over `episodes` episodes the learning rate and the exploration rate both fall as exp(-λi). The
+policy is ψ(a | n, z) ∝ exp(+τ Q(n, z, a)); τ is an inverse temperature, so a larger one is closer
+to greedy. Defaults per model are the paper's (appendix B) and stand in the model registry.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from jumar.core.arrays import RowIndex
+from jumar.core.controller import Controller
+from jumar.core.errors import ParameterError
+from jumar.core.memory import Memory
+from jumar.core.streams import stream
+from jumar.truth.pomdp import Pomdp
+from jumar.truth.simulation import model_tables, step_limit
+
+
+@dataclass(frozen=True)
+class Training:
+    """The settings of one training run."""
+
+    softmax: float  # τ in exp(+τ Q): an inverse temperature
+    episodes: int = 5000
+    learning_rate: float = 1.0
+    exploration: float = 0.5
+    decay: float = 0.002
+
+
+def train_behavior(pomdp: Pomdp, memory: Memory, setting: Training, seed: int) -> Controller:
+    """The behavior that a setting and a seed give: the one `jumar train` writes and studies use."""
+    return train(
+        pomdp,
+        memory,
+        rng=stream(seed, "train", pomdp.name, str(memory)),
+        name=f"{pomdp.name} behavior, {memory}, seed {seed}",
+        **asdict(setting),
+    )
+
+
+def train(
+    pomdp: Pomdp,
+    memory: Memory,
+    *,
+    softmax: float,
+    rng: np.random.Generator,
+    episodes: int = 5000,
+    learning_rate: float = 1.0,
+    exploration: float = 0.5,
+    decay: float = 0.002,
+    name: str = "behavior",
+) -> Controller:
+    """Learn a stochastic behavior policy with the given memory."""
+    from jumar.core import kernels
+
+    _check(softmax, episodes, learning_rate, exploration, decay)
+    O, A = len(pomdp.observations), len(pomdp.actions)
+    memory = memory.on(O, A)
+    nodes = memory.enumerate()
+    M = len(nodes)
+    n, z, a = (grid.ravel() for grid in np.indices((M, O, A)))
+    index = RowIndex(nodes)
+    after = index.find(memory.step(nodes[n], z, a)).reshape(M, O, A)
+    q = kernels.q_learning(
+        episodes,
+        step_limit(pomdp, None),
+        rng,
+        *model_tables(pomdp),
+        after,
+        int(index.find(memory.initial()[None, :])[0]),
+        pomdp.discount,
+        learning_rate,
+        exploration,
+        decay,
+    )
+    weight = np.exp(softmax * (q - q.max(2, keepdims=True)))
+    rows = (weight / weight.sum(2, keepdims=True)).reshape(M * O, A)
+    states = np.column_stack([nodes[np.repeat(np.arange(M), O)], np.tile(np.arange(O), M)])
+    return Controller(
+        pomdp.observations, pomdp.actions, memory, states, rows, np.full(A, 1 / A), name=name
+    )
+
+
+def _check(
+    softmax: float, episodes: int, learning_rate: float, exploration: float, decay: float
+) -> None:
+    for field, value, fits, remedy in (
+        ("softmax", softmax, 0 <= softmax < math.inf, "use a finite number from 0 (uniform)"),
+        ("episodes", episodes, episodes >= 1, "use at least 1"),
+        ("learning_rate", learning_rate, 0 < learning_rate <= 1, "use a number in (0, 1]"),
+        ("exploration", exploration, 0 <= exploration <= 1, "use a number in [0, 1]"),
+        ("decay", decay, 0 <= decay < math.inf, "use a finite number from 0"),
+    ):
+        if not fits:
+            raise ParameterError(f"{field}: {value} is out of range; {remedy}.")
