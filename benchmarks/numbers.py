@@ -3,6 +3,7 @@
     python benchmarks/numbers.py inputs INPUTS          # logs and rules, made once
     python benchmarks/numbers.py record INPUTS BEFORE   # with the code before the change
     python benchmarks/numbers.py record INPUTS AFTER    # and with the code after it
+    python benchmarks/numbers.py record INPUTS AFTER tiger2   # only places with this in their name
     python benchmarks/numbers.py compare BEFORE AFTER
 
 Everything goes through the command line, so that the two versions may differ inside as they like. A
@@ -20,6 +21,9 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = {
@@ -74,43 +78,41 @@ def make_inputs(folder: Path) -> None:
             jumar("simulate", model, "--policy", rule, "--episodes", episodes, "-o", log)
 
 
-def record(inputs: Path, into: Path) -> None:
-    into.mkdir(parents=True, exist_ok=True)
-    jumar("paper", "--seeds", 20, "--planner", 0, "-o", into / "paper")
-    jumar("study", "safety", "--datasets", 2, "-o", into / "safety")
+def record(inputs: Path, into: Path, part: str = "") -> None:
+    for place, words in jobs(inputs, into):
+        if part in str(place.relative_to(into)):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            jumar(*words, into=place if place.suffix else None)
+
+
+def jobs(inputs: Path, into: Path) -> Iterator[tuple[Path, list[object]]]:
+    """What is run, and where what it says goes."""
+    study = into / "paper", into / "safety"
+    yield study[0], ["paper", "--seeds", 20, "--planner", 0, "-o", study[0]]
+    yield study[1], ["study", "safety", "--datasets", 2, "-o", study[1]]
     for name, (rule, columns, more) in EXAMPLES.items():
         folder = ROOT / "examples" / name
         words = [folder / "log.csv", "--policy", folder / rule, "--columns", columns, *more]
         for way in ([], ["--assume-memory"], ["--n-wedge", "20"]):
             place = into / "examples" / "-".join([name, *(w.strip("-") for w in way)])
-            out = ["--discount", ".95", "--json"]
-            jumar("improve", *words, *way, *out, "-o", place, into=place / "said.json")
-        jumar("check", *words, "--json", into=into / "examples" / f"{name}-check.json")
-    runs = [
-        (log, way)
-        for log in sorted(inputs.glob("*.csv"))
-        for way in (WAYS if log.stem.endswith("1000") else WAYS[:3])
-    ]
-    for log, way in runs:
-        model, _, _ = log.stem.partition("-")
-        place = into / "runs" / "-".join([log.stem, *(w.strip("-") for w in way)])
+            out = ["--discount", ".95", "--json", "-o", place]
+            yield place / "said.json", ["improve", *words, *way, *out]
+        yield into / "examples" / f"{name}-check.json", ["check", *words, "--json"]
+    for log in sorted(inputs.glob("*.csv")):
+        model, _, size = log.stem.partition("-")
         common = [log, "--policy", inputs / f"{model}.json", "--discount", ".95"]
-        declared = ["--rewards", MODELS[model[:-1]]]
-        jumar("improve", *common, *declared, *way, "--json", "-o", place, into=place / "said.json")
+        common += ["--rewards", MODELS[model[:-1]], "--json"]
+        for way in WAYS if size == "1000" else WAYS[:3]:
+            place = into / "runs" / "-".join([log.stem, *(w.strip("-") for w in way)])
+            yield place / "said.json", ["improve", *common, *way, "-o", place]
     for log in sorted(inputs.glob("*-1000.csv")):
-        model, _, _ = log.stem.partition("-")
-        rule = inputs / f"{model}.json"
+        rule = inputs / f"{log.stem.partition('-')[0]}.json"
         other = into / "runs" / f"{log.stem}-n-wedge-5" / "improved.json"
-        place = into / "other" / log.stem
-        jumar("check", log, "--policy", rule, "--json", into=place / "check.json")
-        jumar(
-            "estimate", log, "--behavior", rule, "--policy", other,
-            "--discount", ".95", "--json", into=place / "estimate.json",
-        )  # fmt: skip
-        jumar(
-            "samples", log, "--policy", rule,
-            "--discount", ".95", "--json", into=place / "samples.json",
-        )  # fmt: skip
+        place, gamma = into / "other" / log.stem, ["--discount", ".95", "--json"]
+        estimate = ["estimate", log, "--behavior", rule, "--policy", other]
+        yield place / "check.json", ["check", log, "--policy", rule, "--json"]
+        yield place / "estimate.json", [*estimate, *gamma]
+        yield place / "samples.json", ["samples", log, "--policy", rule, *gamma]
 
 
 def leaves(document: object, place: str = "") -> Iterator[tuple[str, object]]:
@@ -125,15 +127,28 @@ def leaves(document: object, place: str = "") -> Iterator[tuple[str, object]]:
         yield place, document
 
 
+def table(path: Path) -> pa.Table:
+    """In an order that does not hang on which worker was first."""
+    found = pq.read_table(path)
+    return found.sort_by([(name, "ascending") for name in found.column_names])
+
+
 def compare(before: Path, after: Path) -> int:
     files = {p.relative_to(before) for p in before.rglob("*") if p.is_file()}
     files |= {p.relative_to(after) for p in after.rglob("*") if p.is_file()}
     moved: Counter[str] = Counter()
+    missing: Counter[str] = Counter()
     numbers = 0
     for file in sorted(files):
         a, b = before / file, after / file
         if not a.exists() or not b.exists():
-            print(f"{file}: only {'after' if b.exists() else 'before'}")
+            missing["after" if b.exists() else "before"] += 1
+        elif file.suffix == ".parquet":
+            old_rows, new_rows = table(a), table(b)
+            numbers += old_rows.num_rows * old_rows.num_columns
+            if not old_rows.equals(new_rows):
+                print(f"{file}: other rows")
+                moved["rows"] += 1
         elif file.name in SAME_BYTES and a.read_bytes() != b.read_bytes():
             print(f"{file}: other bytes")
             moved["bytes"] += 1
@@ -157,16 +172,18 @@ def compare(before: Path, after: Path) -> int:
                     kind = "gone" if place not in new else "new" if place not in old else "moved"
                     moved[kind] += 1
                     print(f"{file} {place}: {old.get(place)} -> {new.get(place)} ({kind})")
+    for side, count in missing.items():
+        print(f"{count} files only {side}")
     print(f"{numbers} numbers in {len(files)} files: {dict(moved) or 'all the same'}")
     return 1 if moved else 0
 
 
 if __name__ == "__main__":
     job, *folders = sys.argv[1:]
-    places = [Path(f).resolve() for f in folders]
+    places = [Path(f).resolve() for f in folders[:2]]
     if job == "inputs":
         make_inputs(*places)
     elif job == "record":
-        record(*places)
+        record(*places, *folders[2:])
     else:
         raise SystemExit(compare(*places))
