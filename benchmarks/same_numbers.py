@@ -1,10 +1,10 @@
 """Record what jumar computes, and compare two recordings: a change of structure moves no number.
 
-    python benchmarks/numbers.py inputs INPUTS          # logs and rules, made once
-    python benchmarks/numbers.py record INPUTS BEFORE   # with the code before the change
-    python benchmarks/numbers.py record INPUTS AFTER    # and with the code after it
-    python benchmarks/numbers.py record INPUTS AFTER tiger2   # only places with this in their name
-    python benchmarks/numbers.py compare BEFORE AFTER
+    python benchmarks/same_numbers.py inputs INPUTS          # logs and rules, made once
+    python benchmarks/same_numbers.py record INPUTS BEFORE   # with the code before the change
+    python benchmarks/same_numbers.py record INPUTS AFTER    # and with the code after it
+    python benchmarks/same_numbers.py record INPUTS AFTER tiger2   # only places with this in their name
+    python benchmarks/same_numbers.py compare BEFORE AFTER
 
 Everything goes through the command line, so that the two versions may differ inside as they like. A
 number that moved, disappeared or is new is listed with its file and its place in it; the pages and
