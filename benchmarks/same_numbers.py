@@ -130,6 +130,8 @@ def leaves(document: object, place: str = "") -> Iterator[tuple[str, object]]:
 def table(path: Path) -> pa.Table:
     """In an order that does not hang on which worker was first."""
     found = pq.read_table(path)
+    plain = [pa.field(f.name, getattr(f.type, "value_type", f.type)) for f in found.schema]
+    found = found.cast(pa.schema(plain))
     return found.sort_by([(name, "ascending") for name in found.column_names])
 
 
