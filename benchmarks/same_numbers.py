@@ -3,7 +3,7 @@
     python benchmarks/same_numbers.py inputs INPUTS          # logs and rules, made once
     python benchmarks/same_numbers.py record INPUTS BEFORE   # with the code before the change
     python benchmarks/same_numbers.py record INPUTS AFTER    # and with the code after it
-    python benchmarks/same_numbers.py record INPUTS AFTER tiger2   # only places with this in their name
+    python benchmarks/same_numbers.py record INPUTS AFTER tiger2   # places with this name
     python benchmarks/same_numbers.py compare BEFORE AFTER
 
 Everything goes through the command line, so that the two versions may differ inside as they like. A

@@ -43,8 +43,8 @@ ROOMS = [
 # function.
 LAZY_UPWARDS = {
     ("core.controller", "io.controllers"),
-    ("pipeline", "show.html"),
-    ("pipeline", "show.outputs"),
+    ("assessment.result", "show.html"),
+    ("assessment.result", "show.outputs"),
 }
 
 # The wall of science: what improves a policy cannot look at the truth, not even through others.

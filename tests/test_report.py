@@ -19,6 +19,7 @@ from jumar.algorithms.auto import Trial
 from jumar.algorithms.auto.asymptotic import student
 from jumar.algorithms.auto.candidates import THRESHOLDS, Setting
 from jumar.assessment.decisions import decide
+from jumar.assessment.result import Result
 from jumar.assessment.sensitivity import sensitivity
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Origin, Remarks
@@ -30,7 +31,6 @@ from jumar.evidence.certificate import Certificate, Validity
 from jumar.evidence.checking import Check, check
 from jumar.evidence.estimation import estimate_behavior
 from jumar.evidence.resampling import resample
-from jumar.pipeline import Result
 from jumar.show.html import RESAMPLES, report_page
 from jumar.show.html.answer import gain, headline, number, rounded, safety, verdict, warnings
 from jumar.show.html.content import MOST_ROWS, content

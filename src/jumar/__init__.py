@@ -29,7 +29,7 @@ _PUBLIC = {
     "JumarError": "core.errors",
     "Memory": "core.memory",
     "Pomdp": "truth.pomdp",
-    "Result": "pipeline",
+    "Result": "assessment.result",
     "RewardRange": "evidence.certificate",
     "Table": "core.memory",
     "basic": "algorithms.basic:improve",
@@ -112,6 +112,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.algorithms.spibb import improve as spibb
     from jumar.algorithms.spibb_leq import improve as spibb_leq
     from jumar.algorithms.strict import improve as strict
+    from jumar.assessment.result import Result
     from jumar.core.controller import Controller
     from jumar.core.episodes import Episodes
     from jumar.core.errors import JumarError
@@ -127,7 +128,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.evidence.order import order_test, order_tests
     from jumar.io.controllers import load_controller
     from jumar.io.logs import read_logs, write_logs
-    from jumar.pipeline import Result, choose, improve
+    from jumar.pipeline import choose, improve
     from jumar.solve.improvement import Improvement
     from jumar.truth import models as models
     from jumar.truth.evaluation import evaluate

@@ -7,11 +7,7 @@ log -> align names -> check that the behavior could have done it -> replay and c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from jumar import algorithms
 from jumar.algorithms.auto import Selection, select
@@ -20,6 +16,7 @@ from jumar.algorithms.auto.outcome import certificate_of, improvement_of, memory
 from jumar.algorithms.auto.trials import PROVED
 from jumar.algorithms.long_records import LongVerdict, Rung, judge_long
 from jumar.algorithms.long_records.outcome import certificate_of_long, improvement_of_long
+from jumar.assessment.result import Result
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, ParameterError, printable
@@ -47,89 +44,6 @@ from jumar.solve.improvement import Improvement
 
 DELTA = 0.05
 OF_RETURNS = 0.9  # the part of δ for what followed the actions; the rest is for where they led
-
-
-@dataclass(frozen=True)
-class Result:
-    """An improvement with everything that can be said about its safety."""
-
-    improvement: Improvement
-    counts: Counts
-    certificates: tuple[Certificate, ...]  # the one to go by first
-    log: Episodes  # with its names numbered as the controller numbers them
-    rewards: RewardRange  # declared, or read off the log
-    delta: float
-    estimated: bool = False  # the behavior was itself estimated from the log
-    selection: Selection | None = None  # what was tried, where "auto" chose
-    seed: int = 1
-    practice: Practice | None = None  # who made the log
-    long: LongVerdict | None = None  # what long records say, where a memory may be assumed
-
-    @property
-    def controller(self) -> Controller:
-        return self.improvement.controller
-
-    @property
-    def certificate(self) -> Certificate:
-        """The one to go by: for "auto" the test on held-out episodes, else the most trustworthy of
-        those that say something."""
-        return self.certificates[0]
-
-    @property
-    def behavior(self) -> Controller:
-        return self.improvement.behavior
-
-    @property
-    def _behavior(self) -> str:
-        """How the behavior is known."""
-        if self.estimated:
-            return "estimated from the log"
-        if self.practice is None or (self.practice.controllers and not self.practice.several):
-            return "given"
-        if not self.practice.controllers:
-            return "known by the propensities in the log"
-        return f"several, named by the log: {self.practice.name}"
-
-    def report(self, path: str | Path) -> None:
-        """Write one self-contained page that explains the result to a person."""
-        from jumar.show.html import write_report
-
-        write_report(self, path)
-
-    def save(self, folder: str | Path) -> list[Path]:
-        """Write the controller, the certificate, the decisions, pictures, a program and the report
-        into a folder; all of them, or none."""
-        from jumar.show.outputs import save
-
-        return save(self, folder)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers and the certificates, in plain JSON types."""
-        improvement, counts = self.improvement, self.counts
-        return {
-            "algorithm": improvement.algorithm,
-            "parameters": {
-                name: value.item() if isinstance(value, np.generic) else value
-                for name, value in improvement.parameters.items()
-            },
-            "memory": str(improvement.mdp.memory),
-            "discount": improvement.mdp.discount,
-            "behavior": self._behavior,
-            "episodes": int(counts.starts.sum()),
-            "steps": int(counts.visits.sum()),
-            "steps_left_out": counts.unfinished,
-            "history_states": len(improvement.mdp),
-            "changed": improvement.changed,
-            "estimated": {
-                "behavior": improvement.behavior_performance,
-                "improved": improvement.performance,
-                "gain": improvement.gain,
-            },
-            "solver": {"iterations": improvement.trace.iterations, "gap": improvement.trace.gap},
-            "certificates": [c.to_dict() for c in self.certificates],
-            "selection": self.selection.to_dict() if self.selection else None,
-            "assumed_memory": self.long.to_dict() if self.long else None,
-        }
 
 
 def improve(

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from jumar.assessment.decisions import decide
+from jumar.assessment.result import Result
 from jumar.io.controllers import controller_text
 from jumar.io.files import write_folder
-from jumar.pipeline import Result
 from jumar.show.html import draw_result, report_page, settings_of
 from jumar.show.program import program
 from jumar.show.provenance import Run

@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from jumar.assessment.result import Result
 from jumar.core.arrays import Ints
 from jumar.core.controller import Controller
 from jumar.core.errors import TooLarge
@@ -31,7 +32,6 @@ from jumar.core.words import (
     situation_heads,
 )
 from jumar.evidence.certificate import Certificate
-from jumar.pipeline import Result
 
 MOST_ROWS = 40
 

@@ -9,11 +9,11 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jumar.assessment.result import Result
 from jumar.core.streams import stream
 from jumar.core.words import counted, shown
 from jumar.evidence.checking import check
 from jumar.io.files import write_atomically
-from jumar.pipeline import Result
 from jumar.show.html.answer import number
 from jumar.show.html.content import Content, content
 from jumar.show.html.figures import histogram

@@ -17,12 +17,12 @@ import numpy as np
 from jumar.algorithms.auto import Selection, Trial
 from jumar.algorithms.auto.asymptotic import student
 from jumar.assessment.decisions import Decisions
+from jumar.assessment.result import Result
 from jumar.core.words import counted, percent, shown
 from jumar.evidence.checking import QUESTIONS, Check
 from jumar.evidence.claims import AS_SEEN
 from jumar.evidence.resampling import Resampled
 from jumar.evidence.validity import Validity
-from jumar.pipeline import Result
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from jumar.algorithms.auto.candidates import THRESHOLDS
 from jumar.assessment.decisions import Decisions, Thin, decide
+from jumar.assessment.result import Result
 from jumar.assessment.sensitivity import Row, sensitivity
 from jumar.core.errors import listing
 from jumar.core.streams import stream
@@ -20,7 +21,6 @@ from jumar.core.words import counted, percent, shown
 from jumar.evidence.certificate import Certificate
 from jumar.evidence.checking import Check
 from jumar.evidence.resampling import Resampled, resample
-from jumar.pipeline import Result
 from jumar.show.html import answer
 from jumar.show.html.answer import Fact, Warning, number
 from jumar.show.html.tested import Trials, in_words
