@@ -279,13 +279,43 @@ def test_long_records_show_their_ladder_and_why_they_are_refused():
 
 # of ten rules learned, two were tested; the second by its lower bound was chosen
 LOWER = Trial(
-    Setting(window(1), "spibb", 5, 1.0), 0, 2.04, 4.0, 1.0, 80.4, 0.0, 1.5, True, 0.025, 50
+    Setting(window(1), "spibb", (("n_wedge", 5),)),
+    0,
+    2.04,
+    4.0,
+    1.0,
+    80.4,
+    0.0,
+    1.5,
+    True,
+    0.025,
+    50,
 )
 CHOSEN = Trial(
-    Setting(window(2), "spibb_leq", 20, 0.5), 1, 6.26, 5.0, 1.0, 12.3, 0.0, 0.5, True, 0.025, 50
+    Setting(window(2), "spibb_leq", (("n_wedge", 20),), 0.5),
+    1,
+    6.26,
+    5.0,
+    1.0,
+    12.3,
+    0.0,
+    0.5,
+    True,
+    0.025,
+    50,
 )
 FAR = Trial(
-    Setting(window(2), "spibb", 1, 1.0), 1, 9.0, -0.04, 1.0, 0.0, 0.25, -np.inf, False, 0.025, 50
+    Setting(window(2), "spibb", (("n_wedge", 1),)),
+    1,
+    9.0,
+    -0.04,
+    1.0,
+    0.0,
+    0.25,
+    -np.inf,
+    False,
+    0.025,
+    50,
 )
 
 
@@ -363,7 +393,9 @@ def test_where_nothing_was_worth_testing_the_page_says_so():
 
 
 def test_a_setting_of_another_method_is_named():
-    assert setting_words(Setting(window(1), "other", 5, 1.0)).endswith("5 times, method other")
+    assert setting_words(Setting(window(1), "other", (("n_wedge", 5),))).endswith(
+        "5 times, method other"
+    )
 
 
 def test_with_auto_no_cell_of_the_grid_is_called_the_one_that_was_used():
