@@ -138,13 +138,43 @@ def named(alphabet: tuple[str, ...], name: str, nodes: int | None = None) -> Res
 
 # of ten rules learned, two were tested; the second by its lower bound was chosen
 LOWER = Trial(
-    Setting(window(1), "spibb", 5, 1.0), 0, 2.04, 4.0, 1.0, 80.4, 0.0, 1.5, True, 0.025, 50
+    Setting(window(1), "spibb", (("n_wedge", 5),), 1.0),
+    0,
+    2.04,
+    4.0,
+    1.0,
+    80.4,
+    0.0,
+    1.5,
+    True,
+    0.025,
+    50,
 )
 CHOSEN = Trial(
-    Setting(window(2), "spibb_leq", 20, 0.5), 1, 6.26, 5.0, 1.0, 12.3, 0.0, 0.5, True, 0.025, 50
+    Setting(window(2), "spibb_leq", (("n_wedge", 20),), 0.5),
+    1,
+    6.26,
+    5.0,
+    1.0,
+    12.3,
+    0.0,
+    0.5,
+    True,
+    0.025,
+    50,
 )
 FAR = Trial(
-    Setting(window(2), "spibb", 1, 1.0), 1, 9.0, -0.04, 1.0, 0.0, 0.25, -np.inf, False, 0.025, 50
+    Setting(window(2), "spibb", (("n_wedge", 1),), 1.0),
+    1,
+    9.0,
+    -0.04,
+    1.0,
+    0.0,
+    0.25,
+    -np.inf,
+    False,
+    0.025,
+    50,
 )
 
 
