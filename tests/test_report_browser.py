@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import jumar as jm
-from jumar.show.html import report_page
+from jumar.show.outputs import report_page
 from results import HALF, HOSTILE, RUN, TAME, chosen_by_test, named, one_step_log
 
 HOW = "apt install chromium, and pip install -e '.[dev]' for Playwright"
@@ -38,7 +38,7 @@ def browser():
 
 def written(folder: Path, result) -> str:
     path = folder / "report.html"
-    path.write_text(report_page(result, RUN), "utf-8")
+    path.write_text(report_page(result.assessment, RUN), "utf-8")
     return path.as_uri()
 
 
