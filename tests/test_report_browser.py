@@ -94,7 +94,8 @@ def test_the_page_opens_without_complaint_and_asks_for_nothing(visit, address):
 
 
 def test_a_page_where_nothing_changes_opens_too(visit, tmp_path):
-    page = visit(written(tmp_path, jm.improve(one_step_log(30, 3), HALF, discount=0.9, n_wedge=20)))
+    kept = jm.improve(one_step_log(30, 20), HALF, discount=0.9, n_wedge=20)
+    page = visit(written(tmp_path, kept))
     assert page.locator(".badge").inner_text() == "keep as it is"
 
 
