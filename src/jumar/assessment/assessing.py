@@ -62,7 +62,7 @@ class Assessment(Shown):
     @property
     def safety(self) -> str:
         """What can be lost, in sentences."""
-        return sentences.safety(self.result)
+        return sentences.safety(self.result, self.check)
 
     @property
     def warnings(self) -> tuple[Warning, ...]:
