@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from jumar.core.arrays import number_rows
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, JumarError, ParameterError
-from jumar.core.memory import Memory, Product, Table, Window, product, window
+from jumar.core.memory import Memory, NamedNodes, Product, Window, product, window
 from jumar.core.memory.refinement import join
 from jumar.io.controllers import (
     controller_from_document,
@@ -106,7 +106,7 @@ def test_the_maintenance_example_inspects_every_second_year_and_repairs_what_is_
 
 def test_in_the_maintenance_example_an_inspection_stays_due_until_it_is_made(tmp_path):
     memory = load_controller(write(tmp_path, EXAMPLE)).memory
-    assert isinstance(memory, Table)
+    assert isinstance(memory, NamedNodes)
     inspected, due = 0, 1
     assert memory.initial().tolist() == [inspected]
     assert memory.next[inspected].tolist() == [[due, due, due]] * 2
@@ -340,7 +340,7 @@ def memories(draw: st.DrawFn, O: int, A: int, deep: bool = True) -> Memory:
     next_ = draw(st.lists(st.integers(0, M - 1), min_size=size, max_size=size))
     start = draw(st.integers(0, M - 1))
     nodes = tuple(draw(st.permutations(NAMES))[:M])
-    return Table(nodes, np.reshape(next_, (M, O, A)), start).on(O, A)
+    return NamedNodes(nodes, np.reshape(next_, (M, O, A)), start).on(O, A)
 
 
 @st.composite

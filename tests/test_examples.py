@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from jumar.assessment.result import Result
 
 import jumar
 from jumar import models
 from jumar.core.memory import window
 from jumar.io.controllers import load_controller
 from jumar.io.logs import read_logs
-from jumar.assessment.result import Result
 from jumar.pipeline import improve
 from jumar.show.program import program
 from jumar.truth.evaluation import evaluate

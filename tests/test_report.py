@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
+from jumar.assessment.result import Result
 
 import jumar as jm
 from jumar.algorithms.auto import Trial
 from jumar.algorithms.auto.asymptotic import student
 from jumar.algorithms.auto.candidates import THRESHOLDS, Setting
 from jumar.assessment.decisions import decide
-from jumar.assessment.result import Result
 from jumar.assessment.sensitivity import sensitivity
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Origin, Remarks
 from jumar.core.errors import LogError
 from jumar.core.history import count
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.evidence import resampling
 from jumar.evidence.certificate import Certificate, Validity
 from jumar.evidence.checking import Check, check
@@ -144,7 +144,7 @@ def named(alphabet: tuple[str, ...], name: str, nodes: int | None = None) -> Res
     M = nodes or O
     labels = alphabet if M == O else tuple(alphabet[i % O][:9_990] + f" {i}" for i in range(M))
     to = np.broadcast_to((np.arange(M)[:, None, None] + 1) % M, (M, O, A))
-    behavior = Controller.uniform(alphabet, alphabet[:A], Table(labels, to))
+    behavior = Controller.uniform(alphabet, alphabet[:A], NamedNodes(labels, to))
     behavior = replace(behavior, name=name)
     steps, episodes = 2 * M, 30
     i = np.arange(episodes * steps)

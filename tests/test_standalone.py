@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError
-from jumar.core.memory import Table, product, window
+from jumar.core.memory import NamedNodes, product, window
 from jumar.core.memory.refinement import join
 from jumar.show.program import program, runtime
 from strategies import controllers, logs, memories, names, rows_of_distributions, single_memories
@@ -109,8 +109,8 @@ MEMORIES = [
     window(2),
     window(45),  # 44 digits of two bits: two words
     window(30, actions=True),  # 29 digits, 19 to a word
-    Table(("even", "odd"), [[[1] * 3] * 3, [[0] * 3] * 3], start=1),
-    product(window(40), Table(("even", "odd"), [[[1] * 3] * 3, [[0] * 3] * 3])),
+    NamedNodes(("even", "odd"), [[[1] * 3] * 3, [[0] * 3] * 3], start=1),
+    product(window(40), NamedNodes(("even", "odd"), [[[1] * 3] * 3, [[0] * 3] * 3])),
 ]
 
 
