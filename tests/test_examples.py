@@ -15,6 +15,7 @@ from jumar.assessment.result import Result
 
 import jumar
 from jumar import models
+from jumar.assessment.result import Result
 from jumar.core.memory import window
 from jumar.io.controllers import load_controller
 from jumar.io.logs import read_logs

@@ -13,7 +13,7 @@ import pytest
 
 import jumar as jm
 from jumar.show.html import report_page
-from test_report import HALF, HOSTILE, RUN, TAME, chosen_by_test, named, one_step_log
+from results import HALF, HOSTILE, RUN, TAME, chosen_by_test, named, one_step_log
 
 HOW = "apt install chromium, and pip install -e '.[dev]' for Playwright"
 CONTRAST = 4.5  # of ordinary text, by the Web Content Accessibility Guidelines, level AA

@@ -16,7 +16,7 @@ import pytest
 
 from jumar.cli import main
 from jumar.io.logs import read_logs
-from test_report import Page
+from results import Page
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "zurcher" / "zurcher_log.csv"
 pytestmark = pytest.mark.skipif(
