@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jumar.assessment.result import Result
 
 import jumar
 from jumar import models

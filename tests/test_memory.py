@@ -156,11 +156,11 @@ def test_an_action_window_node_reads_as_pairs():
         (window(3), "z0", "needs a list"),
         (window(3), ["z0", ""], "can only stand before the first"),
         (window(2), ["zero"], "observation 'zero' is not one of z0, z1"),
-        (window(2, actions=True), ["z0"], r"is not an \[observation, action\] pair"),
+        (window(2, actions=True), ["z0"], r"'z0' is not a list of 2: \[observation, action\]"),
         (window(2, actions=True), [["z0", "b"]], "action 'b' is not one of a0, a1"),
-        (window(2, actions=True), [["", "a0"]], "observation '' is not one of"),
+        (window(2, actions=True), [["", "a0"]], "does not exist in a window of 2 with actions"),
         (TOGGLE, "evn", "node 'evn' is not one of even, odd. Did you mean 'even'?"),
-        (product(window(2), TOGGLE), ["even"], "one entry for each of its 2 parts"),
+        (product(window(2), TOGGLE), ["even"], "is not a list of 2"),
     ],
 )
 def test_a_node_that_is_none_is_told_with_its_place(memory, value, fact):

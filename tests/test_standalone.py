@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumar.core.controller import Controller
-from jumar.core.errors import ControllerError
 from jumar.core.memory import NamedNodes, product, window
 from jumar.core.memory.refinement import join
 from jumar.show.program import program, runtime
@@ -360,14 +359,3 @@ def test_long_and_many_names_are_cut_in_messages():
     assert len(text) < 300
     assert "... (21 in all)" in text
     assert json.dumps("\x1b") in runtime._unknown("action", "\x1b", ["a"])
-
-
-def test_a_memory_of_another_kind_is_refused():
-    class Other:
-        def __str__(self) -> str:
-            return "strange memory"
-
-    controller = worn_twice()
-    object.__setattr__(controller, "memory", Other())
-    with pytest.raises(ControllerError, match="A strange memory cannot be written as a program"):
-        program(controller)

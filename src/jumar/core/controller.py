@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows
 from jumar.core.errors import ControllerError
 from jumar.core.memory import Memory, window
-from jumar.core.memory.refinement import Projection, projection
+from jumar.core.memory.projecting import Projection
+from jumar.core.memory.refinement import projection
 from jumar.core.names import check_names, position_of
 
 SUM_TOLERANCE = 1e-9

@@ -265,7 +265,7 @@ class Memory(Frozen, ABC):
     # ---- in files and programs --------------------------------------------------------------
 
     @classmethod
-    def keys(cls) -> tuple[str, ...]:
+    def file_keys(cls) -> tuple[str, ...]:
         """What may stand beside the word in a file: the fields of the dataclass after the first,
         for which the word stands."""
         return cls.word, *(f.name for f in cls._own()[1:])
@@ -286,7 +286,7 @@ class Memory(Frozen, ABC):
     @classmethod
     def from_document(cls, entry: Entry) -> Memory:
         """The memory of an entry in a controller file. The constructor refuses wrong values."""
-        keys = zip(cls.keys(), cls._own(), strict=True)
+        keys = zip(cls.file_keys(), cls._own(), strict=True)
         return cls(**{f.name: entry.value(key, f.type) for key, f in keys if key in entry})
 
     def machine(self) -> Machine:

@@ -55,7 +55,7 @@ def read(form: Form, value: Any) -> list[int]:
     if isinstance(value, str) and value == WILDCARD:
         return [ANY] * size(form)
     if not isinstance(value, list) or len(value) != len(form):
-        raise ControllerError(f"{value!r} is not {_shape(form)}.")
+        raise ControllerError(f"{value!r} is not a list of {len(form)}: {_shape(form)}.")
     return [field for part, item in zip(form, value, strict=True) for field in read(part, item)]
 
 
@@ -81,17 +81,9 @@ def speak(value: Any) -> str:
 def _shape(form: Form) -> str:
     """
     >>> z, a = OneOf("observation", ("good",)), OneOf("action", ("keep",))
-    >>> _shape([z, z]), _shape([[z, a]]), _shape([[z], a])
-    ('a list of 2 observations', 'a list of 1 pair [observation, action]', 'a list of 2 entries')
+    >>> _shape([z, a]), _shape([z] * 9)
+    ('[observation, action]', '[observation, observation, observation, ...]')
     """
     if isinstance(form, OneOf):
-        return f"the name of one {form.kind}"
-    n, first = len(form), form[0] if form else None
-    noun = "entr" if any(part != first for part in form) or first is None else ""
-    if noun:
-        return f"a list of {n} {noun}{'y' if n == 1 else 'ies'}"
-    s = "" if n == 1 else "s"
-    if isinstance(first, OneOf):
-        return f"a list of {n} {first.kind}{s}"
-    kinds = ", ".join(p.kind if isinstance(p, OneOf) else "[...]" for p in first or [])
-    return f"a list of {n} pair{s} [{kinds}]"
+        return form.kind
+    return f"[{', '.join(map(_shape, form[:3]))}{', ...' * (len(form) > 3)}]"

@@ -106,7 +106,7 @@ class NamedNodes(Memory, word="nodes"):
         return found
 
     @classmethod
-    def keys(cls) -> tuple[str, ...]:
+    def file_keys(cls) -> tuple[str, ...]:
         return cls.word, "start", "moves"
 
     def to_document(self, observations: Sequence[str], actions: Sequence[str]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ CONTROLLER = Format(
 def read_memory(document: Any, place: str, names: Alphabet) -> Memory:
     """The memory that an entry describes, bound to the alphabet."""
     document = checked(document, dict, place, ControllerError)
-    known = dict.fromkeys(key for kind in KINDS.values() for key in kind.keys())
+    known = dict.fromkeys(key for kind in KINDS.values() for key in kind.file_keys())
     check_keys(document, known, place, CONTROLLER)
     words = [word for word in KINDS if word in document]
     if len(words) != 1:
@@ -49,7 +49,7 @@ def read_memory(document: Any, place: str, names: Alphabet) -> Memory:
             "one, such as window = 3."
         )
     kind = KINDS[words[0]]
-    check_keys(document, kind.keys(), place, CONTROLLER)
+    check_keys(document, kind.file_keys(), place, CONTROLLER)
     try:
         memory = kind.from_document(Entry(document, place, names))
     except ParameterError as error:  # the memory itself does not want this value
@@ -80,7 +80,7 @@ class Entry:
 
     def says(self, key: str) -> bool:
         """Is there a value other than the wildcard?"""
-        return self.document.get(key, WILDCARD) != WILDCARD
+        return key in self.document and self.document[key] != WILDCARD
 
     def value(self, key: str, kind: Any) -> Any:
         """The value of a dataclass field, of the annotated kind where that is a simple one."""

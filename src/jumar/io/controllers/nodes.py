@@ -51,7 +51,7 @@ class Nodes:
             return [forms.ANY] * self.n_fields
         try:
             return forms.read(self._form, node)
-        except ControllerError as error:
+        except (ControllerError, ValueError) as error:  # Python prints no number of any length
             _check_node_text(node, place)
             raise self.memory.refused(f"{place}: {error}") from error
 
