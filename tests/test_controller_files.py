@@ -889,12 +889,11 @@ BAD_DOCUMENTS = {
     ),
     "a memory of two kinds": (
         maintenance(memory={**maintenance()["memory"], "window": 2}),
-        "behavior.toml, memory: nodes and window of nodes, product, window given. Write exactly "
-        "one",
+        "behavior.toml, memory: nodes and window of nodes, product, window",
     ),
     "a memory of no kind": (
         maintenance(memory={}),
-        "behavior.toml, memory: none of nodes, product, window given.",
+        "behavior.toml, memory: none of nodes, product, window",
     ),
     "a memory with a misspelt key": (
         maintenance(memory={"windw": 2}),

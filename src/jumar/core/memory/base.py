@@ -57,6 +57,7 @@ class Memory(Frozen, ABC):
 
     def __init_subclass__(cls, word: str = "", **rest: Any) -> None:
         super().__init_subclass__(**rest)
+        cls.word = word
         if not word:
             return
         known = KINDS.get(word, cls)
@@ -65,7 +66,6 @@ class Memory(Frozen, ABC):
                 f"memory {cls.__name__}: the word {word!r} already stands for "
                 f"{known.__name__} in files. Choose another."
             )
-        cls.word = word
         KINDS[word] = cls  # a class that is defined again, as in a notebook, takes its own place
 
     def __repr__(self) -> str:
@@ -276,17 +276,19 @@ class Memory(Frozen, ABC):
 
     def to_document(self, observations: Sequence[str], actions: Sequence[str]) -> dict[str, Any]:
         """As it stands in a controller file; what has its default value is left out."""
-        first, *rest = self._own()
-        given = {f.name: getattr(self, f.name) for f in rest}
-        return {
-            self.word: getattr(self, first.name),
-            **{f.name: given[f.name] for f in rest if given[f.name] != f.default},
-        }
+        if not self.word:
+            raise ControllerError(
+                f"A {self} has no form in files: its class has no word there. Write "
+                f'class {type(self).__name__}(Memory, word="...").'
+            )
+        own = [(f, getattr(self, f.name)) for f in self._own()]
+        rest = {f.name: value for f, value in own[1:] if value != f.default}
+        return {self.word: own[0][1] if own else True, **rest}
 
     @classmethod
     def from_document(cls, entry: Entry) -> Memory:
         """The memory of an entry in a controller file. The constructor refuses wrong values."""
-        keys = zip(cls.file_keys(), cls._own(), strict=True)
+        keys = zip(cls.file_keys(), cls._own(), strict=False)  # without fields, only the word
         return cls(**{f.name: entry.value(key, f.type) for key, f in keys if key in entry})
 
     def machine(self) -> Machine:
