@@ -278,7 +278,7 @@ def test_two_kinds_cannot_share_a_word():
     assert KINDS["window"] is type(window(1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Clock(Memory, word="clock"):
     """Odd or even: it has no settings, and takes one name to write."""
 
@@ -296,6 +296,7 @@ def test_a_kind_without_settings_is_written_as_its_word():
     controller = Controller.constant(Z, A, [1, 0, 0], Clock())
     document = controller_to_document(controller)
     assert document["memory"] == {"clock": True}
+    assert str(controller.memory) == "clock"
     assert controller_from_document(document).same_as(controller)
     assert controller.next(controller.first(), Z[0], A[0]) == "odd"
 

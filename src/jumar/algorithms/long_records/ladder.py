@@ -16,7 +16,8 @@ from jumar.algorithms.long_records.contradictions import MemoryTest
 from jumar.algorithms.long_records.judge import Candidate, Judge, Reading, fit
 from jumar.algorithms.long_records.refusal import Bench, with_weight
 from jumar.core.arrays import Ints
-from jumar.core.memory import CURRENT, Memory
+from jumar.core.memory import Memory
+from jumar.core.memory.windows import NOW
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def in_words(memory: Memory) -> str:
     """
     windows = [(part.span, part.knows) for part in memory.parts if part.span]
     # of two that look equally far back, the one that takes more words knows more
-    _, told = max(windows, key=lambda told: (told[0], len(told[1])), default=(1, CURRENT))
+    _, told = max(windows, key=lambda told: (told[0], len(told[1])), default=(1, NOW))
     if len(windows) < len(memory.parts):
         return f"the old rule's own memory and {told}"
     return told
@@ -56,7 +57,7 @@ def they_tell(memory: Memory) -> str:
     ('the current observation tells', 'the last 2 observations tell')
     """
     told = in_words(memory)
-    return f"{told} {'tells' if told == CURRENT else 'tell'}"
+    return f"{told} {'tells' if told == NOW else 'tell'}"
 
 
 def ladder(

@@ -28,7 +28,6 @@ from jumar.core.memory.projecting import Projection, find_projection, walk_toget
 if TYPE_CHECKING:
     from jumar.io.controllers.memories import Entry
 
-CURRENT = "the current observation"
 ENUMERABLE = 200_000  # nodes that may be listed one by one
 KINDS: dict[str, type[Memory]] = {}  # by the word that stands for a kind in files
 
@@ -67,6 +66,11 @@ class Memory(Frozen, ABC):
                 f"{known.__name__} in files. Choose another."
             )
         KINDS[word] = cls  # a class that is defined again, as in a notebook, takes its own place
+
+    def __str__(self) -> str:
+        return " ".join(
+            [self.word or type(self).__name__, *(str(getattr(self, f.name)) for f in self._own())]
+        )
 
     def __repr__(self) -> str:
         if self.n_observations is None:

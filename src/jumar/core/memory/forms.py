@@ -56,13 +56,21 @@ def read(form: Form, value: Any) -> list[int]:
         return [ANY] * size(form)
     if not isinstance(value, list) or len(value) != len(form):
         raise ControllerError(f"{value!r} is not a list of {len(form)}: {_shape(form)}.")
-    return [field for part, item in zip(form, value, strict=True) for field in read(part, item)]
+    fields: list[int] = []
+    for part, item in zip(form, value, strict=True):
+        if isinstance(part, OneOf) and isinstance(item, str) and item in part.numbers:
+            fields.append(part.numbers[item])  # by far the most frequent case
+        else:
+            fields += read(part, item)
+    return fields
 
 
 def write(form: Form, fields: Iterable[int]) -> Any:
     """A node as it stands in a file."""
     rest = iter(fields)
-    return form.names[next(rest)] if isinstance(form, OneOf) else [write(p, rest) for p in form]
+    if isinstance(form, OneOf):
+        return form.names[next(rest)]
+    return [p.names[next(rest)] if isinstance(p, OneOf) else write(p, rest) for p in form]
 
 
 def speak(value: Any) -> str:

@@ -11,12 +11,13 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Ints
 from jumar.core.errors import ParameterError, TooLarge
-from jumar.core.memory.base import CURRENT, ENUMERABLE, Machine, Memory
+from jumar.core.memory.base import ENUMERABLE, Machine, Memory
 from jumar.core.memory.forms import Form, OneOf
 from jumar.core.memory.projecting import Projection
 from jumar.core.names import NOTHING
 
 LONGEST_WINDOW = 1000
+NOW = "the current observation"
 
 
 @dataclass(frozen=True, repr=False)
@@ -168,7 +169,7 @@ class Window(Memory, word="window"):
     @property
     def knows(self) -> str:
         told = f"the last {self.length} observations" + " and actions" * self.actions
-        return CURRENT if self.length == 1 else told
+        return NOW if self.length == 1 else told
 
     def resized(self, span: int) -> Window | None:
         return replace(self, length=span) if 1 <= span <= LONGEST_WINDOW else None
