@@ -88,13 +88,14 @@ def page_of(result: Result, run: Run = RUN) -> Page:
 def one_step_log(keep: int, repair: int, **more) -> Episodes:
     """Every episode is one step: keep pays 1, repair pays 3, and it is over."""
     n = keep + repair
+    action = np.random.default_rng(0).permutation([0] * keep + [1] * repair)  # no trend in time
     fields = {"start": np.arange(n + 1), "final_observation": [-1] * n, "terminated": [True] * n}
     return Episodes(
         ("good",),
         ("keep", "repair"),
         [0] * n,
-        [0] * keep + [1] * repair,
-        [1.0] * keep + [3.0] * repair,
+        action,
+        np.array([1.0, 3.0])[action],
         **fields | more,
     )
 

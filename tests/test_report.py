@@ -186,8 +186,17 @@ def test_what_was_tested_is_a_table_with_the_chosen_one_marked():
         "from half 2 9.0 0.0 ± 1.0 0 none – not passed 25% of what it does is not in the log"
     ) in text
     assert "2 of 3 passed; the best lower bound is 1.5." in text
-    by_name = jm.improve(one_step_log(50, 50), HALF, discount=0.9, n_wedge=20)
-    assert "What was tested" not in page_of(by_name).text
+
+
+def test_a_named_algorithm_is_tested_too_and_the_headline_says_how_it_went():
+    result = jm.improve(one_step_log(100, 100), HALF, discount=0.9, n_wedge=20)
+    assert result.selection is None
+    test = result.assessment.held_out
+    assert {trial.half for trial in test.trials} == {0, 1}
+    assert {trial.setting.algorithm for trial in test.trials} == {"spibb"}
+    text = page_of(result).text
+    assert "What was tested" in text
+    assert "rules learned in this way from half of the log brought 1" in text
 
 
 def test_where_nothing_was_worth_testing_the_page_says_so():
@@ -480,8 +489,10 @@ def test_one_episode_one_step_one_observation_one_action(reward):
 
 @pytest.mark.parametrize("size", [1e-300, 1e-9, 1e9, 1e99])
 def test_rewards_of_any_size_are_drawn(size):
-    rewards = np.array([1.0] * 30 + [3.0] * 15 + [2.0] * 15) * size
-    log = replace(one_step_log(30, 30), reward=rewards)
+    log = one_step_log(30, 30)
+    repaired = log.action == 1
+    repairs = np.where(np.cumsum(repaired) % 2 == 0, 3.0, 2.0)  # 2 and 3 in turn
+    log = replace(log, reward=np.where(repaired, repairs, 1.0) * size)
     page = page_of(jm.improve(log, HALF, discount=0.9, n_wedge=20))
     assert "90 % of the draws" in page.text
     assert f"brings {number(0.75 * size)} more per episode" in page.text

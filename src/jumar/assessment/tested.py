@@ -101,10 +101,10 @@ rule, 50% old rule'
             f"{counted(parameters['n_wedge'], 'time')}"
         )
     rest = _UNKNOWN.get(setting.algorithm, f"method {shown(setting.algorithm)}")
-    said = (
-        f"{shown(str(setting.memory), 200)}; trusts what was tried more than "
-        f"{counted(parameters['n_wedge'], 'time')}, {rest}"
-    )
+    said = f"{shown(str(setting.memory), 200)}; "
+    if "n_wedge" in parameters:
+        said += f"trusts what was tried more than {counted(parameters['n_wedge'], 'time')}, "
+    said += rest
     new = setting.mixture
     return said if new == 1 else f"{said}; {percent(new)} new rule, {percent(1 - new)} old rule"
 
