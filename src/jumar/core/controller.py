@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +25,13 @@ from jumar.core.memory import Memory, window
 from jumar.core.memory.projecting import Projection
 from jumar.core.memory.refinement import projection
 from jumar.core.names import check_names, position_of
+from jumar.core.shown import Shown
 
 SUM_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Controller(Frozen):
+class Controller(Frozen, Shown):
     """A finite-state controller. K rows of its own, W words per memory node.
 
     >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"))
@@ -105,17 +105,14 @@ class Controller(Frozen):
                 )
         self._projection  # noqa: B018 - found now, so that a mismatch is told at once
 
-    def __repr__(self) -> str:
+    @property
+    def summary(self) -> str:
         below = self.otherwise
         rest = f"as {printable(below.name)!r}" if isinstance(below, Controller) else "one row"
         return (
-            f"<Controller {printable(self.name)!r}: {self.memory}, {len(self.observations)} "
-            f"observations, {len(self.actions)} actions, own rules: {len(self.rows):,}, "
-            f"otherwise {rest}>"
+            f"{printable(self.name)!r}, {self.memory}, {len(self.observations)} observations, "
+            f"{len(self.actions)} actions, own rules: {len(self.rows):,}, otherwise {rest}"
         )
-
-    def _repr_html_(self) -> str:
-        return f"<code>{escape(repr(self))}</code>"
 
     # ---- reading the rule -----------------------------------------------------------------
 

@@ -14,7 +14,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from jumar.core.errors import ControllerError, MemoryMismatch, ParameterError, T
 from jumar.core.memory import forms
 from jumar.core.memory.forms import ANY, Form
 from jumar.core.memory.projecting import Projection, find_projection, walk_together
+from jumar.core.shown import Shown
 
 if TYPE_CHECKING:
     from jumar.io.controllers.memories import Entry
@@ -43,7 +43,7 @@ class Machine(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Memory(Frozen, ABC):
+class Memory(Frozen, Shown, ABC):
     """A deterministic automaton over observations and actions.
 
     It is written down without an alphabet (``window(3)``) and bound to one with `on`. A class with
@@ -72,13 +72,11 @@ class Memory(Frozen, ABC):
             [self.word or type(self).__name__, *(str(getattr(self, f.name)) for f in self._own())]
         )
 
-    def __repr__(self) -> str:
+    @property
+    def summary(self) -> str:
         if self.n_observations is None:
-            return f"<{self}>"
-        return f"<{self}, on {self.n_observations} observations and {self.n_actions} actions>"
-
-    def _repr_html_(self) -> str:
-        return f"<code>{escape(repr(self))}</code>"
+            return str(self)
+        return f"{self}, on {self.n_observations} observations and {self.n_actions} actions"
 
     # ---- the alphabet -----------------------------------------------------------------------
 
