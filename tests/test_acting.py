@@ -114,6 +114,7 @@ def test_memories_and_controllers_are_shown_in_a_line():
     assert repr(both) == (
         "<Product: window of 2 × window of 3 with actions, on 2 observations and 2 actions>"
     )
+    assert repr(controller.start(1)) == "<Agent: 'twice' at node ['']>"
     hostile = Controller.uniform(Z, A, name="<script>" + "x" * 10_000 + "\n")
     assert len(repr(hostile)) < 200
     for shown in (hostile, both, controller):

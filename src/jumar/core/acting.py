@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.core.errors import ParameterError
+from jumar.core.errors import ParameterError, printable
 from jumar.core.names import position_of
+from jumar.core.shown import Shown
 from jumar.core.streams import stream
 
 if TYPE_CHECKING:
     from jumar.core.controller import Controller
 
 
-class Agent:
+class Agent(Shown):
     """Somebody who follows a controller and remembers what it needs; see `Controller.start`."""
 
     def __init__(
@@ -30,8 +31,9 @@ class Agent:
         self._most_likely = most_likely
         self.reset()
 
-    def __repr__(self) -> str:
-        return f"<Agent of {self.controller!r}, at node {self.node!r}>"
+    @property
+    def summary(self) -> str:
+        return f"{printable(self.controller.name)!r} at node {self.node!r}"
 
     @property
     def node(self) -> Any:
