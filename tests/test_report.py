@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
+from jumar.show.html.answer import gain, headline, number, rounded, safety, verdict, warnings
+from jumar.show.html.tested import MOST_TESTED, in_words, setting_words
 
 import jumar as jm
 from jumar.algorithms.auto import Trial
@@ -24,17 +26,15 @@ from jumar.assessment.sensitivity import sensitivity
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Origin, Remarks
 from jumar.core.errors import LogError
-from jumar.core.history import count
 from jumar.core.memory import Table, window
+from jumar.core.replay import count
 from jumar.evidence import resampling
 from jumar.evidence.certificate import Certificate, Validity
 from jumar.evidence.checking import Check, check
 from jumar.evidence.estimation import estimate_behavior
 from jumar.evidence.resampling import resample
 from jumar.show.html import RESAMPLES, report_page
-from jumar.show.html.answer import gain, headline, number, rounded, safety, verdict, warnings
 from jumar.show.html.content import MOST_ROWS, content
-from jumar.show.html.tested import MOST_TESTED, in_words, setting_words
 from jumar.show.provenance import Run
 from strategies import controllers, logs, names
 

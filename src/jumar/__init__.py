@@ -30,12 +30,13 @@ _PUBLIC = {
     "Memory": "core.memory",
     "Pomdp": "truth.pomdp",
     "Result": "assessment.result",
+    "Replays": "core.replay",
     "RewardRange": "evidence.certificate",
     "Table": "core.memory",
     "basic": "algorithms.basic:improve",
     "check": "evidence.checking",
     "choose": "pipeline",
-    "count": "core.history",
+    "count": "core.replay",
     "estimate_behavior": "evidence.estimation",
     "evaluate": "truth.evaluation",
     "first_returns": "evidence.first_visits",
@@ -74,6 +75,7 @@ __all__ = [
     "Memory",
     "Pomdp",
     "Pouct",
+    "Replays",
     "Result",
     "RewardRange",
     "Table",
@@ -116,9 +118,10 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.core.controller import Controller
     from jumar.core.episodes import Episodes
     from jumar.core.errors import JumarError
-    from jumar.core.history import Counts, HistoryMdp, count
+    from jumar.core.history import Counts, HistoryMdp
     from jumar.core.memory import Memory, Table, product, window
     from jumar.core.memory.refinement import join
+    from jumar.core.replay import Replays, count
     from jumar.core.streams import stream
     from jumar.evidence import offpolicy as offpolicy
     from jumar.evidence.certificate import Certificate, RewardRange

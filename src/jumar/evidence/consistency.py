@@ -11,37 +11,41 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Ints, number_rows
+from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes, Labels
 from jumar.core.errors import LogError, printable
 from jumar.core.memory import Memory, Product, Table
+from jumar.core.replay import Replays
 from jumar.evidence.rewards import RewardRange
 
 
-def rows_taken(log: Episodes, controller: Controller) -> Floats:
+def rows_taken(log: Episodes | Replays, controller: Controller) -> Floats:
     """(N,) the probability that a controller, replayed over the log, gives to each logged action.
 
     >>> log = Episodes(("z",), ("a", "b"), [0, 0], [0, 1], [0, 0], [0, 2], [-1], [True])
     >>> rows_taken(log, Controller.constant(("z",), ("a", "b"), [0.75, 0.25])).tolist()
     [0.75, 0.25]
     """
-    nodes = controller.memory.replay(log.observation, log.action, log.start)
-    states, number = number_rows(np.column_stack([nodes, log.observation]))
-    taken: Floats = controller.rows_at(states)[number, log.action]
+    replay = Replays.of(log).over(controller.memory)
+    taken: Floats = controller.rows_at(replay.states)[replay.at, replay.log.action]
     return taken
 
 
-def check_possible(log: Episodes, behavior: Controller, episodes: Ints | None = None) -> None:
+def check_possible(
+    log: Episodes | Replays, behavior: Controller, episodes: Ints | None = None
+) -> None:
     """Every logged action must be one that the behavior takes there at all; of all episodes, or of
     those that it made."""
-    impossible = _within(log, np.flatnonzero(rows_taken(log, behavior) <= 0), episodes)
+    replays = Replays.of(log)
+    log = replays.log
+    impossible = _within(log, np.flatnonzero(rows_taken(replays, behavior) <= 0), episodes)
     if len(impossible) == 0:
         return
     row = int(impossible[0])
     more = f" ({len(impossible)} such steps in all)" if len(impossible) > 1 else ""
-    node = behavior.memory.replay(log.observation, log.action, log.start)[row]
-    state = np.append(node, log.observation[row])
+    replay = replays.over(behavior.memory)
+    state = replay.states[replay.at[row]]
     action, name = printable(log.actions[log.action[row]]), printable(behavior.name)
     raise LogError(
         f"{log.where(row)}: action {action!r} was taken, but {name} gives it probability 0 at "
@@ -50,10 +54,13 @@ def check_possible(log: Episodes, behavior: Controller, episodes: Ints | None = 
     )
 
 
-def check_nodes(log: Episodes, behavior: Controller, episodes: Ints | None = None) -> None:
+def check_nodes(
+    log: Episodes | Replays, behavior: Controller, episodes: Ints | None = None
+) -> None:
     """Where the log says what the controller remembered, replaying must come to the same; in all
     episodes, or in those that it made."""
-    compared = compare_nodes(log, behavior.memory)
+    replays = Replays.of(log)
+    log, compared = replays.log, compare_nodes(replays, behavior.memory)
     if compared is None or len(wrong := _within(log, compared.wrong, episodes)) == 0:
         return
     row, more = int(wrong[0]), ""
@@ -92,9 +99,11 @@ class ComparedNodes:
         return self.logged.names[self.logged.code[row]], self.memory.nodes[self.replayed[row]]
 
 
-def compare_nodes(log: Episodes, memory: Memory) -> ComparedNodes | None:
+def compare_nodes(log: Episodes | Replays, memory: Memory) -> ComparedNodes | None:
     """Compare logged nodes with replayed ones; None if the log names none, or the memory has not
     exactly one part with named nodes."""
+    replays = Replays.of(log)
+    log = replays.log
     parts = memory.parts if isinstance(memory, Product) else (memory,)
     tables = [part for part in parts if isinstance(part, Table)]
     if log.node is None or len(tables) != 1:
@@ -102,7 +111,8 @@ def compare_nodes(log: Episodes, memory: Memory) -> ComparedNodes | None:
     table = tables[0]
     number = {name: i for i, name in enumerate(table.nodes)}
     meant = np.array([*(number.get(name, UNKNOWN) for name in log.node.names), UNKNOWN], np.int64)
-    replayed: Ints = table.replay(log.observation, log.action, log.start)[:, 0]
+    replay = replays.over(table)
+    replayed: Ints = replay.states[replay.at, 0]
     wrong = np.flatnonzero((log.node.code != UNKNOWN) & (meant[log.node.code] != replayed))
     return ComparedNodes(log.node, table, replayed, wrong)
 

@@ -63,7 +63,7 @@ class Workbench:
     def learning_from(self, own: Ints) -> Workbench:
         """The same for candidates of one half: which memories are not too long for it, and what a
         table may hold, is decided by that half alone."""
-        at = self.board.at[steps_of(self.board, own)]
+        at = self.board.replay.at[steps_of(self.board, own)]
         sizes = {n.memory: len(np.unique(n.of[at])) for n in self.numbered}
         first = self.numbered[0]
         kept = [n for n in self.numbered if n is first or not too_long(sizes[n.memory])]
@@ -119,7 +119,7 @@ class Workbench:
 
         board, log = self.board, self.board.log
         found = floored_differences(
-            board.at,
+            board.replay.at,
             log.action,
             log.reward,
             log.start,
@@ -145,7 +145,7 @@ class Workbench:
 
         board = self.board
         return kernels.episode_weights(
-            board.at,
+            board.replay.at,
             board.log.action,
             board.log.start,
             episodes,
