@@ -44,7 +44,6 @@ from jumar.evidence.robust import worst_gain
 from jumar.solve.improvement import Improvement
 
 DELTA = 0.05
-OF_RETURNS = 0.9  # the part of δ for what followed the actions; the rest is for where they led
 
 
 def improve(
@@ -147,7 +146,7 @@ def improve(
     # bounds of a model compare with one controller: where there is none, with an estimate of it
     copied = estimated or practice.several or not practice.controllers
     visits = first_returns(replays, mdp.memory, discount=discount, rewards=rewards)
-    returns = visits.bounds(OF_RETURNS * (delta / 2 if copied else delta))
+    returns = visits.bounds(algorithms.OF_RETURNS * (delta / 2 if copied else delta))
     if selection is not None:
         improvement = improvement_of(selection, old, mdp)
         if long is not None and long.chosen and not selection.chosen:

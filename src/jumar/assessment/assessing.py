@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jumar.algorithms.auto import Selection
+from jumar.algorithms.auto import Selection, held_out_test
 from jumar.algorithms.auto.candidates import THRESHOLDS
 from jumar.assessment import sentences
 from jumar.assessment.decisions import Decisions, decide
@@ -125,7 +125,19 @@ def assess(result: Result) -> Assessment:
 
 def _held_out(result: Result) -> Selection | None:
     """Rules learned by the same algorithm from half of the log, tested on the other half."""
-    return None
+    if result.improvement.changed == 0:
+        return None
+    return held_out_test(
+        result.replays,
+        result.behavior if result.practice is None else result.practice,
+        algorithm=result.improvement.algorithm,
+        parameters=result.improvement.parameters,
+        discount=result.improvement.mdp.discount,
+        rng=stream(result.seed, "selection"),
+        memory=result.improvement.mdp.memory,
+        delta=result.delta,
+        rewards=result.rewards if result.rewards.declared else None,
+    )
 
 
 def _other_settings(result: Result) -> tuple[Row, ...]:

@@ -232,6 +232,13 @@ class Replays:
         """The replays of a log, or what was handed on instead of one."""
         return log if isinstance(log, Replays) else cls(log)
 
+    @classmethod
+    def holding(cls, replay: Replay) -> Replays:
+        """The replays of a log of which one is at hand."""
+        found = cls(replay.log)
+        found._finest.append(replay)
+        return found
+
     def over(self, memory: Memory) -> Replay:
         """The replay over a memory.
 

@@ -48,10 +48,14 @@ def save(assessment: Assessment, folder: str | Path, run: Run | None = None) -> 
     )
 
 
-def write_report(assessment: Assessment, path: str | Path, run: Run | None = None) -> None:
+def write_report(assessment: Assessment, path: str | Path) -> None:
     """Write the page alone."""
-    drawing = draw_result(assessment)
-    write_atomically(path, html.page(assessment, drawing, _origin(assessment, run)))
+    write_atomically(path, report_page(assessment))
+
+
+def report_page(assessment: Assessment, run: Run | None = None) -> str:
+    """The page alone."""
+    return html.page(assessment, draw_result(assessment), _origin(assessment, run))
 
 
 def draw_result(assessment: Assessment) -> Drawing:

@@ -201,4 +201,4 @@ def _policies(models: list[Fitted]) -> Iterator[tuple[Setting, Floats]]:
             assert rule is not None, f"{name} is no rule"
             new = solve(mdp, old, rule(n_wedge=n_wedge)).policy
             rows = model.spread(new, board.behavior_rows)
-            yield Setting(model.memory, name, n_wedge, 1.0), rows
+            yield Setting(model.memory, name, (("n_wedge", n_wedge),)), rows
