@@ -27,7 +27,7 @@ from jumar import algorithms, models
 from jumar.algorithms.auto import select
 from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
-from jumar.core.history import count
+from jumar.core.replay import count
 from jumar.core.streams import stream
 from jumar.truth.evaluation import evaluate
 from jumar.truth.pomdp import Pomdp

@@ -20,10 +20,11 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels, Origin, Remarks
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.memory import NamedNodes, product, window
+from jumar.core.replay import Replay, Replays
 from jumar.evidence.checking import QUESTIONS, check
-from jumar.evidence.checking.base import Replay, Settings, p_value, replay
+from jumar.evidence.checking.base import Settings, p_value
 from jumar.evidence.checking.drift import _shuffle, drift_of, step_trend, trend_of
-from jumar.evidence.checking.fit import binomial_p, fit_policy, holm
+from jumar.evidence.checking.fit import binomial_p, fit_policy, holm, with_policy
 from jumar.evidence.checking.longer import Deal, longer_memory, one_more
 from jumar.evidence.checking.nodes import _verdict as nodes_verdict
 from jumar.evidence.checking.repeats import repeated_episodes
@@ -115,7 +116,8 @@ def test_binomial_tails_as_sums(n, data):
 
 
 def fit(log_: Episodes, behavior: Controller, setting: Settings = FAST, seed: int = 1):
-    return fit_policy(replay(log_, behavior), setting, stream(seed, "fit"))
+    replay = with_policy(Replay.of(log_, behavior.memory), behavior)
+    return fit_policy(replay, setting, stream(seed, "fit"))
 
 
 def test_the_likelihood_ratio_by_hand():
@@ -210,26 +212,25 @@ def _states(log_: Episodes, behavior: Controller) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def sound() -> list[tuple[Replay, Replay]]:
-    """200 logs of 200 random worlds with their true behavior, and with the one estimated."""
+def sound() -> list[tuple[Controller, Replay]]:
+    """200 logs of 200 random worlds with their true behavior, replayed over its memory."""
     found = []
     for seed in range(200):
         rng = stream(seed, "sound")
         pomdp = random_pomdp(rng, S=3, A=3, O=3, discount=0.9)
         behavior = random_controller(rng, pomdp, window(1 + seed % 2))
         log_ = simulate(pomdp, behavior, episodes=40, rng=rng, max_steps=20)
-        estimated = estimate_behavior(log_, behavior.memory)
-        found.append((replay(log_, behavior), replay(log_, estimated)))
+        found.append((behavior, Replay.of(log_, behavior.memory)))
     return found
 
 
 def test_the_true_behavior_is_rejected_no_more_often_than_promised(sound):
-    p = [fit_policy(r, FAST, stream(i, "fit")).p for i, (r, _) in enumerate(sound)]
+    p = [fit(r.log, behavior, seed=i).p for i, (behavior, r) in enumerate(sound)]
     assert (np.array(p) <= 0.05).sum() <= MOST
 
 
 def test_histories_of_the_true_behavior_are_named_no_more_often_than_promised(sound):
-    found = [fit_policy(r, FAST, stream(i, "fit")).n_misfits > 0 for i, (r, _) in enumerate(sound)]
+    found = [fit(r.log, behavior, seed=i).n_misfits > 0 for i, (behavior, r) in enumerate(sound)]
     assert sum(found) <= MOST
 
 
@@ -268,8 +269,8 @@ def test_the_gain_of_a_longer_memory_by_hand():
 
 
 def longer(log_: Episodes, memory=None, setting: Settings = FAST, seed: int = 1):
-    estimated = estimate_behavior(log_, memory or window(1))
-    return longer_memory(replay(log_, estimated), setting, stream(seed, "longer"))
+    memory = (memory or window(1)).on(len(log_.observations), len(log_.actions))
+    return longer_memory(Replays(log_), memory, setting, stream(seed, "longer"))
 
 
 def test_somebody_who_remembers_is_found_out_and_then_believed():
@@ -285,7 +286,7 @@ def test_somebody_who_remembers_is_found_out_and_then_believed():
 
 
 def test_memory_that_suffices_is_rejected_no_more_often_than_promised(sound):
-    p = [longer_memory(r, FAST, stream(i, "longer")).p for i, (_, r) in enumerate(sound)]
+    p = [longer(r.log, r.memory, seed=i).p for i, (_, r) in enumerate(sound)]
     assert (np.array(p) <= 0.05).sum() <= MOST
 
 
@@ -314,7 +315,7 @@ def test_one_more_moment_of_memory():
 def test_known_pairs_and_real_choices_by_hand():
     """good: keep 6, repair 6 times; worn: keep 12 times. The cut-off last step does not count."""
     log_ = log_of([(0, 0), (0, 1)] * 6 + [(1, 0)] * 13, ended=False)
-    found = spread_of(replay(log_, EVEN))
+    found = spread_of(Replay.of(log_, window(1)))
     assert (found.histories, found.steps, found.left_out) == (2, 24, 1)
     assert (found.pairs, found.never) == (4, 1)
     at = {e.n_wedge: (e.known, e.choices, e.share) for e in found.evidence}
@@ -325,7 +326,7 @@ def test_known_pairs_and_real_choices_by_hand():
 
 
 def test_a_log_without_a_choice_is_worth_a_look():
-    found = spread_of(replay(log_of([(0, 0)] * 50), Controller.constant(Z, A, [1, 0])))
+    found = spread_of(Replay.of(log_of([(0, 0)] * 50), window(1)))
     assert found.verdict.status == "look"
     assert "nothing can be improved" in found.verdict.sentence
 
@@ -333,8 +334,8 @@ def test_a_log_without_a_choice_is_worth_a_look():
 def test_a_rare_choice_is_worth_a_look_and_a_usual_one_is_not():
     rare = log_of([(0, 0), (0, 1)] * 21 + [(1, 0)] * 1000)
     usual = log_of([(0, 0), (0, 1)] * 21 + [(1, 0)] * 100)
-    assert spread_of(replay(rare, EVEN)).verdict.status == "look"
-    assert spread_of(replay(usual, EVEN)).verdict.status == "passed"
+    assert spread_of(Replay.of(rare, window(1))).verdict.status == "look"
+    assert spread_of(Replay.of(usual, window(1))).verdict.status == "passed"
 
 
 # ---- drift --------------------------------------------------------------------------------------
@@ -375,7 +376,7 @@ def test_a_slope_does_not_mind_that_variances_differ():
 
 
 def drift(log_: Episodes, behavior: Controller, setting: Settings = FAST, seed: int = 1):
-    return drift_of(replay(log_, behavior), 1.0, setting, stream(seed, "drift"))
+    return drift_of(Replay.of(log_, behavior.memory), 1.0, setting, stream(seed, "drift"))
 
 
 def test_tenths_of_the_log():
@@ -396,7 +397,7 @@ def test_halves_that_differ_as_much_as_they_can():
     and of the 184,756 ways to halve 20 episodes only two do the same."""
     log_ = log_of(*[[(0, 0), (0, 0)]] * 10, *[[(0, 0), (1, 0)]] * 10)
     behavior = Controller.constant(Z, A, [1, 0], memory=window(2))
-    p, B, halves = _shuffle(replay(log_, behavior), FAST, stream(1, "drift"))
+    p, B, halves = _shuffle(Replay.of(log_, behavior.memory), FAST, stream(1, "drift"))
     assert (p, B) == (1 / 100, 99)
     assert_allclose(halves.contributions(), [40 * log(2)])
     change = drift(log_, behavior).changes[0]
@@ -410,7 +411,7 @@ def test_shuffles_are_compared_as_the_obvious_program_would():
     from itertools import combinations
 
     log_ = run(listening(0.3), 10, seed=4)
-    r = replay(log_, listening(0.3))
+    r = Replay.of(log_, listening(0.3).memory)
     episode = np.repeat(np.arange(10), log_.lengths)
 
     def G(first: tuple[int, ...]) -> float:
@@ -436,7 +437,7 @@ def test_shuffles_are_compared_as_the_obvious_program_would():
 
 
 def test_logs_without_drift_are_rejected_no_more_often_than_promised(sound):
-    found = [drift_of(r, 0.9, FAST, stream(i, "drift")) for i, (r, _) in enumerate(sound)]
+    found = [drift_of(r, 0.9, FAST, stream(i, "drift")) for i, (_, r) in enumerate(sound)]
     assert sum(d.p <= 0.05 for d in found) <= MOST
     assert sum(d.trend.p <= 0.05 for d in found) <= MOST
 
@@ -598,7 +599,7 @@ def test_in_a_huge_log_only_the_pairs_seen_most_are_compared(monkeypatch):
     only keep is left."""
     episodes = [[(0, 0), (i % 2, 0), (0, i % 2)] for i in range(20)]
     log_ = log_of(*episodes, *[[(0, 1), (i % 2, 1), (0, 0)] for i in range(10)])
-    r = replay(log_, EVEN)
+    r = Replay.of(log_, EVEN.memory)
     assert r.taken[0].tolist() == [50, 25]
     assert _shuffle(r, FAST, stream(1, "drift"))[2].cells[:, 0].tolist() == [0, 0, 0, 1, 1, 1]
     monkeypatch.setattr("jumar.evidence.checking.drift.MOST_CELLS", 3)

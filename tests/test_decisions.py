@@ -15,8 +15,8 @@ from jumar.assessment.decisions import decide
 from jumar.assessment.sensitivity import sensitivity
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.history import count
 from jumar.core.memory import window
+from jumar.core.replay import count
 from jumar.evidence.resampling import resample
 from strategies import logs, names
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
-from jumar.core.history import Counts, HistoryMdp, count
+from jumar.core.history import Counts, HistoryMdp
 from jumar.core.memory import NamedNodes, window
+from jumar.core.replay import count
 from strategies import logs, memories, names
 
 Z, A = ("good", "worn"), ("keep", "repair")

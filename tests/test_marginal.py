@@ -200,11 +200,11 @@ def test_a_pair_that_was_never_seen_is_worth_what_the_coarser_memory_says():
     board = lay_out(log, behavior, 0.5, [behavior.memory, window(2, actions=True).on(2, 2)])
     both = np.arange(2)
     coarse, fine = fit(board, both, 2)
-    rows = behavior.lift(board.memories[-1]).rows_at(board.states)
+    rows = behavior.lift(board.memories[-1]).rows_at(board.replay.states)
     q = fine.values(rows).q
     # every step ends with chance 1/2 and pays 4 on average: 4 / (1 - 0.5 · 0.5)
     assert coarse.values(rows).q[coarse.at == 1, 1] == pytest.approx(16 / 3)
-    assert q[fine.at == fine.at[board.at[1]], 1] == pytest.approx(16 / 3)
+    assert q[fine.at == fine.at[board.replay.at[1]], 1] == pytest.approx(16 / 3)
     assert isinstance(fine, Fitted)
 
 
@@ -408,7 +408,7 @@ def test_the_certificate_names_what_it_assumes(in_view):
 
 
 def test_the_improvement_is_that_of_the_whole_log(in_view):
-    from jumar.core.history import count
+    from jumar.core.replay import count
 
     _, behavior, log, verdict = in_view
     mdp = count(log, verdict.chosen.setting.memory).mle(0.95)

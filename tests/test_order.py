@@ -21,11 +21,11 @@ from jumar import models, order_test, order_tests, simulate, stream
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import MemoryMismatch, ParameterError
-from jumar.core.history import count, trace
 from jumar.core.memory import Memory, NamedNodes, product, window
 from jumar.core.memory.refinement import one_more
+from jumar.core.replay import Replay, Replays, count
 from jumar.evidence.checking import check
-from jumar.evidence.checking.base import Settings, replay
+from jumar.evidence.checking.base import Settings
 from jumar.evidence.checking.order import order_of
 from jumar.evidence.order import suggested, testing
 from jumar.evidence.order.gaps import beyond_chance
@@ -68,8 +68,7 @@ def only(log_: Episodes) -> Controller:
 
 
 def steps_of(log_: Episodes, base: Memory, finer: Memory, rewards: bool = True):
-    alphabet = len(log_.observations), len(log_.actions)
-    return cut_into_steps(log_, base.on(*alphabet), finer.on(*alphabet), rewards)
+    return cut_into_steps(Replay.of(log_, base), Replay.of(log_, finer), rewards)
 
 
 # ---- the statistic ------------------------------------------------------------------------------
@@ -98,7 +97,7 @@ def test_the_gaps_by_hand():
     """Half of the steps are at 2; there the law is off by one half. Rewards 1 and 3, mean 2."""
     log_ = replace(fork(2, 2), reward=[0.0, 1.0, 0.0, 1.0, 0.0, 3.0, 0.0, 3.0])
     steps = steps_of(log_, window(1), window(2))
-    assert_allclose(steps.tally(steps.as_logged).gaps(), [0.25, 0.5])
+    assert_allclose(steps.as_logged()[0].gaps(), [0.25, 0.5])
 
 
 def test_rewards_alone_can_tell():
@@ -132,7 +131,8 @@ def cases(draw):
 
 def obvious(log_: Episodes, base: Memory, finer: Memory) -> tuple[float, float, float]:
     """G without rewards and both gaps, counted one step at a time."""
-    (xs, x, after), (_, y, _) = trace(log_, base), trace(log_, finer)
+    coarser, y = Replay.of(log_, base), Replay.of(log_, finer).at
+    xs, x, after = coarser.states, coarser.at, coarser.follows
     coarse, fine, paid = Counter(), Counter(), Counter()
     for i in np.flatnonzero(after != -2).tolist():
         o = -1 if after[i] == -1 else int(xs[after[i], -1])
@@ -160,8 +160,8 @@ def obvious(log_: Episodes, base: Memory, finer: Memory) -> tuple[float, float, 
 
 @given(cases())
 def test_counting_as_its_obvious_twin(case):
-    steps = cut_into_steps(*case, rewards=False)
-    tally = steps.tally(steps.as_logged)
+    steps = steps_of(*case, rewards=False)
+    tally, _ = steps.as_logged()
     found = (tally.statistic(), *tally.gaps())
     assert_allclose(found, obvious(*case), rtol=1e-9, atol=1e-9)
 
@@ -178,9 +178,9 @@ def test_the_two_memories_are_counted_as_the_models_are(case):
         visits = counts.visits.ravel().astype(float)
         return sum(n * log(n) for n in outcomes if n) - sum(n * log(n) for n in visits if n)
 
-    steps = cut_into_steps(log_, base, finer, rewards=False)
+    steps = steps_of(log_, base, finer, rewards=False)
     wanted = 2 * (likelihood(fine) - likelihood(coarse))
-    assert_allclose(steps.tally(steps.as_logged).statistic(), wanted, rtol=1e-9, atol=1e-9)
+    assert_allclose(steps.as_logged()[0].statistic(), wanted, rtol=1e-9, atol=1e-9)
 
 
 # ---- other orders of the same steps -------------------------------------------------------------
@@ -225,18 +225,18 @@ def test_every_order_is_equally_likely():
 @given(cases(), st.integers(0, 5))
 def test_a_shuffled_log_has_the_same_steps_each_where_the_last_one_ended(case, seed):
     log_, base, finer = case
-    steps = cut_into_steps(log_, base, finer, rewards=True)
+    steps = steps_of(log_, base, finer, rewards=True)
     drawn = next(steps.shuffles(1, stream(seed, "shuffle")))
     assert sorted(drawn.steps.tolist()) == list(range(log_.n_steps))
     first = []
     for e in range(len(log_)):
         inside = drawn.steps[drawn.start[e] : drawn.start[e + 1]]
-        first += steps.at[inside[:1]].tolist()
-        assert steps.follows[inside[:-1]].tolist() == steps.at[inside[1:]].tolist()
+        first += steps.base.at[inside[:1]].tolist()
+        assert steps.base.follows[inside[:-1]].tolist() == steps.base.at[inside[1:]].tolist()
     # an episode may have become empty: it began where another was cut off
-    assert not Counter(first) - Counter(steps.at[log_.start[:-1]].tolist())
+    assert not Counter(first) - Counter(steps.base.at[log_.start[:-1]].tolist())
     again = steps.tally(drawn)
-    assert again.times.sum() == steps.tally(steps.as_logged).times.sum()
+    assert again.times.sum() == steps.as_logged()[0].times.sum()
 
 
 @given(cases(), st.integers(0, 5))
@@ -244,7 +244,7 @@ def test_if_episodes_are_cut_off_their_first_steps_stay_first(case, seed):
     """As long as the finer memory, a window of 3 at most, is not full."""
     log_, base, finer = case
     log_ = replace(log_, terminated=np.append(log_.terminated[:-1], False))
-    steps = cut_into_steps(log_, base, product(finer, window(3)).on(*finer.alphabet), rewards=True)
+    steps = steps_of(log_, base, product(finer, window(3)).on(*finer.alphabet), rewards=True)
     drawn = next(steps.shuffles(1, stream(seed, "shuffle")))
 
     def early(taken, start):
@@ -612,8 +612,8 @@ def test_draws_follow_the_size_of_the_log_but_can_always_reject():
 
 def test_a_check_tells_the_memory_that_is_asked_for():
     behavior = listening(0.3)
-    replayed = replay(run_tiger(behavior, 600, 1), behavior)
-    found = order_of(replayed, Settings(0.05, 39), stream(1, "check"))
+    replays = Replays(run_tiger(behavior, 600, 1))
+    found = order_of(replays, behavior, Settings(0.05, 39), stream(1, "check"))
     assert [step.memory for step in found.tests][:2] == ["window of 1", "window of 2"]
     assert found.verdict.status == "look"
     assert found.verdict.sentence.startswith("A window of 1 is not enough")
@@ -622,13 +622,14 @@ def test_a_check_tells_the_memory_that_is_asked_for():
 
 def test_a_check_of_a_memory_that_is_enough_passes():
     log_ = fork(30, 30, flips=15)
-    found = order_of(replay(log_, only(log_)), Settings(), stream(1, "check"))
+    found = order_of(Replays(log_), only(log_), Settings(), stream(1, "check"))
     assert (found.verdict.status, found.suggested, found.enough) == ("passed", "window of 1", True)
 
 
 def test_a_check_of_the_longest_window_says_that_there_is_no_longer_one():
     log_ = fork(2, 2)
-    found = order_of(replay(log_, only(log_).lift(window(1000))), Settings(), stream(1, "check"))
+    longest = only(log_).lift(window(1000))
+    found = order_of(Replays(log_), longest, Settings(), stream(1, "check"))
     assert (found.tests, found.verdict.status) == ((), "look")
 
 

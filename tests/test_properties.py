@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from jumar.algorithms import ALGORITHMS, run
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.history import Counts, HistoryMdp, count
+from jumar.core.history import Counts, HistoryMdp
 from jumar.core.memory import product, window
 from jumar.core.memory.refinement import join, projection
+from jumar.core.replay import count
 from jumar.core.streams import stream
 from jumar.truth.evaluation import evaluate
 from jumar.truth.simulation import simulate, simulated_value

@@ -22,8 +22,8 @@ from jumar.assessment.tested import in_words
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
-from jumar.core.history import count
 from jumar.core.memory import window
+from jumar.core.replay import count
 from jumar.core.text import number, rounded
 from jumar.evidence.certificate import Validity
 from jumar.evidence.checking import check

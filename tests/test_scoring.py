@@ -14,9 +14,9 @@ from enumeration import enumerate_all
 from jumar.algorithms.auto.limits import Limits, limits_of
 from jumar.algorithms.auto.scoring import floored_differences, within_budget
 from jumar.core.episodes import Episodes
-from jumar.core.history import trace
 from jumar.core.memory import NamedNodes, window
 from jumar.core.memory.refinement import join
+from jumar.core.replay import Replay
 from jumar.evidence.offpolicy import weights
 from jumar.evidence.offpolicy.estimators import doubly_robust
 from jumar.evidence.rewards import RewardRange
@@ -185,10 +185,10 @@ def world(request):
     old, new = (random_controller(rng, pomdp, m) for m in MEMORIES[request.param])
     all_of_it = enumerate_all(pomdp, old, 3)
     both = join(old.memory, new.memory.on(2, 3))
-    states, at, _ = trace(all_of_it.log, both)
-    rows = [c.lift(both).rows_at(states) for c in (new, old)]
+    replay = Replay.of(all_of_it.log, both)
+    rows = [c.lift(both).rows_at(replay.states) for c in (new, old)]
     gain = jm.evaluate(pomdp, new, horizon=3).value - jm.evaluate(pomdp, old, horizon=3).value
-    return all_of_it, at, *rows, gain
+    return all_of_it, replay.at, *rows, gain
 
 
 def all_limits(log: Episodes, rng: np.random.Generator) -> list[Limits]:

@@ -24,8 +24,8 @@ from jumar.algorithms.auto.trials import GATES, Setting
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
-from jumar.core.history import ENDED
 from jumar.core.memory import NamedNodes, window
+from jumar.core.replay import ENDED
 from jumar.evidence.rewards import RewardRange
 from strategies import names, random_controller, random_pomdp
 
@@ -89,7 +89,7 @@ def test_a_memory_that_spreads_the_log_too_thin_is_left_out(monkeypatch):
     memories = chain(uniform_tiger().memory, None, 3)
     board = lay_out(log, uniform_tiger(), 0.95, memories)
     assert [str(m) for m in board.memories] == ["window of 1", "window of 2"]
-    assert len(board.states) == 6  # two first observations, and two after each of two
+    assert len(board.replay.states) == 6  # two first observations, and two after each of two
 
 
 def test_an_episode_that_was_cut_off_stands_where_it_was_cut():
@@ -188,7 +188,7 @@ def test_held_out_differences_estimate_the_true_gain_without_bias(budget):
     for seed in range(200):
         bench = bench_of(tiger_log(60, seed + 100), uniform_tiger(), 0.95, 0, rewards)
         own = next(bench.tilted(np.arange(30)))
-        candidate = replace(own, rows=target.controller.rows_at(bench.board.states))
+        candidate = replace(own, rows=target.controller.rows_at(bench.board.replay.states))
         floor = UNBOUNDED if budget is None else bench.limits.range * (1 + budget)
         scores, _ = bench.scores(candidate, np.arange(30, 60), floor)
         assert scores.min() >= -floor

@@ -14,8 +14,9 @@ from jumar.algorithms.tilt import ROUNDS, tilt_rows, tilts, value_by_sweeps
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
-from jumar.core.history import HistoryMdp, count
+from jumar.core.history import HistoryMdp
 from jumar.core.memory import window
+from jumar.core.replay import count
 from jumar.solve.solver import action_values, policy_value
 from strategies import names, random_mdp
 

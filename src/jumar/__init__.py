@@ -31,11 +31,12 @@ _PUBLIC = {
     "NamedNodes": "core.memory",
     "Pomdp": "truth.pomdp",
     "Result": "assessment.result",
+    "Replays": "core.replay",
     "RewardRange": "evidence.certificate",
     "basic": "algorithms.basic:improve",
     "check": "evidence.checking",
     "choose": "pipeline",
-    "count": "core.history",
+    "count": "core.replay",
     "estimate_behavior": "evidence.estimation",
     "evaluate": "truth.evaluation",
     "first_returns": "evidence.first_visits",
@@ -75,6 +76,7 @@ __all__ = [
     "NamedNodes",
     "Pomdp",
     "Pouct",
+    "Replays",
     "Result",
     "RewardRange",
     "basic",
@@ -116,9 +118,10 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.core.controller import Controller
     from jumar.core.episodes import Episodes
     from jumar.core.errors import JumarError
-    from jumar.core.history import Counts, HistoryMdp, count
+    from jumar.core.history import Counts, HistoryMdp
     from jumar.core.memory import Memory, NamedNodes, product, window
     from jumar.core.memory.refinement import join
+    from jumar.core.replay import Replays, count
     from jumar.core.streams import stream
     from jumar.evidence import offpolicy as offpolicy
     from jumar.evidence.certificate import Certificate, RewardRange

@@ -20,9 +20,10 @@ from jumar.assessment.result import Result
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, ParameterError, printable
-from jumar.core.history import Counts, count
+from jumar.core.history import Counts
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
+from jumar.core.replay import Replays, count
 from jumar.core.streams import stream
 from jumar.evidence.bounds import Scale, check_delta
 from jumar.evidence.certificate import (
@@ -46,7 +47,7 @@ DELTA = 0.05
 
 
 def improve(
-    log: Episodes,
+    log: Episodes | Replays,
     behavior: Behaviors,
     *,
     discount: float,
@@ -124,7 +125,7 @@ def improve(
             f"auto: chooses {', '.join(parameters)} itself. Leave it out, or name the algorithm."
         )
     practice = _checked(log, behavior, delta, rewards, memory)
-    log, old = practice.log, practice.pooled
+    log, replays, old = practice.log, practice.replays, practice.pooled
     selection, long = None, None
     if assume_memory and not by_itself:
         raise ParameterError(
@@ -139,12 +140,12 @@ def improve(
         memory = memory_of(selection, old)
         if long is not None and long.chosen and not selection.chosen:
             memory = long.chosen.setting.memory
-    counts = _counts(log, _joined(old, memory))
+    counts = _counts(replays, _joined(old, memory))
     mdp = counts.mle(discount)
     rewards = rewards or rewards_seen(log)
     # bounds of a model compare with one controller: where there is none, with an estimate of it
     copied = estimated or practice.several or not practice.controllers
-    visits = first_returns(log, mdp.memory, discount=discount, rewards=rewards)
+    visits = first_returns(replays, mdp.memory, discount=discount, rewards=rewards)
     returns = visits.bounds(algorithms.OF_RETURNS * (delta / 2 if copied else delta))
     if selection is not None:
         improvement = improvement_of(selection, old, mdp)
@@ -189,7 +190,7 @@ def improve(
 
 
 def choose(
-    log: Episodes,
+    log: Episodes | Replays,
     behavior: Behaviors,
     *,
     discount: float,
@@ -214,7 +215,7 @@ def choose(
 
 
 def _checked(
-    log: Episodes,
+    log: Episodes | Replays,
     behavior: Behaviors,
     delta: float,
     rewards: RewardRange | None,
@@ -222,7 +223,7 @@ def _checked(
 ) -> Practice:
     """Who made the log, which does not contradict what is said of it."""
     check_delta(delta)
-    if not isinstance(log, Episodes):
+    if not isinstance(log, Episodes | Replays):
         raise ParameterError(
             f"log: {printable(repr(log)[:40])} is no log. Read one with jumar.read_logs(FILE)."
         )
@@ -251,11 +252,9 @@ def _select(
     gate: str,
     seed: int,
 ) -> Selection:
-    _counts(
-        practice.log, practice.memory
-    )  # a log without outcomes is told before anything is tried
+    _counts(practice.replays, practice.memory)  # before anything is tried: are there outcomes?
     return select(
-        practice.log,
+        practice.replays,
         practice,
         discount=discount,
         rng=stream(seed, "selection"),
@@ -291,7 +290,7 @@ def _judge_long(
         best.effective if best else None,
     )
     return judge_long(
-        practice.log,
+        practice.replays,
         practice.pooled,
         discount=discount,
         rng=stream(seed, "long"),
@@ -302,8 +301,8 @@ def _judge_long(
     )
 
 
-def _counts(log: Episodes, memory: Memory) -> Counts:
-    counts = count(log, memory)
+def _counts(replays: Replays, memory: Memory) -> Counts:
+    counts = count(replays, memory)
     if counts.visits.sum() == 0:
         raise LogError(
             f"The log has {counts.unfinished} steps, but of none it is known what followed: every "

@@ -18,8 +18,9 @@ from typing import Literal, get_args, get_origin, get_type_hints
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, not_one_of
-from jumar.core.history import HistoryMdp, count
+from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
+from jumar.core.replay import Replays, count
 from jumar.evidence.first_visits import ReturnBounds, first_returns
 from jumar.evidence.rewards import RewardRange
 from jumar.solve.improvement import Improvement
@@ -139,7 +140,7 @@ def run(
 
 def learn(
     name: str,
-    log: Episodes,
+    log: Episodes | Replays,
     behavior: Controller,
     memory: Memory,
     *,
@@ -149,6 +150,7 @@ def learn(
     **parameters: object,
 ) -> Improvement:
     """What an algorithm learns from a log: count, estimate, improve."""
+    log = Replays.of(log)
     mdp = count(log, memory).mle(discount)
     returns = None
     if algorithm(name).needs_returns:

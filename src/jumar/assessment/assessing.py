@@ -106,7 +106,7 @@ def assess(result: Result) -> Assessment:
     'safe'
     """
     checked = check(
-        result.log,
+        result.replays,
         result.behavior if result.practice is None else result.practice,
         discount=result.improvement.mdp.discount,
         estimated=result.estimated,
@@ -120,7 +120,9 @@ def assess(result: Result) -> Assessment:
         check=checked,
         held_out=held_out,
         decisions=decide(result.improvement),
-        resampled=resample(result.log, result.improvement, rng=stream(result.seed, "bootstrap")),
+        resampled=resample(
+            result.replays, result.improvement, rng=stream(result.seed, "bootstrap")
+        ),
         sensitivity=_other_settings(result),
         trials=in_words(held_out) if held_out else None,
     )
@@ -131,7 +133,7 @@ def _held_out(result: Result) -> Selection | None:
     if result.improvement.changed == 0:
         return None
     return held_out_test(
-        result.log,
+        result.replays,
         result.behavior if result.practice is None else result.practice,
         algorithm=result.improvement.algorithm,
         parameters=result.improvement.parameters,
@@ -149,7 +151,7 @@ def _other_settings(result: Result) -> tuple[Row, ...]:
     if not isinstance(used, int):
         return ()
     rows = sensitivity(
-        result.log,
+        result.replays,
         result.behavior,
         discount=improvement.mdp.discount,
         memory=improvement.mdp.memory,

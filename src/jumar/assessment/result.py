@@ -14,6 +14,7 @@ from jumar.algorithms.long_records import LongVerdict
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.history import Counts
+from jumar.core.replay import Replays
 from jumar.core.shown import Shown
 from jumar.evidence.certificate import Certificate, RewardRange
 from jumar.evidence.practice import Practice
@@ -57,6 +58,11 @@ class Result(Shown):
     @property
     def behavior(self) -> Controller:
         return self.improvement.behavior
+
+    @cached_property
+    def replays(self) -> Replays:
+        """Of the log: what the job itself has replayed, for whoever asks more of the log."""
+        return Replays(self.log) if self.practice is None else self.practice.replays
 
     @property
     def _behavior(self) -> str:

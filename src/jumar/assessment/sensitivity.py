@@ -14,9 +14,9 @@ from jumar import algorithms
 from jumar.algorithms.auto.candidates import THRESHOLDS
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.history import count
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import ladder
+from jumar.core.replay import Replays, count
 
 MOST_STATES = 1000  # a longer memory is not tried when it would see more history states
 LARGEST = 3000  # history states beyond which nothing is tried: it would take minutes
@@ -43,7 +43,7 @@ class Row:
 
 
 def sensitivity(
-    log: Episodes,
+    log: Episodes | Replays,
     behavior: Controller,
     *,
     discount: float,
@@ -68,10 +68,11 @@ def sensitivity(
     wanted = ladder(memory, more)
     if memory != behavior.memory:
         wanted.insert(0, behavior.memory)
-    finest = count(log, wanted[-1])
+    replays = Replays.of(log)
+    finest = count(replays, wanted[-1])
     while len(finest.states) > MOST_STATES and wanted[-1] != memory:
         wanted.pop()  # so long a memory that the log is spread over too many states
-        finest = count(log, wanted[-1])
+        finest = count(replays, wanted[-1])
     if len(finest.states) > LARGEST:
         return ()
     rows = []

@@ -308,8 +308,8 @@ class Episodes(Frozen, Shown):
         """
         return float(np.where(self.terminated, 0.0, discount**self.lengths).mean())
 
-    def select(self, episodes: Ints) -> Episodes:
-        """The chosen episodes, in the given order; a mask chooses too."""
+    def chosen(self, episodes: Ints) -> Ints:
+        """The numbers of the chosen episodes, in the given order; a mask chooses too."""
         episodes = np.asarray(episodes)
         if episodes.dtype == np.bool_:
             if len(episodes) != len(self):
@@ -318,9 +318,20 @@ class Episodes(Frozen, Shown):
         episodes = episodes.astype(np.int64)
         if len(episodes) and not (episodes.min() >= 0 and episodes.max() < len(self)):
             raise LogError(f"select: there are {len(self)} episodes, numbered from 0.")
+        return episodes
+
+    def steps_of(self, episodes: Ints) -> Ints:
+        """The rows of some episodes, one episode after the other."""
         lengths = self.lengths[episodes]
-        start = np.concatenate([[0], np.cumsum(lengths)])
-        rows = np.arange(start[-1]) + np.repeat(self.start[episodes] - start[:-1], lengths)
+        before = np.cumsum(lengths) - lengths
+        rows: Ints = np.arange(lengths.sum()) + np.repeat(self.start[episodes] - before, lengths)
+        return rows
+
+    def select(self, episodes: Ints) -> Episodes:
+        """The chosen episodes, in the given order; a mask chooses too."""
+        episodes = self.chosen(episodes)
+        start = np.concatenate([[0], np.cumsum(self.lengths[episodes])])
+        rows = self.steps_of(episodes)
         return Episodes(
             self.observations,
             self.actions,

@@ -1,6 +1,6 @@
 """Counts of history states ⟨n, z⟩ in a log, and the maximum-likelihood model they give.
 
-Replaying a memory over a log turns every step into a move between history states. What is counted
+A replay (`core.replay`) turns every step of a log into a move between history states. Counted are,
 per pair (h, a): visits, rewards, ends, and successors. An ending is an outcome like any other, so
 
     visits(h, a) = Σ_h' successors(h, a, h') + ends(h, a)
@@ -22,7 +22,6 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows
 from jumar.core.controller import Controller
-from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import projection
@@ -233,69 +232,3 @@ def check_discount(γ: float) -> None:
             f"discount: {γ!r} must lie in [0, 1). Values of a learned model are only "
             "certain to exist below 1; for undiscounted episodes use one close to 1, as 0.999."
         )
-
-
-def count(log: Episodes, memory: Memory) -> Counts:
-    """Replay a memory over a log and count what happened in each history state.
-
-    >>> from jumar.core.memory import window
-    >>> log = Episodes(("good", "worn"), ("keep",), [0, 1, 1], [0, 0, 0], [1.0, 0.0, -5.0],
-    ...                start=[0, 3], final_observation=[-1], terminated=[True])
-    >>> c = count(log, window(1))
-    >>> c.visits.ravel().tolist(), c.ends.ravel().tolist(), c.times.tolist()
-    ([1, 2], [0, 1], [1, 1])
-    """
-    A = len(log.actions)
-    memory = memory.on(len(log.observations), A)
-    states, at, follows = trace(log, memory)
-    H = len(states)
-    known = follows != UNSEEN
-    pair = at * A + log.action
-
-    def per_pair(weights: Floats | None = None, chosen: Any = known) -> Any:
-        w = None if weights is None else weights[chosen]
-        return np.bincount(pair[chosen], w, H * A).reshape(H, A)
-
-    goes_on = follows >= 0
-    moves, which = number_rows(np.column_stack([pair[goes_on], follows[goes_on]]))
-    return Counts(
-        observations=log.observations,
-        actions=log.actions,
-        memory=memory,
-        states=states,
-        visits=per_pair(),
-        reward_sum=per_pair(log.reward),
-        reward_squares=per_pair(log.reward**2),
-        ends=per_pair(chosen=follows == ENDED),
-        starts=np.bincount(at[log.start[:-1]], minlength=H),
-        pair=moves[:, 0],
-        successor=moves[:, 1],
-        times=np.bincount(which, minlength=len(moves)),
-        unfinished=int((~known).sum()),
-    )
-
-
-ENDED, UNSEEN = -1, -2  # what follows a step, where it is not a history state
-
-
-def trace(log: Episodes, memory: Memory) -> tuple[Ints, Ints, Ints]:
-    """The history states of a log (H, W+1), the number of the one at every step (N,), and of the
-    one that followed it (N,), ENDED where the process ended, UNSEEN where nobody knows.
-    """
-    nodes = memory.replay(log.observation, log.action, log.start)
-    cut = np.flatnonzero(log.final_observation != UNKNOWN)  # episodes with one more observation
-    last = log.last[cut]
-    after = memory.step(nodes[last], log.observation[last], log.action[last])
-    states, number = number_rows(
-        np.concatenate(
-            [
-                np.column_stack([nodes, log.observation]),
-                np.column_stack([after, log.final_observation[cut]]),
-            ]
-        )
-    )
-    at, final = number[: log.n_steps], number[log.n_steps :]
-    follows = np.append(at[1:], UNSEEN)
-    follows[log.last] = np.where(log.terminated, ENDED, UNSEEN)
-    follows[last] = final
-    return states, at, follows

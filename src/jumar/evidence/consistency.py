@@ -11,38 +11,42 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Ints, number_rows
+from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes, Labels
 from jumar.core.errors import LogError, printable
 from jumar.core.memory import Memory
 from jumar.core.memory.forms import OneOf
+from jumar.core.replay import Replays
 from jumar.evidence.rewards import RewardRange
 
 
-def rows_taken(log: Episodes, controller: Controller) -> Floats:
+def rows_taken(log: Episodes | Replays, controller: Controller) -> Floats:
     """(N,) the probability that a controller, replayed over the log, gives to each logged action.
 
     >>> log = Episodes(("z",), ("a", "b"), [0, 0], [0, 1], [0, 0], [0, 2], [-1], [True])
     >>> rows_taken(log, Controller.constant(("z",), ("a", "b"), [0.75, 0.25])).tolist()
     [0.75, 0.25]
     """
-    nodes = controller.memory.replay(log.observation, log.action, log.start)
-    states, number = number_rows(np.column_stack([nodes, log.observation]))
-    taken: Floats = controller.rows_at(states)[number, log.action]
+    replay = Replays.of(log).over(controller.memory)
+    taken: Floats = controller.rows_at(replay.states)[replay.at, replay.log.action]
     return taken
 
 
-def check_possible(log: Episodes, behavior: Controller, episodes: Ints | None = None) -> None:
+def check_possible(
+    log: Episodes | Replays, behavior: Controller, episodes: Ints | None = None
+) -> None:
     """Every logged action must be one that the behavior takes there at all; of all episodes, or of
     those that it made."""
-    impossible = _within(log, np.flatnonzero(rows_taken(log, behavior) <= 0), episodes)
+    replays = Replays.of(log)
+    log = replays.log
+    impossible = _within(log, np.flatnonzero(rows_taken(replays, behavior) <= 0), episodes)
     if len(impossible) == 0:
         return
     row = int(impossible[0])
     more = f" ({len(impossible)} such steps in all)" if len(impossible) > 1 else ""
-    node = behavior.memory.replay(log.observation, log.action, log.start)[row]
-    state = np.append(node, log.observation[row])
+    replay = replays.over(behavior.memory)
+    state = replay.states[replay.at[row]]
     action, name = printable(log.actions[log.action[row]]), printable(behavior.name)
     raise LogError(
         f"{log.where(row)}: action {action!r} was taken, but {name} gives it probability 0 at "
@@ -51,10 +55,13 @@ def check_possible(log: Episodes, behavior: Controller, episodes: Ints | None = 
     )
 
 
-def check_nodes(log: Episodes, behavior: Controller, episodes: Ints | None = None) -> None:
+def check_nodes(
+    log: Episodes | Replays, behavior: Controller, episodes: Ints | None = None
+) -> None:
     """Where the log says what the controller remembered, replaying must come to the same; in all
     episodes, or in those that it made."""
-    compared = compare_nodes(log, behavior.memory)
+    replays = Replays.of(log)
+    log, compared = replays.log, compare_nodes(replays, behavior.memory)
     if compared is None or len(wrong := _within(log, compared.wrong, episodes)) == 0:
         return
     row, more = int(wrong[0]), ""
@@ -93,16 +100,19 @@ class ComparedNodes:
         return self.logged.names[self.logged.code[row]], self.nodes[self.replayed[row]]
 
 
-def compare_nodes(log: Episodes, memory: Memory) -> ComparedNodes | None:
+def compare_nodes(log: Episodes | Replays, memory: Memory) -> ComparedNodes | None:
     """Compare logged nodes with replayed ones; None if the log names none, or the memory has not
     exactly one part with named nodes."""
+    replays = Replays.of(log)
+    log = replays.log
     written = [(part, part.form(log.observations, log.actions)) for part in memory.parts]
     named = [(part, form) for part, form in written if isinstance(form, OneOf)]
     if log.node is None or len(named) != 1:
         return None
     (part, form), names = named[0], log.node.names
     meant = np.array([*(form.numbers.get(n, UNKNOWN) for n in names), UNKNOWN], np.int64)
-    replayed = part.to_fields(part.replay(log.observation, log.action, log.start))[:, 0]
+    replay = replays.over(part)
+    replayed: Ints = part.to_fields(replay.states[:, :-1])[replay.at, 0]
     wrong = np.flatnonzero((log.node.code != UNKNOWN) & (meant[log.node.code] != replayed))
     return ComparedNodes(log.node, form.names, replayed, wrong)
 

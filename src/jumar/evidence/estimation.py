@@ -16,16 +16,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from jumar.core.arrays import number_rows
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory, window
+from jumar.core.replay import Replays
 
 CURRENT = window(1)  # nothing but the current observation
 _EVERY_LENGTH = 16  # longer windows fall back on half their length, not on one less
 
 
-def estimate_behavior(log: Episodes, memory: Memory = CURRENT) -> Controller:
+def estimate_behavior(log: Episodes | Replays, memory: Memory = CURRENT) -> Controller:
     """The behavior that makes a log likeliest, among those with this memory.
 
     >>> log = Episodes(("good", "worn"), ("keep", "repair"), [0, 0, 0, 0, 1], [0, 0, 0, 1, 1],
@@ -36,18 +36,18 @@ def estimate_behavior(log: Episodes, memory: Memory = CURRENT) -> Controller:
     >>> behavior.name
     'estimated from the log (window of 1)'
     """
-    O, A = len(log.observations), len(log.actions)
+    whole = Replays.of(log).over(memory)
+    log, A = whole.log, len(whole.log.actions)
     below: Controller | np.ndarray = np.bincount(log.action, minlength=A) / log.n_steps
-    for coarser in reversed(list(_fallbacks(memory.on(O, A)))):
-        nodes = coarser.replay(log.observation, log.action, log.start)
-        states, at = number_rows(np.column_stack([nodes, log.observation]))
-        taken = np.bincount(at * A + log.action, minlength=len(states) * A)
-        taken = taken.reshape(len(states), A)
+    for coarser in reversed(list(_fallbacks(whole.memory))):
+        replay = whole.onto(coarser)
+        acted = replay.taken.any(1)
+        taken = replay.taken[acted]
         below = Controller(
             log.observations,
             log.actions,
             coarser,
-            states,
+            replay.states[acted],
             taken / taken.sum(1, keepdims=True),
             below,
             name=f"estimated from the log ({coarser})",

@@ -35,8 +35,9 @@ import numpy as np
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
 from jumar.core.episodes import Episodes
 from jumar.core.errors import MemoryMismatch, ParameterError
-from jumar.core.history import UNSEEN, HistoryMdp, trace
+from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
+from jumar.core.replay import UNSEEN, Replays
 from jumar.core.shown import Shown
 from jumar.evidence.bounds import check_delta, check_finite
 from jumar.evidence.rewards import RewardRange
@@ -135,7 +136,7 @@ class FirstVisits(Frozen, Shown):
 
 
 def first_returns(
-    log: Episodes, memory: Memory, *, discount: float, rewards: RewardRange
+    log: Episodes | Replays, memory: Memory, *, discount: float, rewards: RewardRange
 ) -> FirstVisits:
     """Replay a memory over a log and gather what followed the first visit of every pair.
 
@@ -151,16 +152,16 @@ def first_returns(
     from jumar.core import kernels
 
     γ = check_finite("discount", discount, "pass a number in [0, 1)")
-    O, A = len(log.observations), len(log.actions)
-    memory = memory.on(O, A)
     low, high = rewards.returns(γ)
-    states, at, follows = trace(log, memory)
+    replay = Replays.of(log).over(memory)
+    log, memory, states = replay.log, replay.memory, replay.states
+    O, A = memory.alphabet
     count, mean, squares, slack, slack_squares, least, most = kernels.first_visit_returns(
-        at * A + log.action,
+        replay.pair,
         log.reward,
         log.start,
         log.terminated,
-        follows[log.last] != UNSEEN,
+        replay.after != UNSEEN,
         γ,
         (low + high) / 2,
         (high - low) / 2,

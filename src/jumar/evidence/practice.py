@@ -26,12 +26,13 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Frozen, Ints, freeze, number_rows
+from jumar.core.arrays import Floats, Frozen, Ints, freeze
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ControllerError, LogError, ParameterError, listing, printable
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
+from jumar.core.replay import Replay, Replays
 from jumar.core.shown import Shown
 from jumar.evidence.consistency import check_nodes, check_possible, rows_taken
 from jumar.evidence.estimation import CURRENT, estimate_behavior
@@ -49,7 +50,7 @@ LOOKED_AT = 10_000  # different propensities that tell how many digits the colum
 class Practice(Frozen, Shown):
     """Who made a log. B behaviors, E episodes, N steps, A actions."""
 
-    log: Episodes  # its names numbered as the controllers number them
+    replays: Replays  # of the log, its names numbered as the controllers number them
     names: tuple[str, ...]  # (B,)
     controllers: tuple[Controller, ...]  # (B,) numbering names alike; none: only propensities
     made_by: Ints  # (E,) int64, the behavior of every episode
@@ -62,6 +63,10 @@ class Practice(Frozen, Shown):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "made_by", freeze(self.made_by, np.int64))
+
+    @property
+    def log(self) -> Episodes:
+        return self.replays.log
 
     @property
     def several(self) -> bool:
@@ -82,8 +87,7 @@ class Practice(Frozen, Shown):
         found = np.empty(self.log.n_steps)
         for k, controller in enumerate(self.controllers):
             steps = self._steps(k)
-            mine = self.log.select(self._episodes(k)) if self.several else self.log
-            found[steps] = rows_taken(mine, controller)
+            found[steps] = rows_taken(self.replays, controller)[steps]
         return freeze(found, np.float64)
 
     @cached_property
@@ -97,11 +101,10 @@ class Practice(Frozen, Shown):
             found = np.repeat(1 - self.taken[:, None], A, 1)
             found[np.arange(log.n_steps), log.action] = self.taken
             return freeze(found if A == 2 else np.ones((log.n_steps, 1)), np.float64)
-        states, at = self._histories
-        found = np.empty((log.n_steps, A))
+        replay, found = self._replay, np.empty((log.n_steps, A))
         for k, controller in enumerate(self.controllers):
             steps = self._steps(k)
-            found[steps] = controller.lift(self.memory).rows_at(states)[at[steps]]
+            found[steps] = controller.lift(self.memory).rows_at(replay.states)[replay.at[steps]]
         return freeze(found, np.float64)
 
     @cached_property
@@ -117,10 +120,10 @@ class Practice(Frozen, Shown):
         state of the log the mean of their rows by visits, and elsewhere the first; where only
         propensities are known, the behavior estimated from the log."""
         if not self.controllers:
-            return estimate_behavior(self.log, self.memory)
+            return estimate_behavior(self.replays, self.memory)
         if not self.several:
             return self.controllers[0]
-        states, at = self._histories
+        states, at = self._replay.acted
         steps = np.repeat(self.made_by, self.log.lengths)
         visits = np.bincount(at, minlength=len(states))
         rows = np.zeros((len(states), len(self.log.actions)))
@@ -130,16 +133,14 @@ class Practice(Frozen, Shown):
         first = self.controllers[0].lift(self.memory)
         return first.except_at(states, rows, name=f"pooled: {self.name}")
 
-    @cached_property
-    def _histories(self) -> tuple[Ints, Ints]:
-        """The history states of the log over the common memory, and that of every step."""
-        log = self.log
-        nodes = self.memory.replay(log.observation, log.action, log.start)
-        return number_rows(np.column_stack([nodes, log.observation]))
+    @property
+    def _replay(self) -> Replay:
+        """Of the log, over the common memory."""
+        return self.replays.over(self.memory)
 
     def select(self, episodes: Ints) -> Practice:
         """Who made the chosen episodes, in the given order."""
-        return replace(self, log=self.log.select(episodes), made_by=self.made_by[episodes])
+        return replace(self, replays=self.replays.part(episodes), made_by=self.made_by[episodes])
 
     def _episodes(self, k: int) -> Ints:
         episodes: Ints = np.flatnonzero(self.made_by == k)
@@ -156,8 +157,8 @@ class Practice(Frozen, Shown):
             return
         for k, controller in enumerate(self.controllers):
             if (self.taken[self._steps(k)] <= 0).any():
-                check_possible(self.log, controller, self._episodes(k))
-            check_nodes(self.log, controller, self._episodes(k))
+                check_possible(self.replays, controller, self._episodes(k))
+            check_nodes(self.replays, controller, self._episodes(k))
         self._compare()
 
     @cached_property
@@ -187,7 +188,11 @@ class Practice(Frozen, Shown):
 
 
 def practice_of(
-    log: Episodes, behaviors: Behaviors, *, memory: Memory = CURRENT, checked: bool = True
+    log: Episodes | Replays,
+    behaviors: Behaviors,
+    *,
+    memory: Memory = CURRENT,
+    checked: bool = True,
 ) -> Practice:
     """Who made a log.
 
@@ -216,7 +221,7 @@ def practice_of(
     >>> practice.pooled.row([], "z").round(3).tolist()  # two steps by the old one, one by the new
     [0.4, 0.6]
     """
-    found = _match(log, behaviors, memory)
+    found = _match(Replays.of(log), behaviors, memory)
     if checked:
         found.check()
     return found
@@ -225,7 +230,8 @@ def practice_of(
 # ---- which controller is which ------------------------------------------------------------------
 
 
-def _match(log: Episodes, behaviors: Behaviors, memory: Memory) -> Practice:
+def _match(replays: Replays, behaviors: Behaviors, memory: Memory) -> Practice:
+    log = replays.log
     named, of = log.behavior.present if log.behavior else ((), np.zeros(len(log), np.int64))
     source = log.origin.source if log.origin else "Log"
     if behaviors is None:
@@ -235,7 +241,7 @@ def _match(log: Episodes, behaviors: Behaviors, memory: Memory) -> Practice:
                 "that made the log (--policy FILE), or a column of propensities (columns="
                 "{'propensity': ...}, --columns propensity=...)."
             )
-        return Practice(log, named or (AS_LOGGED,), (), of, memory)
+        return Practice(replays, named or (AS_LOGGED,), (), of, memory)
     given = _given(behaviors)
     if len(given) == 1 and not isinstance(behaviors, Mapping):
         (only,) = given.values()
@@ -246,7 +252,7 @@ def _match(log: Episodes, behaviors: Behaviors, memory: Memory) -> Practice:
                 "for each). If it made all episodes, leave the column out: "
                 "dataclasses.replace(log, behavior=None)."
             )
-        return _practice(log, (only.name,), [only], of, memory)
+        return _practice(replays, (only.name,), [only], of, memory)
     if not named:
         if len(given) > 1:
             raise LogError(
@@ -254,7 +260,7 @@ def _match(log: Episodes, behaviors: Behaviors, memory: Memory) -> Practice:
                 "which of them made which episode. Name the column that does: "
                 "columns={'behavior': ...} (--columns behavior=...)."
             )
-        return _practice(log, tuple(given), list(given.values()), of, memory)
+        return _practice(replays, tuple(given), list(given.values()), of, memory)
     missing = [name for name in named if name not in given]
     if missing:
         some = "a behavior" if len(missing) == 1 else f"{len(missing)} behaviors"
@@ -262,7 +268,7 @@ def _match(log: Episodes, behaviors: Behaviors, memory: Memory) -> Practice:
             f"{source}: the log names {some} without a controller: {listing(missing)}. The "
             f"controllers are {listing(given)}. Give one for each (--policy NAME=FILE)."
         )
-    return _practice(log, named, [given[name] for name in named], of, memory)
+    return _practice(replays, named, [given[name] for name in named], of, memory)
 
 
 def _given(behaviors: Controller | Sequence[Controller] | Mapping[str, Controller]) -> dict[
@@ -292,12 +298,16 @@ def _given(behaviors: Controller | Sequence[Controller] | Mapping[str, Controlle
 
 
 def _practice(
-    log: Episodes, names: tuple[str, ...], controllers: list[Controller], of: Ints, memory: Memory
+    replays: Replays,
+    names: tuple[str, ...],
+    controllers: list[Controller],
+    of: Ints,
+    memory: Memory,
 ) -> Practice:
     first = controllers[0]
     alike = [first, *(_numbered_like(first, other) for other in controllers[1:])]
-    log = log.align(first.observations, first.actions)
-    return Practice(log, names, tuple(alike), of, memory)
+    replays = replays.align(first.observations, first.actions)
+    return Practice(replays, names, tuple(alike), of, memory)
 
 
 def _numbered_like(first: Controller, other: Controller) -> Controller:

@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints, number_rows
+from jumar.core.arrays import Floats, Ints
 from jumar.core.episodes import Episodes
-from jumar.core.history import UNSEEN, HistoryMdp, trace
+from jumar.core.history import HistoryMdp
+from jumar.core.replay import Replay, Replays
 from jumar.core.shown import Shown
 from jumar.evidence.order.gaps import BLOCKS
 from jumar.solve.improvement import Improvement
@@ -63,7 +64,11 @@ class Resampled(Shown):
 
 
 def resample(
-    log: Episodes, improvement: Improvement, *, rng: np.random.Generator, draws: int | None = None
+    log: Episodes | Replays,
+    improvement: Improvement,
+    *,
+    rng: np.random.Generator,
+    draws: int | None = None,
 ) -> Resampled:
     """The bootstrap distribution of an improvement's gain.
 
@@ -80,7 +85,7 @@ def resample(
     """
     mdp = improvement.mdp
     draws = draws or next((d for size, d in _DRAWS if len(mdp) <= size), 30)
-    tallies = _Tallies(log, mdp, rng)
+    tallies = _Tallies(Replays.of(log).over(mdp.memory), mdp, rng)
     policies = (
         (improvement.behavior_policy, improvement.behavior_values),
         (improvement.policy, improvement.values),
@@ -133,25 +138,22 @@ def _iterated(
 class _Tallies:
     """What each block of episodes adds to the counts, so that a draw is a weighted sum."""
 
-    def __init__(self, log: Episodes, mdp: HistoryMdp, rng: np.random.Generator) -> None:
-        self.mdp = mdp
+    def __init__(self, replay: Replay, mdp: HistoryMdp, rng: np.random.Generator) -> None:
+        log, self.mdp = replay.log, mdp
         H, A = mdp.shape
         unit = np.arange(len(log)) if log.cluster is None else log.cluster.present[1]
         U = int(unit.max()) + 1
         self.n = min(U, BLOCKS)
         block = (rng.permutation(U) % self.n if self.n < U else np.arange(U))[unit]
-        states, at, follows = trace(log, mdp.memory)
-        assert np.array_equal(states, mdp.states), "the log is not the one the model is of"
-        known = follows != UNSEEN
-        step_block = np.repeat(block, log.lengths)[known]
-        pair = (at * A + log.action)[known]
-        goes_on = follows[known] >= 0
-        self.visits = _table(step_block, pair, self.n, H * A)
-        self.rewards = _table(step_block, pair, self.n, H * A, log.reward[known])
-        moves, which = number_rows(np.column_stack([pair[goes_on], follows[known][goes_on]]))
+        assert np.array_equal(replay.states, mdp.states), "the log is not the one the model is of"
+        known, step_block = replay.known, np.repeat(block, log.lengths)
+        pair = replay.pair[known]
+        self.visits = _table(step_block[known], pair, self.n, H * A)
+        self.rewards = _table(step_block[known], pair, self.n, H * A, log.reward[known])
+        moves, move = replay.moves
         assert np.array_equal(moves[:, 0], mdp.pair), "the log is not the one the model is of"
-        self.times = _table(step_block[goes_on], which, self.n, len(moves))
-        self.starts = _table(block, at[log.start[:-1]], self.n, H)
+        self.times = _table(step_block[move >= 0], move[move >= 0], self.n, len(moves))
+        self.starts = _table(block, replay.at[log.start[:-1]], self.n, H)
 
     def model(self, weights: Floats) -> _Model:
         mdp = self.mdp

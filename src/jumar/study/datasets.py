@@ -19,8 +19,8 @@ from jumar.algorithms.auto import Selection, select
 from jumar.core.arrays import Floats, Ints
 from jumar.core.episodes import Episodes
 from jumar.core.errors import NotConverged
-from jumar.core.history import count
 from jumar.core.memory import Memory
+from jumar.core.replay import Replays, count
 from jumar.core.streams import stream
 from jumar.evidence.first_visits import ReturnBounds, first_returns
 from jumar.study import batch
@@ -59,7 +59,7 @@ def run_dataset(spec: StudySpec, prepared: Prepared, number: int) -> Floats:
     if others:
         whole = Episodes(prepared.pomdp.observations, prepared.pomdp.actions, *log)
         for i, size in enumerate(spec.sizes):
-            part = whole.select(np.arange(size))
+            part = Replays(whole.select(np.arange(size)))
             for j in others:
                 results[:, i, j] = _run_one_by_one(spec, prepared, part, settings[j])
     return results
@@ -79,7 +79,7 @@ def rule_arrays(settings: Sequence[Setting]) -> tuple[Ints, Floats, Floats]:
     )
 
 
-def _run_one_by_one(spec: StudySpec, prepared: Prepared, log: Episodes, setting: Setting) -> Floats:
+def _run_one_by_one(spec: StudySpec, prepared: Prepared, log: Replays, setting: Setting) -> Floats:
     """(memories, fields) of an algorithm that compiled loops do not know."""
     γ = prepared.pomdp.discount
     results = np.empty((len(prepared.memories), batch.FIELDS))
@@ -102,7 +102,7 @@ def _run_one_by_one(spec: StudySpec, prepared: Prepared, log: Episodes, setting:
 
 
 def _returns(
-    spec: StudySpec, prepared: Prepared, log: Episodes, memory: Memory, setting: Setting
+    spec: StudySpec, prepared: Prepared, log: Replays, memory: Memory, setting: Setting
 ) -> ReturnBounds | None:
     """What an algorithm may know of the returns in the log, if it asks."""
     if not algorithm(setting.algorithm).needs_returns:

@@ -34,12 +34,13 @@ from jumar.algorithms.auto.fitting import first_of, number
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.opinions import Models, blend
 from jumar.algorithms.auto.trials import GATES, MOST_BEYOND, PROVED, Selection, Setting, Trial
-from jumar.core.arrays import Floats, Ints, number_rows
+from jumar.core.arrays import Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import check_discount
 from jumar.core.memory import Memory
+from jumar.core.replay import Replays
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.offpolicy.weights import effective_size
@@ -52,7 +53,7 @@ MORE_MEMORY = 2
 
 
 def select(
-    log: Episodes,
+    log: Episodes | Replays,
     behavior: Behaviors | Practice,
     *,
     discount: float,
@@ -102,7 +103,7 @@ def select(
 
 
 def held_out_test(
-    log: Episodes,
+    log: Episodes | Replays,
     behavior: Behaviors | Practice,
     *,
     algorithm: str,
@@ -151,7 +152,7 @@ def held_out_test(
     return _test(practice, discount, rng, memories, delta, rewards, horizon, gate, candidate)
 
 
-def _practice(log: Episodes, behavior: Behaviors | Practice) -> Practice:
+def _practice(log: Episodes | Replays, behavior: Behaviors | Practice) -> Practice:
     return behavior if isinstance(behavior, Practice) else practice_of(log, behavior)
 
 
@@ -180,7 +181,7 @@ def _test(
     whole = log.returns(discount)
     halves = [dealt.members(half) for half in range(HALVES)]
     board = lay_out(
-        log,
+        practice.replays,
         old,
         discount,
         memories,
@@ -378,13 +379,14 @@ def _less(bench: Workbench, centre: float) -> Workbench:
     log = replace(board.log, reward=board.log.reward - centre)
     horizon = bench.limits.steps if bench.limits.declared_steps else None
     limits = limits_of(log, board.discount, moved, horizon)
-    return replace(bench, board=replace(board, log=log), limits=limits)
+    board = replace(board, replay=replace(board.replay, log=log))
+    return replace(bench, board=board, limits=limits)
 
 
 def _controller(bench: Workbench, candidate: Fitted) -> Controller:
     """A candidate as a controller over its own memory: the behavior, except where it differs."""
     board, memory = bench.board, candidate.setting.memory
-    states, of = number_rows(board.projected[memory])
+    states, of = board.replay.project(memory)
     first = first_of(of, len(states))
     name = f"{board.behavior.name}, improved"
     return board.behavior.lift(memory).except_at(states, candidate.rows[first], name)

@@ -16,12 +16,11 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.controller import Controller
-from jumar.core.episodes import UNKNOWN, Episodes
-from jumar.core.history import ENDED, Counts, HistoryMdp, count, trace
+from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory
-from jumar.core.memory.refinement import join, ladder, projection
+from jumar.core.memory.refinement import join, ladder
+from jumar.core.replay import UNSEEN, Replay, Replays
 from jumar.evidence.practice import Practice
-from jumar.solve.solver import action_values, policy_value
 
 MOST_STATES = 5000  # a memory that sees more history states than this is not tried
 
@@ -30,28 +29,27 @@ MOST_STATES = 5000  # a memory that sees more history states than this is not tr
 class Board:
     """A log, its behavior, and the memories to try. H history states of the longest memory."""
 
-    log: Episodes
+    replay: Replay  # of the log, over the longest memory
     behavior: Controller
     discount: float
     memories: tuple[Memory, ...]  # each refines the one before
-    states: Ints  # (H, W+1)
-    at: Ints  # (N,) the history state of every step
-    follows: Ints  # (N,) the one that followed it, ENDED or UNSEEN
-    after: Ints  # (E,) the history state an episode was cut off in, ENDED where it ended
-    length: Ints  # (E,) steps of each episode whose outcome is known
     practice: Practice | None = None  # who acted, where that is not one controller
+
+    @property
+    def log(self) -> Episodes:
+        return self.replay.log
 
     @cached_property
     def behavior_rows(self) -> Floats:
         """(H, A)"""
-        return self.behavior.lift(self.memories[-1]).rows_at(self.states)
+        return self.behavior.lift(self.memories[-1]).rows_at(self.replay.states)
 
     @cached_property
     def taken(self) -> Floats:
         """(N,) the probability of every logged action under the behavior that took it."""
         if self.practice is not None:
             return self.practice.taken
-        return self.behavior_rows[self.at, self.log.action]
+        return self.behavior_rows[self.replay.at, self.log.action]
 
     @cached_property
     def behaviors(self) -> Floats:
@@ -65,64 +63,31 @@ class Board:
     def row_of(self) -> Ints:
         """(N,) which of them was followed at every step; -1 where that is not known."""
         if self.practice is None:
-            return self.at
+            return self.replay.at
         N = self.log.n_steps
         return np.full(N, -1) if self.practice.rows is None else np.arange(N)
-
-    @cached_property
-    def projected(self) -> dict[Memory, Ints]:
-        """For every memory, the (H, w+1) states that the longest memory's states become."""
-        nodes, z = self.states[:, :-1], self.states[:, -1:]
-        return {
-            memory: np.concatenate([projection(self.memories[-1], memory)(nodes), z], axis=1)
-            for memory in self.memories
-        }
 
     @cached_property
     def returns(self) -> Floats:
         """(E,) the logged discounted return of every episode."""
         return self.log.returns(self.discount)
 
-    def count(self, episodes: Ints) -> Counts:
-        """The counts of some episodes, over the longest memory."""
-        return count(self.log.select(episodes), self.memories[-1])
+    @cached_property
+    def length(self) -> Ints:
+        """(E,) steps of each episode whose outcome is known."""
+        known: Ints = self.log.lengths - (self.replay.after == UNSEEN)
+        return known
 
-
-class View:
-    """A model of one of a board's memories, and where the board's states stand in it."""
-
-    def __init__(self, board: Board, mdp: HistoryMdp) -> None:
-        self.board, self.mdp = board, mdp
-        self.at = mdp.index.find(board.projected[mdp.memory])  # (H,) or -1
-        self.seen = np.flatnonzero(self.at >= 0)
-        self.behavior = self.gather(board.behavior_rows)
-
-    def as_table(self, rows: Floats) -> Floats:
-        """(H, A) a policy of the model as a table; the behavior where the model knows nothing."""
-        table = self.board.behavior_rows.copy()
-        table[self.seen] = rows[self.at[self.seen]]
-        return table
-
-    def gather(self, table: Floats) -> Floats:
-        """(K, A) the rows of a table at the states of the model."""
-        rows = np.empty((len(self.mdp), table.shape[1]))
-        rows[self.at[self.seen]] = table[self.seen]
-        return rows
-
-    def performance(self, table: Floats) -> float:
-        """What the model says a policy is worth."""
-        return float(self.mdp.start @ policy_value(self.mdp, self.gather(table)))
-
-    def values(self, table: Floats) -> tuple[Floats, Floats]:
-        """(H, A) Q̂ and (H,) V̂ = Σ_a π Q̂ of a policy; 0 where the model knows nothing."""
-        own = action_values(self.mdp, policy_value(self.mdp, self.gather(table)))
-        q = np.zeros(table.shape)
-        q[self.seen] = own[self.at[self.seen]]
-        return q, (table * q).sum(1)
+    @cached_property
+    def after(self) -> Ints:
+        """(E,) the history state an episode was cut off in, ENDED where it ended. Where nobody
+        knows what the last step led to, the episode counts up to the state before it."""
+        after = self.replay.after
+        return np.where(after == UNSEEN, self.replay.at[self.log.last], after)
 
 
 def lay_out(
-    log: Episodes,
+    log: Episodes | Replays,
     behavior: Controller,
     discount: float,
     memories: Sequence[Memory],
@@ -134,20 +99,15 @@ def lay_out(
 
     `practice` says who acted, where that is not `behavior` alone.
     """
-    kept = list(memories)
-    steps = [steps_in(log, part) for part in parts]
+    replays, kept = Replays.of(log), list(memories)
+    steps = [steps_in(replays.log, part) for part in parts]
     while True:
-        states, at, follows = trace(log, kept[-1])
-        sizes = [len(np.unique(at[chosen])) for chosen in steps] or [len(states)]
+        replay = replays.over(kept[-1])
+        sizes = [len(np.unique(replay.at[chosen])) for chosen in steps] or [len(replay.states)]
         if not too_long(min(sizes)) or len(kept) == 1:
             break
         kept.pop()
-    last = log.last
-    unknown = ~log.terminated & (log.final_observation == UNKNOWN)
-    # nobody knows what the last step led to: the episode counts up to the state before it
-    after = np.where(log.terminated, ENDED, np.where(unknown, at[last], follows[last]))
-    length = log.lengths - unknown
-    return Board(log, behavior, discount, tuple(kept), states, at, follows, after, length, practice)
+    return Board(replay, behavior, discount, tuple(kept), practice)
 
 
 def too_long(size: int) -> bool:

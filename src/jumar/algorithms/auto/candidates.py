@@ -28,6 +28,7 @@ from jumar.algorithms.auto.trials import Setting
 from jumar.core.arrays import Floats, Ints
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
+from jumar.core.replay import Replays
 from jumar.solve.solver import action_values, policy_value, solve
 
 STRENGTHS = (2.0, 5.0, 10.0, 20.0, 40.0, 100.0, 1000.0)
@@ -63,7 +64,7 @@ class Workbench:
     def learning_from(self, own: Ints) -> Workbench:
         """The same for candidates of one half: which memories are not too long for it, and what a
         table may hold, is decided by that half alone."""
-        at = self.board.at[steps_of(self.board, own)]
+        at = self.board.replay.at[steps_of(self.board, own)]
         sizes = {n.memory: len(np.unique(n.of[at])) for n in self.numbered}
         first = self.numbered[0]
         kept = [n for n in self.numbered if n is first or not too_long(sizes[n.memory])]
@@ -124,7 +125,7 @@ class Workbench:
             (mdp, numbered), board = next(self.models(own)), self.board
             found = algorithms.learn(
                 algorithm,
-                board.log.select(own),
+                Replays.holding(board.replay.part(own)),
                 board.behavior,
                 numbered.memory,
                 discount=board.discount,
@@ -147,7 +148,7 @@ class Workbench:
 
         board, log = self.board, self.board.log
         found = floored_differences(
-            board.at,
+            board.replay.at,
             log.action,
             log.reward,
             log.start,
@@ -173,7 +174,7 @@ class Workbench:
 
         board = self.board
         return kernels.episode_weights(
-            board.at,
+            board.replay.at,
             board.log.action,
             board.log.start,
             episodes,

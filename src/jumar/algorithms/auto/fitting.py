@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.algorithms.auto.board import Board, steps_in
-from jumar.core.arrays import Bools, Floats, Frozen, Ints, freeze, number_rows, sum_by
-from jumar.core.history import ENDED, UNSEEN, HistoryMdp
+from jumar.core.arrays import Bools, Floats, Ints, sum_by
+from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
+from jumar.core.replay import ENDED, UNSEEN
 
 
 @dataclass(frozen=True, eq=False)
-class Numbered(Frozen):
+class Numbered:
     """A log over one memory of its board. K history states, L distinct moves."""
 
     memory: Memory
@@ -29,11 +30,6 @@ class Numbered(Frozen):
     moves: Ints  # (L, 2) pair and successor, ascending
     behavior: Floats  # (K, A) the behavior's rows
 
-    def __post_init__(self) -> None:
-        for field in ("states", "of", "pair", "move", "moves"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
-        object.__setattr__(self, "behavior", freeze(self.behavior, np.float64))
-
     @property
     def first(self) -> Ints:
         """(K,) the first of the board's states that becomes each state."""
@@ -42,17 +38,12 @@ class Numbered(Frozen):
 
 def number(board: Board) -> tuple[Numbered, ...]:
     """The log over every memory of a board, shortest first."""
-    A = len(board.log.actions)
     found = []
     for memory in board.memories:
-        states, of = number_rows(board.projected[memory])
-        pair = of[board.at] * A + board.log.action
-        goes_on = board.follows >= 0
-        moves, which = number_rows(np.column_stack([pair[goes_on], of[board.follows[goes_on]]]))
-        move = np.full(len(pair), -1, np.int64)
-        move[goes_on] = which
+        replay, (states, of) = board.replay.onto(memory), board.replay.project(memory)
+        moves, move = replay.moves
         behavior = board.behavior_rows[first_of(of, len(states))]
-        found.append(Numbered(memory, states, of, pair, move, moves, behavior))
+        found.append(Numbered(memory, states, of, replay.pair, move, moves, behavior))
     return tuple(found)
 
 
@@ -70,12 +61,12 @@ def steps_of(board: Board, episodes: Ints) -> Bools:
 
 def fit(board: Board, numbered: Numbered, steps: Bools) -> HistoryMdp:
     """The maximum-likelihood model of some steps."""
-    log, (K, A) = board.log, numbered.behavior.shape
-    known = steps & (board.follows != UNSEEN)
+    log, follows, (K, A) = board.log, board.replay.follows, numbered.behavior.shape
+    known = steps & (follows != UNSEEN)
     pair = numbered.pair[known]
     visits = np.bincount(pair, minlength=K * A).astype(np.float64)
     n = np.maximum(visits, 1.0)
-    ended = np.bincount(pair[board.follows[known] == ENDED], minlength=K * A)
+    ended = np.bincount(pair[follows[known] == ENDED], minlength=K * A)
     moved = numbered.move[steps & (numbered.move >= 0)]
     times = np.bincount(moved, minlength=len(numbered.moves))
     first = numbered.pair[log.start[:-1][steps[log.start[:-1]]]] // A

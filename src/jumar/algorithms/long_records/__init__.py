@@ -24,6 +24,7 @@ import numpy as np
 
 from jumar.algorithms.auto.board import Board, lay_out
 from jumar.algorithms.auto.dealing import HALVES, deal
+from jumar.algorithms.auto.fitting import first_of
 from jumar.algorithms.auto.trials import Setting
 from jumar.algorithms.long_records.contradictions import MemoryTest, memory_test
 from jumar.algorithms.long_records.judge import Candidate, candidates, fit
@@ -33,6 +34,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory, refinement, window
 from jumar.core.memory.refinement import join
+from jumar.core.replay import Replays
 from jumar.core.words import percent
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.rewards import RewardRange
@@ -153,7 +155,7 @@ class LongVerdict:
 
 
 def judge_long(
-    log: Episodes,
+    log: Episodes | Replays,
     behavior: Controller,
     *,
     discount: float,
@@ -201,7 +203,7 @@ def judge_long(
         if not tests[-1].rejected:
             break
     found: list[tuple[LongTrial, Candidate, Bench]] = []
-    dealt = deal(log, deals)
+    dealt = deal(board.log, deals)
     halves = [dealt.members(half) for half in range(HALVES)]
     units = min(len(np.unique(dealt.unit[half])) for half in halves)
     against = _cannot_begin(board, tests, span, beyond, units)
@@ -232,7 +234,7 @@ def judge_long(
         )
     return LongVerdict(
         delta=delta,
-        records=len(log),
+        records=len(board.log),
         controller=_controller(board, chosen[1]) if chosen else behavior,
         chosen=chosen[0] if chosen else None,
         trials=tuple(trial for trial, _, _ in found),
@@ -240,7 +242,7 @@ def judge_long(
         memory=None if not tests or tests[-1].rejected else tests[-1].memory,
         tests=tuple(tests),
         refusals=tuple(against) if best is None else best[0].refusals,
-        needed=_needed(best[0], best[2], len(log)) if best and not chosen else None,
+        needed=_needed(best[0], best[2], len(board.log)) if best and not chosen else None,
         ladder=rungs,
         range=span,
         beyond=beyond,
@@ -320,9 +322,10 @@ def _trial(candidate: Candidate, test: Bench) -> LongTrial:
 def _controller(board: Board, candidate: Candidate) -> Controller:
     """A candidate as a controller over its own memory: the behavior, except where it differs."""
     memory = candidate.setting.memory
-    states, first = np.unique(board.projected[memory], axis=0, return_index=True)
+    states, of = board.replay.project(memory)
+    rows = candidate.rows[first_of(of, len(states))]
     name = f"{board.behavior.name}, improved"
-    return board.behavior.lift(memory).except_at(states, candidate.rows[first], name)
+    return board.behavior.lift(memory).except_at(states, rows, name)
 
 
 def _needed(best: LongTrial, test: Bench, records: int) -> int | None:

@@ -34,8 +34,8 @@ import numpy as np
 from jumar.algorithms.auto.board import Board
 from jumar.algorithms.long_records.weights import Fitted, steps_of
 from jumar.core.arrays import Floats, sum_by
-from jumar.core.history import ENDED
 from jumar.core.memory import Memory
+from jumar.core.replay import ENDED
 from jumar.evidence.order.steps import cut_into_steps
 
 DRAWS = 19
@@ -107,12 +107,12 @@ def _orders(
     board: Board, memory: Memory, longer: Memory, rng: np.random.Generator
 ) -> tuple[int, int]:
     """How many other orders are as telling as the log, and how many were drawn."""
-    log = board.log
+    log, finer = board.log, board.replay.onto(longer)
     if log.n_steps > MOST_STEPS:
         keep = max(1, round(len(log) * MOST_STEPS / log.n_steps))
-        log = log.select(np.sort(rng.permutation(len(log))[:keep]))
-    steps = cut_into_steps(log, memory, longer, rewards=True)
-    G = steps.tally(steps.as_logged).statistic()
+        finer = finer.part(np.sort(rng.permutation(len(log))[:keep]))
+    steps = cut_into_steps(finer.onto(memory), finer, rewards=True)
+    G = steps.as_logged()[0].statistic()
     if G <= 1e-9:
         return DRAWS, DRAWS  # nothing differs, so nothing can be told
     found = drawn = 0
@@ -127,10 +127,10 @@ def _orders(
 def _surprises(board: Board, memory: Memory) -> tuple[float, float]:
     """Standard errors of the two sums U of a memory."""
     log, everybody = board.log, np.arange(len(board.log))
-    fitted = Fitted(board, board.count(everybody), everybody, memory, None)
+    fitted = Fitted(board, board.replay.counts, everybody, memory, None)
     values = fitted.values(board.behavior_rows)
     steps = steps_of(board, everybody)
-    h, a = board.at[steps], log.action[steps]
+    h, a = board.replay.at[steps], log.action[steps]
     record = np.repeat(everybody, board.length)
     follows = np.where(np.append(np.diff(record), 1) == 0, np.append(h[1:], 0), board.after[record])
     later = np.where(follows == ENDED, 0.0, values.v[np.maximum(follows, 0)])

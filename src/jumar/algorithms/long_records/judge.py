@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from jumar import algorithms
-from jumar.algorithms.auto.board import Board, View
+from jumar.algorithms.auto.board import Board
 from jumar.algorithms.auto.dealing import Dealt
 from jumar.algorithms.auto.trials import Setting
 from jumar.algorithms.long_records.weights import Fitted, Values, steps_of
@@ -102,7 +102,7 @@ class Judge:
         """(K, A) did the held-out half see the pair?"""
         f, board = self.fitted, self.board
         steps = steps_of(board, self.held_out)
-        h, a = f.at[board.at[steps]], board.log.action[steps]
+        h, a = f.at[board.replay.at[steps]], board.log.action[steps]
         seen = np.zeros(f.mdp.shape, np.bool_)
         seen[h[h >= 0], a[h >= 0]] = True
         return seen
@@ -132,7 +132,7 @@ def reaches(board: Board) -> tuple[int, ...]:
 
 def fit(board: Board, records: Ints, memories: int) -> list[Fitted]:
     """The models of the first memories of a board, each leaning on the one before."""
-    counts = board.count(records)
+    counts = board.replay.part(records).counts
     models: list[Fitted] = []
     for memory in board.memories[:memories]:
         models.append(Fitted(board, counts, records, memory, models[-1] if models else None))
@@ -194,9 +194,11 @@ def _policies(models: list[Fitted]) -> Iterator[tuple[Setting, Floats]]:
     for model in models:
         if len(model.mdp) > MOST_STATES and model is not models[0]:
             continue
-        view = View(model.board, model.mdp)
+        mdp, board = model.mdp, model.board
+        old = mdp.policy_of(board.behavior)
         for name, n_wedge in itertools.product(FAMILIES, THRESHOLDS):
             rule = algorithms.algorithm(name).rule
             assert rule is not None, f"{name} is no rule"
-            found = solve(view.mdp, view.behavior, rule(n_wedge=n_wedge))
-            yield Setting(model.memory, name, (("n_wedge", n_wedge),)), view.as_table(found.policy)
+            new = solve(mdp, old, rule(n_wedge=n_wedge)).policy
+            rows = model.spread(new, board.behavior_rows)
+            yield Setting(model.memory, name, (("n_wedge", n_wedge),)), rows

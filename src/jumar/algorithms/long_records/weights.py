@@ -60,7 +60,8 @@ class Fitted:
         finest = memory == board.memories[-1]
         self.counts = counts if finest else counts.coarsen(memory)
         self.mdp = self.counts.mle(board.discount)
-        self.at = self.mdp.index.find(board.projected[memory])  # (H,) or -1
+        states, of = board.replay.project(memory)
+        self.at = self.mdp.index.find(states)[of]  # (H,) or -1
         self.known = np.flatnonzero(self.at >= 0)
         seen = np.maximum(sum_by_states(board, episodes), 1e-9)[self.known]
         self._share = seen / sum_by(self.at[self.known], seen, len(self.mdp))[self.at[self.known]]
@@ -114,14 +115,14 @@ class Fitted:
         """(K,) m_j: mean visits in one fitted record after which j steps are known or it ends."""
         steps = steps_of(self.board, self.episodes)
         steps = steps[steps_left(self.board)[steps] >= exact]
-        found = np.bincount(self.at[self.board.at[steps]], minlength=len(self.mdp))
+        found = np.bincount(self.at[self.board.replay.at[steps]], minlength=len(self.mdp))
         return found / len(self.episodes)
 
     def base(self, values: Values, exact: int = 0) -> Floats:
         """(H,) d/m_j at the states of the board; 0 where the fitted part has no visit."""
         m = self.visits_per_record(exact)
         own = np.divide(values.visits, m, out=np.zeros_like(m), where=m > 0)
-        return self.spread(own, np.zeros(len(self.board.states)))
+        return self.spread(own, np.zeros(len(self.board.replay.states)))
 
     def scores(self, values: Values, episodes: Ints, exact: int = 0) -> tuple[Floats, Floats]:
         """(n,) scores and (n, 2) weights of some records, trusting the memory `exact` steps ago."""
@@ -130,7 +131,7 @@ class Fitted:
         board, log = self.board, self.board.log
 
         return marginal_scores(
-            board.at,
+            board.replay.at,
             log.action,
             log.reward,
             log.start,
@@ -165,4 +166,6 @@ def steps_left(board: Board) -> Ints:
 def sum_by_states(board: Board, episodes: Ints) -> Floats:
     """(H,) visits of some records."""
     steps = steps_of(board, episodes)
-    return np.bincount(board.at[steps], minlength=len(board.states)).astype(np.float64)
+    return np.bincount(board.replay.at[steps], minlength=len(board.replay.states)).astype(
+        np.float64
+    )

@@ -17,12 +17,13 @@ import numpy as np
 
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
+from jumar.core.replay import Replays
 from jumar.core.shown import Shown
-from jumar.evidence.checking.base import STATUSES, Settings, Verdict, replay, replay_apart, worst
+from jumar.evidence.checking.base import STATUSES, Settings, Verdict, worst
 from jumar.evidence.checking.clusters import Clusters, clusters_of
 from jumar.evidence.checking.cuts import Cuts, cuts_of
 from jumar.evidence.checking.drift import Drift, drift_of
-from jumar.evidence.checking.fit import Fit, fit_policy
+from jumar.evidence.checking.fit import Fit, fit_policy, with_policies, with_policy
 from jumar.evidence.checking.longer import Longer, longer_memory
 from jumar.evidence.checking.nodes import Agreement, nodes_of
 from jumar.evidence.checking.order import Order, order_of
@@ -110,7 +111,7 @@ def _plain(value: Any) -> Any:
 
 
 def check(
-    log: Episodes,
+    log: Episodes | Replays,
     behavior: Behaviors | Practice,
     *,
     rng: np.random.Generator,
@@ -146,25 +147,27 @@ def check(
     practice = behavior
     if not isinstance(practice, Practice):
         practice = practice_of(log, practice, checked=False)
-    log, estimated = practice.log, estimated or not practice.controllers
+    replays, log, pooled = practice.replays, practice.log, practice.pooled
+    estimated = estimated or not practice.controllers
     # a stream for each test: none depends on how much another one drew
     for_actions, for_drift, for_order, for_clusters, for_chances = rng.spawn(5)
-    replayed = replay(log, practice.pooled)
-    acting = replay_apart(practice) if practice.several and practice.controllers else replayed
+    apart = practice.several and practice.controllers
+    replay = replays.over(pooled.memory)
+    acting = with_policies(practice) if apart else with_policy(replay, pooled)
     γ = 1.0 if discount is None else discount
     return Check(
         episodes=len(log),
         steps=log.n_steps,
-        behavior=practice.pooled.name,
+        behavior=pooled.name,
         level=level,
         fit=None if estimated else fit_policy(acting, settings, for_actions),
-        longer=longer_memory(replayed, settings, for_actions) if estimated else None,
+        longer=longer_memory(replays, pooled.memory, settings, for_actions) if estimated else None,
         nodes=nodes_of(practice),
-        spread=spread_of(replayed),
+        spread=spread_of(replay),
         cuts=cuts_of(log, discount),
-        order=order_of(replayed, settings, for_order),
-        drift=drift_of(replayed, γ, settings, for_drift),
-        repeats=repeats_of(replayed, level),
+        order=order_of(replays, pooled, settings, for_order),
+        drift=drift_of(replay, γ, settings, for_drift),
+        repeats=repeats_of(replay, level),
         rows=rows_of(log),
         clusters=clusters_of(log, γ, settings, for_clusters),
         propensities=propensities_of(practice, settings, for_chances),

@@ -39,8 +39,10 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.episodes import UNKNOWN, Episodes
+from jumar.core.replay import Replay
 from jumar.core.words import shown
-from jumar.evidence.checking.base import Replay, Settings, Verdict, p_value
+from jumar.evidence.checking.base import Settings, Verdict, p_value
+from jumar.evidence.order.gaps import history_words
 from jumar.evidence.order.steps import x_log_x
 
 FEWEST = 10  # episodes: 252 ways to halve them; with fewer no p-value can be small
@@ -236,8 +238,8 @@ class Halves:
         h, a = divmod(int(self.cells[cell, 0]), len(log.actions))
         o = int(self.cells[cell, 1])
         outcome = "the end" if o == len(log.observations) else shown(log.observations[o])
-        words = self.replay.words(h), self.replay.action(a)
-        return Change(*words, outcome, before, after, visits)
+        words = history_words(log, self.replay.memory, self.replay.states[h])
+        return Change(words, shown(log.actions[a]), outcome, before, after, visits)
 
 
 def _split(part: Floats, whole: Floats) -> Floats:

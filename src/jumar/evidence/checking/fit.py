@@ -21,9 +21,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints
-from jumar.evidence.checking.base import NAMED, Replay, Settings, Verdict, p_value
+from jumar.core.arrays import Floats, Ints, number_rows
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.replay import Replay
+from jumar.core.words import shown
+from jumar.evidence.checking.base import NAMED, Settings, Verdict, p_value
+from jumar.evidence.order.gaps import history_words
 from jumar.evidence.order.steps import x_log_x
+from jumar.evidence.practice import Practice
 
 # predicted probabilities that share a line: exactly 0, (0, 0.05], ..., (0.95, 1), exactly 1
 EDGES = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95)
@@ -81,7 +87,50 @@ class Fit:
     verdict: Verdict
 
 
-def fit_policy(replay: Replay, settings: Settings, rng: np.random.Generator) -> Fit:
+@dataclass(frozen=True, eq=False)
+class PolicyReplay:
+    """A replay with the rows of a policy. H histories in which something was done, N steps."""
+
+    log: Episodes
+    controller: Controller
+    states: Ints  # (H, W+1) sorted; by behavior, where several made the log
+    at: Ints  # (N,) the history at every step
+    taken: Ints  # (H, A) how often each action was done there
+    policy: Floats  # (H, A) how likely the controller makes it
+    made_by: tuple[str, ...] = ()  # (H,) whose history it is, where several made the log
+
+    def words(self, h: int) -> str:
+        """History h as people read it."""
+        who = f"{shown(self.made_by[h])}: " if self.made_by else ""
+        return who + history_words(self.log, self.controller.memory, self.states[h])
+
+    def action(self, a: int) -> str:
+        """The name of an action, safe to show."""
+        return shown(self.log.actions[a])
+
+
+def with_policy(replay: Replay, controller: Controller) -> PolicyReplay:
+    """A replay over the memory of a controller, with the rows of that controller."""
+    states, at = replay.acted
+    taken = replay.taken[replay.taken.any(1)]
+    return PolicyReplay(replay.log, controller, states, at, taken, controller.rows_at(states))
+
+
+def with_policies(practice: Practice) -> PolicyReplay:
+    """The replay of a log that several behaviors made, the histories of each one by themselves."""
+    log, memory, A = practice.log, practice.memory, len(practice.log.actions)
+    replay = practice.replays.over(memory)
+    apart, at = number_rows(np.column_stack([np.repeat(practice.made_by, log.lengths), replay.at]))
+    H, of, states = len(apart), apart[:, 0], replay.states[apart[:, 1]]
+    policy = np.empty((H, A))
+    for k, controller in enumerate(practice.controllers):
+        policy[of == k] = controller.lift(memory).rows_at(states[of == k])
+    taken = np.bincount(at * A + log.action, minlength=H * A).reshape(H, A)
+    names = tuple(practice.names[k] for k in of.tolist())
+    return PolicyReplay(log, practice.pooled, states, at, taken, policy, names)
+
+
+def fit_policy(replay: PolicyReplay, settings: Settings, rng: np.random.Generator) -> Fit:
     """Test a written policy against the actions of a log."""
     visits = replay.taken.sum(1)
     B, G, p, drawn = _likelihood_ratio(replay, visits, settings, rng)
@@ -102,19 +151,19 @@ def fit_policy(replay: Replay, settings: Settings, rng: np.random.Generator) -> 
     )
 
 
-def _probability_of_taken(replay: Replay) -> Floats:
+def _probability_of_taken(replay: PolicyReplay) -> Floats:
     """(N,) how likely the policy made what was done."""
     taken: Floats = replay.policy[replay.at, replay.log.action]
     return taken
 
 
-def _example(replay: Replay, row: int) -> Impossible:
+def _example(replay: PolicyReplay, row: int) -> Impossible:
     action = replay.action(int(replay.log.action[row]))
     return Impossible(replay.log.where(row), replay.words(int(replay.at[row])), action)
 
 
 def _likelihood_ratio(
-    replay: Replay, visits: Ints, settings: Settings, rng: np.random.Generator
+    replay: PolicyReplay, visits: Ints, settings: Settings, rng: np.random.Generator
 ) -> tuple[int, float, float, Floats]:
     """B, G, p, and (B, groups) how many actions of each group of probabilities were drawn."""
     policy = replay.policy / replay.policy.sum(1, keepdims=True)  # multinomial is strict about 1
@@ -142,7 +191,7 @@ def _groups(policy: Floats) -> Ints:
     return found
 
 
-def _calibration(replay: Replay, visits: Ints, drawn: Floats) -> tuple[Calibrated, ...]:
+def _calibration(replay: PolicyReplay, visits: Ints, drawn: Floats) -> tuple[Calibrated, ...]:
     group = _groups(replay.policy)
     lines = []
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
@@ -157,7 +206,7 @@ def _calibration(replay: Replay, visits: Ints, drawn: Floats) -> tuple[Calibrate
     return tuple(lines)
 
 
-def _misfits(replay: Replay, visits: Ints, level: float) -> list[Misfit]:
+def _misfits(replay: PolicyReplay, visits: Ints, level: float) -> list[Misfit]:
     """The histories that Holm's correction leaves below the level, worst first."""
     tails = binomial_p(replay.taken, visits[:, None], replay.policy)
     choices = ((replay.policy > 0) & (replay.policy < _ONE)).sum(1)

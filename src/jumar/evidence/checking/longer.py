@@ -19,10 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints, number_rows, sum_by
+from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import one_more
-from jumar.evidence.checking.base import Replay, Settings, Verdict, p_value
+from jumar.core.replay import Replay, Replays
+from jumar.evidence.checking.base import Settings, Verdict, p_value
 from jumar.evidence.order.steps import x_log_x
 
 
@@ -39,25 +40,28 @@ class Longer:
     verdict: Verdict
 
 
-def longer_memory(replayed: Replay, settings: Settings, rng: np.random.Generator) -> Longer:
+def longer_memory(
+    replays: Replays, memory: Memory, settings: Settings, rng: np.random.Generator
+) -> Longer:
     """Test whether one more moment of memory explains the actions of a log better."""
-    memory = replayed.controller.memory
     fine = one_more(memory)
     if fine is None:
         verdict = Verdict("look", "There is no longer memory to compare this one with.")
         return Longer(str(memory), None, 0.0, 1.0, 0, 0, verdict)
-    deal = _deal(replayed, fine)
+    finer = replays.over(fine)  # first: the other is then a projection of it
+    coarse = replays.over(memory)
+    deal = _deal(coarse, finer)
     G = deal.statistic(deal.taken)
     B = settings.draws(10 * deal.taken.size)  # a hypergeometric draw is dear
     drawn = np.array([deal.statistic(counts) for counts in deal.draws(B, rng)])
     p = p_value(G, drawn)
-    if not ((replayed.taken > 0).sum(1) > 1).any():
+    if not ((coarse.taken > 0).sum(1) > 1).any():
         verdict = Verdict(
             "passed",
             "It fits by construction, and in each history the same was done every time: nothing "
             "is left for a longer memory to explain.",
         )
-    elif (replayed.log.lengths == 1).all():
+    elif (replays.log.lengths == 1).all():
         verdict = Verdict("passed", "Every episode has one step: there is nothing to remember.")
     elif deal.taken.size == 0:
         verdict = Verdict(
@@ -117,17 +121,14 @@ class Deal:
             yield counts
 
 
-def _deal(replayed: Replay, fine: Memory) -> Deal:
+def _deal(coarse: Replay, fine: Replay) -> Deal:
     """The table to be dealt; histories that cannot tell anything are left out."""
-    log = replayed.log
-    A = len(log.actions)
-    nodes = fine.replay(log.observation, log.action, log.start)
-    ys, at = number_rows(np.column_stack([nodes, log.observation]))
-    taken = np.bincount(at * A + log.action, minlength=len(ys) * A).reshape(len(ys), A)
-    x = np.empty(len(ys), np.int64)
-    x[at] = replayed.at
-    tells = ((replayed.taken > 0).sum(1) > 1) & (np.bincount(x) > 1)
-    kept = np.flatnonzero(tells[x])
+    A, taken = len(fine.log.actions), fine.taken
+    acted = taken.any(1)
+    x = fine.project(coarse.memory)[1]
+    several = np.bincount(x[acted], minlength=len(coarse.states)) > 1
+    tells = ((coarse.taken > 0).sum(1) > 1) & several
+    kept = np.flatnonzero(acted & tells[x])
     order = kept[np.argsort(x[kept], kind="stable")]
     _, renumbered = np.unique(x[order], return_inverse=True)
     X = int(tells.sum())

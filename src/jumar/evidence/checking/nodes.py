@@ -45,7 +45,7 @@ def nodes_of(practice: Practice) -> Agreement | None:
     who = np.repeat(practice.made_by, log.lengths)
     steps, wrong, found = 0, 0, []
     for k, controller in enumerate(practice.controllers or (practice.pooled,)):
-        compared = compare_nodes(log, controller.memory)
+        compared = compare_nodes(practice.replays, controller.memory)
         if compared is None:
             verdict = Verdict(
                 "look",

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jumar.core.controller import Controller
 from jumar.core.memory.refinement import one_more
-from jumar.evidence.checking.base import Replay, Settings, Verdict
+from jumar.core.replay import Replays
+from jumar.evidence.checking.base import Settings, Verdict
 from jumar.evidence.order import Gap, order_tests, suggested
 
 
@@ -47,15 +49,17 @@ class Order:
     verdict: Verdict
 
 
-def order_of(replay: Replay, settings: Settings, rng: np.random.Generator) -> Order:
+def order_of(
+    replays: Replays, behavior: Controller, settings: Settings, rng: np.random.Generator
+) -> Order:
     """Test the memory of the behavior, then longer ones, until one is enough."""
-    memory = replay.controller.memory
+    memory = behavior.memory
     if one_more(memory) is None:
         verdict = Verdict("look", "There is no longer memory to compare this one with.")
         return Order((), str(memory), False, verdict)
     found = order_tests(
-        replay.log,
-        replay.controller,
+        replays,
+        behavior,
         rng=rng,
         resamples=settings.resamples,
         level=settings.level,

@@ -25,7 +25,8 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Ints, number_rows
 from jumar.core.episodes import Episodes
-from jumar.evidence.checking.base import NAMED, Replay, Verdict
+from jumar.core.replay import Replay
+from jumar.evidence.checking.base import NAMED, Verdict
 
 LONG = 10  # steps from which a repeat is worth a look
 TIMES = 4  # more than chance gives, for a look
@@ -89,7 +90,7 @@ def _by_chance(replay: Replay) -> Floats:
     last = np.zeros(log.n_steps, np.bool_)
     last[log.last] = True
     _, cell = replay.cells
-    pair = replay.at * len(log.actions) + log.action
+    pair = replay.pair
     # after the last step comes the end of the episode, which its length accounts for
     times = np.where(last, _alike(pair, last), _alike(cell, ~last))
     visits = np.where(last, _alike(replay.at, last), _alike(replay.at, ~last))

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jumar.core.replay import Replay
 from jumar.core.words import percent
-from jumar.evidence.checking.base import Replay, Verdict
+from jumar.evidence.checking.base import Verdict
 
 N_WEDGES = (5, 10, 20, 50, 100)
 SHARES = (0, 10, 25, 50, 75, 90, 100)  # in percent, of the histories
@@ -45,10 +46,9 @@ class Spread:
 
 def spread_of(replay: Replay) -> Spread:
     """Count how often every history and every pair came up with a known outcome."""
-    H, A = replay.taken.shape
-    pair = replay.at * A + replay.log.action
-    left_out = np.bincount(pair[~replay.known], minlength=H * A).reshape(H, A)
-    tried = replay.taken - left_out
+    told, taken = replay.known, replay.taken
+    tried = np.bincount(replay.pair[told], minlength=taken.size).reshape(taken.shape)
+    tried = tried[taken.any(1)]
     visits = tried.sum(1)
     steps = int(visits.sum())
     lines = []
@@ -59,10 +59,10 @@ def spread_of(replay: Replay) -> Spread:
         lines.append(Evidence(n_wedge, int(known.sum()), int(choice.sum()), share))
     quantiles = np.percentile(visits, SHARES, method="inverted_cdf")
     return Spread(
-        memory=str(replay.controller.memory),
+        memory=str(replay.memory),
         steps=steps,
-        left_out=int(left_out.sum()),
-        histories=H,
+        left_out=int((~told).sum()),
+        histories=len(tried),
         quantiles=tuple((q, float(v)) for q, v in zip(SHARES, quantiles, strict=True)),
         pairs=tried.size,
         never=int((tried == 0).sum()),

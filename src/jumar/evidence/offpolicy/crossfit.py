@@ -21,9 +21,10 @@ from jumar.core.arrays import Floats, Frozen, Ints, freeze
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError, printable
-from jumar.core.history import HistoryMdp, count
+from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
+from jumar.core.replay import Replays
 from jumar.solve.solver import action_values, policy_value
 
 MOST_DISCOUNT = 0.999  # of the model: values of an estimated model exist for certain only below 1
@@ -78,7 +79,12 @@ class CrossFit(Frozen):
 
 
 def fit(
-    log: Episodes, memory: Memory, *, discount: float, rng: np.random.Generator, folds: int = 2
+    log: Episodes | Replays,
+    memory: Memory,
+    *,
+    discount: float,
+    rng: np.random.Generator,
+    folds: int = 2,
 ) -> CrossFit:
     """Deal the episodes into folds and estimate, for each, the model of the others.
 
@@ -93,6 +99,8 @@ def fit(
     """
     if not isinstance(folds, int | np.integer) or folds < 2:
         raise ParameterError(f"folds: {folds!r} must be a whole number from 2.")
+    replays = Replays.of(log)
+    log = replays.log
     each, unit = np.arange(len(log)), "episode"
     if log.cluster is not None:
         each, unit = log.cluster.present[1], "cluster"
@@ -103,17 +111,15 @@ def fit(
             f"The log has {size}; {folds} folds need at least one each. Use an "
             f"estimator that fits nothing, such as pdis, or more {unit}s."
         )
-    memory = memory.on(len(log.observations), len(log.actions))
+    replay = replays.over(memory)
     fold_of = (rng.permutation(units) % folds)[each]
-    nodes = memory.replay(log.observation, log.action, log.start)
-    states = np.column_stack([nodes, log.observation])
     fold = np.repeat(fold_of, log.lengths)
     state = np.empty(log.n_steps, np.int64)
     models = []
     for k in range(folds):
-        model = count(log.select(fold_of != k), memory).mle(min(discount, MOST_DISCOUNT))
+        model = replay.part(fold_of != k).counts.mle(min(discount, MOST_DISCOUNT))
         rows = np.flatnonzero(fold == k)
-        state[rows] = model.index.find(states[rows])
+        state[rows] = model.index.find(replay.states)[replay.at[rows]]
         models.append(model)
     return CrossFit(tuple(models), fold, state, log.action)
 

@@ -16,6 +16,7 @@ from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, ParameterError, not_one_of
+from jumar.core.replay import Replays
 from jumar.core.streams import stream
 from jumar.evidence.bounds import check_count
 from jumar.evidence.consistency import check_rewards, rewards_seen
@@ -35,7 +36,7 @@ from jumar.evidence.rewards import RewardRange
 
 
 def estimate(
-    log: Episodes,
+    log: Episodes | Replays,
     target: Controller,
     behavior: Behaviors,
     *,
@@ -75,7 +76,7 @@ def estimate(
 
 
 def estimate_all(
-    log: Episodes,
+    log: Episodes | Replays,
     target: Controller,
     behavior: Behaviors,
     *,

@@ -21,6 +21,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, ParameterError, printable
 from jumar.core.memory.refinement import join
+from jumar.core.replay import Replays
 from jumar.evidence.offpolicy import estimators, weights
 from jumar.evidence.offpolicy.clusters import by_cluster, cluster_means
 from jumar.evidence.offpolicy.crossfit import CrossFit, check_alike, fit
@@ -48,7 +49,7 @@ PREFIXES = ("pdis", "dr")  # also learn from the beginning of an episode that th
 class Sample:
     """A log seen through two controllers; what several estimators share is computed once."""
 
-    log: Episodes
+    given: Episodes | Replays
     target: Controller
     behavior: Behaviors  # who made the log; None: it has propensities
     discount: float
@@ -64,9 +65,13 @@ class Sample:
                 "The weights of some episodes are too large to compute with. Did "
                 f"{self.practice.name} produce this log?"
             )
-        weights.check_covered(self.log, self.target, self.practice, self.ratio)
+        weights.check_covered(self.target, self.practice, self.ratio)
         if not self.ratio[self.log.start[:-1]].any():
             raise self._unlike("", "This log cannot tell what it is worth.")
+
+    @property
+    def log(self) -> Episodes:
+        return self.given.log if isinstance(self.given, Replays) else self.given
 
     def serves(self, estimator: str) -> bool:
         """Does the log weigh anything for this estimator?
@@ -103,15 +108,15 @@ class Sample:
     @cached_property
     def practice(self) -> Practice:
         """Who made the log; it holds the log with its names numbered as the behavior's."""
-        log = self.log
+        replays = Replays.of(self.given)
         if self.behavior is None:  # nobody else says how to number them
-            log = log.align(self.target.observations, self.target.actions)
-        return practice_of(log, self.behavior)
+            replays = replays.align(self.target.observations, self.target.actions)
+        return practice_of(replays, self.behavior)
 
     @cached_property
     def ratio(self) -> Floats:
         """(N,)"""
-        return weights.taken(self.log, self.target) / self.practice.taken
+        return weights.taken(self.practice.replays, self.target) / self.practice.taken
 
     @cached_property
     def cluster(self) -> Ints | None:
@@ -147,7 +152,7 @@ class Sample:
             check_alike(self.target, behavior)
         memory = join(practice.memory, self.target.memory)
         rng = self.streams[0]
-        return fit(practice.log, memory, discount=self.discount, rng=rng, folds=self.folds)
+        return fit(practice.replays, memory, discount=self.discount, rng=rng, folds=self.folds)
 
     @cached_property
     def values(self) -> tuple[Floats, Floats]:

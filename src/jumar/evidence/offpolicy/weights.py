@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Ints, number_rows
+from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ControllerError, printable
+from jumar.core.replay import Replays
 from jumar.evidence.consistency import rows_taken
 from jumar.evidence.practice import Behaviors, Practice, practice_of
 
 
-def ratios(log: Episodes, target: Controller, behavior: Behaviors) -> Floats:
+def ratios(log: Episodes | Replays, target: Controller, behavior: Behaviors) -> Floats:
     """(N,) π(a | n, z) / π_b(a | n^b, z) at every logged step, π_b the behavior of its episode.
 
     The two may remember different things and number the names differently. A step that the
@@ -35,15 +36,17 @@ def ratios(log: Episodes, target: Controller, behavior: Behaviors) -> Floats:
     >>> ratios(log, bent, fair).tolist()
     [1.5, 0.5]
     """
-    return taken(log, target) / behavior_taken(log, behavior)
+    replays = Replays.of(log)
+    return taken(replays, target) / behavior_taken(replays, behavior)
 
 
-def taken(log: Episodes, controller: Controller) -> Floats:
+def taken(log: Episodes | Replays, controller: Controller) -> Floats:
     """(N,) the probability a controller gives to each logged action."""
-    return rows_taken(log.align(controller.observations, controller.actions), controller)
+    replays = Replays.of(log).align(controller.observations, controller.actions)
+    return rows_taken(replays, controller)
 
 
-def behavior_taken(log: Episodes, behavior: Behaviors) -> Floats:
+def behavior_taken(log: Episodes | Replays, behavior: Behaviors) -> Floats:
     """(N,) the same for whoever made the log, who gives none of them 0."""
     return practice_of(log, behavior).taken
 
@@ -88,13 +91,13 @@ def largest_share(weight: Floats) -> float:
     return float(1 / (weight / largest).sum()) if largest > 0 else 0.0
 
 
-def check_covered(log: Episodes, target: Controller, practice: Practice, ratio: Floats) -> None:
+def check_covered(target: Controller, practice: Practice, ratio: Floats) -> None:
     """Where the log leads the target, it must do nothing that the behavior never does.
 
     A log cannot tell what such an action is worth, and every estimate would leave it out silently.
     Steps after one that the target would not have taken do not count.
     """
-    missing = _never_done(log, target, practice)
+    log, missing = practice.log, _never_done(target, practice)
     if not missing.any():
         return
     before = np.append(1.0, cumulative(ratio, log.start)[:-1])
@@ -113,9 +116,9 @@ def check_covered(log: Episodes, target: Controller, practice: Practice, ratio: 
     )
 
 
-def _never_done(log: Episodes, target: Controller, practice: Practice) -> Bools:
+def _never_done(target: Controller, practice: Practice) -> Bools:
     """(N, A) may the target do this here, and the behavior never?"""
-    may = _may(log, target)
+    may = _may(practice.replays, target)
     actions = practice.log.actions
     known = [a for a in target.actions if a in actions]
     mine, theirs = ([names.index(a) for a in known] for names in (target.actions, actions))
@@ -129,10 +132,9 @@ def _never_done(log: Episodes, target: Controller, practice: Practice) -> Bools:
     return may
 
 
-def _may(log: Episodes, controller: Controller) -> Bools:
+def _may(replays: Replays, controller: Controller) -> Bools:
     """(N, A) what a controller may do at every step."""
-    log = log.align(controller.observations, controller.actions)
-    nodes = controller.memory.replay(log.observation, log.action, log.start)
-    states, number = number_rows(np.column_stack([nodes, log.observation]))
-    may: Bools = (controller.rows_at(states) > 0)[number]
+    replays = replays.align(controller.observations, controller.actions)
+    replay = replays.over(controller.memory)
+    may: Bools = (controller.rows_at(replay.states) > 0)[replay.at]
     return may

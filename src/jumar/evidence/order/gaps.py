@@ -18,6 +18,8 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints, sum_by
 from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.memory import Memory
 from jumar.core.words import shown, situation
 from jumar.evidence.order.steps import Steps, Tally
 
@@ -64,7 +66,7 @@ def gap_ends(steps: Steps, logged: Tally, which: Ints, rng: np.random.Generator)
         return None
     n = min(E, BLOCKS)
     block = rng.permutation(E) % n if n < E else np.arange(E)
-    known = steps.as_logged.known
+    known = steps.known
     column = np.repeat(block, log.lengths)[known]
     shape = len(logged.times), n
     times: Any = csr_array((np.ones(len(which)), (which, column)), shape=shape)
@@ -141,7 +143,7 @@ def _clearest(size: Floats, luck: Floats, supported: Bools) -> int | None:
 
 def _variance(steps: Steps, mean: Floats, P: int) -> Floats:
     """(P,) of the rewards of each pair (x, a)."""
-    known = steps.as_logged.known
+    known = steps.known
     pair = steps.cells[steps.cell[known], 0]
     squares = (steps.log.reward[known] - mean[pair]) ** 2
     n = np.bincount(pair, minlength=P)
@@ -152,11 +154,14 @@ def _words(steps: Steps, tally: Tally, y: int) -> tuple[str, str]:
     """The finer history and the action of a pair, as people read them."""
     log = steps.log
     h, a = divmod(int(tally.pair[y]), len(log.actions))
-    state = np.append(tally.nodes[y], steps.states[h, -1])
-    told = situation(Controller.uniform(log.observations, log.actions, steps.finer), state)
-    *before, now = told
-    words = f"{shown(before[0], 200)}; now {now}" if before else now
-    return words, shown(log.actions[a])
+    state = np.append(tally.nodes[y], steps.base.states[h, -1])
+    return history_words(log, steps.finer.memory, state), shown(log.actions[a])
+
+
+def history_words(log: Episodes, memory: Memory, state: Ints) -> str:
+    """A history state as people read it."""
+    *before, now = situation(Controller.uniform(log.observations, log.actions, memory), state)
+    return f"{shown(before[0], 200)}; now {now}" if before else now
 
 
 def _outcome(steps: Steps, move: int) -> str:

@@ -28,8 +28,8 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints, number_rows
 from jumar.core.episodes import UNKNOWN, Episodes
-from jumar.core.history import ENDED, UNSEEN, trace
 from jumar.core.memory import Memory
+from jumar.core.replay import Replay
 
 FEW = 6  # distinct rewards of a pair up to which each is a class of its own
 QUARTERS = 4
@@ -91,34 +91,41 @@ class Tally:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The steps of a log over a base memory. N steps, H histories, A actions, C cells (x, a, o)."""
+    """The steps of a log over a base memory. N steps, C cells (x, a, o)."""
 
-    log: Episodes
-    finer: Memory
-    states: Ints  # (H, W+1) the histories of the base memory, sorted
-    at: Ints  # (N,) the history of each step
-    follows: Ints  # (N,) the one after it, or ENDED, or UNSEEN
+    base: Replay
+    finer: Replay  # of the same log
     cells: Ints  # (C, 3) the pair, next observation or |Z| for the end, class of reward; sorted
     cell: Ints  # (N,) that of each step; UNKNOWN where nobody knows
 
     @property
-    def as_logged(self) -> Drawn:
-        return Drawn(np.arange(self.log.n_steps), self.log.start, self.cell != UNKNOWN)
+    def log(self) -> Episodes:
+        return self.base.log
+
+    @property
+    def known(self) -> Bools:
+        """(N,) is it known what followed?"""
+        known: Bools = self.cell != UNKNOWN
+        return known
 
     @cached_property
     def moves(self) -> Ints:
         """(C,) the (pair, next observation or end) of each cell, numbered."""
         return number_rows(self.cells[:, :2])[1]
 
-    def tally(self, drawn: Drawn) -> Tally:
-        """Count what a log of these steps has."""
-        return self.tally_with_cells(drawn)[0]
+    def as_logged(self) -> tuple[Tally, Ints]:
+        """What the log has, and the cell of every step with known outcome."""
+        i = np.flatnonzero(self.known)
+        return self._tally(i, self.finer.states[self.finer.at[i], :-1])
 
-    def tally_with_cells(self, drawn: Drawn) -> tuple[Tally, Ints]:
-        """The counts, and the cell of every step with known outcome."""
+    def tally(self, drawn: Drawn) -> Tally:
+        """What another log of these steps has."""
         log, i = self.log, drawn.steps
-        nodes = self.finer.replay(log.observation[i], log.action[i], drawn.start)
-        i, nodes = i[drawn.known], nodes[drawn.known]
+        nodes = self.finer.memory.replay(log.observation[i], log.action[i], drawn.start)
+        return self._tally(i[drawn.known], nodes[drawn.known])[0]
+
+    def _tally(self, i: Ints, nodes: Ints) -> tuple[Tally, Ints]:
+        """Of steps with known outcome, each at a node of the finer memory."""
         c = self.cell[i]
         rows, which = number_rows(np.column_stack([nodes, c]))
         nodes, c = rows[:, :-1], rows[:, -1]
@@ -136,7 +143,9 @@ class Steps:
             move=move[new_move],
             move_owner=fine_pair[new_move],
             times=np.bincount(which, minlength=len(rows)).astype(np.float64),
-            rewards=np.bincount(which, log.reward[i], len(rows)).astype(np.float64, copy=False),
+            rewards=np.bincount(which, self.log.reward[i], len(rows)).astype(
+                np.float64, copy=False
+            ),
         ), which
 
     # ---- other logs ---------------------------------------------------------------------------
@@ -152,9 +161,9 @@ class Steps:
         log = self.log
         N, E = log.n_steps, len(log)
         cut = np.flatnonzero(log.final_observation != UNKNOWN)
-        soon = 0 if log.terminated.all() else _warm_up(self.finer)
+        soon = 0 if log.terminated.all() else _warm_up(self.finer.memory)
         age = np.append(np.arange(N) - np.repeat(log.start[:-1], log.lengths), log.lengths[cut])
-        x = np.append(self.at, self.follows[log.last[cut]])
+        x = np.append(self.base.at, self.base.after[cut])
         points, point = number_rows(np.column_stack([x, np.minimum(age, soon)]))
         root = len(points)
         after = np.append(point[1:N], root)
@@ -176,18 +185,15 @@ def _warm_up(memory: Memory) -> int:
     return max((part.span or 2) - 1 for part in memory.parts)
 
 
-def cut_into_steps(log: Episodes, base: Memory, finer: Memory, rewards: bool) -> Steps:
+def cut_into_steps(base: Replay, finer: Replay, rewards: bool) -> Steps:
     """The steps of a log over a base memory; their rewards take part in G if asked for."""
-    O, A = len(log.observations), len(log.actions)
-    states, at, follows = trace(log, base)
-    outcome = np.where(follows == ENDED, O, states[np.maximum(follows, 0), -1])
-    known = np.flatnonzero(follows != UNSEEN)
-    pair = (at * A + log.action)[known]
+    log, known = base.log, np.flatnonzero(base.known)
+    pair = base.pair[known]
     kind = _reward_classes(pair, log.reward[known]) if rewards else np.zeros(len(known), np.int64)
-    cells, number = number_rows(np.column_stack([pair, outcome[known], kind]))
+    cells, number = number_rows(np.column_stack([pair, base.outcome[known], kind]))
     cell = np.full(log.n_steps, UNKNOWN, np.int64)
     cell[known] = number
-    return Steps(log, finer, states, at, follows, cells, cell)
+    return Steps(base, finer, cells, cell)
 
 
 def _reward_classes(pair: Ints, reward: Floats) -> Ints:

@@ -31,6 +31,7 @@ from jumar.core.episodes import Episodes
 from jumar.core.errors import MemoryMismatch, ParameterError
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import one_more, refines
+from jumar.core.replay import Replays
 from jumar.evidence.order.gaps import Gap, beyond_chance, gap_ends, largest_gaps
 from jumar.evidence.order.steps import Steps, Tally, cut_into_steps
 
@@ -109,7 +110,7 @@ def _told(effect: float, interval: tuple[float, float] | None) -> str:
 
 
 def order_test(
-    log: Episodes,
+    log: Episodes | Replays,
     behavior: Controller,
     *,
     rng: np.random.Generator,
@@ -134,15 +135,16 @@ def order_test(
     ('window of 1', 'window of 2', 0.005, True)
     """
     _check(rng, level, resamples)
-    log = log.align(behavior.observations, behavior.actions)
+    replays = Replays.of(log).align(behavior.observations, behavior.actions)
     base, finer = _memories(behavior.memory, memory, finer)
     for_subset, for_draws, for_episodes = rng.spawn(3)
-    log = _subset(log, for_subset)
-    steps = cut_into_steps(log, base, finer, rewards)
-    logged, which = steps.tally_with_cells(steps.as_logged)
+    replays = _subset(replays, for_subset)
+    fine = replays.over(finer)  # first: the base is then a projection of it
+    steps = cut_into_steps(replays.over(base), fine, rewards)
+    logged, which = steps.as_logged()
     G = logged.statistic()
     decided = _decided(steps, logged)
-    B = resamples or _draws(log.n_steps, level)
+    B = resamples or _draws(replays.log.n_steps, level)
     p, effects, ends = 1.0, np.zeros(2), None
     if decided:
         drawn, chance = _by_chance(steps, B, for_draws)
@@ -162,7 +164,7 @@ def order_test(
         p=p,
         resamples=B,
         level=level,
-        episodes=len(log),
+        episodes=len(replays.log),
         decided=decided,
         effect=float(effects[0]),
         interval=intervals[0],
@@ -174,7 +176,7 @@ def order_test(
 
 
 def order_tests(
-    log: Episodes,
+    log: Episodes | Replays,
     behavior: Controller,
     *,
     rng: np.random.Generator,
@@ -200,12 +202,13 @@ def order_tests(
     """
     if not isinstance(longest, int | np.integer) or isinstance(longest, bool) or longest < 2:
         raise ParameterError(f"longest: {longest!r} must be a whole number from 2.")
+    replays = Replays.of(log).align(behavior.observations, behavior.actions)
     base, _ = _memories(behavior.memory, memory, None)
     most = longest - (base.span or 1)
     found: list[OrderTest] = []
     for stream in rng.spawn(max(1, most)):
         test = order_test(
-            log,
+            replays,
             behavior,
             rng=stream,
             memory=base,
@@ -281,17 +284,18 @@ def _draws(steps: int, level: float) -> int:
     return max(least, min(RESAMPLES, int(WORK / steps)))
 
 
-def _subset(log: Episodes, rng: np.random.Generator) -> Episodes:
+def _subset(replays: Replays, rng: np.random.Generator) -> Replays:
     """All episodes, or so many of them at random that about MOST_STEPS steps are left."""
+    log = replays.log
     if log.n_steps <= MOST_STEPS:
-        return log
+        return replays
     keep = max(1, round(len(log) * MOST_STEPS / log.n_steps))
-    return log.select(np.sort(rng.permutation(len(log))[:keep]))
+    return replays.part(np.sort(rng.permutation(len(log))[:keep]))
 
 
 def _decided(steps: Steps, tally: Tally) -> int:
     """Steps of pairs (x, a) that know several finer histories and several outcomes."""
-    P = len(steps.states) * len(steps.log.actions)
+    P = len(steps.base.states) * len(steps.log.actions)
     tells = (np.bincount(tally.pair, minlength=P) > 1) & (
         np.bincount(steps.cells[:, 0], minlength=P) > 1
     )

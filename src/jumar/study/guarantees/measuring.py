@@ -23,10 +23,11 @@ import numpy as np
 
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
+from jumar.core.replay import Replays
 from jumar.core.streams import stream
-from jumar.evidence.checking.base import Settings, replay
+from jumar.evidence.checking.base import Settings
 from jumar.evidence.checking.drift import drift_of
-from jumar.evidence.checking.fit import fit_policy
+from jumar.evidence.checking.fit import fit_policy, with_policy
 from jumar.evidence.checking.longer import longer_memory
 from jumar.evidence.offpolicy import INTERVALS, estimate_all
 from jumar.evidence.order import order_test
@@ -284,19 +285,18 @@ def try_tests(trial: Trial) -> list[Row]:
     """The checks of `jumar check` on a log in which nothing is wrong, each at the level δ."""
     process, level = trial.process, trial.delta
     settings = Settings(level, RESAMPLES)
-    replayed = replay(trial.log, process.behavior)
-    drift = drift_of(replayed, process.pomdp.discount, settings, trial.rng("drift"))
+    replays, behavior = Replays(trial.log), process.behavior
+    replay = replays.over(behavior.memory)
+    drift = drift_of(replay, process.pomdp.discount, settings, trial.rng("drift"))
     found: dict[str, float | None] = {
-        "fit": fit_policy(replayed, settings, trial.rng("fit")).p,
-        "longer": longer_memory(replayed, settings, trial.rng("longer")).p,
+        "fit": fit_policy(with_policy(replay, behavior), settings, trial.rng("fit")).p,
+        "longer": longer_memory(replays, behavior.memory, settings, trial.rng("longer")).p,
         "drift: outcomes": drift.p,
         "drift: returns": drift.trend.p if drift.trend else None,
     }
     if process.sufficient:
         rng = trial.rng("order")
-        found["order"] = order_test(
-            trial.log, process.behavior, rng=rng, resamples=RESAMPLES, level=level
-        ).p
+        found["order"] = order_test(replays, behavior, rng=rng, resamples=RESAMPLES, level=level).p
     return [
         trial.row(name, "", "test", made=True, false=bool(p <= level), lower=p)
         for name, p in found.items()

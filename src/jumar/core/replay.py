@@ -1,0 +1,318 @@
+"""Replay: a log, step by step through a memory. Made once per memory, and handed on.
+
+A replay numbers the history states ⟨n, z⟩ that occur in a log, in lexicographic order, and tells
+the number at every step and after the last one. Counts, first returns, weights, checks, order
+tests, selection and bootstrap know a log by these numbers.
+
+    onto(memory)     the replay over a coarser memory, by looking numbers up
+    part(episodes)   the replay of some episodes
+    one + other      the replay of two logs, one after the other
+
+None of the three reads the log again, and each gives the same numbers as a fresh replay. So a log
+that lies in several places is replayed in parts, and the parts add up.
+
+`Replays` holds the replays of one log. Every function that takes a log also takes its `Replays`;
+then nothing is replayed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, number_rows
+from jumar.core.episodes import UNKNOWN, Episodes
+from jumar.core.errors import LogError, MemoryMismatch
+from jumar.core.history import Counts
+from jumar.core.memory import Memory
+from jumar.core.memory.projecting import Projection
+from jumar.core.memory.refinement import projection
+
+ENDED, UNSEEN = -1, -2  # what follows a step, where it is not a history state
+
+
+@dataclass(frozen=True, eq=False)
+class Replay(Frozen):
+    """A log over a memory. H history states, N steps, E episodes, A actions.
+
+    >>> from jumar.core.memory import window
+    >>> log = Episodes(("good", "worn"), ("keep",), [0, 1, 1], [0, 0, 0], [1.0, 0.0, -5.0],
+    ...                start=[0, 3], final_observation=[-1], terminated=[True])
+    >>> replay = Replay.of(log, window(1))
+    >>> replay.at.tolist(), replay.follows.tolist()
+    ([0, 1, 1], [1, 1, -1])
+    """
+
+    log: Episodes
+    memory: Memory  # bound to the alphabet of the log
+    states: Ints  # (H, W+1) int64, sorted; the states in which episodes were cut off among them
+    at: Ints  # (N,) int64, the state of every step
+    after: Ints  # (E,) int64, the state after the last step of every episode, ENDED or UNSEEN
+
+    def __post_init__(self) -> None:
+        for array in (self.states, self.at, self.after):
+            array.setflags(write=False)  # made below, for nobody else: there is no need to copy
+
+    @classmethod
+    def of(cls, log: Episodes, memory: Memory) -> Replay:
+        """Read the log."""
+        memory = memory.on(len(log.observations), len(log.actions))
+        nodes = memory.replay(log.observation, log.action, log.start)
+        cut = np.flatnonzero(log.final_observation != UNKNOWN)  # one more observation was seen
+        last = log.last[cut]
+        final = memory.step(nodes[last], log.observation[last], log.action[last])
+        rows = [
+            np.column_stack([nodes, log.observation]),
+            np.column_stack([final, log.final_observation[cut]]),
+        ]
+        states, number = number_rows(np.concatenate(rows))
+        after = np.where(log.terminated, ENDED, UNSEEN)
+        after[cut] = number[log.n_steps :]
+        return cls(log, memory, states, number[: log.n_steps], after)
+
+    # ---- other replays ----------------------------------------------------------------------
+
+    def project(self, memory: Memory) -> tuple[Ints, Ints]:
+        """The (K, w+1) states of a coarser memory, sorted, and (H,) the one that each state here
+        becomes."""
+        memory = memory.on(*self.memory.alphabet)
+        onto = _way(self.memory, memory) or projection(self.memory, memory)  # which says why not
+        return number_rows(np.column_stack([onto(self.states[:, :-1]), self.states[:, -1]]))
+
+    def onto(self, memory: Memory) -> Replay:
+        """The replay of the same log over a memory that remembers less."""
+        memory = memory.on(*self.memory.alphabet)
+        if memory == self.memory:
+            return self
+        states, of = self.project(memory)
+        return Replay(self.log, memory, states, of[self.at], _renumbered(self.after, of))
+
+    def part(self, episodes: Ints) -> Replay:
+        """The replay of the chosen episodes, in the given order; a mask chooses too."""
+        return self._part(self.log.chosen(episodes), self.log.select(episodes))
+
+    def _part(self, episodes: Ints, log: Episodes) -> Replay:
+        at, after = self.at[self.log.steps_of(episodes)], self.after[episodes]
+        occurs = np.zeros(len(self.states), np.bool_)
+        occurs[at] = True
+        occurs[after[after >= 0]] = True
+        number = np.cumsum(occurs) - 1
+        states = self.states[occurs]
+        return Replay(log, self.memory, states, number[at], _renumbered(after, number))
+
+    def __add__(self, other: Replay) -> Replay:
+        """The replay of both logs, one after the other."""
+        mine, theirs = self.log, other.log
+        if (mine.observations, mine.actions) != (theirs.observations, theirs.actions):
+            raise LogError("Replay: cannot add replays over different observations or actions.")
+        if self.memory != other.memory:
+            raise MemoryMismatch(f"Replay: cannot add a {self.memory} and a {other.memory}.")
+        states, number = number_rows(np.concatenate([self.states, other.states]))
+        here, there = np.split(number, [len(self.states)])
+        return Replay(
+            mine + theirs,
+            self.memory,
+            states,
+            np.concatenate([here[self.at], there[other.at]]),
+            np.concatenate([_renumbered(self.after, here), _renumbered(other.after, there)]),
+        )
+
+    # ---- step by step -----------------------------------------------------------------------
+
+    @property
+    def pair(self) -> Ints:
+        """(N,) h·A + a at every step."""
+        pair: Ints = self.at * len(self.log.actions) + self.log.action
+        return pair
+
+    @cached_property
+    def follows(self) -> Ints:
+        """(N,) the state after every step, ENDED where the process ended, UNSEEN where nobody
+        knows."""
+        follows = np.append(self.at[1:], UNSEEN)
+        follows[self.log.last] = self.after
+        return _sealed(follows)
+
+    @property
+    def known(self) -> Bools:
+        """(N,) is it known what followed?"""
+        known = np.ones(self.log.n_steps, np.bool_)
+        known[self.log.last] = self.after != UNSEEN
+        return known
+
+    @property
+    def outcome(self) -> Ints:
+        """(N,) the next observation, |Z| for the end, UNKNOWN where nobody knows."""
+        log = self.log
+        outcome = np.append(log.observation[1:], UNKNOWN)
+        outcome[log.last] = np.where(log.terminated, len(log.observations), log.final_observation)
+        return outcome
+
+    @cached_property
+    def cells(self) -> tuple[Ints, Ints]:
+        """(C, 2) the pairs with each of their outcomes, sorted; (N,) that of every step."""
+        cells, at = number_rows(np.column_stack([self.pair, self.outcome + 1]))  # from 0, not -1
+        cells[:, 1] -= 1
+        return _sealed(cells), _sealed(at)
+
+    @cached_property
+    def moves(self) -> tuple[Ints, Ints]:
+        """(L, 2) the pairs with each of their successors, sorted; (N,) that of every step, or -1
+        where the process ended or nobody knows."""
+        goes_on = self.follows >= 0
+        moves, which = number_rows(np.column_stack([self.pair[goes_on], self.follows[goes_on]]))
+        move = np.full(self.log.n_steps, -1)
+        move[goes_on] = which
+        return _sealed(moves), _sealed(move)
+
+    # ---- state by state ---------------------------------------------------------------------
+
+    @cached_property
+    def taken(self) -> Ints:
+        """(H, A) how often each action was done, whether or not it is known what followed."""
+        H, A = len(self.states), len(self.log.actions)
+        return _sealed(np.bincount(self.pair, minlength=H * A).reshape(H, A))
+
+    @property
+    def acted(self) -> tuple[Ints, Ints]:
+        """The states in which something was done, which excludes some in which episodes were cut
+        off; and (N,) the number of that of every step among them."""
+        some = self.taken.any(1)
+        return self.states[some], (np.cumsum(some) - 1)[self.at]
+
+    @cached_property
+    def counts(self) -> Counts:
+        """What the log says about each history state."""
+        log, H, A = self.log, len(self.states), len(self.log.actions)
+        pair, known = self.pair, self.known
+
+        def per_pair(weights: Floats | None = None, chosen: Any = known) -> Any:
+            w = None if weights is None else weights[chosen]
+            return np.bincount(pair[chosen], w, H * A).reshape(H, A)
+
+        moves, move = self.moves
+        return Counts(
+            observations=log.observations,
+            actions=log.actions,
+            memory=self.memory,
+            states=self.states,
+            visits=per_pair(),
+            reward_sum=per_pair(log.reward),
+            reward_squares=per_pair(log.reward**2),
+            ends=per_pair(chosen=self.follows == ENDED),
+            starts=np.bincount(self.at[log.start[:-1]], minlength=H),
+            pair=moves[:, 0],
+            successor=moves[:, 1],
+            times=np.bincount(move[move >= 0], minlength=len(moves)),
+            unfinished=int((~known).sum()),
+        )
+
+
+class Replays:
+    """The replays of one log.
+
+    It holds the finest replays only: one, or a few where no memory refines the others. A coarser
+    one is looked up in a finer one when it is asked for, and lives as long as somebody uses it. So
+    a log of N steps costs 8·N bytes for each replay that is held, and as much again for what was
+    asked of it step by step (`follows`, `moves`).
+    """
+
+    def __init__(self, log: Episodes, part_of: tuple[Replays, Ints] | None = None) -> None:
+        self.log = log
+        self._part_of = part_of  # the replays of a larger log, and which of its episodes these are
+        self._finest: list[Replay] = []
+        self._in_use: WeakValueDictionary[Memory, Replay] = WeakValueDictionary()
+
+    @classmethod
+    def of(cls, log: Episodes | Replays) -> Replays:
+        """The replays of a log, or what was handed on instead of one."""
+        return log if isinstance(log, Replays) else cls(log)
+
+    @classmethod
+    def holding(cls, replay: Replay) -> Replays:
+        """The replays of a log of which one is at hand."""
+        found = cls(replay.log)
+        found._finest.append(replay)
+        return found
+
+    def over(self, memory: Memory) -> Replay:
+        """The replay over a memory.
+
+        >>> from jumar.core.memory import window
+        >>> log = Episodes(("z",), ("a",), [0, 0], [0, 0], [0.0, 0.0], start=[0, 2],
+        ...                final_observation=[-1], terminated=[True])
+        >>> replays = Replays(log)
+        >>> replays.over(window(1)) is replays.over(window(1))
+        True
+        """
+        memory = memory.on(len(self.log.observations), len(self.log.actions))
+        found = self._in_use.get(memory)
+        if found is None:
+            finer = self._finer(memory)
+            found = self._make(memory) if finer is None else finer.onto(memory)
+            self._in_use[memory] = found
+            if finer is None:
+                self._finest = [r for r in self._finest if not _way(memory, r.memory)] + [found]
+        return found
+
+    def part(self, episodes: Ints) -> Replays:
+        """The replays of the chosen episodes, in the given order; a mask chooses too."""
+        return Replays(self.log.select(episodes), (self, self.log.chosen(episodes)))
+
+    def align(self, observations: Sequence[str], actions: Sequence[str]) -> Replays:
+        """The replays of the same log with the names numbered as given."""
+        log = self.log.align(observations, actions)
+        return self if log is self.log else Replays(log)
+
+    def _finer(self, memory: Memory) -> Replay | None:
+        return next((r for r in self._finest if _way(r.memory, memory)), None)
+
+    def _make(self, memory: Memory) -> Replay:
+        if self._part_of is not None:
+            whole, episodes = self._part_of
+            # to replay the whole log for a small part of it would not pay
+            large = 2 * self.log.n_steps >= whole.log.n_steps
+            if large or whole._finer(memory) is not None:
+                return whole.over(memory)._part(episodes, self.log)
+        return Replay.of(self.log, memory)
+
+    def __reduce__(self) -> tuple[type[Replays], tuple[Episodes]]:
+        return Replays, (self.log,)  # another process makes its own
+
+
+def count(log: Episodes | Replays, memory: Memory) -> Counts:
+    """Replay a memory over a log and count what happened in each history state.
+
+    >>> from jumar.core.memory import window
+    >>> log = Episodes(("good", "worn"), ("keep",), [0, 1, 1], [0, 0, 0], [1.0, 0.0, -5.0],
+    ...                start=[0, 3], final_observation=[-1], terminated=[True])
+    >>> c = count(log, window(1))
+    >>> c.visits.ravel().tolist(), c.ends.ravel().tolist(), c.times.tolist()
+    ([1, 2], [0, 1], [1, 1])
+    """
+    return Replays.of(log).over(memory).counts
+
+
+@lru_cache(maxsize=32)
+def _way(fine: Memory, coarse: Memory) -> Projection | None:
+    """The projection, if there is one; to find out may take a walk through both automata."""
+    try:
+        return projection(fine, coarse)
+    except MemoryMismatch:
+        return None
+
+
+def _renumbered(after: Ints, number: Ints) -> Ints:
+    """The new numbers of states; ENDED and UNSEEN stay."""
+    found: Ints = np.where(after < 0, after, number[np.maximum(after, 0)])
+    return found
+
+
+def _sealed(array: Array) -> Array:
+    array.setflags(write=False)
+    return array
