@@ -26,7 +26,6 @@ from jumar.core.episodes import Episodes, Origin, Remarks
 from jumar.core.errors import LogError
 from jumar.core.history import count
 from jumar.core.memory import Table, window
-from jumar.evidence import resampling
 from jumar.evidence.certificate import Certificate, Validity
 from jumar.evidence.checking import Check, check
 from jumar.evidence.estimation import estimate_behavior
@@ -36,6 +35,7 @@ from jumar.show.html.answer import gain, headline, number, rounded, safety, verd
 from jumar.show.html.content import MOST_ROWS, content
 from jumar.show.html.tested import MOST_TESTED, in_words, setting_words
 from jumar.show.provenance import Run
+from jumar.solve import linear
 from strategies import controllers, logs, names
 
 MEGABYTE = 1_000_000
@@ -571,9 +571,9 @@ def test_in_a_large_model_iteration_finds_the_bootstrap_that_elimination_finds(m
     )  # fmt: skip
     behavior = Controller.uniform(log.observations, log.actions)
     better = jm.improve(log, behavior, discount=0.99, memory=window(2), n_wedge=3).improvement
-    assert len(better.mdp) == 420 > resampling.ITERATED
+    assert len(better.mdp) == 420 > linear.ITERATED
     iterated = resample(log, better, rng=jm.stream(1, "bootstrap"), draws=5)
-    monkeypatch.setattr(resampling, "ITERATED", 1000)
+    monkeypatch.setattr(linear, "ITERATED", 1000)
     eliminated = resample(log, better, rng=jm.stream(1, "bootstrap"), draws=5)
     np.testing.assert_allclose(iterated.gains, eliminated.gains, rtol=1e-6)
 

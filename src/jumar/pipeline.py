@@ -21,6 +21,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, ParameterError, printable
 from jumar.core.history import Counts, count
+from jumar.core.improvement import Improvement
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
 from jumar.core.streams import stream
@@ -40,7 +41,6 @@ from jumar.evidence.first_visits import ReturnBounds, first_returns
 from jumar.evidence.gains import most_gain, starts_of
 from jumar.evidence.practice import Behaviors, Practice, practice_of
 from jumar.evidence.robust import worst_gain
-from jumar.solve.improvement import Improvement
 
 DELTA = 0.05
 OF_RETURNS = 0.9  # the part of δ for what followed the actions; the rest is for where they led

@@ -18,8 +18,8 @@ from typing import Literal, get_args, get_origin, get_type_hints
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import HistoryMdp
+from jumar.core.improvement import Improvement
 from jumar.evidence.first_visits import ReturnBounds
-from jumar.solve.improvement import Improvement
 from jumar.solve.rules import Rule
 
 Improve = Callable[..., Improvement]

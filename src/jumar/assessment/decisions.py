@@ -21,8 +21,8 @@ from functools import cached_property
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints
+from jumar.core.improvement import Improvement
 from jumar.core.words import rule_lines, shown, situation, situation_heads
-from jumar.solve.improvement import Improvement
 from jumar.solve.linear import solve_discounted
 from jumar.solve.solver import action_values
 

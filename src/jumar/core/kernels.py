@@ -57,25 +57,6 @@ def table_nodes(z: Ints, a: Ints, start: Ints, table: Ints, first: int) -> Ints:
 
 
 @compiled
-def solve_dominant(matrix: Floats, right: Floats) -> Floats:
-    """Gaussian elimination in place, without pivoting: for diagonally dominant matrices."""
-    n = len(right)
-    for i in range(n):
-        for j in range(i + 1, n):
-            factor = matrix[j, i]
-            if factor != 0.0:
-                factor /= matrix[i, i]
-                for k in range(i + 1, n):
-                    matrix[j, k] -= factor * matrix[i, k]
-                right[j] -= factor * right[i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            right[i] -= matrix[i, k] * right[k]
-        right[i] /= matrix[i, i]
-    return right
-
-
-@compiled
 def draw(cumulative: Floats, low: int, high: int, u: float) -> int:
     """First position in [low, high) whose cumulative probability exceeds u; the last one that
     adds any probability if rounding leaves none."""

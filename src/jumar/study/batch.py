@@ -14,7 +14,7 @@ import numpy as np
 
 from jumar.core.kernels import Bools, Floats, Ints, compiled
 from jumar.solve.elimination import Plan, solve
-from jumar.solve.iteration import Model, evaluate_policy, iterate, worst_value
+from jumar.solve.iteration import RawModel, evaluate_policy, iterate, worst_value
 from jumar.solve.rules import GREEDY, MAX_ITERATIONS, TOLERANCE
 
 # what is reported of every policy
@@ -175,7 +175,7 @@ def improve_sizes(
                 pair = x * A + b
                 for e in range(task.pointer[pair], task.pointer[pair + 1]):
                     probability[e] = counts.follows[i, e] / n
-        model = Model(task.pointer, task.successor, probability, reward, visits)
+        model = RawModel(task.pointer, task.successor, probability, reward, visits)
         valued_with = np.nan  # the unseen value for which behavior_v holds
         for j in range(len(kinds)):
             known = np.sum(visits > max(n_wedges[j], 0.0))
