@@ -26,6 +26,13 @@ def compiled(function: Function) -> Function:
     return jitted
 
 
+def inlined(function: Function) -> Function:
+    """Compile into its callers: in an inner loop a call that hands over arrays costs more than a
+    few additions do."""
+    jitted: Function = njit(cache=True, nogil=True, inline="always")(function)
+    return jitted
+
+
 @compiled
 def window_nodes(symbol: Ints, start: Ints, base: int, sizes: Ints) -> Ints:
     """(N, W) node words at every step; word w holds sizes[w] digits, newest digits first."""

@@ -148,6 +148,14 @@ def _write_plan(filled: Ints, order: Ints, source: Ints, target: Ints):  # type:
 
 
 @compiled
+def write_identity(plan: Plan, values: Floats) -> None:
+    """The slots become those of the matrix I."""
+    values[:] = 0.0
+    for i in range(len(plan.diagonal)):
+        values[plan.diagonal[i]] = 1.0
+
+
+@compiled
 def solve(plan: Plan, values: Floats, x: Floats) -> None:
     """Eliminate in place: `values` are the slots, `x` the right-hand side and then the solution."""
     n = len(plan.order)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from jumar.core.history import HistoryMdp
-from jumar.core.kernels import Floats, Ints, compiled
-from jumar.solve.elimination import Plan, solve
+from jumar.core.kernels import Floats, Ints, compiled, inlined
+from jumar.solve.elimination import Plan, solve, write_identity
 from jumar.solve.rules import BOUNDED, GREEDY, STRICTLY, TIE
 
 
@@ -35,7 +35,7 @@ def model_of(mdp: HistoryMdp) -> RawModel:
     return RawModel(mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits)
 
 
-@compiled
+@inlined
 def worth(model: RawModel, h: int, a: int, v: Floats, discount: float) -> float:
     """Reward now and the discounted value of what follows."""
     follows, pair = 0.0, h * model.reward.shape[1] + a
@@ -125,9 +125,7 @@ def evaluate_policy(
 ) -> None:
     """v becomes the exact value of the policy in the model."""
     H, A = policy.shape
-    slots[:] = 0.0
-    for h in range(H):
-        slots[plan.diagonal[h]] = 1.0
+    write_identity(plan, slots)
     for h in range(H):
         paid = 0.0
         for a in range(A):
