@@ -194,7 +194,7 @@ def test_improve_prints_what_it_did_and_writes_its_files(jumar, tiger, tmp_path)
     done = jumar(*improve(tiger, "-o", out))
     assert done.code == 0
     assert done.err == ""
-    for words in ("Improvement", "500 episodes", "What changes", "Certificate", "vacuous"):
+    for words in ("500 episodes", "What changes", "Certificate", "vacuous"):
         assert words in done.out
     assert done.out.endswith("".join(f"Wrote {out / name}\n" for name in FILES))
     assert sorted(os.listdir(out)) == sorted(FILES)
@@ -208,10 +208,10 @@ def test_improve_as_json_agrees_with_the_library(jumar, tiger, tmp_path):
         jm.read_logs(tiger / "log.csv"), behavior, discount=0.95, memory=jm.window(3), n_wedge=15
     )
     files = [str(tmp_path / name) for name in FILES]
-    assert done.data == {**result.to_dict(), "files": files}
+    assert done.data == {**result.assessment.to_dict(), "files": files}
     assert jm.load_controller(files[0]).same_as(result.controller)
     certificate = json.loads(Path(files[2]).read_text(encoding="utf-8"))
-    assert certificate == {"format": "jumar-certificate/1", **result.to_dict()}
+    assert certificate == {"format": "jumar-certificate/1", **result.assessment.to_dict()}
     assert done.data["memory"] == "window of 3"
     assert done.data["parameters"] == {"n_wedge": 15}
 
@@ -233,7 +233,7 @@ def test_improve_gives_the_same_bytes_from_csv_and_parquet_and_every_time(jumar,
 def test_improve_without_a_folder_writes_nothing(jumar, buses):
     before = sorted(os.listdir(buses))
     done = jumar(*improve(buses, "--json"))
-    assert (done.code, done.data["files"]) == (0, [])
+    assert done.data["files"] == []
     assert sorted(os.listdir(buses)) == before
 
 
@@ -293,6 +293,8 @@ def test_other_columns_and_the_meaning_of_ends(jumar, buses):
     (buses / "log.csv").write_text("\n".join(["year,bus_id,observation,action,cost", *years[::-1]]))
     columns = ("--columns", "episode=bus_id,reward=cost,step=year")
     ended = jumar(*improve(buses, *columns, "--ends", "terminated", "--json")).data
+    for data in (ended, with_flags):  # what reading remarked differs, nothing else
+        del data["checks"]["rows"]
     assert ended == with_flags
     cut = jumar(*improve(buses, *columns, "--ends", "cut", "--json")).data
     assert (cut["steps"], cut["steps_left_out"]) == (60, 30)
@@ -380,7 +382,7 @@ def test_model_options(jumar, tmp_path):
 def test_an_engineer_improves_and_looks(jumar, buses):
     """30 buses: 20 kept and 10 repaired in the first year, 30 inspected in the second."""
     done = jumar(*improve(buses, "-o", buses / "out"))
-    assert done.code == 0
+    assert done.code == 1  # so many repairs are not what a rule with 2 % exploration does
     text = " ".join(done.out.split())
     assert "30 episodes, 90 steps counted" in text
     assert "2 of 9 (state, action) pairs seen more than N∧ = 20 times" in text
@@ -393,10 +395,11 @@ def test_an_engineer_improves_and_looks(jumar, buses):
             assert unchanged.row(node, seen).tolist() == rule.row(node, seen).tolist()
 
     bold = jumar(*improve(buses, "--n-wedge", 5, "-o", buses / "out"))
-    assert bold.code == 0
     shown = jumar("show", buses / "out" / "improved.json").out
     for output in (bold.out, shown):
-        rules = [line for line in output.splitlines() if "%" in line][:3]
+        lines = output.splitlines()
+        first = next(i for i, line in enumerate(lines) if "seen now" in line)
+        rules = [line for line in lines[first:] if "%" in line][:3]
         assert "inspected   nothing seen   keep 98.7% → 99.3%" in rules[0]
         assert rules[1].strip() == "inspect 0.7%"
         assert rules[2].strip() == "dropped: repair 0.7%"

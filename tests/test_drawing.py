@@ -400,12 +400,14 @@ def test_a_drawing_needs_nothing_but_itself():
 
 
 def test_a_drawing_has_a_text_alternative():
-    drawing = draw(improved(), behavior=schedule(), name="Bridge 7", prefix="b7")
+    drawing = draw(improved(), behavior=schedule(), name="Bridge 7", note="Verdict: safe")
     root = ET.fromstring(drawing.svg)
     assert root.get("role") == "img"
-    assert root.get("aria-labelledby") == "b7-title b7-desc"
+    title, description = root.get("aria-labelledby").split()
     by_id = {e.get("id"): e.text for e in root.iter() if e.get("id")}
-    assert by_id == {"b7-title": "Bridge 7", "b7-desc": drawing.description}
+    assert by_id == {title: "Bridge 7", description: drawing.description}
+    assert "Verdict: safe" in drawing.description
+    assert "Verdict: safe" in " ".join(texts(drawing.svg))
 
 
 def test_two_drawings_on_one_page_share_no_id():

@@ -14,10 +14,10 @@ import pytest
 
 import jumar
 from jumar import models
+from jumar.assessment.result import Result
 from jumar.core.memory import window
 from jumar.io.controllers import load_controller
 from jumar.io.logs import read_logs
-from jumar.assessment.result import Result
 from jumar.pipeline import improve
 from jumar.show.program import program
 from jumar.truth.evaluation import evaluate

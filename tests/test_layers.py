@@ -43,7 +43,7 @@ ROOMS = [
 # function.
 LAZY_UPWARDS = {
     ("core.controller", "io.controllers"),
-    ("assessment.result", "show.html"),
+    ("assessment.result", "assessment.assessing"),
     ("assessment.result", "show.outputs"),
 }
 

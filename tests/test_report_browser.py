@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import jumar as jm
-from jumar.show.html import report_page
-from test_report import HALF, HOSTILE, RUN, TAME, chosen_by_test, named, one_step_log
+from jumar.show.outputs import report_page
+from results import HALF, HOSTILE, RUN, TAME, chosen_by_test, named, one_step_log
 
 HOW = "apt install chromium, and pip install -e '.[dev]' for Playwright"
 CONTRAST = 4.5  # of ordinary text, by the Web Content Accessibility Guidelines, level AA
@@ -38,7 +38,7 @@ def browser():
 
 def written(folder: Path, result) -> str:
     path = folder / "report.html"
-    path.write_text(report_page(result, RUN), "utf-8")
+    path.write_text(report_page(result.assessment, RUN), "utf-8")
     return path.as_uri()
 
 
@@ -94,7 +94,8 @@ def test_the_page_opens_without_complaint_and_asks_for_nothing(visit, address):
 
 
 def test_a_page_where_nothing_changes_opens_too(visit, tmp_path):
-    page = visit(written(tmp_path, jm.improve(one_step_log(30, 3), HALF, discount=0.9, n_wedge=20)))
+    kept = jm.improve(one_step_log(30, 20), HALF, discount=0.9, n_wedge=20)
+    page = visit(written(tmp_path, kept))
     assert page.locator(".badge").inner_text() == "keep as it is"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.algorithms.auto import proved, select
+from jumar.algorithms.auto import held_out_test, proved, select
 from jumar.algorithms.auto.asymptotic import critical_value, gate, hidden, missing, normal, student
 from jumar.algorithms.auto.bets import Bet, Growth
 from jumar.algorithms.auto.board import chain, lay_out
@@ -285,7 +285,7 @@ def test_two_episodes_decide_nothing():
 
 
 def listed(floor: float, fraction: float) -> Listed:
-    setting = Setting(HALF.memory, "tilt", 5)
+    setting = Setting(HALF.memory, "tilt", (("n_wedge", 5),))
     empty = np.zeros((1, 1, 2))
     prospect = Prospect(setting, 1.0, floor, Growth(fraction, 0.1, 1.0), 100)
     return Listed(Fitted(setting, empty[0], empty, empty, 1.0), prospect)
@@ -580,3 +580,48 @@ def test_a_plan_holds_on_new_logs(which):
         log = coin_log(need.episodes, 0.7, np.random.default_rng(1000 + seed))
         passed += choose(log, HALF, which, seed).chosen is not None
     assert passed >= 10
+
+
+# ---- a named algorithm on held-out halves -------------------------------------------------------
+
+
+def named(log, behavior, name, which="proved", memory=None, **parameters):
+    return held_out_test(
+        log,
+        behavior,
+        algorithm=name,
+        parameters=parameters,
+        discount=0.95,
+        rng=jm.stream(1, "selection"),
+        memory=memory,
+        gate=which,
+    )
+
+
+@both_gates
+@pytest.mark.parametrize("name", ["spibb", "basic", "strict", "tilt"])
+def test_every_algorithm_can_be_tested_on_the_half_it_did_not_learn_from(name, which):
+    found = named(tiger_log(4000), uniform_tiger(), name, which, window(2))
+    assert sorted(trial.half for trial in found.trials) == [0, 1]
+    assert all(trial.passed and trial.setting.algorithm == name for trial in found.trials)
+    assert found.controller.memory == window(2).on(2, 3) == found.memories[-1]
+    level = PASSING * 0.05 / 2 if which == "proved" else 0.05 / 2
+    assert {trial.level for trial in found.trials} == {level}
+
+
+@both_gates
+def test_a_named_algorithm_that_gains_nothing_does_not_pass(which):
+    """Both actions pay the same: each half teaches something, and the other denies it. Passing has
+    a chance of at most 5 % per log; of 20 logs more than 4 pass with a chance below 0.3 %."""
+    passed = 0
+    for seed in range(20):
+        found = named(coin_log(200, 0.0, jm.stream(seed, "coins")), HALF, "basic", which)
+        assert len(found.trials) == 2
+        passed += found.chosen is not None
+    assert passed <= 4
+
+
+def test_nothing_is_tested_where_the_algorithm_keeps_the_behavior():
+    found = named(tiger_log(300), uniform_tiger(), "spibb", n_wedge=10**6)
+    assert (found.trials, found.chosen, found.tried) == ((), None, 2)
+    assert found.controller.name == "uniform"

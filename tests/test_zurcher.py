@@ -16,7 +16,7 @@ import pytest
 
 from jumar.cli import main
 from jumar.io.logs import read_logs
-from test_report import Page
+from results import Page
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "zurcher" / "zurcher_log.csv"
 pytestmark = pytest.mark.skipif(
@@ -40,7 +40,7 @@ def improve(folder: Path, n_wedge: int) -> Path:
     with pytest.raises(SystemExit) as left:
         main(["improve", str(DATA), "--policy", "estimate", "--window", "1", "--discount", "0.99",
               *READING, "--n-wedge", str(n_wedge), "-o", str(out)])  # fmt: skip
-    assert not left.value.code
+    assert left.value.code == 1  # the log drifts: its verdict is unreliable, its numbers stand
     return out
 
 
@@ -132,7 +132,7 @@ def test_the_page_says_what_an_honest_page_must_say(out):
     assert "The rewards were assumed." in page.text
     assert "166 of 166 episodes were cut off" in page.text
     assert "There is no useful guarantee at this size of log" in page.text
-    assert "promising, not proved" in page.text
+    assert "do not rely on this" in page.text
     # the file goes group by group, so its two halves hold different groups of buses
     first = page.text.index("A check failed: is the process the same over the whole log?")
     assert first < page.text.index("What to change")

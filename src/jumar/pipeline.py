@@ -43,7 +43,6 @@ from jumar.evidence.practice import Behaviors, Practice, practice_of
 from jumar.evidence.robust import worst_gain
 
 DELTA = 0.05
-OF_RETURNS = 0.9  # the part of δ for what followed the actions; the rest is for where they led
 
 
 def improve(
@@ -146,7 +145,7 @@ def improve(
     # bounds of a model compare with one controller: where there is none, with an estimate of it
     copied = estimated or practice.several or not practice.controllers
     visits = first_returns(log, mdp.memory, discount=discount, rewards=rewards)
-    returns = visits.bounds(OF_RETURNS * (delta / 2 if copied else delta))
+    returns = visits.bounds(algorithms.OF_RETURNS * (delta / 2 if copied else delta))
     if selection is not None:
         improvement = improvement_of(selection, old, mdp)
         if long is not None and long.chosen and not selection.chosen:

@@ -16,11 +16,16 @@ from importlib import import_module
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, not_one_of
-from jumar.core.history import HistoryMdp
+from jumar.core.history import HistoryMdp, count
 from jumar.core.improvement import Improvement
-from jumar.evidence.first_visits import ReturnBounds
+from jumar.core.memory import Memory
+from jumar.evidence.first_visits import ReturnBounds, first_returns
+from jumar.evidence.rewards import RewardRange
 from jumar.solve.rules import Rule
+
+OF_RETURNS = 0.9  # the part of δ for what followed the actions; the rest is for where they led
 
 Improve = Callable[..., Improvement]
 
@@ -130,6 +135,26 @@ def run(
     if entry.needs_returns:
         parameters["returns"] = returns
     return entry.improve(mdp, behavior, **parameters)
+
+
+def learn(
+    name: str,
+    log: Episodes,
+    behavior: Controller,
+    memory: Memory,
+    *,
+    discount: float,
+    rewards: RewardRange,
+    delta: float,
+    **parameters: object,
+) -> Improvement:
+    """What an algorithm learns from a log: count, estimate, improve."""
+    mdp = count(log, memory).mle(discount)
+    returns = None
+    if algorithm(name).needs_returns:
+        visits = first_returns(log, memory, discount=discount, rewards=rewards)
+        returns = visits.bounds(OF_RETURNS * delta)
+    return run(name, mdp, behavior, returns=returns, **parameters)
 
 
 def read_parameter(name: str, parameter: str, text: str) -> object:

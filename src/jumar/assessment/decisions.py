@@ -142,8 +142,9 @@ class Decisions:
             ),
         )
 
-    def to_csv(self) -> str:
-        """One row per history state, for a spreadsheet."""
+    def to_csv(self, verdict: str) -> str:
+        """One row per history state, for a spreadsheet; each repeats the verdict on the whole, for
+        rows get copied elsewhere."""
         chosen = self.improvement
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
@@ -158,6 +159,7 @@ class Decisions:
                 "gain each time",
                 "share of the gain",
                 "why",
+                "verdict on the whole",
             ]
         )
         for h in self.order.tolist():
@@ -172,6 +174,7 @@ class Decisions:
                     f"{self.gain[h]:.10g}",
                     f"{self.share[h]:.10g}",
                     _cell(self.why(h)),
+                    verdict,
                 ]
             )
         return file.getvalue()

@@ -58,7 +58,11 @@ def improve(
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
-    """Improve the controller that produced a log, and explain it in a report."""
+    """Improve the controller that produced a log, and explain it in a report.
+
+    Exits with 0 when the verdict stands, with 1 when a check of the log failed: nothing that was
+    learned from such a log should be relied on.
+    """
     from jumar import improve as run
     from jumar.show.terminal import result_view
 
@@ -84,6 +88,8 @@ def improve(
             seed=seed,
             **cast(Any, parameters),
         )
+    with working("Assessing", as_json):
+        assessment = result.assessment
     files: list[Path] = []
     if output is not None:
         from jumar.show.outputs import save
@@ -91,6 +97,8 @@ def improve(
 
         read: dict[str, str | Path] = {"log": log, **inputs.files(policy)}
         with working("Writing the report", as_json):
-            files = save(result, output, Run(["jumar", *sys.argv[1:]], read, seed))
-    data = {**result.to_dict(), "files": [str(f) for f in files]}
-    say(as_json, data, result_view(result), *(f"Wrote {f}" for f in files))
+            files = save(assessment, output, Run(["jumar", *sys.argv[1:]], read, seed))
+    data = {**assessment.to_dict(), "files": [str(f) for f in files]}
+    say(as_json, data, result_view(assessment), *(f"Wrote {f}" for f in files))
+    if assessment.verdict.exit_code:
+        raise typer.Exit(assessment.verdict.exit_code)

@@ -19,32 +19,64 @@ import json
 from pathlib import Path
 from typing import Any
 
-from jumar.assessment.decisions import decide
-from jumar.assessment.result import Result
+from jumar.assessment.assessing import Assessment
 from jumar.io.controllers import controller_text
-from jumar.io.files import write_folder
-from jumar.show.html import draw_result, report_page, settings_of
+from jumar.io.files import write_atomically, write_folder
+from jumar.show import html
+from jumar.show.drawing import Drawing, draw
 from jumar.show.program import program
 from jumar.show.provenance import Run
 
 
-def save(result: Result, folder: str | Path, run: Run | None = None) -> list[Path]:
+def save(assessment: Assessment, folder: str | Path, run: Run | None = None) -> list[Path]:
     """Write everything about a result into a folder, and tell what was written."""
-    run = run or Run(seed=result.seed)
-    drawing = draw_result(result)
+    drawing = draw_result(assessment)
+    origin = _origin(assessment, run)
+    controller = assessment.result.controller
     return write_folder(
         folder,
         {
-            "improved.json": controller_text(result.controller),
-            "decisions.csv": decide(result.improvement).to_csv(),
-            "certificate.json": _json({"format": "jumar-certificate/1", **result.to_dict()}),
+            "improved.json": controller_text(controller),
+            "decisions.csv": assessment.decisions.to_csv(assessment.verdict.word),
+            "certificate.json": _json({"format": "jumar-certificate/1", **assessment.to_dict()}),
             "controller.svg": drawing.svg,
             "controller.dot": drawing.dot,
-            "improved.py": program(result.controller),
-            "report.html": report_page(result, run),
-            "run.json": _json(run.to_dict(settings_of(result))),
+            "improved.py": program(controller),
+            "report.html": html.page(assessment, drawing, origin),
+            "run.json": _json(origin),
         },
     )
+
+
+def write_report(assessment: Assessment, path: str | Path) -> None:
+    """Write the page alone."""
+    write_atomically(path, report_page(assessment))
+
+
+def report_page(assessment: Assessment, run: Run | None = None) -> str:
+    """The page alone."""
+    return html.page(assessment, draw_result(assessment), _origin(assessment, run))
+
+
+def draw_result(assessment: Assessment) -> Drawing:
+    """The improved controller, with the rules marked that are new, and the verdict."""
+    result = assessment.result
+    mdp = result.improvement.mdp
+    return draw(
+        result.controller,
+        behavior=result.behavior,
+        visits=(mdp.states, mdp.visits.sum(1)),
+        where="decisions.csv",
+        note=f"Verdict: {assessment.verdict.badge}",
+    )
+
+
+def _origin(assessment: Assessment, run: Run | None) -> dict[str, Any]:
+    """Where the result comes from, with what was chosen, by hand or by default."""
+    result, told = assessment.result, assessment.result.to_dict()
+    kept = ("algorithm", "parameters", "memory", "discount", "behavior")
+    settings = {**{key: told[key] for key in kept}, "delta": result.delta}
+    return (run or Run(seed=result.seed)).to_dict(settings)
 
 
 def _json(document: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ so they are never handed to rich as markup, and what could disturb a terminal is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich import box
@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from jumar.assessment.assessing import Assessment
 from jumar.assessment.result import Result
 from jumar.core.arrays import Ints
 from jumar.core.controller import Controller
@@ -31,9 +32,19 @@ from jumar.core.words import (
     situation,
     situation_heads,
 )
-from jumar.evidence.certificate import Certificate
+
+if TYPE_CHECKING:
+    from jumar.evidence.certificate import Certificate
 
 MOST_ROWS = 40
+COLORS = {
+    "safe": "green",
+    "tested": "green",
+    "test": "yellow",
+    "doubtful": "red",
+    "keep": "cyan",
+    "unreliable": "red",
+}
 
 
 # ---- the look all tables share ------------------------------------------------------------------
@@ -167,8 +178,9 @@ def _parts(memory: Memory) -> Sequence[Memory]:
 # ---- improvements -------------------------------------------------------------------------------
 
 
-def result_view(result: Result, most: int = 20) -> RenderableType:
-    """An improvement: what was learned from, what changes, what it promises."""
+def result_view(assessment: Assessment, most: int = 20) -> RenderableType:
+    """A result: the verdict first, then what changes, what it rests on and what it promises."""
+    result = assessment.result
     improvement, counts = result.improvement, result.counts
     episodes, steps = int(counts.starts.sum()), int(counts.visits.sum())
     log = f"{counted(episodes, 'episode')}, {counted(steps, 'step')} counted"
@@ -176,7 +188,7 @@ def result_view(result: Result, most: int = 20) -> RenderableType:
         log += f"; {counts.unfinished:,} left out, as the log does not tell what followed them"
     settings = ", ".join(f"{name}={value}" for name, value in improvement.parameters.items())
     parts: list[RenderableType] = [
-        Text("Improvement", style="bold"),
+        *_verdict(assessment),
         facts(
             [
                 ("log", log),
@@ -193,6 +205,7 @@ def result_view(result: Result, most: int = 20) -> RenderableType:
                     f"gain of {improvement.gain:.6g} in the model estimated from the log "
                     f"(solved to {improvement.trace.gap:.1e})",
                 ),
+                *_checks(assessment),
             ]
         ),
         Text(),
@@ -200,6 +213,29 @@ def result_view(result: Result, most: int = 20) -> RenderableType:
     if improvement.changed:
         parts += _changes(result, most)
     return Group(*parts, *_certificates(result))
+
+
+def _verdict(assessment: Assessment) -> list[RenderableType]:
+    """The verdict and what must be known before the numbers."""
+    verdict, color = assessment.verdict, COLORS[assessment.verdict.word]
+    badge = Text(f" {verdict.badge.upper()} ", style=f"bold reverse {color}")
+    parts: list[RenderableType] = [Text.assemble(badge, " ", verdict.headline), Text()]
+    for warning in assessment.warnings:
+        loud = "bold red" if verdict.word == "unreliable" else "yellow"
+        parts += [Text.assemble((warning.title, loud), " ", warning.text), Text()]
+    return parts
+
+
+def _checks(assessment: Assessment) -> list[tuple[str, str | Text]]:
+    """One line per check that needs a look; `jumar check` tells more."""
+    asked = assessment.facts
+    passed = sum(fact.state == "passed" for fact in asked)
+    lines: list[tuple[str, str | Text]] = [("checks", f"{passed} of {len(asked)} passed")]
+    for fact in asked:
+        if fact.state != "passed":
+            color = "red" if fact.state == "failed" else "yellow"
+            lines.append(("", Text.assemble((f"{fact.state}: ", color), fact.finding)))
+    return lines
 
 
 def _evidence(result: Result) -> list[tuple[str, str | Text]]:

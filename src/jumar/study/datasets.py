@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jumar.algorithms import algorithm
+from jumar.algorithms import OF_RETURNS, algorithm
 from jumar.algorithms import run as run_algorithm
 from jumar.algorithms.auto import Selection, select
 from jumar.core.arrays import Floats, Ints
@@ -23,7 +23,6 @@ from jumar.core.history import count
 from jumar.core.memory import Memory
 from jumar.core.streams import stream
 from jumar.evidence.first_visits import ReturnBounds, first_returns
-from jumar.pipeline import OF_RETURNS
 from jumar.study import batch
 from jumar.study.prepared import Prepared, simulate_dataset
 from jumar.study.settings import Setting

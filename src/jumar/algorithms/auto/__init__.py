@@ -21,7 +21,7 @@ from: a constant that every step pays more changes no comparison, and so it chan
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -46,7 +46,7 @@ from jumar.evidence.offpolicy.weights import effective_size
 from jumar.evidence.practice import Behaviors, Practice, practice_of
 from jumar.evidence.rewards import RewardRange
 
-__all__ = ["GATES", "Selection", "Setting", "Trial", "select"]
+__all__ = ["GATES", "Selection", "Setting", "Trial", "held_out_test", "select"]
 
 MORE_MEMORY = 2
 
@@ -96,11 +96,81 @@ def select(
     >>> chosen.passed
     True
     """
+    practice = _practice(log, behavior)
+    memories = chain(practice.memory, memory, more_memory)
+    return _test(practice, discount, rng, memories, delta, rewards, horizon, gate)
+
+
+def held_out_test(
+    log: Episodes,
+    behavior: Behaviors | Practice,
+    *,
+    algorithm: str,
+    parameters: Mapping[str, object] | None = None,
+    discount: float,
+    rng: np.random.Generator,
+    memory: Memory | None = None,
+    delta: float = 0.05,
+    rewards: RewardRange | None = None,
+    horizon: int | None = None,
+    gate: str = PROVED,
+) -> Selection:
+    """Test an algorithm that was named: what it learns from one half of the log, on the other half.
+
+    There is one candidate per half, learned with these parameters and this memory, and tested at
+    level δ/2: the chance that one passes that is worse than the behavior is at most δ. The halves
+    are those of `select`. Of what passes the better one is `chosen`, and `controller` is what that
+    half taught. What the same algorithm learns from the *whole* log is another controller; of that
+    the test gives evidence, not proof.
+
+    Parameters
+    ----------
+    log, behavior, discount, rng, delta, rewards, horizon, gate
+        As for `select`.
+    algorithm, parameters
+        A name of the registry, and what it is told.
+    memory
+        What the new controller remembers, with what the behavior remembers; without it only that.
+
+    >>> from jumar import models, simulate, stream
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = simulate(tiger, behavior, episodes=4000, rng=stream(1, "data"))
+    >>> found = held_out_test(log, behavior, algorithm="tilt", parameters={"strength": 5.0},
+    ...                       discount=0.95, rng=stream(1, "selection"))
+    >>> [(trial.half, trial.passed) for trial in found.trials]
+    [(0, True), (1, True)]
+    """
+    practice = _practice(log, behavior)
+    memories = chain(practice.memory, memory, 0)[-1:]
+    settings = dict(parameters or {})
+
+    def candidate(bench: Workbench) -> proved.Make:
+        return bench.learned(algorithm, settings, delta)
+
+    return _test(practice, discount, rng, memories, delta, rewards, horizon, gate, candidate)
+
+
+def _practice(log: Episodes, behavior: Behaviors | Practice) -> Practice:
+    return behavior if isinstance(behavior, Practice) else practice_of(log, behavior)
+
+
+def _test(
+    practice: Practice,
+    discount: float,
+    rng: np.random.Generator,
+    memories: Sequence[Memory],
+    delta: float,
+    rewards: RewardRange | None,
+    horizon: int | None,
+    gate: str,
+    only: Callable[[Workbench], proved.Make] | None = None,
+) -> Selection:
+    """Candidates of each half on the other one; with `only`, a single one of each."""
     check_delta(delta)
     check_discount(discount)
     if gate not in GATES:
         raise ParameterError(not_one_of("gate", gate, GATES))
-    practice = behavior if isinstance(behavior, Practice) else practice_of(log, behavior)
     if rewards is not None:
         check_rewards(practice.log, rewards)
     dealt = deal(practice.log, rng)
@@ -113,7 +183,7 @@ def select(
         log,
         old,
         discount,
-        chain(old.memory, memory, more_memory),
+        memories,
         None if practice.controllers and not practice.several else practice,
         halves,
     )
@@ -129,7 +199,8 @@ def select(
         test = _bet if gate == PROVED else _t_test
         bench = _starting_from(whole_bench.learning_from(own), practice, own)
         benches[i] = _less(bench, _mean_reward(log, own)) if limits.fixed else bench
-        trials, made = test(benches[i], i, own, other, units[1], delta, most, rng)
+        one = only(benches[i]) if only else None
+        trials, made = test(benches[i], i, own, other, units[1], delta, most, rng, one)
         found += trials
         tried += made
     found.sort(key=lambda pair: -pair[0].lower)
@@ -164,15 +235,19 @@ def _bet(
     delta: float,
     most: float,
     rng: np.random.Generator,
+    only: proved.Make | None,
 ) -> Tested:
     """The proved gate, with the approximate test as a second opinion."""
-    listed, made = proved.shortlist(bench, own, units, delta)
+    listed, made = (
+        proved.only(bench, own, only) if only else proved.shortlist(bench, own, units, delta)
+    )
+    shares = proved.ALONE if only else proved.SHARES
     approximate = _t_trials(bench, half, [x.candidate for x in listed], other, delta, most, rng)
     scored = [bench.scores(x.candidate, other, x.prospect.floor) for x in listed]
     models = Models(bench, other)
     trials = []
     for x, (scores, _), found, second in zip(
-        listed, scored, proved.outcomes(listed, scored, delta), approximate, strict=True
+        listed, scored, proved.outcomes(listed, scored, delta, shares), approximate, strict=True
     ):
         trial = replace(
             second,
@@ -202,9 +277,13 @@ def _t_test(
     delta: float,
     most: float,
     rng: np.random.Generator,
+    only: proved.Make | None,
 ) -> Tested:
     """The asymptotic gate."""
-    listed, made = asymptotic.shortlist(bench, own, units, delta)
+    if only:
+        listed, made = list(only(own, 1.0)), 1
+    else:
+        listed, made = asymptotic.shortlist(bench, own, units, delta)
     trials = _t_trials(bench, half, listed, other, delta, most, rng)
     return list(zip(trials, listed, strict=True)), made
 

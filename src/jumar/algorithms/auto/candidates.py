@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -81,7 +81,7 @@ class Workbench:
             for n_wedge in TILT_THRESHOLDS:
                 rows, q = tilts(mdp, numbered.behavior, STRENGTHS, math.floor(n_wedge * thinned))
                 settings = (
-                    Setting(numbered.memory, "tilt", n_wedge, strength=strength)
+                    Setting(numbered.memory, "tilt", (("n_wedge", n_wedge), ("strength", strength)))
                     for strength in STRENGTHS
                 )
                 yield from self._fitted(mdp, numbered, rows, q, settings)
@@ -108,9 +108,37 @@ class Workbench:
                     if (mark := rows[numbered.of].tobytes()) not in seen:
                         seen.add(mark)
                         policies.append(rows)
-                        settings.append(Setting(numbered.memory, name, n_wedge, share))
+                        settings.append(
+                            Setting(numbered.memory, name, (("n_wedge", n_wedge),), share)
+                        )
             q = [action_values(mdp, policy_value(mdp, rows)) for rows in policies]
             yield from self._fitted(mdp, numbered, policies, q, settings)
+
+    def learned(
+        self, algorithm: str, parameters: Mapping[str, object], delta: float
+    ) -> Callable[[Ints, float], Iterator[Fitted]]:
+        """A maker of one candidate: what an algorithm learns from some episodes, as it would learn
+        from a log of nothing else. None where it keeps the behavior."""
+
+        def make(own: Ints, thinned: float = 1.0) -> Iterator[Fitted]:
+            (mdp, numbered), board = next(self.models(own)), self.board
+            found = algorithms.learn(
+                algorithm,
+                board.log.select(own),
+                board.behavior,
+                numbered.memory,
+                discount=board.discount,
+                rewards=self.limits.rewards,
+                delta=delta,
+                **parameters,
+            )
+            new = found.controller.lift(numbered.memory).rows_at(numbered.states)
+            policies = [numbered.behavior, new]
+            q = [action_values(mdp, policy_value(mdp, rows)) for rows in policies]
+            setting = Setting(numbered.memory, algorithm, tuple(parameters.items()))
+            yield from self._fitted(mdp, numbered, policies, q, [setting])
+
+        return make
 
     def scores(self, candidate: Fitted, episodes: Ints, floor: float) -> tuple[Floats, Ints]:
         """(u,) the scores of the units of some episodes, none below -floor, and (u,) their

@@ -55,7 +55,7 @@ def memory_of(selection: Selection, behavior: Controller) -> Memory:
 
 def improvement_of(selection: Selection, behavior: Controller, mdp: HistoryMdp) -> Improvement:
     """The chosen controller as seen by the model of the whole log."""
-    parameters = selection.chosen.setting.parameters if selection.chosen else {}
+    parameters = selection.chosen.setting.record if selection.chosen else {}
     policy = mdp.policy_of(selection.controller)
     found = improvement(mdp, behavior, policy, algorithm=NAME, parameters=parameters)
     # what was tested is handed over, also where the log shows nothing

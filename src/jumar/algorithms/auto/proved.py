@@ -22,7 +22,7 @@ bet it holds whatever the environment, the memory, the weights, and the number o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,8 +37,12 @@ from jumar.core.arrays import Floats, Ints
 BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # B, in ranges of the returns
 SHARES = (0.9, 0.02, 0.02, 0.02, 0.02, 0.02)  # of the level of passing: the first, the second, ...
 PASSING = 0.9  # part of the level for what passes; the rest is for how much is gained
+ALONE = (1.0,)  # the share of a candidate that is the only one
 FOLDS = 4
 MOST_SCORED = 2000  # units that are scored to choose a shortlist
+
+# candidates made of some episodes, and the part these are of a half
+Make = Callable[[Ints, float], Iterator[Fitted]]
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Outcome:
 def shortlist(bench: Workbench, own: Ints, units: int, delta: float) -> tuple[list[Listed], int]:
     """What to test on so many units of the other half, the surest first; and how many settings
     there were."""
-    found = list(_prospects(bench, own))
+    found = list(_prospects(bench, own, bench.tilted))
     level = PASSING * delta / HALVES
     picked = _pick([p for p in found if p.gain > 0 and p.growth.mean > 0], units, level)
     wanted = {p.setting: p for p in picked}
@@ -93,16 +97,32 @@ def shortlist(bench: Workbench, own: Ints, units: int, delta: float) -> tuple[li
     return [Listed(made[s], p) for s, p in wanted.items() if s in made], len(found)
 
 
+def only(bench: Workbench, own: Ints, make: Make) -> tuple[list[Listed], int]:
+    """The one candidate that is made of the episodes of a half, whatever that half lets expect of
+    it; none where the behavior stays. How to bet on it is told as for a shortlist."""
+    candidate = next(make(own, 1.0), None)
+    if candidate is None:
+        return [], 1
+    judged = next(_prospects(bench, own, make), None)
+    if judged is None:  # less than the half was too little to learn it from: a cautious bet
+        floor = 2 * bench.limits.range
+        judged = Prospect(candidate.setting, candidate.promised, floor, Growth(0.1, 0.0, 1.0), 1)
+    return [Listed(candidate, judged)], 1
+
+
 def outcomes(
-    listed: Sequence[Listed], scores: Sequence[tuple[Floats, Ints]], delta: float
+    listed: Sequence[Listed],
+    scores: Sequence[tuple[Floats, Ints]],
+    delta: float,
+    shares: Sequence[float] = SHARES,
 ) -> list[Outcome]:
     """Bet on the shortlist, one after the other, with the scores and blocks of held-out units."""
     found, handed_on = [], 0.0
-    for x, (score, block), share in zip(listed, scores, SHARES):  # noqa: B905
+    for x, (score, block), share in zip(listed, scores, shares):  # noqa: B905
         level = (share + handed_on) * PASSING * delta / HALVES
         passed = x.prospect.bet.log_wealth(score, block) >= -math.log(level)
         handed_on = share + handed_on if passed else 0.0
-        own_level = (1 - PASSING) / len(SHARES) * delta / HALVES
+        own_level = (1 - PASSING) / len(shares) * delta / HALVES
         lower = x.prospect.bet.lower(score, block, own_level)
         found.append(Outcome(passed, max(0.0, lower) if passed else min(0.0, lower), level))
     return found
@@ -139,7 +159,7 @@ def _expected(picked: Sequence[tuple[float, float]]) -> float:
     return total
 
 
-def _prospects(bench: Workbench, own: Ints) -> Iterator[Prospect]:
+def _prospects(bench: Workbench, own: Ints, make: Make) -> Iterator[Prospect]:
     """Every setting, judged by cross-validation within the episodes it would be fitted on."""
     fold = bench.dealt.block[own] % FOLDS
     floors = [bench.limits.range * (1 + budget) for budget in BUDGETS]
@@ -151,7 +171,7 @@ def _prospects(bench: Workbench, own: Ints) -> Iterator[Prospect]:
             continue
         scored = bench.dealt.of_first_units(left_out, MOST_SCORED // FOLDS)
         models = Models(bench, left_out)
-        for candidate in bench.tilted(own[fold != i], 1 - 1 / FOLDS):
+        for candidate in make(own[fold != i], 1 - 1 / FOLDS):
             expected.setdefault(candidate.setting, []).append(models.gain(candidate))
             parts = found.setdefault(candidate.setting, [[] for _ in BUDGETS])
             for part, floor in zip(parts, floors, strict=True):

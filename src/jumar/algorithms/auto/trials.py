@@ -22,22 +22,26 @@ class Setting:
 
     memory: Memory
     algorithm: str
-    n_wedge: int
+    parameters: tuple[tuple[str, object], ...] = ()  # of the algorithm, by name
     mixture: float = 1.0  # share of the new rows
-    strength: float | None = None  # of a tilt
 
     def __str__(self) -> str:
-        strength = "" if self.strength is None else f", strength {self.strength:g}"
         share = "" if self.mixture == 1 else f", mixed {self.mixture:g} with the behavior"
-        return f"{self.algorithm}{strength}, N∧ = {self.n_wedge}, {self.memory}{share}"
+        said = [
+            f"{_SHORT.get(name, name + ' =')} {value:g}"
+            if isinstance(value, int | float)
+            else f"{name} = {value}"
+            for name, value in reversed(self.parameters)
+        ]
+        return f"{', '.join([self.algorithm, *said])}, {self.memory}{share}"
 
     @property
-    def parameters(self) -> dict[str, object]:
-        """In plain types, for the record."""
-        found: dict[str, object] = {"base": self.algorithm, "n_wedge": self.n_wedge}
-        if self.strength is not None:
-            found["strength"] = self.strength
-        return {**found, "mixture": self.mixture}
+    def record(self) -> dict[str, object]:
+        """In plain types."""
+        return {"base": self.algorithm, **dict(self.parameters), "mixture": self.mixture}
+
+
+_SHORT = {"n_wedge": "N∧ =", "strength": "strength"}
 
 
 @dataclass(frozen=True)

@@ -199,4 +199,4 @@ def _policies(models: list[Fitted]) -> Iterator[tuple[Setting, Floats]]:
             rule = algorithms.algorithm(name).rule
             assert rule is not None, f"{name} is no rule"
             found = solve(view.mdp, view.behavior, rule(n_wedge=n_wedge))
-            yield Setting(model.memory, name, n_wedge, 1.0), view.as_table(found.policy)
+            yield Setting(model.memory, name, (("n_wedge", n_wedge),)), view.as_table(found.policy)

@@ -27,7 +27,7 @@ _STRETCH = (
 
 def improvement_of_long(verdict: LongVerdict, behavior: Controller, mdp: HistoryMdp) -> Improvement:
     """The chosen controller as seen by the model of the whole log."""
-    parameters = verdict.chosen.setting.parameters if verdict.chosen else {}
+    parameters = verdict.chosen.setting.record if verdict.chosen else {}
     policy = mdp.policy_of(verdict.controller)
     return improvement(mdp, behavior, policy, algorithm=NAME, parameters=parameters)
 

@@ -29,7 +29,7 @@ from jumar.evidence.checking.propensities import Propensities, propensities_of
 from jumar.evidence.checking.repeats import Repeats, repeats_of
 from jumar.evidence.checking.rows import Rows, rows_of
 from jumar.evidence.checking.spread import Spread, spread_of
-from jumar.evidence.practice import Behaviors, practice_of
+from jumar.evidence.practice import Behaviors, Practice, practice_of
 
 LEVEL = 0.01
 QUESTIONS = {
@@ -106,7 +106,7 @@ def _plain(value: Any) -> Any:
 
 def check(
     log: Episodes,
-    behavior: Behaviors,
+    behavior: Behaviors | Practice,
     *,
     rng: np.random.Generator,
     discount: float | None = None,
@@ -138,7 +138,9 @@ def check(
         raise ParameterError("rng: give a numpy Generator, such as jumar.stream(1, 'check').")
     if discount is not None and not 0 <= discount <= 1:
         raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
-    practice = practice_of(log, behavior, checked=False)
+    practice = behavior
+    if not isinstance(practice, Practice):
+        practice = practice_of(log, practice, checked=False)
     log, estimated = practice.log, estimated or not practice.controllers
     # a stream for each test: none depends on how much another one drew
     for_actions, for_drift, for_order, for_clusters, for_chances = rng.spawn(5)

@@ -56,14 +56,14 @@ def draw(
     most: int = MOST_NODES,
     name: str | None = None,
     where: str = "the file of the controller",
-    prefix: str = "",
+    note: str = "",
 ) -> Drawing:
     """Draw a controller; rules that differ from those of `behavior` are marked.
 
     `visits` are situations ⟨n, z⟩ of the controller's memory, (K, W+1), and how often a log met
-    each, (K,). `where` says in which place the rules stand that a table has no room for. Ids inside
-    the SVG begin with `prefix`; by default it is made from what the drawing shows, so that two on
-    one page do not clash.
+    each, (K,). `where` says in which place the rules stand that a table has no room for. `note` is
+    written below. Ids inside the SVG are made from what the drawing shows, so that two on one page
+    do not clash.
 
     >>> keep = Controller.constant(("good", "worn"), ("keep", "repair"), [1, 0], name="keep")
     >>> careful = keep.except_at(np.array([[1]]), np.array([[0.5, 0.5]]), name="careful")
@@ -81,6 +81,7 @@ def draw(
     title = shown(controller.name if name is None else name, 80)
     graph = None
     notes: list[str] = []
+    said = [note] if note else []
     try:
         nodes = reachable(now, most, None if visits is None else visits[0][visits[1] > 0])
         rules = rules_at(situations(nodes, len(now.observations)), now, was, visits)
@@ -90,12 +91,12 @@ def draw(
     kind: Literal["graph", "table"]
     if graph is not None and len(graph.arrows) <= ARROWS * most:
         kind, memory = "graph", _several(len(graph.boxes), "memory node")
-        dot = graph_dot(graph, title, _notes(nodes, rules, was, visits))
+        dot = graph_dot(graph, title, [*_notes(nodes, rules, was, visits), *said])
     else:
         kind, memory = "table", str(now.memory)
-        dot = _table(rules, title, where, notes)
-    description = _description(title, rules, memory)
-    prefix = prefix or f"jumar-{hashlib.sha256(dot.encode()).hexdigest()[:8]}"
+        dot = _table(rules, title, where, [*notes, *said])
+    description = "\n".join([_description(title, rules, memory), *said])
+    prefix = f"jumar-{hashlib.sha256(dot.encode()).hexdigest()[:8]}"
     return Drawing(dot, render(dot, title, description, prefix), kind, description)
 
 

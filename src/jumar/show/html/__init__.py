@@ -6,29 +6,15 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from importlib import resources
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jumar.assessment.result import Result
-from jumar.core.streams import stream
+from jumar.assessment.assessing import Assessment
+from jumar.core.text import number
 from jumar.core.words import counted, shown
-from jumar.evidence.checking import check
-from jumar.io.files import write_atomically
-from jumar.show.html.answer import number
+from jumar.show.drawing import Drawing
 from jumar.show.html.content import Content, content
 from jumar.show.html.figures import histogram
-from jumar.show.provenance import Run
 
-if TYPE_CHECKING:
-    from jumar.show.drawing import Drawing
-
-RESAMPLES = 99  # draws of a test: enough for its level, and a page should not take long
-BADGES = {
-    "safe": "safe to change",
-    "tested": "passed its test",
-    "test": "promising, not proved",
-    "keep": "keep as it is",
-}
 PICTURES = {
     "graph": "Each box is what the rule remembers, with one line for what it may see then; arrows "
     "lead to what it remembers next. New rules are marked. The same picture is in controller.svg.",
@@ -39,49 +25,12 @@ SIGNS = {"passed": "✓", "look": "!", "failed": "✗"}
 LONGEST = 5000  # letters of a command that are shown; run.json has them all
 
 
-def write_report(result: Result, path: str | Path, run: Run | None = None) -> None:
-    """Write the page about a result."""
-    write_atomically(path, report_page(result, run or Run(seed=result.seed)))
+def page(assessment: Assessment, drawing: Drawing, run: Mapping[str, Any]) -> str:
+    """The page about a result. `run` says where it comes from (`Run.to_dict`)."""
+    return render(assessment, content(assessment), drawing, run)
 
 
-def report_page(result: Result, run: Run) -> str:
-    """The page about a result, with its checks and its drawing made on the way."""
-    checked = check(
-        result.log,
-        result.behavior,
-        discount=result.improvement.mdp.discount,
-        estimated=result.estimated,
-        rng=stream(run.seed, "check"),
-        resamples=RESAMPLES,
-    )
-    said = content(result, checked, run.seed)
-    return render(result, said, draw_result(result, prefix="c"), run.to_dict(settings_of(result)))
-
-
-def draw_result(result: Result, prefix: str = "") -> Drawing:
-    """The improved controller, with the rules marked that are new."""
-    from jumar.show.drawing import draw
-
-    mdp = result.improvement.mdp
-    return draw(
-        result.controller,
-        behavior=result.behavior,
-        visits=(mdp.states, mdp.visits.sum(1)),
-        where="decisions.csv",
-        prefix=prefix,
-    )
-
-
-def settings_of(result: Result) -> dict[str, Any]:
-    """What was chosen, by hand or by default."""
-    told = result.to_dict()
-    return {
-        **{key: told[key] for key in ("algorithm", "parameters", "memory", "discount", "behavior")},
-        "delta": result.delta,
-    }
-
-
-def render(result: Result, said: Content, drawing: Drawing, run: Mapping[str, Any]) -> str:
+def render(assessment: Assessment, said: Content, drawing: Drawing, run: Mapping[str, Any]) -> str:
     """Set the content as a page."""
     from jinja2 import Environment, StrictUndefined
 
@@ -104,11 +53,10 @@ def render(result: Result, said: Content, drawing: Drawing, run: Mapping[str, An
         lstrip_blocks=True,
         finalize=steady,
     )
-    changed = result.improvement.changed > 0
+    result = assessment.result
     page: str = environment.from_string(part("page.html")).render(
         c=said,
         number=number,
-        badges=BADGES,
         signs=SIGNS,
         style=part("page.css"),
         script=script,
@@ -116,31 +64,32 @@ def render(result: Result, said: Content, drawing: Drawing, run: Mapping[str, An
         drawing=drawing,
         natural=drawing.width,
         picture=PICTURES[drawing.kind],
-        histogram=_histogram(said) if changed else "",
+        histogram=_histogram(assessment, said) if result.improvement.changed else "",
         long=result.long,
-        ladder=_ladder(result),
+        ladder=_ladder(assessment),
         discount=f"{result.improvement.mdp.discount:g}",
         run=_run_rows(run),
     )
     return page
 
 
-def _ladder(result: Result) -> str:
+def _ladder(assessment: Assessment) -> str:
     """What is gained against how much of the past is assumed to matter."""
     from jumar.show.html.rungs import rungs
 
-    return rungs(result.long.ladder) if result.long else ""
+    long = assessment.result.long
+    return rungs(long.ladder) if long else ""
 
 
-def _histogram(said: Content) -> str:
-    low, high = said.interval
+def _histogram(assessment: Assessment, said: Content) -> str:
+    again, (low, high) = assessment.resampled, said.interval
     return histogram(
-        said.resampled.gains,
+        again.gains,
         said.interval,
         f"{said.unit} per episode by the new rule",
         "gain",
-        f"Histogram of the estimated gain in {len(said.resampled.gains)} redrawn logs: 90 % lie "
-        f"between {number(low)} and {number(high)}; {100 * said.resampled.worse:.3g} % are not "
+        f"Histogram of the estimated gain in {len(again.gains)} redrawn logs: 90 % lie "
+        f"between {number(low)} and {number(high)}; {100 * again.worse:.3g} % are not "
         "above zero.",
     )
 

@@ -6,24 +6,24 @@ what exactly changes, why, how sure the numbers are, and what to log next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumar.algorithms.auto.candidates import THRESHOLDS
-from jumar.assessment.decisions import Decisions, Thin, decide
-from jumar.assessment.result import Result
-from jumar.assessment.sensitivity import Row, sensitivity
+from jumar.assessment.assessing import Assessment
+from jumar.assessment.decisions import Decisions, Thin
+from jumar.assessment.sensitivity import Row
+from jumar.assessment.sentences import Fact, Warning, sentence
+from jumar.assessment.tested import Trials
+from jumar.assessment.verdict import Verdict
 from jumar.core.errors import listing
-from jumar.core.streams import stream
+from jumar.core.text import number
 from jumar.core.words import counted, percent, shown
-from jumar.evidence.certificate import Certificate
-from jumar.evidence.checking import Check
-from jumar.evidence.resampling import Resampled, resample
-from jumar.show.html import answer
-from jumar.show.html.answer import Fact, Warning, number
-from jumar.show.html.tested import Trials, in_words
+
+if TYPE_CHECKING:
+    from jumar.evidence.certificate import Certificate
 
 MOST_ROWS = 1000  # decisions on the page; all of them are in decisions.csv
 MOST_CHANGES = 5  # told in the answer
@@ -72,8 +72,7 @@ class Content:
     """Everything on the page."""
 
     title: str
-    verdict: str  # safe, tested, test, keep
-    headline: str
+    verdict: Verdict
     changes: tuple[str, ...]  # the most important ones, in sentences
     more_changes: int
     gain: str
@@ -86,7 +85,6 @@ class Content:
     all_decisions: int
     reasons: tuple[Reason, ...]
     trials: Trials | None  # what "auto" tested
-    resampled: Resampled
     interval: tuple[float, float]
     bootstrap: str
     sensitivity: tuple[Row, ...]
@@ -100,42 +98,37 @@ class Content:
     unit: str  # what the numbers count
 
 
-def content(result: Result, check: Check | None = None, seed: int = 1) -> Content:
+def content(assessment: Assessment) -> Content:
     """What the page says about a result."""
-    improvement, made = result.improvement, decide(result.improvement)
-    again = resample(result.log, improvement, rng=stream(seed, "bootstrap"))
-    grid = _grid(result)
+    result, made = assessment.result, assessment.decisions
     order = made.order[:MOST_ROWS].tolist()
     changed = [h for h in made.order.tolist() if made.changed[h]]
-    costs = answer.costs(result)
     return Content(
         title=shown(result.behavior.name, 80),
-        verdict=answer.verdict(result, check),
-        headline=answer.headline(result, check),
-        changes=tuple(answer.sentence(made, h) for h in changed[:MOST_CHANGES]),
+        verdict=assessment.verdict,
+        changes=tuple(sentence(made, h) for h in changed[:MOST_CHANGES]),
         more_changes=max(0, len(changed) - MOST_CHANGES),
-        gain=answer.gain(result, again),
-        safety=answer.safety(result),
-        warnings=tuple(answer.warnings(result, check)),
-        facts=tuple(answer.facts(check)),
-        assumptions=result.certificate.assumptions,
+        gain=assessment.gain,
+        safety=assessment.safety,
+        warnings=assessment.warnings,
+        facts=assessment.facts,
+        assumptions=assessment.certificate.assumptions,
         heads=tuple(made.heads),
         decisions=tuple(_change(made, h) for h in order),
         all_decisions=len(made.order),
         reasons=tuple(_reason(made, h) for h in order[:MOST_REASONS] if made.changed[h]),
-        trials=in_words(result.selection) if result.selection else None,
-        resampled=again,
-        interval=again.interval(),
-        bootstrap=_bootstrap(again),
-        sensitivity=grid,
-        n_wedge=None if result.selection else improvement.parameters.get("n_wedge"),
-        costs=costs,
-        sensitivity_text=_sensitivity_text(result, grid),
+        trials=assessment.trials,
+        interval=assessment.interval,
+        bootstrap=_bootstrap(assessment),
+        sensitivity=assessment.sensitivity,
+        n_wedge=None if result.selection else result.improvement.parameters.get("n_wedge"),
+        costs=assessment.costs,
+        sensitivity_text=_sensitivity_text(assessment),
         thin=tuple(_thin(made)),
         thin_text=_thin_text(made),
         certificates=result.certificates,
-        log=_log(result),
-        unit="saved" if costs else "won",
+        log=_log(assessment),
+        unit="saved" if assessment.costs else "won",
     )
 
 
@@ -176,7 +169,8 @@ def _reason(made: Decisions, h: int) -> Reason:
     )
 
 
-def _bootstrap(again: Resampled) -> str:
+def _bootstrap(assessment: Assessment) -> str:
+    again = assessment.resampled
     return (
         f"The episodes of the log were drawn again at random {len(again.gains):,} times, as if "
         "other logs of the same kind had been kept, and both rules were valued in each: the new "
@@ -186,31 +180,13 @@ def _bootstrap(again: Resampled) -> str:
     )
 
 
-def _grid(result: Result) -> tuple[Row, ...]:
-    improvement = result.improvement
-    used = improvement.parameters.get("n_wedge")
-    if not isinstance(used, int):
-        return ()
-    rows = sensitivity(
-        result.log,
-        result.behavior,
-        discount=improvement.mdp.discount,
-        memory=improvement.mdp.memory,
-        # "auto" says which algorithm it chose
-        algorithm=str(improvement.parameters.get("base", improvement.algorithm)),
-        thresholds=sorted({used, *THRESHOLDS}),
-    )
-    # "auto" learned from half of the log, and may have mixed: no cell is the rule it handed over
-    return tuple(replace(row, chosen=False) for row in rows) if result.selection else rows
-
-
-def _sensitivity_text(result: Result, grid: tuple[Row, ...]) -> str:
+def _sensitivity_text(assessment: Assessment) -> str:
+    result, grid, costs = assessment.result, assessment.sensitivity, assessment.costs
     if not grid and "n_wedge" in result.improvement.parameters:
         return "They were not tried: with so many situations, that would take too long."
     if not grid:
         return ""
     gains = [cell.gain for row in grid for cell in row.cells]
-    costs = answer.costs(result)
     values = sorted(-row.behavior if costs else row.behavior for row in grid)
     text = (
         "Every cell is learned from the whole log and tested on nothing, so none of them is the "
@@ -277,7 +253,7 @@ def _times(n: int) -> str:
     return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
 
 
-def _log(result: Result) -> str:
-    log = result.log
+def _log(assessment: Assessment) -> str:
+    log = assessment.result.log
     source = shown(log.origin.source, 200) if log.origin else "a log in memory"
     return f"{source}: {counted(len(log), 'episode')}, {counted(log.n_steps, 'step')}"

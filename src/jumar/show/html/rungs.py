@@ -12,9 +12,12 @@ import io
 import math
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from jumar.algorithms.long_records.ladder import Rung
 from jumar.show.html.figures import _LINE, _LOSS, _STYLE, _TEXT, _for_page
+
+if TYPE_CHECKING:
+    from jumar.algorithms.long_records.ladder import Rung
 
 WIDTH = 46  # letters of a label's line
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from jumar.algorithms.auto import Selection, Trial
 from jumar.algorithms.auto.dealing import HALVES
 from jumar.algorithms.auto.trials import PROVED, Setting
+from jumar.core.text import number, rounded
 from jumar.core.words import counted, percent, shown
-from jumar.show.html.answer import number, rounded
 
 MOST_TESTED = 8
 _UNKNOWN = {"spibb": "leaves the rest as it is", "spibb_leq": "may do the rest less often"}
@@ -88,20 +89,22 @@ def setting_words(setting: Setting) -> str:
     """How a rule was learned, for those who do not know the names of algorithms.
 
     >>> from jumar import window
-    >>> setting_words(Setting(window(2), "spibb", 20, 0.5))
+    >>> setting_words(Setting(window(2), "spibb", (("n_wedge", 20),), 0.5))
     'window of 2; trusts what was tried more than 20 times, leaves the rest as it is; 50% new \
 rule, 50% old rule'
     """
-    if setting.strength is not None:
+    parameters: dict[str, Any] = dict(setting.parameters)
+    if "strength" in parameters:
         return (
             f"{shown(str(setting.memory), 200)}; does more often what pays, with strength "
-            f"{setting.strength:g}, where it was tried more than {counted(setting.n_wedge, 'time')}"
+            f"{parameters['strength']:g}, where it was tried more than "
+            f"{counted(parameters['n_wedge'], 'time')}"
         )
     rest = _UNKNOWN.get(setting.algorithm, f"method {shown(setting.algorithm)}")
-    said = (
-        f"{shown(str(setting.memory), 200)}; trusts what was tried more than "
-        f"{counted(setting.n_wedge, 'time')}, {rest}"
-    )
+    said = f"{shown(str(setting.memory), 200)}; "
+    if "n_wedge" in parameters:
+        said += f"trusts what was tried more than {counted(parameters['n_wedge'], 'time')}, "
+    said += rest
     new = setting.mixture
     return said if new == 1 else f"{said}; {percent(new)} new rule, {percent(1 - new)} old rule"
 

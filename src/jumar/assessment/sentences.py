@@ -1,14 +1,7 @@
-"""The answer, in sentences: what to do, what it brings, how safe it is, what to know before.
-
-The verdict is the page's first word, so it is earned. *safe* needs a guarantee that is proved or in
-print, that says "not worse", and a log in which no check failed; *tested* the same, but the
-guarantee is that of a test on held-out episodes, which only becomes exact as these grow in number.
-*keep* means that nothing changes. Everything else is *test*.
-"""
+"""What is said about a result, in sentences: gain, safety, warnings."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,6 +11,7 @@ from jumar.algorithms.auto import Selection, Trial
 from jumar.algorithms.auto.asymptotic import student
 from jumar.assessment.decisions import Decisions
 from jumar.assessment.result import Result
+from jumar.core.text import number, rounded
 from jumar.core.words import counted, percent, shown
 from jumar.evidence.checking import QUESTIONS, Check
 from jumar.evidence.claims import AS_SEEN
@@ -42,71 +36,10 @@ class Warning:
     text: str
 
 
-def number(x: float) -> str:
-    """A number as people write it.
-
-    >>> number(-6645.71), number(0.012346), number(1234567.0), number(0.0)
-    ('-6,646', '0.01235', '1,234,567', '0')
-    >>> number(999.96), number(1e30), number(float("-inf"))
-    ('1,000', '1e+30', 'unbounded')
-    """
-    if x == 0 or not math.isfinite(x):
-        return "0" if x == 0 else "unbounded"
-    if 999.95 <= abs(x) < 1e15:  # from here on, four digits are no less than all before the point
-        return f"{x:,.0f}"
-    return f"{x:.4g}"
-
-
-def rounded(x: float, error: float) -> str:
-    """An estimate to the digits that its standard error leaves: two digits of the error.
-
-    >>> rounded(5.0123, 1.03), rounded(-0.01, 1.03), rounded(12345.6, 230.0)
-    ('5.0', '0.0', '12,350')
-    >>> rounded(5.0123, 0.0)
-    '5.012'
-    """
-    if not 1e-6 <= error < 1e12 or abs(x) >= 1e15:
-        return number(x)
-    places = 1 - math.floor(math.log10(error))
-    return f"{round(x, places) + 0.0:,.{max(0, places)}f}"  # no minus zero
-
-
 def costs(result: Result) -> bool:
     """Are the rewards costs?"""
     origin = result.log.origin
     return bool(origin and origin.remarks.costs)
-
-
-def verdict(result: Result, check: Check | None) -> str:
-    """safe, tested, test or keep."""
-    if result.improvement.changed == 0:
-        return "keep"
-    best = result.certificate
-    if best.zeta > 0 or best.vacuous or _failed(check):
-        return "test"
-    if best.validity.strength >= Validity.PUBLISHED.strength:
-        return "safe"
-    tested = (Validity.ASYMPTOTIC, Validity.ASYMPTOTIC_IF_SUFFICIENT)
-    return "tested" if best.validity in tested else "test"
-
-
-def headline(result: Result, check: Check | None) -> str:
-    """What to do, in one or two sentences."""
-    changed, states = result.improvement.changed, len(result.improvement.mdp)
-    if changed == 0 and result.selection:
-        return "Keep the rule as it is: no change passed the test on held-out episodes."
-    if changed == 0:
-        return "Keep the rule as it is: the log gives no reason to change it."
-    rules = "1 rule" if changed == 1 else f"{changed:,} rules"
-    found = f"The log speaks for changing {rules} of {states:,}."
-    reached = verdict(result, check)
-    if reached == "safe":
-        return f"{found} This is, by its guarantee, not worse than today."
-    if reached == "tested":
-        return f"{found} On episodes it was not learned from, the new rule did better."
-    if _failed(check):
-        return f"{found} But this log failed a check: find out why before you rely on it."
-    return f"{found} No guarantee covers this yet: try it on a small scale first."
 
 
 def sentence(made: Decisions, h: int) -> str:
@@ -199,11 +132,12 @@ def safety(result: Result) -> str:
     return said
 
 
-def warnings(result: Result, check: Check | None) -> Iterator[Warning]:
+def warnings(result: Result, check: Check) -> Iterator[Warning]:
     """What must be known before the numbers, the worst first."""
     remarks = result.log.origin.remarks if result.log.origin else None
-    for fact in _failed(check):
-        yield Warning(f"A check failed: {_small(fact.text)}", fact.finding)
+    for fact in facts(check):
+        if fact.state == "failed":
+            yield Warning(f"A check failed: {_small(fact.text)}", fact.finding)
     if result.estimated:
         yield Warning(
             "The behavior was estimated.",
@@ -246,16 +180,12 @@ def _cut_off(result: Result, open_ends: int) -> str:
     return said
 
 
-def facts(check: Check | None) -> list[Fact]:
+def facts(check: Check) -> list[Fact]:
     """What was asked of the log."""
     return [
         Fact(QUESTIONS[name], section.verdict.status, section.verdict.sentence)
-        for name, section in (check.sections.items() if check else ())
+        for name, section in check.sections.items()
     ]
-
-
-def _failed(check: Check | None) -> list[Fact]:
-    return [fact for fact in facts(check) if fact.state == "failed"]
 
 
 def _small(sentence: str) -> str:

@@ -1,0 +1,156 @@
+"""Assessment: everything that is said about a result, computed once, before anything is shown.
+
+The terminal, the page, `certificate.json`, `--json`, `decisions.csv`, the drawing and the exit
+code render an assessment, and compute nothing. So they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jumar.algorithms.auto import Selection, held_out_test
+from jumar.algorithms.auto.candidates import THRESHOLDS
+from jumar.assessment import sentences
+from jumar.assessment.decisions import Decisions, decide
+from jumar.assessment.result import Result
+from jumar.assessment.sensitivity import Row, sensitivity
+from jumar.assessment.sentences import Fact, Warning
+from jumar.assessment.tested import Trials, in_words
+from jumar.assessment.verdict import Verdict, judge
+from jumar.core.streams import stream
+from jumar.evidence.certificate import Certificate
+from jumar.evidence.checking import Check, check
+from jumar.evidence.resampling import Resampled, resample
+
+RESAMPLES = 99  # draws of a test: enough for its level, and nobody should wait long
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What is to be said about a result."""
+
+    result: Result
+    verdict: Verdict
+    check: Check  # of the log
+    held_out: Selection | None  # the test on held-out episodes, whatever the algorithm
+    decisions: Decisions  # history state by history state, with reasons
+    resampled: Resampled  # the gain in redrawn logs
+    sensitivity: tuple[Row, ...]  # the gain with other thresholds and memories
+    trials: Trials | None  # the test in words
+
+    @property
+    def certificate(self) -> Certificate:
+        """The one to go by."""
+        return self.result.certificate
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the gain, in 90 % of redrawn logs."""
+        return self.resampled.interval()
+
+    @property
+    def gain(self) -> str:
+        """What the change brings, in sentences."""
+        return sentences.gain(self.result, self.resampled)
+
+    @property
+    def safety(self) -> str:
+        """What can be lost, in sentences."""
+        return sentences.safety(self.result)
+
+    @property
+    def warnings(self) -> tuple[Warning, ...]:
+        """What must be known before the numbers, the worst first."""
+        return tuple(sentences.warnings(self.result, self.check))
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What was asked of the log, and what was found."""
+        return tuple(sentences.facts(self.check))
+
+    @property
+    def costs(self) -> bool:
+        """Are rewards costs, so that values are shown with the sign turned?"""
+        return sentences.costs(self.result)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Verdict, numbers, checks and certificates, in plain JSON types."""
+        test = None if self.result.selection else self.held_out
+        return {
+            "verdict": self.verdict.to_dict(),
+            "warnings": [f"{w.title} {w.text}" for w in self.warnings],
+            **self.result.to_dict(),
+            "interval": list(self.interval),
+            "checks": {
+                name: {"status": part.verdict.status, "finding": part.verdict.sentence}
+                for name, part in self.check.sections.items()
+            },
+            "held_out": test.to_dict() if test else None,
+        }
+
+
+def assess(result: Result) -> Assessment:
+    """Check the log, test, redraw and compare: everything that is said about a result.
+
+    >>> from jumar import Controller, improve, models, simulate, stream
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
+    >>> improve(log, behavior, discount=0.95).assessment.verdict.word.value
+    'safe'
+    """
+    checked = check(
+        result.log,
+        result.behavior if result.practice is None else result.practice,
+        discount=result.improvement.mdp.discount,
+        estimated=result.estimated,
+        rng=stream(result.seed, "check"),
+        resamples=RESAMPLES,
+    )
+    held_out = result.selection or _held_out(result)
+    return Assessment(
+        result=result,
+        verdict=judge(result, checked, held_out),
+        check=checked,
+        held_out=held_out,
+        decisions=decide(result.improvement),
+        resampled=resample(result.log, result.improvement, rng=stream(result.seed, "bootstrap")),
+        sensitivity=_other_settings(result),
+        trials=in_words(held_out) if held_out else None,
+    )
+
+
+def _held_out(result: Result) -> Selection | None:
+    """Rules learned by the same algorithm from half of the log, tested on the other half."""
+    if result.improvement.changed == 0:
+        return None
+    return held_out_test(
+        result.log,
+        result.behavior if result.practice is None else result.practice,
+        algorithm=result.improvement.algorithm,
+        parameters=result.improvement.parameters,
+        discount=result.improvement.mdp.discount,
+        rng=stream(result.seed, "selection"),
+        memory=result.improvement.mdp.memory,
+        delta=result.delta,
+        rewards=result.rewards if result.rewards.declared else None,
+    )
+
+
+def _other_settings(result: Result) -> tuple[Row, ...]:
+    improvement = result.improvement
+    used = improvement.parameters.get("n_wedge")
+    if not isinstance(used, int):
+        return ()
+    rows = sensitivity(
+        result.log,
+        result.behavior,
+        discount=improvement.mdp.discount,
+        memory=improvement.mdp.memory,
+        # "auto" says which algorithm it chose
+        algorithm=str(improvement.parameters.get("base", improvement.algorithm)),
+        thresholds=sorted({used, *THRESHOLDS}),
+    )
+    # "auto" learned from half of the log, and may have mixed: no cell is the rule it handed over
+    return tuple(replace(row, chosen=False) for row in rows) if result.selection else rows

@@ -1,0 +1,112 @@
+"""Result: what the main job hands over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jumar.algorithms.auto import Selection
+from jumar.algorithms.long_records import LongVerdict
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.history import Counts
+from jumar.core.improvement import Improvement
+from jumar.evidence.certificate import Certificate, RewardRange
+from jumar.evidence.practice import Practice
+
+if TYPE_CHECKING:
+    from jumar.assessment.assessing import Assessment
+
+
+@dataclass(frozen=True)
+class Result:
+    """An improvement with everything that can be said about its safety."""
+
+    improvement: Improvement
+    counts: Counts
+    certificates: tuple[Certificate, ...]  # the one to go by first
+    log: Episodes  # with its names numbered as the controller numbers them
+    rewards: RewardRange  # declared, or read off the log
+    delta: float
+    estimated: bool = False  # the behavior was itself estimated from the log
+    selection: Selection | None = None  # what was tried, where "auto" chose
+    seed: int = 1
+    practice: Practice | None = None  # who made the log
+    long: LongVerdict | None = None  # what long records say, where a memory may be assumed
+
+    @property
+    def controller(self) -> Controller:
+        return self.improvement.controller
+
+    @property
+    def certificate(self) -> Certificate:
+        """The one to go by: for "auto" the test on held-out episodes, else the most trustworthy of
+        those that say something."""
+        return self.certificates[0]
+
+    @property
+    def behavior(self) -> Controller:
+        return self.improvement.behavior
+
+    @property
+    def _behavior(self) -> str:
+        """How the behavior is known."""
+        if self.estimated:
+            return "estimated from the log"
+        if self.practice is None or (self.practice.controllers and not self.practice.several):
+            return "given"
+        if not self.practice.controllers:
+            return "known by the propensities in the log"
+        return f"several, named by the log: {self.practice.name}"
+
+    @cached_property
+    def assessment(self) -> Assessment:
+        """Everything that is said about it: verdict, checks, decisions, intervals."""
+        from jumar.assessment.assessing import assess
+
+        return assess(self)
+
+    def report(self, path: str | Path) -> None:
+        """Write one self-contained page that explains the result to a person."""
+        from jumar.show.outputs import write_report
+
+        write_report(self.assessment, path)
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write the controller, the certificate, the decisions, pictures, a program and the report
+        into a folder; all of them, or none."""
+        from jumar.show.outputs import save
+
+        return save(self.assessment, folder)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers and the certificates, in plain JSON types."""
+        improvement, counts = self.improvement, self.counts
+        return {
+            "algorithm": improvement.algorithm,
+            "parameters": {
+                name: value.item() if isinstance(value, np.generic) else value
+                for name, value in improvement.parameters.items()
+            },
+            "memory": str(improvement.mdp.memory),
+            "discount": improvement.mdp.discount,
+            "behavior": self._behavior,
+            "episodes": int(counts.starts.sum()),
+            "steps": int(counts.visits.sum()),
+            "steps_left_out": counts.unfinished,
+            "history_states": len(improvement.mdp),
+            "changed": improvement.changed,
+            "estimated": {
+                "behavior": improvement.behavior_performance,
+                "improved": improvement.performance,
+                "gain": improvement.gain,
+            },
+            "solver": {"iterations": improvement.trace.iterations, "gap": improvement.trace.gap},
+            "certificates": [c.to_dict() for c in self.certificates],
+            "selection": self.selection.to_dict() if self.selection else None,
+            "assumed_memory": self.long.to_dict() if self.long else None,
+        }

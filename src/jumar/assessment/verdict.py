@@ -1,0 +1,171 @@
+"""The verdict on a result: one word, one sentence for people, and the reasons.
+
+The word is earned, the strictest rule first:
+
+unreliable  a check of the log failed: what was learned from it cannot be trusted
+keep        nothing changes
+safe        a guarantee that is proved or in print says "not worse"
+tested      the same, by a test on held-out episodes that becomes exact as these grow in number
+doubtful    the same way of learning lost on held-out episodes, and no proof stands against that
+test        everything else: worth a trial on a small scale
+
+Whoever shows a result shows this verdict, in words, in JSON, as a colour or as an exit code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from jumar.algorithms.auto import Selection
+from jumar.assessment.result import Result
+from jumar.core.text import rounded
+from jumar.core.words import counted
+from jumar.evidence.certificate import Certificate
+from jumar.evidence.checking import QUESTIONS, Check
+from jumar.evidence.validity import Validity
+
+
+class Word(StrEnum):
+    """The verdict in one word."""
+
+    SAFE = "safe"
+    TESTED = "tested"
+    TEST = "test"
+    DOUBTFUL = "doubtful"
+    KEEP = "keep"
+    UNRELIABLE = "unreliable"
+
+
+BADGES = {
+    Word.SAFE: "safe to change",
+    Word.TESTED: "passed its test",
+    Word.TEST: "promising, not proved",
+    Word.DOUBTFUL: "not confirmed",
+    Word.KEEP: "keep as it is",
+    Word.UNRELIABLE: "do not rely on this",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to make of a result."""
+
+    word: Word
+    headline: str  # what to do, in one or two sentences
+    reasons: tuple[str, ...]  # what the word rests on, the strongest first
+
+    @property
+    def badge(self) -> str:
+        """The word as people read it."""
+        return BADGES[self.word]
+
+    @property
+    def exit_code(self) -> int:
+        """Of the command: 1 where nobody should go on, as `jumar check` does."""
+        return 1 if self.word is Word.UNRELIABLE else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain JSON types."""
+        return {
+            "word": self.word.value,
+            "badge": self.badge,
+            "headline": self.headline,
+            "reasons": list(self.reasons),
+        }
+
+
+def judge(result: Result, check: Check, held_out: Selection | None) -> Verdict:
+    """The verdict. `held_out` is the test on held-out episodes, where one was made."""
+    word, reasons = _word(result, check, held_out)
+    return Verdict(word, _headline(result, word, held_out), tuple(reasons))
+
+
+def failed(check: Check) -> list[str]:
+    """Every check that failed, as question and finding."""
+    return [
+        f"{QUESTIONS[name]} {section.verdict.sentence}"
+        for name, section in check.sections.items()
+        if section.verdict.status == "failed"
+    ]
+
+
+def _word(result: Result, check: Check, held_out: Selection | None) -> tuple[Word, list[str]]:
+    best = result.certificate
+    if broken := failed(check):
+        return Word.UNRELIABLE, broken
+    if result.improvement.changed == 0:
+        return Word.KEEP, [best.claim]
+    reasons = [best.claim, f"This is {best.verdict}."]
+    if result.selection is None and held_out is not None:
+        reasons.append(same_way(held_out))
+    named = None if result.selection else held_out
+    if named and _lost(named) and not _proved_anyway(best):
+        return Word.DOUBTFUL, [same_way(named), best.claim]
+    if best.zeta > 0 or best.vacuous:
+        return Word.TEST, reasons
+    if best.validity.strength >= Validity.PUBLISHED.strength:
+        return Word.SAFE, reasons
+    tested = (Validity.ASYMPTOTIC, Validity.ASYMPTOTIC_IF_SUFFICIENT)
+    return (Word.TESTED if best.validity in tested else Word.TEST), reasons
+
+
+def _proved_anyway(best: Certificate) -> bool:
+    """Not worse by a proof that does not assume that the memory suffices."""
+    proved = (Validity.PROVED, Validity.PROVED_IF_SEEN)
+    return best.zeta <= 0 and not best.vacuous and best.validity in proved
+
+
+def _lost(test: Selection) -> bool:
+    """Did the same way of learning bring nothing on held-out episodes?"""
+    return bool(test.trials) and _mean(test)[0] <= 0
+
+
+def _mean(test: Selection) -> tuple[float, float]:
+    """Held-out gain over the halves, and its standard error."""
+    n = len(test.trials)
+    gain = sum(trial.gain for trial in test.trials) / n
+    return gain, sum(trial.error**2 for trial in test.trials) ** 0.5 / n
+
+
+def same_way(test: Selection) -> str:
+    """What held-out episodes say of rules that were learned in the same way from other ones."""
+    if not test.trials:
+        return "It could not be tested on held-out episodes: no half of the log changes a rule."
+    gain, error = _mean(test)
+    passed = sum(trial.passed for trial in test.trials)
+    result = "passed" if passed == len(test.trials) else f"passed {passed} of {len(test.trials)}"
+    result = result if passed else "did not pass"
+    size = rounded(abs(gain), error)
+    what = f"lost {size}" if gain < 0 else f"brought {size} more"
+    refused = [trial.refused for trial in test.trials if trial.refused]
+    return (
+        "On episodes they were not learned from, rules learned in this way from half of the log "
+        f"{what} per episode (standard error {rounded(error, error)}), and {result} the test for "
+        "“not worse”" + (f": {refused[0]}." if refused else ".")
+    )
+
+
+def _headline(result: Result, word: Word, held_out: Selection | None) -> str:
+    changed, states = result.improvement.changed, len(result.improvement.mdp)
+    kept = "no change passed the test on held-out episodes"
+    if not result.selection:
+        kept = "the log gives no reason to change it"
+    found = f"The log speaks for changing {counted(changed, 'rule')} of {states:,}."
+    if changed == 0:
+        found = f"Keep the rule as it is: {kept}."
+    if word is Word.UNRELIABLE:
+        return f"This log failed a check: find out why before you rely on it. {found}"
+    if word is Word.KEEP:
+        return found
+    if word is Word.SAFE:
+        said = f"{found} This is, by its guarantee, not worse than today."
+    elif word is Word.TESTED:
+        said = f"{found} On episodes it was not learned from, the new rule did better."
+    elif word is Word.DOUBTFUL:
+        said = f"Do not change anything yet. {found} But held-out episodes do not confirm it."
+    else:
+        said = f"{found} No guarantee covers this yet: try it on a small scale first."
+    named = None if result.selection else held_out
+    return f"{said} {same_way(named)}" if named else said
