@@ -9,7 +9,7 @@ from rich.console import RenderableType
 
 from jumar.show.terminal import plain_table
 from jumar.study.planner import read_planned
-from jumar.study.safety import Line, in_hindsight, kinds, lines_of, points, safety_data
+from jumar.study.safety import SafetyLine, in_hindsight, kinds, lines_of, points, safety_data
 from jumar.study.store import Store
 from jumar.study.summary import Cell, Environment, Results, memory_label, setting_label
 
@@ -119,7 +119,7 @@ def _safety(results: Results) -> RenderableType:
     return plain_table(headers, rows, title=title, right=["worse", "at most", "n", "gain"])
 
 
-def _lines(results: Results) -> list[Line]:
+def _lines(results: Results) -> list[SafetyLine]:
     lines = lines_of(results)
     hindsight = in_hindsight(lines)
     return [*lines, *([hindsight] if hindsight else [])]

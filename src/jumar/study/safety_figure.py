@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.study.safety import HINDSIGHT, Line, in_hindsight, kinds, lines_of, points
+from jumar.study.safety import HINDSIGHT, SafetyLine, in_hindsight, kinds, lines_of, points
 from jumar.study.settings import AUTO
 from jumar.study.spec import FigureSpec
 from jumar.study.summary import Environment, Results
@@ -104,9 +104,9 @@ def _delta(results: Results) -> float:
     return float(results.manifest["delta"])
 
 
-def _chosen(lines: list[Line], thresholds: tuple[int, ...]) -> list[tuple[Look, Line]]:
+def _chosen(lines: list[SafetyLine], thresholds: tuple[int, ...]) -> list[tuple[Look, SafetyLine]]:
     """The lines to draw, the most important last: on top."""
-    found: list[tuple[Look, Line]] = []
+    found: list[tuple[Look, SafetyLine]] = []
     own = [line for line in lines if line.more == 0]
     found += [(BASIC_LOOK, line) for line in own if line.algorithm == "basic"][:1]
     hindsight = in_hindsight(lines)
@@ -126,7 +126,7 @@ def _chosen(lines: list[Line], thresholds: tuple[int, ...]) -> list[tuple[Look, 
 def _column(
     above: Axes,
     below: Axes,
-    chosen: list[tuple[Look, Line]],
+    chosen: list[tuple[Look, SafetyLine]],
     environments: tuple[Environment, ...],
     delta: float,
 ) -> None:

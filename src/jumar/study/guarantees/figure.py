@@ -13,7 +13,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats
 from jumar.io.files import replacing
-from jumar.study.guarantees.summary import Cell, Findings, at_least, at_most
+from jumar.study.guarantees.summary import ClaimCell, Findings, at_least, at_most
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +113,7 @@ def _gate(
             )
 
 
-def _ends(cell: Cell) -> tuple[float, float]:
+def _ends(cell: ClaimCell) -> tuple[float, float]:
     return at_least(cell.false, cell.logs, TWO_SIDED), at_most(cell.false, cell.logs, TWO_SIDED)
 
 

@@ -43,7 +43,7 @@ class Ask(Protocol):
 
 
 @dataclass(frozen=True)
-class Gate:
+class TriedGate:
     """A gate, and what it says of its claims."""
 
     ask: Ask
@@ -83,9 +83,9 @@ class Selected:
         return Answer(found.controller, found.chosen.lower)
 
 
-GATES: Mapping[str, Gate] = MappingProxyType(
+GATES: Mapping[str, TriedGate] = MappingProxyType(
     {
-        "proved": Gate(Selected("proved"), Validity.PROVED),
-        "asymptotic": Gate(Selected("asymptotic"), Validity.ASYMPTOTIC),
+        "proved": TriedGate(Selected("proved"), Validity.PROVED),
+        "asymptotic": TriedGate(Selected("asymptotic"), Validity.ASYMPTOTIC),
     }
 )

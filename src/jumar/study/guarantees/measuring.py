@@ -32,7 +32,7 @@ from jumar.evidence.offpolicy import INTERVALS, estimate_all
 from jumar.evidence.order import order_test
 from jumar.pipeline import improve
 from jumar.study.guarantees.base import Process
-from jumar.study.guarantees.gates import GATES, Gate
+from jumar.study.guarantees.gates import GATES, TriedGate
 
 LOG = "log"  # the subject of a row that only says that the log was drawn
 WORSE = 1e-9  # a loss that is larger than this is one
@@ -68,7 +68,7 @@ TESTED = (  # and checks
 
 
 @dataclass(frozen=True)
-class Row:
+class ClaimRow:
     """One claim about one log."""
 
     part: str
@@ -93,7 +93,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Trial:
+class TriedLog:
     """One log of one process, and what a row says of it."""
 
     part: str
@@ -102,7 +102,7 @@ class Trial:
     dataset: int
     delta: float
     seed: int
-    gates: Mapping[str, Gate]  # to be tried
+    gates: Mapping[str, TriedGate]  # to be tried
 
     @cached_property
     def shown(self) -> bool:
@@ -114,9 +114,9 @@ class Trial:
 
     def row(
         self, subject: str, of: str, label: str, *, made: bool, false: bool, **more: Any
-    ) -> Row:
+    ) -> ClaimRow:
         """A claim about this log."""
-        return Row(
+        return ClaimRow(
             part=self.part,
             subject=subject,
             of=of,
@@ -140,11 +140,11 @@ def draw(
     *,
     delta: float,
     seed: int,
-    gates: Mapping[str, Gate] = GATES,
-) -> Trial:
+    gates: Mapping[str, TriedGate] = GATES,
+) -> TriedLog:
     """The log of that number."""
     rng = _stream(part, process, size, dataset, seed, "log")
-    return Trial(part, process, process.log(size, rng), dataset, delta, seed, gates)
+    return TriedLog(part, process, process.log(size, rng), dataset, delta, seed, gates)
 
 
 def _stream(
@@ -156,12 +156,12 @@ def _stream(
 # ---- gates --------------------------------------------------------------------------------------
 
 
-def try_gates(trial: Trial) -> list[Row]:
+def try_gates(trial: TriedLog) -> list[ClaimRow]:
     """Every gate on the same log."""
     return [try_gate(trial, name, gate) for name, gate in trial.gates.items()]
 
 
-def try_gate(trial: Trial, name: str, gate: Gate) -> Row:
+def try_gate(trial: TriedLog, name: str, gate: TriedGate) -> ClaimRow:
     """One gate on one log, judged by the exact value of what it claims."""
     process = trial.process
     controller, lower = gate.ask(
@@ -199,7 +199,7 @@ def try_gate(trial: Trial, name: str, gate: Gate) -> Row:
 # ---- intervals ----------------------------------------------------------------------------------
 
 
-def try_intervals(trial: Trial) -> list[Row]:
+def try_intervals(trial: TriedLog) -> list[ClaimRow]:
     """Every interval with every estimator that it serves, for the value of the fixed target."""
     process = trial.process
     truth = process.value(process.target)
@@ -240,7 +240,7 @@ def try_intervals(trial: Trial) -> list[Row]:
 # ---- certificates -------------------------------------------------------------------------------
 
 
-def try_certificates(trial: Trial) -> list[Row]:
+def try_certificates(trial: TriedLog) -> list[ClaimRow]:
     """Every certificate of SPIBB and `strict`, about the gain for ever."""
     process = trial.process
     before = process.value_for_ever(process.behavior)
@@ -280,7 +280,7 @@ def try_certificates(trial: Trial) -> list[Row]:
 # ---- tests --------------------------------------------------------------------------------------
 
 
-def try_tests(trial: Trial) -> list[Row]:
+def try_tests(trial: TriedLog) -> list[ClaimRow]:
     """The checks of `jumar check` on a log in which nothing is wrong, each at the level δ."""
     process, level = trial.process, trial.delta
     settings = Settings(level, RESAMPLES)
@@ -312,10 +312,10 @@ def _finite(number: float | None) -> float | None:
 
 
 @dataclass(frozen=True)
-class Part:
+class ClaimKind:
     """One of the four kinds of claims."""
 
-    measure: Callable[[Trial], list[Row]]
+    measure: Callable[[TriedLog], list[ClaimRow]]
     concerns: Callable[[Process], bool]  # is it measured on that process?
     sizes: tuple[int, ...] = ()  # episodes of the logs; none: those of the process
     more_sizes: tuple[int, ...] = ()  # run only when everything is asked for
@@ -327,23 +327,23 @@ class Part:
         return tuple(sorted({*own, *(more if full else ())}))
 
 
-def measure(trial: Trial) -> list[Row]:
+def measure(trial: TriedLog) -> list[ClaimRow]:
     """All claims of the trial's part about its log; and that it was drawn, as a log about which
     nothing is claimed counts too."""
     return [trial.row(LOG, "", "", made=False, false=False), *PARTS[trial.part].measure(trial)]
 
 
-PARTS: Mapping[str, Part] = MappingProxyType(
+PARTS: Mapping[str, ClaimKind] = MappingProxyType(
     {
-        "gates": Part(try_gates, lambda process: max(process.sizes) >= SPLITS),
-        "intervals": Part(
+        "gates": ClaimKind(try_gates, lambda process: max(process.sizes) >= SPLITS),
+        "intervals": ClaimKind(
             try_intervals,
             lambda process: process.name in COVERED,
             (20, 100, 500),
             (50, 200, 1000, 10_000),
         ),
-        "certificates": Part(try_certificates, lambda process: process.sufficient),
-        "tests": Part(
+        "certificates": ClaimKind(try_certificates, lambda process: process.sufficient),
+        "tests": ClaimKind(
             try_tests, lambda process: process.name in TESTED, (20, 100, 500), (50, 1000, 10_000)
         ),
     }
