@@ -97,6 +97,13 @@ def lines_of(results: Results) -> list[SafetyLine]:
     ]
 
 
+def all_lines(results: Results) -> list[SafetyLine]:
+    """Every setting, and what could be reached in hindsight."""
+    lines = lines_of(results)
+    hindsight = in_hindsight(lines)
+    return [*lines, *([hindsight] if hindsight else [])]
+
+
 def _more(environment: Environment, k_new: int) -> int | None:
     """Memory beyond the behavior's; without a window of its own, beyond the least of the study."""
     if k_new == CHOSEN:
@@ -142,8 +149,6 @@ def points(line: SafetyLine, environments: Iterable[Environment]) -> list[Point]
 
 def safety_data(results: Results) -> list[dict[str, Any]]:
     """Every line in plain JSON types."""
-    lines = lines_of(results)
-    hindsight = in_hindsight(lines)
     return [
         {
             "setting": line.name,
@@ -159,7 +164,7 @@ def safety_data(results: Results) -> list[dict[str, Any]]:
             },
             "normalised": line.normalised if math.isfinite(line.normalised) else None,
         }
-        for line in [*lines, *([hindsight] if hindsight else [])]
+        for line in all_lines(results)
     ]
 
 
