@@ -11,6 +11,7 @@ import numpy as np
 from jumar.core.arrays import Floats, Frozen, freeze
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
+from jumar.core.shown import Shown
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,8 @@ class Trace:
     gap: float
 
 
-@dataclass(frozen=True, eq=False)
-class Improvement(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class Improvement(Frozen, Shown):
     """An improved controller and the model's view of it.
 
     History states that were never logged keep the behavior's row. The two performances are what
@@ -42,6 +43,11 @@ class Improvement(Frozen):
     performance: float  # of the improved policy, in the model
     behavior_performance: float  # of the behavior, in the model
     trace: Trace
+
+    @property
+    def summary(self) -> str:
+        rules = f"{self.changed:,} of {len(self.mdp):,} rules changed"
+        return f"{self.algorithm}: {rules}, estimated gain {self.gain:.4g}"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))

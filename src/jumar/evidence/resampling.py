@@ -25,18 +25,24 @@ from jumar.core.arrays import Floats, Ints, number_rows
 from jumar.core.episodes import Episodes
 from jumar.core.history import UNSEEN, HistoryMdp, trace
 from jumar.core.improvement import Improvement
+from jumar.core.shown import Shown
 from jumar.evidence.order.gaps import BLOCKS
 from jumar.solve.linear import solve_near
 
 _DRAWS = ((300, 1000), (2000, 300), (20_000, 100))  # history states, and draws up to there
 
 
-@dataclass(frozen=True, eq=False)
-class Resampled:
+@dataclass(frozen=True, eq=False, repr=False)
+class Resampled(Shown):
     """Performances in B models estimated from draws of the episodes."""
 
     behavior: Floats  # (B,)
     improved: Floats  # (B,)
+
+    @property
+    def summary(self) -> str:
+        low, high = self.interval()
+        return f"{len(self.gains):,} draws, 90 % of the gains from {low:.4g} to {high:.4g}"
 
     @property
     def gains(self) -> Floats:

@@ -7,11 +7,12 @@ so they are never handed to rich as markup, and what could disturb a terminal is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -45,6 +46,15 @@ COLORS = {
     "keep": "cyan",
     "unreliable": "red",
 }
+
+
+def as_text(view: RenderableType, width: int = 100) -> str:
+    """A view as plain text, for `print`."""
+    console = Console(file=StringIO(), width=width, color_system=None)
+    console.print(view, markup=False, highlight=False)
+    file: Any = console.file
+    lines: str = file.getvalue()
+    return "\n".join(line.rstrip() for line in lines.splitlines())
 
 
 # ---- the look all tables share ------------------------------------------------------------------
