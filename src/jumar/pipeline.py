@@ -19,12 +19,13 @@ from jumar.algorithms.long_records.outcome import certificate_of_long, improveme
 from jumar.assessment.result import Result
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import LogError, ParameterError, printable
+from jumar.core.errors import LogError, ParameterError
 from jumar.core.history import Counts, count
 from jumar.core.improvement import Improvement
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
 from jumar.core.streams import stream
+from jumar.core.text import printable
 from jumar.evidence.bounds import Scale, check_delta
 from jumar.evidence.certificate import (
     Certificate,

@@ -14,8 +14,9 @@ import numpy as np
 from jumar.core.arrays import Bools, Floats, Ints, number_rows
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes, Labels
-from jumar.core.errors import LogError, printable
+from jumar.core.errors import LogError
 from jumar.core.memory import Memory, Product, Table
+from jumar.core.text import printable
 from jumar.evidence.rewards import RewardRange
 
 

@@ -24,15 +24,8 @@ from jumar.core.controller import Controller
 from jumar.core.errors import TooLarge
 from jumar.core.memory import Memory, Product
 from jumar.core.memory import Table as MemoryTable
-from jumar.core.words import (
-    COLUMNS,
-    counted,
-    percent,
-    rule_lines,
-    shown,
-    situation,
-    situation_heads,
-)
+from jumar.core.text import counted, percent, shown
+from jumar.core.words import COLUMNS, rule_lines, situation, situation_heads
 
 if TYPE_CHECKING:
     from jumar.evidence.certificate import Certificate

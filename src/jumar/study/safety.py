@@ -10,13 +10,13 @@ setting of SPIBB with the best mean.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from jumar.io.plain import finite
 from jumar.study.settings import CHOSEN
 from jumar.study.summary import Cell, Environment, Results, setting_label
 
@@ -162,7 +162,7 @@ def safety_data(results: Results) -> list[dict[str, Any]]:
                 "size": line.worst.size,
                 "worse": line.worst.worse,
             },
-            "normalised": line.normalised if math.isfinite(line.normalised) else None,
+            "normalised": finite(line.normalised),
         }
         for line in all_lines(results)
     ]

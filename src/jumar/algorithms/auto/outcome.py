@@ -11,7 +11,7 @@ from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.core.memory import Memory
-from jumar.core.words import counted
+from jumar.core.text import counted
 from jumar.evidence.certificate import NOT_CONFOUNDED, Certificate, unchanged
 from jumar.evidence.practice import Practice
 from jumar.evidence.validity import Validity

@@ -33,9 +33,10 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory, window
 from jumar.core.memory.refinement import join, one_more
-from jumar.core.words import percent
+from jumar.core.text import percent
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.rewards import RewardRange
+from jumar.io.plain import finite
 
 __all__ = ["LongTrial", "LongVerdict", "MemoryTest", "Refusal", "Rung", "judge_long"]
 
@@ -101,9 +102,6 @@ class LongVerdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain JSON types."""
-
-        def finite(x: float | None) -> float | None:
-            return x if x is not None and math.isfinite(x) else None
 
         def reasons(found: tuple[Refusal, ...]) -> list[dict[str, Any]]:
             return [

@@ -10,7 +10,7 @@ from jumar.algorithms.long_records.ladder import they_tell
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
-from jumar.core.words import percent
+from jumar.core.text import percent
 from jumar.evidence.certificate import NOT_CONFOUNDED, Certificate, unchanged
 from jumar.evidence.validity import Validity
 from jumar.solve.improvement import improvement

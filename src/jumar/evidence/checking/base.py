@@ -23,7 +23,8 @@ from jumar.core.arrays import Bools, Floats, Ints, number_rows
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import ParameterError
-from jumar.core.words import shown, situation
+from jumar.core.text import shown
+from jumar.core.words import situation
 from jumar.evidence.practice import Practice
 
 Status = Literal["passed", "look", "failed"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.words import percent
+from jumar.core.text import percent
 from jumar.evidence.checking.base import Replay, Verdict
 
 N_WEDGES = (5, 10, 20, 50, 100)

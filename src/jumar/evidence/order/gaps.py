@@ -18,7 +18,8 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints, sum_by
 from jumar.core.controller import Controller
-from jumar.core.words import shown, situation
+from jumar.core.text import shown
+from jumar.core.words import situation
 from jumar.evidence.order.steps import Steps, Tally
 
 FEWEST = 10  # episodes for an interval

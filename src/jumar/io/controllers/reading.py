@@ -13,9 +13,10 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints, RowIndex, number_rows
 from jumar.core.controller import SUM_TOLERANCE, Controller
-from jumar.core.errors import ControllerError, listing
+from jumar.core.errors import ControllerError
 from jumar.core.memory import LONGEST_WINDOW, Memory, Product, Table, Window
 from jumar.core.names import WILDCARD, check_names
+from jumar.core.text import listing
 from jumar.io.controllers.nodes import ANY, Alphabet, Nodes
 from jumar.io.documents import (
     Format,

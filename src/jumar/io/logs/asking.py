@@ -10,7 +10,8 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
-from jumar.core.errors import ParameterError, not_one_of, printable
+from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.text import printable
 
 Ends = Literal["terminated", "cut"]
 Missing = Literal["error", "symbol", "drop"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from jumar.core.arrays import Array, Bools
-from jumar.core.errors import printable
+from jumar.core.text import printable
 from jumar.io.formats import Source, no_rows
 from jumar.io.logs.asking import Asked
 from jumar.io.logs.clocks import Clock, Times

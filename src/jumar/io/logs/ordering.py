@@ -13,7 +13,8 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Ints
 from jumar.core.episodes import Remarks
-from jumar.core.errors import LogError, printable
+from jumar.core.errors import LogError
+from jumar.core.text import printable
 from jumar.io.logs.asking import Asked, LongestPause
 from jumar.io.logs.clocks import Clock
 from jumar.io.logs.loading import LogRows

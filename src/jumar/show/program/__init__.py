@@ -16,8 +16,9 @@ from importlib.resources import files
 
 from jumar.core.arrays import Floats, Ints
 from jumar.core.controller import Controller
-from jumar.core.errors import ControllerError, printable
+from jumar.core.errors import ControllerError
 from jumar.core.memory import Memory, Product, Table, Window
+from jumar.core.text import printable
 
 __all__ = ["program"]
 

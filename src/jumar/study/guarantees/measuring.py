@@ -12,7 +12,6 @@ A row is one claim: who made it, whether it was made at all, and whether it was 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -30,6 +29,7 @@ from jumar.evidence.checking.fit import fit_policy
 from jumar.evidence.checking.longer import longer_memory
 from jumar.evidence.offpolicy import INTERVALS, estimate_all
 from jumar.evidence.order import order_test
+from jumar.io.plain import finite
 from jumar.pipeline import improve
 from jumar.study.guarantees.base import Process
 from jumar.study.guarantees.gates import GATES, TriedGate
@@ -191,7 +191,7 @@ def try_gate(trial: TriedLog, name: str, gate: TriedGate) -> ClaimRow:
         false=bool(false),
         worse=bool(gain < -WORSE),
         gain=gain,
-        lower=_finite(lower),
+        lower=finite(lower),
         for_ever=for_ever,
     )
 
@@ -230,8 +230,8 @@ def try_intervals(trial: TriedLog) -> list[ClaimRow]:
                     made=True,
                     false=bool(truth < low - slack or truth > high + slack),
                     gain=truth,
-                    lower=_finite(low),
-                    upper=_finite(high),
+                    lower=finite(low),
+                    upper=finite(high),
                 )
             )
     return rows
@@ -271,7 +271,7 @@ def try_certificates(trial: TriedLog) -> list[ClaimRow]:
                     false=bool(gain < -found.zeta - slack),
                     worse=bool(gain < -WORSE),
                     gain=gain,
-                    lower=_finite(-found.zeta),
+                    lower=finite(-found.zeta),
                 )
             )
     return rows
@@ -302,10 +302,6 @@ def try_tests(trial: TriedLog) -> list[ClaimRow]:
         for name, p in found.items()
         if p is not None
     ]
-
-
-def _finite(number: float | None) -> float | None:
-    return number if number is not None and math.isfinite(number) else None
 
 
 # ---- the parts ----------------------------------------------------------------------------------
