@@ -22,13 +22,13 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import MemoryMismatch, ParameterError
 from jumar.core.history import count, trace
-from jumar.core.memory import Memory, Table, product, window
+from jumar.core.memory import Memory, NamedNodes, product, window
+from jumar.core.memory.refinement import one_more
 from jumar.evidence.checking import check
 from jumar.evidence.checking.base import Settings, replay
 from jumar.evidence.checking.order import order_of
 from jumar.evidence.order import suggested, testing
 from jumar.evidence.order.gaps import beyond_chance
-from jumar.evidence.order.ladder import one_more
 from jumar.evidence.order.steps import _reward_classes, cut_into_steps
 from jumar.evidence.order.walks import reorder
 from jumar.truth.pomdp import Pomdp, from_arrays
@@ -430,20 +430,6 @@ def test_few_episodes_have_no_interval():
     assert (found.interval, found.reward_interval) == (None, None)
 
 
-def test_a_rough_loss_by_hand():
-    """(0.01 + 0.95 · 1 · 0.02) / 0.05."""
-    found = order_test(fork(2, 2), only(fork(2, 2)), rng=stream(1, "order"))
-    found = replace(found, effect=0.02, reward_effect=0.01)
-    assert_allclose(found.rough_loss(span=1.0, discount=0.95), 0.58)
-
-
-@pytest.mark.parametrize(("span", "discount"), [(-1, 0.9), (float("nan"), 0.9), (1, 1.0)])
-def test_a_rough_loss_needs_a_span_and_a_discount(span, discount):
-    found = order_test(fork(2, 2), only(fork(2, 2)), rng=stream(1, "order"))
-    with pytest.raises(ParameterError, match=r"span|discount"):
-        found.rough_loss(span=span, discount=discount)
-
-
 # ---- one memory after the other -----------------------------------------------------------------
 
 
@@ -482,8 +468,8 @@ def test_nothing_follows_from_no_test():
 
 # ---- memories -----------------------------------------------------------------------------------
 
-PARITY = Table(("even", "odd"), [[[1, 1], [0, 0]], [[0, 0], [1, 1]]])
-LAST = Table(("nothing", "saw 0", "saw 1"), [[[1, 1], [2, 2]]] * 3)
+PARITY = NamedNodes(("even", "odd"), [[[1, 1], [0, 0]], [[0, 0], [1, 1]]])
+LAST = NamedNodes(("nothing", "saw 0", "saw 1"), [[[1, 1], [2, 2]]] * 3)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ from jumar.show.drawing import draw as draw_controller
 from jumar.study.guarantees.page_tables import run_of as guarantees_run
 from jumar.study.guarantees.page_tables import tables
 from jumar.study.guarantees.report import write_report
-from jumar.study.guarantees.summary import findings, is_guarantees
+from jumar.study.guarantees.running import TITLE
+from jumar.study.guarantees.summary import findings
 from jumar.study.safety import SafetyLine, in_hindsight, lines_of
 from jumar.study.store import Store
 from jumar.study.summary import Results
@@ -167,7 +168,7 @@ if __name__ == "__main__":
     controllers()
     for folder in sys.argv[1:]:
         results_there = Store(folder)
-        if is_guarantees(results_there):
+        if results_there.read_manifest()["title"] == TITLE:
             guarantees(results_there)
             continue
         trained = Results(results_there).environments

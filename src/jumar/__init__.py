@@ -28,10 +28,10 @@ _PUBLIC = {
     "Improvement": "core.improvement",
     "JumarError": "core.errors",
     "Memory": "core.memory",
+    "NamedNodes": "core.memory",
     "Pomdp": "truth.pomdp",
     "Result": "assessment.result",
     "RewardRange": "evidence.certificate",
-    "Table": "core.memory",
     "basic": "algorithms.basic:improve",
     "check": "evidence.checking",
     "choose": "pipeline",
@@ -72,11 +72,11 @@ __all__ = [
     "Improvement",
     "JumarError",
     "Memory",
+    "NamedNodes",
     "Pomdp",
     "Pouct",
     "Result",
     "RewardRange",
-    "Table",
     "basic",
     "check",
     "choose",
@@ -118,7 +118,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.core.errors import JumarError
     from jumar.core.history import Counts, HistoryMdp, count
     from jumar.core.improvement import Improvement
-    from jumar.core.memory import Memory, Table, product, window
+    from jumar.core.memory import Memory, NamedNodes, product, window
     from jumar.core.memory.refinement import join
     from jumar.core.streams import stream
     from jumar.evidence import offpolicy as offpolicy

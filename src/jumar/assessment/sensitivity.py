@@ -16,7 +16,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.history import count
 from jumar.core.memory import Memory
-from jumar.core.memory.refinement import one_more
+from jumar.core.memory.refinement import ladder
 
 MOST_STATES = 1000  # a longer memory is not tried when it would see more history states
 LARGEST = 3000  # history states beyond which nothing is tried: it would take minutes
@@ -64,7 +64,10 @@ def sensitivity(
     (['window of 1', 'window of 2', 'window of 3'], [2, 2, 2, 2, 2])
     """
     memory = memory.on(*behavior.memory.alphabet)
-    wanted = _memories(behavior.memory, memory, more)
+    # each refines the one before, so that the last one's counts give all the others
+    wanted = ladder(memory, more)
+    if memory != behavior.memory:
+        wanted.insert(0, behavior.memory)
     finest = count(log, wanted[-1])
     while len(finest.states) > MOST_STATES and wanted[-1] != memory:
         wanted.pop()  # so long a memory that the log is spread over too many states
@@ -88,13 +91,3 @@ def sensitivity(
             )
         )
     return tuple(rows)
-
-
-def _memories(behavior: Memory, memory: Memory, more: int) -> list[Memory]:
-    """Each refines the one before, so that the last one's counts give all the others."""
-    found = [behavior] if behavior == memory else [behavior, memory]
-    for _ in range(more):
-        longer = one_more(found[-1])
-        if longer is not None:
-            found.append(longer)
-    return found

@@ -22,10 +22,8 @@ from jumar.assessment.result import Result
 from jumar.core.arrays import Ints
 from jumar.core.controller import Controller
 from jumar.core.errors import TooLarge
-from jumar.core.memory import Memory, Product
-from jumar.core.memory import Table as MemoryTable
 from jumar.core.text import counted, percent, shown
-from jumar.core.words import COLUMNS, rule_lines, situation, situation_heads
+from jumar.core.words import COLUMNS, node_words, rule_lines, situation, situation_heads
 
 if TYPE_CHECKING:
     from jumar.evidence.certificate import Certificate
@@ -155,27 +153,24 @@ def _rules(controller: Controller, states: Ints) -> RenderableType:
 def _moves(controller: Controller, most: int) -> list[RenderableType]:
     """How the tables of the memory move, unless the controller it falls back on shows them."""
     below = controller.otherwise
-    known = _parts(below.memory) if isinstance(below, Controller) else ()
+    known = below.memory.parts if isinstance(below, Controller) else ()
     views: list[RenderableType] = []
-    for part in _parts(controller.memory):
-        if not isinstance(part, MemoryTable) or part in known:
+    names = controller.observations, controller.actions
+    for part in controller.memory.parts:
+        moves = part.moves(*names)
+        if not moves or part in known:
             continue
-        document = part.to_document(controller.observations, controller.actions)
         rows = [
-            [shown(move[key]) if key in move else "anything" for key in _MOVE]
-            for move in document["moves"]
+            [shown(move[key]) if key in move else "anything" for key in _MOVE] for move in moves
         ]
         heads = ["memory", "on seeing", "after doing", "goes to"]
-        title = f"How the memory moves; it starts with {shown(document['start'])!r}"
+        start = node_words(part, part.read_node(part.initial().tolist(), *names))
+        title = f"How the memory moves; it starts with {start!r}"
         views += [plain_table(heads, rows[:most], title=title), *_rest(len(rows) - most, "moves")]
     return views
 
 
 _MOVE = ("node", "observation", "action", "to")
-
-
-def _parts(memory: Memory) -> Sequence[Memory]:
-    return memory.parts if isinstance(memory, Product) else (memory,)
 
 
 # ---- improvements -------------------------------------------------------------------------------

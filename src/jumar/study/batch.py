@@ -31,7 +31,6 @@ FIELDS = 4
 class Task(NamedTuple):
     """What can happen to one memory on one model, whatever the policy."""
 
-    node_after: Ints  # (X, A) compact node after doing a in history state x
     state_of: Ints  # (M, O) history state of node and observation, or -1
     first_node: int
     entry_of: Ints  # (X*A, O) entry of the pair's successor on seeing z', or -1

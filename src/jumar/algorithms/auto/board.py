@@ -19,7 +19,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.history import ENDED, Counts, HistoryMdp, count, trace
 from jumar.core.memory import Memory
-from jumar.core.memory.refinement import join, one_more, projection
+from jumar.core.memory.refinement import join, ladder, projection
 from jumar.evidence.practice import Practice
 from jumar.solve.solver import action_values, policy_value
 
@@ -168,7 +168,4 @@ def chain(behavior: Memory, memory: Memory | None, more: int) -> list[Memory]:
     if memory is not None:
         wider = join(behavior, memory.on(*behavior.alphabet))
         return [behavior] if wider == behavior else [behavior, wider]
-    found = [behavior]
-    while len(found) <= more and (longer := one_more(found[-1])) is not None:
-        found.append(longer)
-    return found
+    return ladder(behavior, more)

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumar.study.guarantees.measuring import LOG
-from jumar.study.guarantees.running import TITLE
 from jumar.study.store import Store
 
 SURE = 0.95  # of the limits
@@ -219,8 +218,3 @@ def trusted_from(cells: Iterable[ClaimCell]) -> int | None:
             return found
         found = size
     return found
-
-
-def is_guarantees(store: Store) -> bool:
-    """Does the folder hold a run of this study?"""
-    return bool(store.read_manifest().get("title") == TITLE)
