@@ -23,12 +23,12 @@ from jumar.assessment.verdict import BADGES, judge
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
-from jumar.evidence import resampling
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.certificate import Certificate, Validity
 from jumar.evidence.checking import Check
 from jumar.evidence.resampling import resample
 from jumar.show.terminal import result_view
+from jumar.solve import linear
 from results import (
     CHOSEN,
     FAR,
@@ -225,9 +225,9 @@ def test_in_a_large_model_iteration_finds_the_bootstrap_that_elimination_finds(m
     )  # fmt: skip
     behavior = Controller.uniform(log.observations, log.actions)
     better = jm.improve(log, behavior, discount=0.99, memory=window(2), n_wedge=3).improvement
-    assert len(better.mdp) == 420 > resampling.ITERATED
+    assert len(better.mdp) == 420 > linear.ITERATED
     iterated = resample(log, better, rng=jm.stream(1, "bootstrap"), draws=5)
-    monkeypatch.setattr(resampling, "ITERATED", 1000)
+    monkeypatch.setattr(linear, "ITERATED", 1000)
     eliminated = resample(log, better, rng=jm.stream(1, "bootstrap"), draws=5)
     np.testing.assert_allclose(iterated.gains, eliminated.gains, rtol=1e-6)
 

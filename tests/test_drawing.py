@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, ParameterError
 from jumar.core.memory import NamedNodes, window
-from jumar.core.words import shown
+from jumar.core.text import shown
 from jumar.io.controllers import load_controller
 from jumar.show.differences import reachable, situations
 from jumar.show.drawing import MOST_ROWS, draw

@@ -22,14 +22,14 @@ from jumar.core.errors import ParameterError
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.validity import Validity
 from jumar.study.guarantees.base import rule
-from jumar.study.guarantees.gates import GATES, Answer, Gate
+from jumar.study.guarantees.gates import GATES, Answer, TriedGate
 from jumar.study.guarantees.measuring import PARTS, draw, measure
 from jumar.study.guarantees.page_tables import DEFAULTS, markdown, tables
 from jumar.study.guarantees.processes import PROCESSES, process
 from jumar.study.guarantees.report import write_report
 from jumar.study.guarantees.running import GuaranteesSpec, run_guarantees
 from jumar.study.guarantees.summary import (
-    Cell,
+    ClaimCell,
     at_least,
     at_most,
     chance_of,
@@ -217,7 +217,7 @@ def test_limits_are_those_of_clopper_and_pearson():
 
 
 def cell(false, logs, size=100, unseen=0):
-    return Cell(
+    return ClaimCell(
         part="gates",
         subject="g",
         of="",
@@ -267,8 +267,8 @@ def timid(log, behavior, discount, rewards, delta, rng):
 
 def test_a_gate_that_deploys_always_is_reported_as_broken_and_one_that_never_does_holds(tmp_path):
     gates = {
-        "careless": Gate(careless, Validity.PROVED),
-        "timid": Gate(timid, Validity.PROVED),
+        "careless": TriedGate(careless, Validity.PROVED),
+        "timid": TriedGate(timid, Validity.PROVED),
     }
     spec = GuaranteesSpec(
         datasets=60, processes=("fatigue", "all-equal"), parts=("gates",), sizes=(20,)

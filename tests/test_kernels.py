@@ -45,10 +45,6 @@ def obvious_table_nodes(z, a, start, table, first):
     return np.array(nodes)
 
 
-def obvious_solve_dominant(matrix, right):
-    return np.linalg.solve(matrix, right)
-
-
 def obvious_draw(cumulative, low, high, u):
     within = cumulative[low:high]
     above = [i for i, c in enumerate(within) if u < c]
@@ -302,19 +298,6 @@ def test_table_nodes(data):
     start, first = data.draw(starts(len(z))), data.draw(st.integers(0, M - 1))
     found = kernels.table_nodes(z, a, start, table, first)
     assert np.array_equal(found, obvious_table_nodes(z, a, set(start.tolist()), table, first))
-
-
-# ---- elimination --------------------------------------------------------------------------------
-
-
-@given(st.integers(0, 10_000), st.integers(1, 30), st.sampled_from([0.5, 0.95, 0.999]))
-def test_solve_dominant(seed, n, γ):
-    rng = np.random.default_rng(seed)
-    P = rng.dirichlet(np.ones(n), n) * (rng.random((n, n)) < 0.5)
-    matrix, right = np.eye(n) - γ * P, rng.normal(size=n)
-    expected = obvious_solve_dominant(matrix, right)
-    found = kernels.solve_dominant(matrix.copy(), right.copy())
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
 
 
 # ---- drawing ------------------------------------------------------------------------------------

@@ -212,6 +212,24 @@ def test_exceptions_are_still_needed():
     assert needed >= LAZY_UPWARDS
 
 
+# the stand-alone program is a file of its own, which shares nothing with the house
+OUTSIDE = {"show.program.runtime"}
+NAMED_TWICE = {
+    "Cell", "Change", "Difference", "Estimate", "Fitted", "Line", "Look", "Setting", "Steps",
+    "Table", "Verdict",
+}  # fmt: skip
+
+
+def test_a_public_class_has_a_name_of_its_own():
+    named: dict[str, list[str]] = {}
+    for module, source in SOURCES.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                named.setdefault(node.name, []).append(module)
+    twice = {name: sorted(set(found) - OUTSIDE) for name, found in named.items()}
+    assert {name for name, found in twice.items() if len(found) > 1} <= NAMED_TWICE, twice
+
+
 def calls(source: str) -> set[str]:
     return {ast.unparse(n.func) for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call)}
 

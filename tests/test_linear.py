@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from jumar.solve.elimination import solve_dense
 from jumar.solve.linear import DENSE, solve_discounted
+
+
+@given(st.integers(0, 10_000), st.integers(1, 30), st.sampled_from([0.5, 0.95, 0.999]))
+def test_the_dense_kernel_solves_what_numpy_solves(seed, n, γ):
+    rng = np.random.default_rng(seed)
+    P = rng.dirichlet(np.ones(n), n) * (rng.random((n, n)) < 0.5)
+    matrix, right = np.eye(n) - γ * P, rng.normal(size=n)
+    found = solve_dense(matrix.copy(), right.copy())
+    np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=1e-9, atol=1e-11)
 
 
 def chain(n: int, weight: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

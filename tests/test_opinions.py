@@ -12,9 +12,10 @@ from jumar.algorithms.auto.dealing import deal
 from jumar.algorithms.auto.fitting import number
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.opinions import LEANING, Models, blend
-from jumar.algorithms.auto.scoring import values_leaning
 from jumar.core.controller import Controller
+from jumar.solve.iteration import RawModel, model_of
 from jumar.solve.solver import action_values, policy_value
+from jumar.solve.sweeps import values_leaning
 
 TIGER = jm.models.tiger()
 FAIR = Controller.uniform(TIGER.observations, TIGER.actions)
@@ -44,16 +45,11 @@ def test_what_a_coarser_memory_says_counts_as_much_as_so_many_visits():
     """One state, one action, seen 20 times at a reward of 1 and ending: half of the prior's 5."""
     q, v = np.zeros((1, 1)), np.zeros(1)
     one = np.ones((1, 1))
-    values_leaning(
-        np.array([0, 0]), np.zeros(0, np.int64), np.zeros(0), one, LEANING * one, one, 0.9,
-        5 * one, LEANING, q, v,
-    )  # fmt: skip
+    ends = RawModel(np.array([0, 0]), np.zeros(0, np.int64), np.zeros(0), one, LEANING * one)
+    values_leaning(ends, one, 0.9, 5 * one, LEANING, q, v)
     assert q[0, 0] == v[0] == 3.0
-    nothing = np.zeros((1, 1))
-    values_leaning(
-        np.array([0, 0]), np.zeros(0, np.int64), np.zeros(0), one, nothing, one, 0.9,
-        5 * one, LEANING, q, v,
-    )  # fmt: skip
+    never_tried = ends._replace(visits=np.zeros((1, 1)))
+    values_leaning(never_tried, one, 0.9, 5 * one, LEANING, q, v)
     assert q[0, 0] == 5.0
 
 
@@ -62,8 +58,7 @@ def test_without_a_prior_to_lean_on_values_are_those_of_the_solver():
     ((mdp, numbered),) = list(work.models(np.arange(500)))
     rows = numbered.behavior.copy()
     q, v = np.zeros(rows.shape), np.zeros(len(rows))
-    arrays = mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits
-    values_leaning(*arrays, rows, 0.95, q.copy(), 0.0, q, v)
+    values_leaning(model_of(mdp), rows, 0.95, q.copy(), 0.0, q, v)
     exact = action_values(mdp, policy_value(mdp, rows))
     np.testing.assert_allclose(q, exact, atol=2e-3 * np.ptp(exact))
 

@@ -430,20 +430,6 @@ def test_few_episodes_have_no_interval():
     assert (found.interval, found.reward_interval) == (None, None)
 
 
-def test_a_rough_loss_by_hand():
-    """(0.01 + 0.95 · 1 · 0.02) / 0.05."""
-    found = order_test(fork(2, 2), only(fork(2, 2)), rng=stream(1, "order"))
-    found = replace(found, effect=0.02, reward_effect=0.01)
-    assert_allclose(found.rough_loss(span=1.0, discount=0.95), 0.58)
-
-
-@pytest.mark.parametrize(("span", "discount"), [(-1, 0.9), (float("nan"), 0.9), (1, 1.0)])
-def test_a_rough_loss_needs_a_span_and_a_discount(span, discount):
-    found = order_test(fork(2, 2), only(fork(2, 2)), rng=stream(1, "order"))
-    with pytest.raises(ParameterError, match=r"span|discount"):
-        found.rough_loss(span=span, discount=discount)
-
-
 # ---- one memory after the other -----------------------------------------------------------------
 
 

@@ -19,7 +19,7 @@ import jumar as jm
 from jumar.cli import main
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
-from jumar.core.words import shown
+from jumar.core.text import shown
 from jumar.io import files
 from jumar.io.controllers import load_controller
 from jumar.io.files import write_folder

@@ -19,7 +19,6 @@ from jumar.algorithms.auto.fitting import fit, number, steps_of
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.proved import PASSING, SHARES, Listed, Prospect, outcomes
 from jumar.algorithms.auto.samples import needs, units_needed
-from jumar.algorithms.auto.scoring import values_by_step
 from jumar.algorithms.auto.trials import GATES, Setting
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
@@ -27,6 +26,8 @@ from jumar.core.errors import ParameterError
 from jumar.core.memory import NamedNodes, window
 from jumar.core.replay import ENDED
 from jumar.evidence.rewards import RewardRange
+from jumar.solve.iteration import RawModel
+from jumar.solve.sweeps import values_by_step
 from strategies import names, random_controller, random_pomdp
 
 Z, A = names("z", 2), names("a", 2)
@@ -164,16 +165,18 @@ def test_expectations_stay_within_what_returns_allow(seed):
 def test_values_by_step_by_hand():
     """One situation that pays 1 for keeping and 3 for repairing, for ever; even odds. With one step
     to go 1 and 3, before that 2 more at γ = 1/2: then 1 + 1, 3 + 1."""
-    values = values_by_step(
+    both = RawModel(
         np.array([0, 1, 2]), np.array([0, 0]), np.array([1.0, 1.0]), np.array([[1.0, 3.0]]),
-        np.array([[9.0, 9.0]]), np.array([[0.5, 0.5]]), 0.5, 3,
+        np.array([[9.0, 9.0]]),
     )  # fmt: skip
+    values = values_by_step(both, np.array([[0.5, 0.5]]), 0.5, 3)
     assert values[:, 0].tolist() == [[2.5, 4.5], [2, 4], [1, 3]]
     # repairing was never tried: it is worth what the situation is worth otherwise
-    values = values_by_step(
+    one = RawModel(
         np.array([0, 1, 1]), np.array([0]), np.array([1.0]), np.array([[1.0, 0.0]]),
-        np.array([[9.0, 0.0]]), np.array([[0.5, 0.5]]), 0.5, 2,
+        np.array([[9.0, 0.0]]),
     )  # fmt: skip
+    values = values_by_step(one, np.array([[0.5, 0.5]]), 0.5, 2)
     assert values[:, 0].tolist() == [[1.5, 1.5], [1, 1]]
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.core.errors import NotConverged
+from jumar.core.errors import NotConverged, ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import window
 from jumar.solve.iteration import best_rows
@@ -181,6 +181,26 @@ def test_a_gap_that_is_asked_for_and_not_reached_is_an_error():
     for admitted in (anything, Rule(GREEDY, 0.0)):
         with pytest.raises(NotConverged, match=r"gap .* after \d rounds; asked for 0"):
             solve(mdp, uniform(mdp), admitted, tolerance=0.0)
+
+
+def timid(q, behavior, visits):
+    """An approximate projection: half a step towards the best action, and a bad row in state 0."""
+    rows = behavior / 2 + np.eye(q.shape[1])[q.argmax(1)] / 2
+    rows[0] = np.eye(q.shape[1])[q[0].argmin()]
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("rounds", [1, 1000])
+def test_an_approximate_algorithm_is_not_rejected_and_its_gap_is_a_true_bound(seed, rounds):
+    mdp = random_mdp(np.random.default_rng(seed), 6, 3)
+    with pytest.raises(ParameterError, match="approximate"):
+        solve(mdp, uniform(mdp), timid)
+    found = solve(mdp, uniform(mdp), timid, approximate=True, max_iterations=rounds)
+    assert (found.values >= found.behavior_values - 1e-12).all()
+    np.testing.assert_allclose(found.values, obvious_value(mdp, found.policy), atol=1e-11)
+    behind = (obvious_optimum(mdp) - found.values).max()
+    assert 0.01 < behind <= found.trace.gap
 
 
 @pytest.mark.parametrize("H", [70, COMPILED])

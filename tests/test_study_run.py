@@ -28,7 +28,7 @@ from jumar.study.runner import run_study
 from jumar.study.spec import study_from_document
 from jumar.study.store import Store, slug
 from jumar.study.summary import Results, cvar
-from jumar.truth.model_files import save_model
+from jumar.truth.model_files import model_to_document
 
 DOCUMENT = {
     "format": "jumar-study/1",
@@ -265,13 +265,14 @@ def test_the_planner_is_not_run_again_for_what_is_known(reported, monkeypatch):
 
 def test_a_model_file_that_changed_is_another_study(tmp_path):
     model = tmp_path / "model.json"
-    save_model(jm.models.tiger(), model)
+    model.write_text(json.dumps(model_to_document(jm.models.tiger())))
     behavior = {"model": "model.json", "window": 1, "memories": [1]}
     document = {**DOCUMENT, "datasets": 2, "behaviors": [behavior]}
     spec = study_from_document(document, folder=str(tmp_path))
     run_study(spec, tmp_path / "out")
     run_study(spec, tmp_path / "out")
-    save_model(replace(jm.models.tiger(), max_steps=2), model)
+    other = replace(jm.models.tiger(), max_steps=2)
+    model.write_text(json.dumps(model_to_document(other)))
     with pytest.raises(ParameterError, match="another study: behaviors differ"):
         run_study(spec, tmp_path / "out")
 

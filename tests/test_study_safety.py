@@ -24,7 +24,7 @@ from jumar.study.paper_tables import summary_data, summary_view
 from jumar.study.prepared import dataset_stream, prepare
 from jumar.study.report import write_report
 from jumar.study.runner import run_study
-from jumar.study.safety import Line, in_hindsight, kinds, lines_of, points, safety_data
+from jumar.study.safety import SafetyLine, in_hindsight, kinds, lines_of, points, safety_data
 from jumar.study.settings import AUTO_DEFAULTS, CHOSEN
 from jumar.study.spec import load_study, study_from_document
 from jumar.study.store import Store
@@ -242,7 +242,7 @@ def cell(environment, values, size=10, k_new=1):
 
 def test_a_line_counts_data_sets_and_names_its_worst_cell():
     first, second = cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])
-    line = Line("spibb", {"n_wedge": 5}, 0, (first, second))
+    line = SafetyLine("spibb", {"n_wedge": 5}, 0, (first, second))
     assert line.worse == 2 / 6
     assert line.worst is second
     # means 3.5 of 10 and, from -10 to 10, 4.5 of 20
@@ -254,7 +254,7 @@ def test_a_line_counts_data_sets_and_names_its_worst_cell():
 
 def test_behaviors_of_one_model_and_window_are_averaged_each_counting_the_same():
     assert kinds([TIGER, OTHER, TWIN]) == {"Tiger, k=1": (TIGER, TWIN), "Tiger, k=2": (OTHER,)}
-    line = Line("spibb", {}, 0, (cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])))
+    line = SafetyLine("spibb", {}, 0, (cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])))
     (point,) = points(line, [TIGER, TWIN])
     assert (point.size, point.worse) == (10, (1 / 4 + 1 / 2) / 2)
     assert point.mean == pytest.approx((0.35 + 0.225) / 2)
@@ -266,15 +266,15 @@ def test_behaviors_of_one_model_and_window_are_averaged_each_counting_the_same()
 def test_in_hindsight_takes_the_best_mean_of_every_behavior_and_size():
     low, high = cell(TIGER, [1, 3]), cell(TIGER, [-1, 9], k_new=2)
     later = cell(TIGER, [2, 2], size=20)
-    lines = [Line("spibb", {}, 0, (low, later)), Line("spibb", {}, 1, (high,))]
-    best = in_hindsight([*lines, Line("basic", {}, 0, (cell(TIGER, [10, 10]),))])
+    lines = [SafetyLine("spibb", {}, 0, (low, later)), SafetyLine("spibb", {}, 1, (high,))]
+    best = in_hindsight([*lines, SafetyLine("basic", {}, 0, (cell(TIGER, [10, 10]),))])
     assert best.cells == (high, later)
     assert best.worse == 1 / 4
-    assert in_hindsight([Line("basic", {}, 0, (low,))]) is None
+    assert in_hindsight([SafetyLine("basic", {}, 0, (low,))]) is None
 
 
 def test_without_an_optimum_there_is_no_normalised_number_and_json_says_null():
-    assert np.isnan(Line("spibb", {}, 0, (cell(OTHER, [1, 2]),)).normalised)
+    assert np.isnan(SafetyLine("spibb", {}, 0, (cell(OTHER, [1, 2]),)).normalised)
     assert cell(OTHER, [1, 2]).to_dict()["normalised"] is None
 
 

@@ -15,7 +15,8 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError
 from jumar.core.memory import NamedNodes, product, window
-from jumar.core.words import percent, rule_lines, shown
+from jumar.core.text import percent, shown
+from jumar.core.words import rule_lines
 from jumar.show.terminal import controller_view, plain_table, result_view
 from strategies import controllers
 

@@ -10,14 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumar.algorithms import run
-from jumar.algorithms.tilt import ROUNDS, tilt_rows, tilts, value_by_sweeps
+from jumar.algorithms.tilt import ROUNDS, tilt_rows, tilts
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import window
 from jumar.core.replay import count
+from jumar.solve.iteration import model_of
 from jumar.solve.solver import action_values, policy_value
+from jumar.solve.sweeps import value_by_sweeps
 from strategies import names, random_mdp
 
 
@@ -186,10 +188,7 @@ def test_values_by_sweeps_are_those_of_the_model(seed, discount):
     exact = policy_value(mdp, policy)
     q, v = np.zeros((6, 3)), rng.normal(size=6)
     for _ in range(20):  # 200 sweeps each, from where the last ended
-        value_by_sweeps(
-            mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits, policy, discount,
-            q, v,
-        )  # fmt: skip
+        value_by_sweeps(model_of(mdp), policy, discount, q, v)
     spread = np.ptp(action_values(mdp, exact))
     np.testing.assert_allclose(v, exact, atol=1e-3 * spread + 1e-12)
     np.testing.assert_allclose(q, action_values(mdp, exact), atol=2e-3 * spread + 1e-12)

@@ -20,8 +20,9 @@ from jumar.show.drawing import draw as draw_controller
 from jumar.study.guarantees.page_tables import run_of as guarantees_run
 from jumar.study.guarantees.page_tables import tables
 from jumar.study.guarantees.report import write_report
-from jumar.study.guarantees.summary import findings, is_guarantees
-from jumar.study.safety import Line, in_hindsight, lines_of
+from jumar.study.guarantees.running import TITLE
+from jumar.study.guarantees.summary import findings
+from jumar.study.safety import SafetyLine, in_hindsight, lines_of
 from jumar.study.store import Store
 from jumar.study.summary import Results
 
@@ -113,7 +114,7 @@ def filled(page: str, name: str, block: str) -> str:
     return f"{before}{begin}{block}\n{end}{after}"
 
 
-def line_of(lines: list[Line], name: str, memory: str) -> Line:
+def line_of(lines: list[SafetyLine], name: str, memory: str) -> SafetyLine:
     return next(line for line in lines if (line.name, line.memory) == (name, memory))
 
 
@@ -125,7 +126,7 @@ def run_of(results: Results) -> str:
     )
 
 
-def settings_table(lines: list[Line]) -> str:
+def settings_table(lines: list[SafetyLine]) -> str:
     """Settings over all behaviors and sizes, as Markdown."""
     hindsight = in_hindsight(lines)
     rows = [
@@ -144,7 +145,7 @@ def settings_table(lines: list[Line]) -> str:
     return "\n".join(rows)
 
 
-def cells_table(results: Results, line: Line, what: str) -> str:
+def cells_table(results: Results, line: SafetyLine, what: str) -> str:
     """One number for each behavior and size, as Markdown."""
     sizes = [size for size in results.sizes if size in SHOWN]
     rows = [
@@ -167,7 +168,7 @@ if __name__ == "__main__":
     controllers()
     for folder in sys.argv[1:]:
         results_there = Store(folder)
-        if is_guarantees(results_there):
+        if results_there.read_manifest()["title"] == TITLE:
             guarantees(results_there)
             continue
         trained = Results(results_there).environments

@@ -25,7 +25,7 @@ _PUBLIC = {
     "Counts": "core.history",
     "Episodes": "core.episodes",
     "HistoryMdp": "core.history",
-    "Improvement": "solve.improvement",
+    "Improvement": "core.improvement",
     "JumarError": "core.errors",
     "Memory": "core.memory",
     "NamedNodes": "core.memory",
@@ -119,6 +119,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.core.episodes import Episodes
     from jumar.core.errors import JumarError
     from jumar.core.history import Counts, HistoryMdp
+    from jumar.core.improvement import Improvement
     from jumar.core.memory import Memory, NamedNodes, product, window
     from jumar.core.memory.refinement import join
     from jumar.core.replay import Replays, count
@@ -132,7 +133,6 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.io.controllers import load_controller
     from jumar.io.logs import read_logs, write_logs
     from jumar.pipeline import choose, improve
-    from jumar.solve.improvement import Improvement
     from jumar.truth import models as models
     from jumar.truth.evaluation import evaluate
     from jumar.truth.model_files import load_model

@@ -19,12 +19,14 @@ from jumar.algorithms.long_records.outcome import certificate_of_long, improveme
 from jumar.assessment.result import Result
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import LogError, ParameterError, printable
+from jumar.core.errors import LogError, ParameterError
 from jumar.core.history import Counts
+from jumar.core.improvement import Improvement
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
 from jumar.core.replay import Replays, count
 from jumar.core.streams import stream
+from jumar.core.text import printable
 from jumar.evidence.bounds import Scale, check_delta
 from jumar.evidence.certificate import (
     Certificate,
@@ -41,7 +43,6 @@ from jumar.evidence.first_visits import ReturnBounds, first_returns
 from jumar.evidence.gains import most_gain, starts_of
 from jumar.evidence.practice import Behaviors, Practice, practice_of
 from jumar.evidence.robust import worst_gain
-from jumar.solve.improvement import Improvement
 
 DELTA = 0.05
 

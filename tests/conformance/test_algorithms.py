@@ -21,10 +21,10 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import JumarError, ParameterError
 from jumar.core.history import HistoryMdp
+from jumar.core.improvement import Improvement
 from jumar.core.memory import window
 from jumar.core.replay import count
 from jumar.core.streams import stream
-from jumar.solve.improvement import Improvement
 from jumar.truth.simulation import simulate
 from strategies import (
     arrays_of,

@@ -19,11 +19,11 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import HistoryMdp
+from jumar.core.improvement import Improvement
 from jumar.core.memory import Memory
 from jumar.core.replay import Replays, count
 from jumar.evidence.first_visits import ReturnBounds, first_returns
 from jumar.evidence.rewards import RewardRange
-from jumar.solve.improvement import Improvement
 from jumar.solve.rules import Rule
 
 OF_RETURNS = 0.9  # the part of δ for what followed the actions; the rest is for where they led

@@ -15,7 +15,8 @@ from typing import Literal, get_args
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import HistoryMdp
-from jumar.solve.improvement import Improvement, improve_by
+from jumar.core.improvement import Improvement
+from jumar.solve.improvement import improve_by
 from jumar.solve.rules import GREEDY, WORST, Rule
 
 Unseen = Literal["exclude", "zero", "pessimistic"]

@@ -14,7 +14,8 @@ import numpy as np
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
 from jumar.core.history import HistoryMdp
-from jumar.solve.improvement import Improvement, improve_by
+from jumar.core.improvement import Improvement
+from jumar.solve.improvement import improve_by
 from jumar.solve.rules import BOOTSTRAPPED, Rule
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from jumar.algorithms.spibb import check_n_wedge
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
-from jumar.solve.improvement import Improvement, improve_by
+from jumar.core.improvement import Improvement
+from jumar.solve.improvement import improve_by
 from jumar.solve.rules import BOUNDED, Rule
 
 

@@ -24,8 +24,9 @@ from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
 from jumar.core.history import HistoryMdp
+from jumar.core.improvement import Improvement
 from jumar.evidence.first_visits import ReturnBounds
-from jumar.solve.improvement import Improvement, improvement
+from jumar.solve.improvement import improvement
 
 
 def improve(

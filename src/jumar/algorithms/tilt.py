@@ -30,12 +30,13 @@ from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
 from jumar.core.history import HistoryMdp
-from jumar.core.kernels import Ints, compiled
-from jumar.solve.improvement import Improvement, improvement
+from jumar.core.improvement import Improvement
+from jumar.core.kernels import compiled
+from jumar.solve.improvement import improvement
+from jumar.solve.iteration import RawModel, model_of
+from jumar.solve.sweeps import CLOSE, value_by_sweeps
 
 ROUNDS = 4  # tilts, each with the values of the one before
-SWEEPS = 200, 20_000  # of the model at the most, to value a policy roughly, and exactly
-CLOSE = 1e-3  # parts of the range of the values: good enough to choose candidates by
 EXACT = 1e-13
 HALVINGS = 48  # of the interval in which ν lies
 
@@ -70,11 +71,7 @@ def tilts(
     """(S+1, H, A) the behavior's rows and, for every strength, the tilted ones; and (S+1, H, A)
     what their actions are worth, to about `close` times the range of the values."""
     return tilt_path(
-        mdp.pointer,
-        mdp.successor,
-        mdp.probability,
-        mdp.reward,
-        mdp.visits,
+        model_of(mdp),
         np.ascontiguousarray(behavior),
         mdp.discount,
         np.array(strengths, np.float64),
@@ -85,11 +82,7 @@ def tilts(
 
 @compiled
 def tilt_path(
-    pointer: Ints,
-    successor: Ints,
-    probability: Floats,
-    reward: Floats,
-    visits: Floats,
+    model: RawModel,
     old: Floats,
     discount: float,
     strengths: Floats,
@@ -98,7 +91,7 @@ def tilt_path(
 ) -> tuple[Floats, Floats]:
     """See `tilts`. The values of one strength are where those of the next begin."""
     H, A = old.shape
-    S = len(strengths)
+    S, visits = len(strengths), model.visits
     rows, values = np.empty((S + 1, H, A)), np.empty((S + 1, H, A))
     policy, q, v = old.copy(), np.zeros((H, A)), np.zeros(H)
     for i in range(S + 1):
@@ -108,70 +101,12 @@ def tilt_path(
                 if not high > low:
                     break
                 tilt_rows(strengths[i - 1] / (high - low) * q, old, visits, n_wedge, policy)
-                value_by_sweeps(
-                    pointer, successor, probability, reward, visits, policy, discount, q, v, close
-                )
+                value_by_sweeps(model, policy, discount, q, v, close)
         else:
             policy[:] = old
-            value_by_sweeps(
-                pointer, successor, probability, reward, visits, policy, discount, q, v, close
-            )
+            value_by_sweeps(model, policy, discount, q, v, close)
         rows[i], values[i] = policy, q
     return rows, values
-
-
-@compiled
-def value_by_sweeps(
-    pointer: Ints,
-    successor: Ints,
-    probability: Floats,
-    reward: Floats,
-    visits: Floats,
-    policy: Floats,
-    discount: float,
-    q: Floats,
-    v: Floats,
-    close: float = CLOSE,
-) -> None:
-    """What actions and history states are worth under a policy, in place, from what is there."""
-    H, A = policy.shape
-    for _ in range(SWEEPS[1] if close < CLOSE else SWEEPS[0]):
-        change, total, times = 0.0, 0.0, 0.0
-        low, high = np.inf, -np.inf
-        for h in range(H):
-            worth, mass = 0.0, 0.0
-            for a in range(A):
-                if visits[h, a] > 0.0:
-                    i, follows = h * A + a, 0.0
-                    for k in range(pointer[i], pointer[i + 1]):
-                        follows += probability[k] * v[successor[k]]
-                    q[h, a] = reward[h, a] + discount * follows
-                    worth += policy[h, a] * q[h, a]
-                    mass += policy[h, a]
-                    total += visits[h, a] * q[h, a]
-                    times += visits[h, a]
-                    low, high = min(low, q[h, a]), max(high, q[h, a])
-            if mass > 0.0:
-                worth /= mass
-            else:
-                worth = v[h]
-            change = max(change, abs(worth - v[h]))
-            v[h] = worth
-            for a in range(A):
-                if not visits[h, a] > 0.0:
-                    q[h, a] = worth
-        usual = total / times if times > 0.0 else 0.0
-        for h in range(H):
-            seen = False
-            for a in range(A):
-                seen = seen or (visits[h, a] > 0.0 and policy[h, a] > 0.0)
-            if not seen:  # nothing is known of it: it is as good as the rest
-                v[h] = usual
-                for a in range(A):
-                    if not visits[h, a] > 0.0:
-                        q[h, a] = usual
-        if not change > close * (1.0 - discount) * (high - low):
-            break
 
 
 @compiled

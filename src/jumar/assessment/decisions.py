@@ -21,9 +21,10 @@ from functools import cached_property
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints
+from jumar.core.improvement import Improvement
 from jumar.core.shown import Shown
-from jumar.core.words import rule_lines, shown, situation, situation_heads
-from jumar.solve.improvement import Improvement
+from jumar.core.text import shown, times
+from jumar.core.words import rule_lines, situation, situation_heads
 from jumar.solve.linear import solve_discounted
 from jumar.solve.solver import action_values
 
@@ -96,7 +97,7 @@ class Decisions(Shown):
         new, old = chosen.policy[h], chosen.behavior_policy[h]
         if self.changed[h]:
             up = int(np.argmax(new - old))
-            tried = f"{shown(actions[up])!r} was tried {_times(visits[up])} here"
+            tried = f"{shown(actions[up])!r} was tried {times(int(visits[up]))} here"
             if self.gain[h] <= 0:  # worth it only if the rest of the new controller follows
                 return f"{tried}; it pays off together with the other changes"
             return f"{tried}, and from here on is worth {self.gain[h]:.4g} more than the old rule"
@@ -107,7 +108,7 @@ class Decisions(Shown):
         if chosen.algorithm == "strict":
             return "no action is proved better here than what the rule does"
         known = np.flatnonzero(visits > N)
-        seldom = f"{_times(N)} or less"
+        seldom = f"{times(int(N))} or less"
         if len(known) == 0:
             return (
                 "no action was ever tried here"
@@ -116,11 +117,11 @@ class Decisions(Shown):
             )
         if len(known) == 1 and N > 0:
             only = shown(actions[int(known[0])])
-            return f"only {only!r} was tried more than {_times(N)}: nothing to compare it with"
+            return f"only {only!r} was tried more than {times(int(N))}: nothing to compare it with"
         if len(known) == 1:
             return f"only {shown(actions[int(known[0])])!r} was ever tried: nothing to compare"
         if len(known) < len(actions):
-            tried = "ever tried" if N == 0 else f"tried more than {_times(N)}"
+            tried = "ever tried" if N == 0 else f"tried more than {times(int(N))}"
             return f"the rule is already the best of what was {tried}"
         return "the rule is already the best one admitted"
 
@@ -206,10 +207,6 @@ def decide(improvement: Improvement) -> Decisions:
     source = mdp.pair // len(mdp.actions)
     met = solve_discounted(source, mdp.successor, weight, mdp.start, transpose=True)
     return Decisions(improvement, gain, met * gain, met, q)
-
-
-def _times(n: float) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(int(n), f"{int(n):,} times")
 
 
 def _cell(text: str) -> str:

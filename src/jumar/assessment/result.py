@@ -14,11 +14,11 @@ from jumar.algorithms.long_records import LongVerdict
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.history import Counts
+from jumar.core.improvement import Improvement
 from jumar.core.replay import Replays
 from jumar.core.shown import Shown
 from jumar.evidence.certificate import Certificate, RewardRange
 from jumar.evidence.practice import Practice
-from jumar.solve.improvement import Improvement
 
 if TYPE_CHECKING:
     from jumar.assessment.assessing import Assessment

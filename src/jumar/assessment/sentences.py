@@ -11,8 +11,7 @@ from jumar.algorithms.auto import Selection, Trial
 from jumar.algorithms.auto.asymptotic import student
 from jumar.assessment.decisions import Decisions
 from jumar.assessment.result import Result
-from jumar.core.text import number, rounded
-from jumar.core.words import counted, percent, shown
+from jumar.core.text import counted, number, percent, rounded, shown
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import QUESTIONS, Check
 from jumar.evidence.claims import AS_SEEN

@@ -11,8 +11,7 @@ from typing import Any
 from jumar.algorithms.auto import Selection, Trial
 from jumar.algorithms.auto.dealing import HALVES
 from jumar.algorithms.auto.trials import PROVED, Setting
-from jumar.core.text import number, rounded
-from jumar.core.words import counted, percent, shown
+from jumar.core.text import counted, number, percent, rounded, shown
 
 MOST_TESTED = 8
 _UNKNOWN = {"spibb": "leaves the rest as it is", "spibb_leq": "may do the rest less often"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -57,11 +56,6 @@ def say(as_json: bool, data: dict[str, Any], *renderables: Any) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     for renderable in renderables:
         console.print(renderable, soft_wrap=isinstance(renderable, str))
-
-
-def finite(number: float) -> float | None:
-    """JSON has no infinity."""
-    return number if math.isfinite(number) else None
 
 
 @contextmanager

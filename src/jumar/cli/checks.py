@@ -14,6 +14,7 @@ from jumar.cli import inputs, options
 from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
 from jumar.cli.log_options import reads_a_log
 from jumar.core.errors import LogError, ParameterError
+from jumar.core.text import counted, number, percent, shown
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -113,7 +114,6 @@ def check_view(found: Check) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from jumar.core.words import counted, shown
     from jumar.evidence.checking import QUESTIONS
     from jumar.show.terminal import facts
 
@@ -142,7 +142,6 @@ def _verdict(verdict: Verdict) -> Any:
 
 
 def _fit(fit: Fit) -> list[RenderableType]:
-    from jumar.core.words import percent, shown
     from jumar.show.terminal import facts, plain_table
 
     if fit.statistic is None:
@@ -173,7 +172,6 @@ def _fit(fit: Fit) -> list[RenderableType]:
 
 
 def _propensities(found: Propensities) -> list[RenderableType]:
-    from jumar.core.words import shown
     from jumar.show.terminal import facts, plain_table
 
     possible = f"{found.mean_inverse:.3g} on average, of {found.actions} actions"
@@ -205,7 +203,6 @@ def _longer(longer: Longer) -> list[RenderableType]:
 
 
 def _nodes(nodes: Agreement) -> list[RenderableType]:
-    from jumar.core.words import shown
     from jumar.show.terminal import plain_table
 
     if not nodes.examples:
@@ -216,7 +213,6 @@ def _nodes(nodes: Agreement) -> list[RenderableType]:
 
 
 def _spread(spread: Spread) -> list[RenderableType]:
-    from jumar.core.words import percent
     from jumar.show.terminal import facts, plain_table
 
     visits = dict(spread.quantiles)
@@ -240,7 +236,6 @@ def _spread(spread: Spread) -> list[RenderableType]:
 
 
 def _order(order: Order) -> list[RenderableType]:
-    from jumar.core.words import percent
     from jumar.show.terminal import facts, plain_table
 
     if not order.tests:
@@ -263,7 +258,7 @@ def _order(order: Order) -> list[RenderableType]:
         told = f"{percent(gap.here)} {gap.what}, where {first.memory} expects {percent(gap.usual)}"
         lines.append(("for example", f"{gap.situation}, then {gap.action}: {told}"))
     if gap := first.largest_reward:
-        told = f"{_number(gap.here)}, where {first.memory} expects {_number(gap.usual)}"
+        told = f"{number(gap.here)}, where {first.memory} expects {number(gap.usual)}"
         lines.append(("for example", f"{gap.situation}, then {gap.action}: {gap.what} {told}"))
     lines.append(("off by", "on average, with 95% interval; what chance alone makes is taken off"))
     return [plain_table(heads, rows, title=title, right=heads[2:]), facts(lines)]
@@ -276,7 +271,6 @@ def _effect(effect: float, interval: tuple[float, float] | None) -> str:
 
 
 def _drift(drift: Drift) -> list[RenderableType]:
-    from jumar.core.words import percent
     from jumar.show.terminal import facts, plain_table
 
     lines = []
@@ -297,8 +291,7 @@ def _drift(drift: Drift) -> list[RenderableType]:
     rows = [
         [
             f"{p.first + 1:,} to {p.first + p.episodes:,}",
-            _number(p.mean_return)
-            + (f" ± {_number(p.standard_error)}" if p.standard_error else ""),
+            number(p.mean_return) + (f" ± {number(p.standard_error)}" if p.standard_error else ""),
             f"{p.mean_length:.4g}",
         ]
         for p in drift.parts
@@ -315,11 +308,6 @@ def _drift(drift: Drift) -> list[RenderableType]:
     return views
 
 
-def _number(x: float) -> str:
-    """Four digits, and no 9.2e+02."""
-    return f"{x:,.0f}" if 1000 <= abs(x) < 1e9 else f"{x:.4g}"
-
-
 def _cuts(cuts: Cuts) -> list[RenderableType]:
     from jumar.show.terminal import facts
 
@@ -328,7 +316,6 @@ def _cuts(cuts: Cuts) -> list[RenderableType]:
 
 
 def _clusters(clusters: Clusters) -> list[RenderableType]:
-    from jumar.core.words import counted
     from jumar.show.terminal import facts
 
     told = "named by the log" if clusters.named else "guessed from the labels of the episodes"
@@ -346,7 +333,6 @@ def _clusters(clusters: Clusters) -> list[RenderableType]:
 
 
 def _repeats(repeats: Repeats) -> list[RenderableType]:
-    from jumar.core.words import shown
     from jumar.show.terminal import plain_table
 
     if not repeats.examples:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from jumar.cli.app import WINDOW, Json, ModelName, Seed, WithActions, app, finite, say, working
+from jumar.cli.app import WINDOW, Json, ModelName, Seed, WithActions, app, say, working
+from jumar.io.plain import finite
 
 
 @app.command()
@@ -124,7 +125,7 @@ def simulate(
     from jumar import load_controller, stream, write_logs
     from jumar import models as library
     from jumar import simulate as run
-    from jumar.core.words import counted
+    from jumar.core.text import counted
 
     pomdp, controller = library.build(model), load_controller(policy)
     with working("Simulating", as_json):

@@ -98,7 +98,7 @@ _PREFERRED = ("dr", "pdis", "is", "wdr", "cwpdis", "wis")
 def _view(found: list[Estimate]) -> list[Any]:
     from rich.text import Text
 
-    from jumar.core.words import counted
+    from jumar.core.text import counted
     from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS
     from jumar.show.terminal import facts, plain_table
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumar.cli import options
-from jumar.core.errors import ParameterError, printable
+from jumar.core.errors import ParameterError
+from jumar.core.text import printable
 
 if TYPE_CHECKING:
     from jumar.core.controller import Controller

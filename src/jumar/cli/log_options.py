@@ -17,7 +17,8 @@ from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
-from jumar.core.errors import ParameterError, printable
+from jumar.core.errors import ParameterError
+from jumar.core.text import printable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -84,7 +84,7 @@ def _data(found: Selection, plan: tuple[Need, ...]) -> dict[str, Any]:
 
 def _view(found: Selection, plan: tuple[Need, ...]) -> list[Any]:
     from jumar.algorithms.auto.samples import decided_first
-    from jumar.core.words import counted
+    from jumar.core.text import counted
     from jumar.show.terminal import facts, plain_table
 
     best = decided_first(found)

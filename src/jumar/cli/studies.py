@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jumar.cli.app import Json, ModelName, Seed, app, finite, progress_bar, say
-from jumar.core.errors import ParameterError, not_one_of, printable
+from jumar.cli.app import Json, ModelName, Seed, app, progress_bar, say
+from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.text import printable
+from jumar.io.plain import finite
 
 if TYPE_CHECKING:
     from jumar.study.spec import StudySpec

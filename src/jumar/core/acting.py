@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.core.errors import ParameterError, printable
+from jumar.core.errors import ParameterError
 from jumar.core.names import position_of
 from jumar.core.shown import Shown
 from jumar.core.streams import stream
+from jumar.core.text import printable
 
 if TYPE_CHECKING:
     from jumar.core.controller import Controller

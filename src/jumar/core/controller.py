@@ -20,12 +20,13 @@ from numpy.typing import ArrayLike
 
 from jumar.core.acting import Agent
 from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows
-from jumar.core.errors import ControllerError, printable
+from jumar.core.errors import ControllerError
 from jumar.core.memory import Memory, window
 from jumar.core.memory.projecting import Projection
 from jumar.core.memory.refinement import projection
 from jumar.core.names import check_names, position_of
 from jumar.core.shown import Shown
+from jumar.core.text import printable
 
 SUM_TOLERANCE = 1e-9
 

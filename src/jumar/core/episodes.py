@@ -14,9 +14,10 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, freeze
-from jumar.core.errors import LogError, not_one_of, printable
+from jumar.core.errors import LogError, not_one_of
 from jumar.core.names import check_names
 from jumar.core.shown import Shown
+from jumar.core.text import printable
 
 UNKNOWN = -1
 LARGEST_REWARD = 1e100  # squares and sums of it are still numbers

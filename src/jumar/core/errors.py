@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from jumar.core.text import listing, printable
+
 
 class JumarError(Exception):
     """Base of every error raised on purpose."""
@@ -57,20 +59,6 @@ class ImpossibleClaim(JumarError):
     """A certificate claims more than the returns allow: an error in jumar itself."""
 
 
-def listing(names: Iterable[str], most: int = 12) -> str:
-    """The names, comma separated, cut after `most`.
-
-    >>> listing(["keep", "inspect", "repair"])
-    'keep, inspect, repair'
-    >>> listing("abcde", most=2)
-    'a, b, ... (5 in all)'
-    """
-    names = [printable(name) for name in names]
-    if len(names) <= most:
-        return ", ".join(names)
-    return ", ".join(names[:most]) + f", ... ({len(names)} in all)"
-
-
 def not_one_of(kind: str, name: object, names: Iterable[str]) -> str:
     """The fact and the remedy for a name nobody knows.
 
@@ -78,19 +66,6 @@ def not_one_of(kind: str, name: object, names: Iterable[str]) -> str:
     "action 'repaire' is not one of keep, inspect, repair. Did you mean 'repair'?"
     """
     names = list(names)
-    close = get_close_matches(str(name)[:LONGEST], names, n=1)
+    close = get_close_matches(str(name)[:60], names, n=1)
     hint = f" Did you mean {printable(close[0])!r}?" if close else ""
     return f"{kind} {printable(str(name))!r} is not one of {listing(names)}.{hint}"
-
-
-LONGEST = 60
-
-
-def printable(name: str) -> str:
-    """A name that is safe in a terminal and not too long: names from logs can be anything.
-
-    >>> printable("worn"), printable("\x1b[2J"), len(printable("x" * 10_000))
-    ('worn', '\\\\x1b[2J', 60)
-    """
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
-    return safe if len(safe) <= LONGEST else safe[: LONGEST - 3] + "..."

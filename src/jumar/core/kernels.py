@@ -26,6 +26,13 @@ def compiled(function: Function) -> Function:
     return jitted
 
 
+def inlined(function: Function) -> Function:
+    """Compile into its callers: in an inner loop a call that hands over arrays costs more than a
+    few additions do."""
+    jitted: Function = njit(cache=True, nogil=True, inline="always")(function)
+    return jitted
+
+
 @compiled
 def window_nodes(symbol: Ints, start: Ints, base: int, sizes: Ints) -> Ints:
     """(N, W) node words at every step; word w holds sizes[w] digits, newest digits first."""
@@ -54,25 +61,6 @@ def table_nodes(z: Ints, a: Ints, start: Ints, table: Ints, first: int) -> Ints:
             nodes[t] = node
             node = table[node, z[t], a[t]]
     return nodes
-
-
-@compiled
-def solve_dominant(matrix: Floats, right: Floats) -> Floats:
-    """Gaussian elimination in place, without pivoting: for diagonally dominant matrices."""
-    n = len(right)
-    for i in range(n):
-        for j in range(i + 1, n):
-            factor = matrix[j, i]
-            if factor != 0.0:
-                factor /= matrix[i, i]
-                for k in range(i + 1, n):
-                    matrix[j, k] -= factor * matrix[i, k]
-                right[j] -= factor * right[i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            right[i] -= matrix[i, k] * right[k]
-        right[i] /= matrix[i, i]
-    return right
 
 
 @compiled

@@ -1,8 +1,9 @@
-"""Numbers as people write them."""
+"""Text for people: numbers, counts, shares, names. Names come from files and can be anything."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 
 def number(x: float) -> str:
@@ -32,3 +33,81 @@ def rounded(x: float, error: float) -> str:
         return number(x)
     places = 1 - math.floor(math.log10(error))
     return f"{round(x, places) + 0.0:,.{max(0, places)}f}"  # no minus zero
+
+
+def percent(p: float) -> str:
+    """A probability as people write it; what rounding took from 1 does not count.
+
+    >>> percent(0.5), percent(0.0), percent(0.0004), percent(1 - 1e-15), percent(0.99996)
+    ('50%', '0%', '<0.1%', '100%', '>99.9%')
+    >>> percent(0.6754), percent(0.00994)
+    ('67.5%', '1%')
+    """
+    if 0 < p < 0.0005:
+        return "<0.1%"
+    if 0.9995 <= p < 1 - 1e-9:
+        return ">99.9%"
+    return f"{round(100 * p, 1):g}%"
+
+
+def counted(n: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "episode"), counted(2000, "episode")
+    ('1 episode', '2,000 episodes')
+    """
+    return f"{n:,} {plural(noun, n)}"
+
+
+def plural(noun: str, n: int) -> str:
+    """A noun for so many.
+
+    >>> plural("row", 1), plural("row", 0)
+    ('row', 'rows')
+    """
+    return noun if n == 1 else f"{noun}s"
+
+
+def times(n: int) -> str:
+    """How often.
+
+    >>> times(0), times(1), times(2), times(3000)
+    ('never', 'once', 'twice', '3,000 times')
+    """
+    return {0: "never", 1: "once", 2: "twice"}.get(n, f"{n:,} times")
+
+
+def shown(name: str, most: int = 40, cut: str = "…") -> str:
+    """A name that cannot disturb a terminal: control characters spelled out, long ones cut.
+
+    >>> shown("worn"), shown("a\\nb"), shown("x" * 100) == "x" * 39 + "…"
+    ('worn', 'a\\\\nb', True)
+    """
+    text = "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in name[: most + 1]
+    )
+    return text if len(text) <= most else text[: most - len(cut)] + cut
+
+
+def printable(name: str) -> str:
+    """A name for an error message, in plain letters as far as jumar adds any.
+
+    >>> printable("worn"), printable("\x1b[2J"), len(printable("x" * 10_000))
+    ('worn', '\\\\x1b[2J', 60)
+    """
+    return shown(name, most=60, cut="...")
+
+
+def listing(names: Iterable[str], most: int = 12) -> str:
+    """The names, comma separated, cut after `most`.
+
+    >>> listing(["keep", "inspect", "repair"])
+    'keep, inspect, repair'
+    >>> listing("abcde", most=2)
+    'a, b, ... (5 in all)'
+    """
+    names = [printable(name) for name in names]
+    if len(names) <= most:
+        return ", ".join(names)
+    return ", ".join(names[:most]) + f", ... ({len(names)} in all)"

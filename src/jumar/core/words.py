@@ -13,46 +13,9 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.memory import Memory
+from jumar.core.text import percent, shown
 
 COLUMNS = 6  # actions up to which each is spelled out
-LONGEST = 40  # letters of a name that are shown
-
-
-def shown(name: str, most: int = LONGEST) -> str:
-    """A name that cannot disturb a terminal: control characters spelled out, long ones cut.
-
-    >>> shown("worn"), shown("a\\nb"), shown("x" * 100) == "x" * 39 + "…"
-    ('worn', 'a\\\\nb', True)
-    """
-    text = "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in name[: most + 1]
-    )
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def percent(p: float) -> str:
-    """A probability as people write it; what rounding took from 1 does not count.
-
-    >>> percent(0.5), percent(0.0), percent(0.0004), percent(1 - 1e-15), percent(0.99996)
-    ('50%', '0%', '<0.1%', '100%', '>99.9%')
-    >>> percent(0.6754), percent(0.00994)
-    ('67.5%', '1%')
-    """
-    if 0 < p < 0.0005:
-        return "<0.1%"
-    if 0.9995 <= p < 1 - 1e-9:
-        return ">99.9%"
-    return f"{round(100 * p, 1):g}%"
-
-
-def counted(n: int, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "episode"), counted(2000, "episode")
-    ('1 episode', '2,000 episodes')
-    """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def situation_heads(memory: Memory) -> list[str]:

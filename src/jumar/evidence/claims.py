@@ -14,6 +14,7 @@ from jumar.core.errors import ImpossibleClaim, ParameterError
 from jumar.core.shown import Shown
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.validity import Validity
+from jumar.io.plain import finite
 
 AS_SEEN = (
     "provided that no return lies outside what the log shows: neither a loss nor a gain that it "
@@ -189,10 +190,6 @@ behavior's is at most 5 %."
 
         >>> Certificate("mine", "My bound", 0.05, 8.0, 110.0, Validity.CLAIMED).to_dict()["odds"]
         """
-
-        def plain(number: float | None) -> float | None:
-            return number if number is not None and math.isfinite(number) else None
-
         meaning = "none" if self.delta is None else NOT_ODDS
         return {
             "bound": self.bound,
@@ -207,10 +204,10 @@ behavior's is at most 5 %."
             "odds": self.odds,
             "delta": self.delta,
             "delta_meaning": meaning if self.odds is None else "the chance of error, at most",
-            "zeta": plain(self.zeta),
-            "value_range": plain(self.value_range),
-            "most": plain(self.most),
-            "estimated_gain": plain(self.estimated_gain),
+            "zeta": finite(self.zeta),
+            "value_range": finite(self.value_range),
+            "most": finite(self.most),
+            "estimated_gain": finite(self.estimated_gain),
             "n_wedge": self.n_wedge,
             "n_needed_for_tenth": self.n_needed_for_tenth,
         }

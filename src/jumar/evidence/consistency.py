@@ -14,10 +14,11 @@ import numpy as np
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes, Labels
-from jumar.core.errors import LogError, printable
+from jumar.core.errors import LogError
 from jumar.core.memory import Memory
 from jumar.core.memory.forms import OneOf
 from jumar.core.replay import Replays
+from jumar.core.text import printable
 from jumar.evidence.rewards import RewardRange
 
 

@@ -29,11 +29,12 @@ import numpy as np
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import ControllerError, LogError, ParameterError, listing, printable
+from jumar.core.errors import ControllerError, LogError, ParameterError
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
 from jumar.core.replay import Replay, Replays
 from jumar.core.shown import Shown
+from jumar.core.text import listing, printable
 from jumar.evidence.consistency import check_nodes, check_possible, rows_taken
 from jumar.evidence.estimation import CURRENT, estimate_behavior
 from jumar.io.controllers import controller_from_document, controller_to_document

@@ -10,9 +10,8 @@ is wrong in the same way.
 A long log is first dealt at random into blocks of episodes, and blocks are drawn: one pass over the
 log, whatever the number of draws. A pair that a draw happens to miss keeps what the whole log says.
 
-A draw differs little from the log, so in a large model its values are found by iteration from the
-values of the log, to a relative residual of 1e-8: windows make graphs in which elimination fills in
-almost everything. Where the iteration does not get there, elimination does it.
+A draw differs little from the log, so in a large model its values are found from the values of the
+log (`solve_near`), to a relative residual of 1e-8.
 """
 
 from __future__ import annotations
@@ -25,13 +24,12 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints
 from jumar.core.episodes import Episodes
 from jumar.core.history import HistoryMdp
+from jumar.core.improvement import Improvement
 from jumar.core.replay import Replay, Replays
 from jumar.core.shown import Shown
 from jumar.evidence.order.gaps import BLOCKS
-from jumar.solve.improvement import Improvement
-from jumar.solve.linear import solve_discounted
+from jumar.solve.linear import solve_near
 
-ITERATED = 300  # history states beyond which values are found by iteration
 _DRAWS = ((300, 1000), (2000, 300), (20_000, 100))  # history states, and draws up to there
 
 
@@ -115,24 +113,7 @@ class _Model:
         weight = mdp.discount * self.probability * policy.ravel()[mdp.pair]
         source = mdp.pair // len(mdp.actions)
         right = (policy * r).sum(1)
-        if len(right) > ITERATED:
-            v = _iterated(source, mdp.successor, weight, right, near)
-            if v is not None:
-                return float(self.start @ v)
-        return float(self.start @ solve_discounted(source, mdp.successor, weight, right))
-
-
-def _iterated(
-    source: Ints, target: Ints, weight: Floats, right: Floats, near: Floats
-) -> Floats | None:
-    """v = right + weight v from a v nearby, or None when that leads nowhere."""
-    from scipy.sparse import csr_array, eye_array
-    from scipy.sparse.linalg import bicgstab
-
-    n = len(right)
-    system = eye_array(n, format="csr") - csr_array((weight, (source, target)), shape=(n, n))
-    v, failed = bicgstab(system, right, x0=near, rtol=1e-8, atol=0.0, maxiter=500)
-    return None if failed or not np.isfinite(v).all() else v
+        return float(self.start @ solve_near(source, mdp.successor, weight, right, near))
 
 
 class _Tallies:

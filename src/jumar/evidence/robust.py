@@ -29,6 +29,8 @@ lose ε/2 of their mass to the worst one that is possible, seen or not. A histor
 pays 0, as its rule is the behavior's, and then leads to the worst of all. If v is the value found
 and r the most by which one more step of the adversary lowers it, v - r/(1-γ) is a lower bound, for
 a lower start is raised by that step; so what is returned is proved whether or not it converged.
+That is why the loop is not `solve.solver.iterate_policy`: the adversary answers with a law for each
+pair instead of a row of actions, and every round is a proof, of which the best is kept.
 """
 
 from __future__ import annotations
@@ -40,9 +42,9 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints, number_rows
 from jumar.core.history import HistoryMdp
+from jumar.core.improvement import Improvement
 from jumar.evidence.bounds import check_delta, log_subsets
 from jumar.evidence.first_visits import ReturnBounds
-from jumar.solve.improvement import Improvement
 from jumar.solve.linear import solve_discounted
 
 PRIOR = 10.0  # visits at which the radius is tightest: few, as they are where it is wide

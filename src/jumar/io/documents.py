@@ -4,6 +4,10 @@ A document is what people write: nested tables, lists, text and numbers, and wha
 in a file by mistake. `read_document` refuses what is no document at all; the checks refuse a value
 of the wrong type, a key nobody knows, a format of another version. Each takes the class of error to
 raise and the place its message begins with.
+
+Why by hand. msgspec (0.10 s to import) and pydantic (0.25 s) were tried: both take the last of two
+equal keys without a word, neither says which key was meant, and what to do about an error would
+have to be written here all the same. `jumar --help` has 0.3 s.
 """
 
 from __future__ import annotations

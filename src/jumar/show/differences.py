@@ -17,9 +17,10 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, closure, freeze, number_rows
 from jumar.core.controller import SUM_TOLERANCE, Controller
-from jumar.core.errors import ControllerError, ParameterError, TooLarge, listing, printable
+from jumar.core.errors import ControllerError, ParameterError, TooLarge
 from jumar.core.memory import ENUMERABLE, Memory
 from jumar.core.memory.refinement import join
+from jumar.core.text import listing, printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -204,7 +205,7 @@ def difference_view(found: Difference, most: int = MOST_ROWS) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from jumar.core.words import shown
+    from jumar.core.text import shown
     from jumar.show.terminal import facts
 
     if most < 1:

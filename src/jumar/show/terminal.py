@@ -22,16 +22,8 @@ from jumar.assessment.result import Result
 from jumar.core.arrays import Ints
 from jumar.core.controller import Controller
 from jumar.core.errors import TooLarge
-from jumar.core.words import (
-    COLUMNS,
-    counted,
-    node_words,
-    percent,
-    rule_lines,
-    shown,
-    situation,
-    situation_heads,
-)
+from jumar.core.text import counted, percent, shown
+from jumar.core.words import COLUMNS, node_words, rule_lines, situation, situation_heads
 
 if TYPE_CHECKING:
     from jumar.evidence.certificate import Certificate

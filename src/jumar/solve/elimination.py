@@ -1,10 +1,13 @@
-"""Sparse elimination with a plan: analyse a pattern once, solve for many values.
+"""Elimination in compiled code, without pivoting: dense, or sparse with a plan.
 
 (I - γP) x = b with a sub-stochastic P is diagonally dominant, so eliminating unknowns in any order
-without pivoting is stable. `analyse` chooses an order that creates little fill (least row times
-column entries first, Markowitz), finds where fill will stand, and writes down every operation as
-index lists; `solve` then runs through the lists. Thousands of policies on one small model share a
-plan.
+without pivoting is stable.
+
+Why two. One small system is eliminated densely (`solve_dense`): a plan costs more than it saves.
+Where thousands of policies share one small model, as in policy iteration and in the paper's grid,
+`analyse` plans once: it chooses an order that creates little fill (least row times column entries
+first, Markowitz), finds where fill will stand, and writes down every operation as index lists;
+`solve` then runs through the lists. Large systems go to scipy (`solve.linear`).
 
 Raw arrays only; the plan is a named tuple so that compiled code can carry it around.
 """
@@ -145,6 +148,14 @@ def _write_plan(filled: Ints, order: Ints, source: Ints, target: Ints):  # type:
 
 
 @compiled
+def write_identity(plan: Plan, values: Floats) -> None:
+    """The slots become those of the matrix I."""
+    values[:] = 0.0
+    for i in range(len(plan.diagonal)):
+        values[plan.diagonal[i]] = 1.0
+
+
+@compiled
 def solve(plan: Plan, values: Floats, x: Floats) -> None:
     """Eliminate in place: `values` are the slots, `x` the right-hand side and then the solution."""
     n = len(plan.order)
@@ -163,3 +174,22 @@ def solve(plan: Plan, values: Floats, x: Floats) -> None:
         for b in range(plan.back_pointer[step], plan.back_pointer[step + 1]):
             total -= values[plan.back_slot[b]] * x[plan.back_column[b]]
         x[p] = total / values[plan.diagonal[p]]
+
+
+@compiled
+def solve_dense(matrix: Floats, right: Floats) -> Floats:
+    """Gaussian elimination in place, without pivoting: for diagonally dominant matrices."""
+    n = len(right)
+    for i in range(n):
+        for j in range(i + 1, n):
+            factor = matrix[j, i]
+            if factor != 0.0:
+                factor /= matrix[i, i]
+                for k in range(i + 1, n):
+                    matrix[j, k] -= factor * matrix[i, k]
+                right[j] -= factor * right[i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            right[i] -= matrix[i, k] * right[k]
+        right[i] /= matrix[i, i]
+    return right

@@ -1,62 +1,17 @@
-"""Improvement: what an algorithm hands back."""
+"""From the rows that an algorithm found to the `Improvement` it hands back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Frozen, freeze
+from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
-from jumar.core.shown import Shown
+from jumar.core.improvement import Improvement, Trace
 from jumar.solve.rules import Rule
-from jumar.solve.solver import Project, Trace, action_values, policy_value, solve, unseen_value
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Improvement(Frozen, Shown):
-    """An improved controller and the model's view of it.
-
-    History states that were never logged keep the behavior's row. The two performances are what
-    the *estimated* model says of both policies; the truth is not known here.
-    """
-
-    algorithm: str
-    parameters: Mapping[str, object]
-    behavior: Controller
-    controller: Controller
-    mdp: HistoryMdp
-    policy: Floats  # (H, A) improved rows at the model's history states
-    behavior_policy: Floats  # (H, A) behavior's rows there
-    values: Floats  # (H,) of the improved policy, in the model
-    behavior_values: Floats  # (H,) of the behavior, in the model
-    unseen_value: float  # what the model says of a pair that was never tried
-    performance: float  # of the improved policy, in the model
-    behavior_performance: float  # of the behavior, in the model
-    trace: Trace
-
-    @property
-    def summary(self) -> str:
-        rules = f"{self.changed:,} of {len(self.mdp):,} rules changed"
-        return f"{self.algorithm}: {rules}, estimated gain {self.gain:.4g}"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
-        for field in ("policy", "behavior_policy", "values", "behavior_values"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
-
-    @property
-    def gain(self) -> float:
-        """Estimated: what the model says is won."""
-        return self.performance - self.behavior_performance
-
-    @property
-    def changed(self) -> int:
-        """Number of history states with a new row."""
-        return int((self.policy != self.behavior_policy).any(1).sum())
+from jumar.solve.solver import Project, action_values, policy_value, solve, unseen_value
 
 
 def improve_by(
@@ -66,10 +21,15 @@ def improve_by(
     *,
     algorithm: str,
     parameters: Mapping[str, object],
+    approximate: bool = False,
 ) -> Improvement:
-    """Solve over the admitted policies and dress the solution as an improved controller."""
+    """Solve over the admitted policies and dress the solution as an improved controller.
+
+    `approximate` algorithms hand over a projection that need not find the best row; what that
+    may have cost stands in the gap.
+    """
     behavior_rows = mdp.policy_of(behavior)
-    solution = solve(mdp, behavior_rows, admitted)
+    solution = solve(mdp, behavior_rows, admitted, approximate=approximate)
     return improvement(
         mdp,
         behavior,

@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jumar.core.kernels import Floats, Ints, compiled
-from jumar.solve.elimination import Plan, solve
+from jumar.core.history import HistoryMdp
+from jumar.core.kernels import Floats, Ints, compiled, inlined
+from jumar.solve.elimination import Plan, solve, write_identity
 from jumar.solve.rules import BOUNDED, GREEDY, STRICTLY, TIE
 
 
-class Model(NamedTuple):
+class RawModel(NamedTuple):
     """A finite-history MDP as raw arrays."""
 
     pointer: Ints  # (H*A + 1,)
@@ -27,6 +28,21 @@ class Model(NamedTuple):
     probability: Floats  # (L,)
     reward: Floats  # (H, A)
     visits: Floats  # (H, A)
+
+
+def model_of(mdp: HistoryMdp) -> RawModel:
+    """For compiled code."""
+    return RawModel(mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits)
+
+
+@inlined
+def worth(model: RawModel, h: int, a: int, v: Floats, discount: float) -> float:
+    """Reward now and the discounted value of what follows."""
+    follows, pair = 0.0, h * model.reward.shape[1] + a
+    for e in range(model.pointer[pair], model.pointer[pair + 1]):
+        follows += model.probability[e] * v[model.successor[e]]
+    value: float = model.reward[h, a] + discount * follows
+    return value
 
 
 @compiled
@@ -99,7 +115,7 @@ def best_rows(kind: int, q: Floats, behavior: Floats, visits: Floats, n_wedge: f
 
 @compiled
 def evaluate_policy(
-    model: Model,
+    model: RawModel,
     policy: Floats,
     discount: float,
     unseen: float,
@@ -109,9 +125,7 @@ def evaluate_policy(
 ) -> None:
     """v becomes the exact value of the policy in the model."""
     H, A = policy.shape
-    slots[:] = 0.0
-    for h in range(H):
-        slots[plan.diagonal[h]] = 1.0
+    write_identity(plan, slots)
     for h in range(H):
         paid = 0.0
         for a in range(A):
@@ -131,7 +145,7 @@ def evaluate_policy(
 
 @compiled
 def write_action_values(
-    model: Model, v: Floats, discount: float, unseen: float, q: Floats
+    model: RawModel, v: Floats, discount: float, unseen: float, q: Floats
 ) -> float:
     """q becomes reward plus discounted value of what follows; returns its scale."""
     H, A = q.shape
@@ -141,11 +155,7 @@ def write_action_values(
             if model.visits[h, a] == 0.0:
                 q[h, a] = unseen
             else:
-                follows = 0.0
-                pair = h * A + a
-                for e in range(model.pointer[pair], model.pointer[pair + 1]):
-                    follows += model.probability[e] * v[model.successor[e]]
-                q[h, a] = model.reward[h, a] + discount * follows
+                q[h, a] = worth(model, h, a, v, discount)
             scale = max(scale, abs(q[h, a]))
     return scale
 
@@ -159,7 +169,7 @@ def worst_value(reward: Floats, discount: float) -> float:
 
 @compiled
 def iterate(
-    model: Model,
+    model: RawModel,
     behavior: Floats,
     discount: float,
     kind: int,

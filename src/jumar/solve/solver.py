@@ -12,8 +12,16 @@ left over; it is at most `tolerance`/(1-γ) times the scale of the values, or `N
 raised.
 
 The sets are given as a `Rule`, which compiled code knows, or as any function
-`project(q, behavior, visits) -> rows`. Small models with a rule are solved by one compiled call,
-the same that studies use; all others by the loop below.
+`project(q, behavior, visits) -> rows`. An *approximate* projection need not find the best row. Then
+r is measured to the best row of all, admitted or not, so that `gap` is still a true bound; however
+large it is, the solution is returned.
+
+Why two loops. `iterate_policy` below is the policy iteration of the house; the optimum of a known
+model (`truth.optimality`) runs it too. `solve.iteration` is the same in compiled code, for rules on
+small models: the paper's grid solves some hundred thousand of them, and numpy calls alone would
+take many times as long. The two share the rules, tolerances, and rows; a test compares them. The
+adversary of `evidence.robust` answers with whole laws rather than rows and stops by what it has
+proved so far; it has a loop of its own.
 """
 
 from __future__ import annotations
@@ -26,6 +34,7 @@ import numpy as np
 from jumar.core.arrays import Floats
 from jumar.core.errors import NotConverged, ParameterError
 from jumar.core.history import HistoryMdp
+from jumar.core.improvement import Trace
 from jumar.solve.linear import solve_discounted
 from jumar.solve.rules import MAX_ITERATIONS, STRICTLY, TIE, TOLERANCE, Rule
 
@@ -35,22 +44,20 @@ COMPILED = 128  # history states up to which planning the elimination pays
 
 
 @dataclass(frozen=True)
-class Trace:
-    """How the solver went: `gap` bounds how far the value is from the best one admitted."""
+class Iterated:
+    """Where policy iteration ended."""
 
-    iterations: int
-    gap: float
+    policy: Floats  # (N, A)
+    values: Floats  # (N,)
+    q: Floats  # (N, A)
+    trace: Trace
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Iterated):
     """The policy found, its exact value in the model, and the behavior's."""
 
-    policy: Floats  # (H, A)
-    values: Floats  # (H,)
-    q: Floats  # (H, A)
     behavior_values: Floats  # (H,)
-    trace: Trace
 
 
 def solve(
@@ -59,12 +66,24 @@ def solve(
     admitted: Rule | Project,
     *,
     unseen: float | None = None,
+    approximate: bool = False,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> Solution:
     """The best admitted policy of the model, starting from the behavior's rows (H, A).
 
-    `unseen` is Q of a pair that was never tried, 0 unless given; a rule brings its own.
+    Parameters
+    ----------
+    admitted
+        A rule, or a function that finds the best admitted rows.
+    unseen
+        Q of a pair that was never tried, 0 unless given; a rule brings its own.
+    approximate
+        The function need not find the best rows; the gap says what that may have cost.
+    tolerance
+        What a residual may be in the end, relative to the scale of the values.
+    max_iterations
+        Rounds at the most.
     """
     start = np.array(behavior, np.float64)
     first = start
@@ -75,30 +94,71 @@ def solve(
         if len(mdp) <= COMPILED:
             return _solve_compiled(mdp, start, admitted, unseen, tolerance, max_iterations)
         first = _admitted_start(admitted, start, mdp.visits)
-        admitted = _projection(admitted)
-    unseen = unseen or 0.0
-    γ, policy = mdp.discount, first.copy()
-    behavior_values = policy_value(mdp, start, unseen)
-    v = policy_value(mdp, policy, unseen)
+    worth = unseen or 0.0
+    project = _projection(admitted) if isinstance(admitted, Rule) else admitted
+    found = iterate_policy(
+        first,
+        lambda policy: policy_value(mdp, policy, worth),
+        lambda v: action_values(mdp, v, worth),
+        lambda q: project(q, start, mdp.visits),
+        discount=mdp.discount,
+        approximate=approximate,
+        max_iterations=max_iterations,
+    )
+    if not approximate:
+        _check(found.trace, tolerance * float(np.abs(found.q).max()) / (1 - mdp.discount))
+    behavior_values = policy_value(mdp, start, worth)
+    return Solution(found.policy, found.values, found.q, found.trace, behavior_values)
+
+
+def iterate_policy(
+    policy: Floats,
+    value_of: Callable[[Floats], Floats],
+    look_ahead: Callable[[Floats], Floats],
+    best_rows: Callable[[Floats], Floats],
+    *,
+    discount: float,
+    approximate: bool = False,
+    strictly: float = STRICTLY,
+    max_iterations: int = MAX_ITERATIONS,
+) -> Iterated:
+    """Evaluate a policy (N, A) and replace its rows by better ones, until none is.
+
+    Parameters
+    ----------
+    value_of
+        The values (N,) of a policy.
+    look_ahead
+        The values (N, A) of all actions, when what follows has these values.
+    best_rows
+        The admitted rows (N, A) that are best when actions have these values.
+    approximate
+        `best_rows` may return rows that are not the best; worse ones are not taken.
+    strictly
+        How much more a row must be worth to replace another, relative to the scale of the values.
+    """
+    policy = np.array(policy)
+    v = value_of(policy)
     gap, iteration = np.inf, 0
     for iteration in range(1, max_iterations + 1):
-        q = action_values(mdp, v, unseen)
-        best = admitted(q, start, mdp.visits)
+        q = look_ahead(v)
+        best = best_rows(q)
         scale = float(np.abs(q).max())
         now, then = (policy * q).sum(1), (best * q).sum(1)
         leftover = float(np.abs(now - v).max())
-        gap = (max(0.0, float((then - v).max())) + TIE * scale + leftover) / (1 - γ)
-        if (then < now - 1e-9 * scale).any():
+        above = float(((q.max(1) if approximate else then) - v).max())
+        gap = (max(0.0, above) + TIE * scale + leftover) / (1 - discount)
+        if not approximate and (then < now - 1e-9 * scale).any():
             raise ParameterError(
                 "project: returned a row that is worse than the one it replaces. The admitted set "
-                "must contain the behavior's row, and the best row of the set must be returned."
+                "must contain the behavior's row, and the best row of the set must be returned. "
+                "Declare the algorithm approximate if it cannot be."
             )
-        better = then > now + STRICTLY * scale  # a tie is no reason to leave the behavior
-        if not better.any():
-            trace = Trace(iteration, _checked(gap, iteration, tolerance * scale / (1 - γ)))
-            return Solution(policy, v, q, behavior_values, trace)
+        better = then > now + strictly * scale  # a tie is no reason to leave the behavior
+        if not better.any() or (approximate and iteration == max_iterations):
+            return Iterated(policy, v, q, Trace(iteration, gap))
         policy[better] = best[better]
-        v = policy_value(mdp, policy, unseen)
+        v = value_of(policy)
     raise NotConverged(
         f"Policy iteration: gap {gap:.3g}, still improving after {iteration} rounds."
     )
@@ -116,7 +176,7 @@ def _solve_compiled(
 
     H, A = mdp.shape
     γ = mdp.discount
-    model = iteration.Model(mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits)
+    model = iteration.model_of(mdp)
     plan = elimination.analyse(H, mdp.pair // A, mdp.successor)
     slots, v, q = np.empty(plan.n_slots), np.empty(H), np.empty((H, A))
     iteration.evaluate_policy(model, behavior, γ, unseen, plan, slots, v)
@@ -137,16 +197,17 @@ def _solve_compiled(
     )
     if rounds < 0:
         raise NotConverged(f"Policy iteration: still improving after {max_iterations} rounds.")
-    trace = Trace(rounds, _checked(gap, rounds, tolerance * scale / (1 - γ)))
-    return Solution(policy, v, q, behavior_values, trace)
+    trace = Trace(rounds, gap)
+    _check(trace, tolerance * scale / (1 - γ))
+    return Solution(policy, v, q, trace, behavior_values)
 
 
-def _checked(gap: float, rounds: int, asked: float) -> float:
-    if not gap <= asked:
+def _check(trace: Trace, asked: float) -> None:
+    if not trace.gap <= asked:
         raise NotConverged(
-            f"Policy iteration: gap {gap:.3g} after {rounds} rounds; asked for {asked:.3g}."
+            f"Policy iteration: gap {trace.gap:.3g} after {trace.iterations} rounds; "
+            f"asked for {asked:.3g}."
         )
-    return gap
 
 
 def unseen_value(rule: Rule, mdp: HistoryMdp) -> float:

@@ -4,6 +4,12 @@ For one memory the history states that can ever occur are known beforehand (`Tas
 adding to fixed arrays, the pattern of every linear system is fixed, and an elimination plan made
 once serves all data sets. Rules whose known pairs coincide give the same policy and are solved
 once.
+
+Why counting is here a second time. `core.history.count` finds out which history states a log has,
+by sorting, and counts one log. Here the logs are prefixes of one data set, all of which are counted
+in one pass without sorting. On the paper's grid that takes a fortieth of the time, and all the rest
+of a data set only nine times as long. Solving and evaluating are those of `solve`; tests compare
+every policy with the one that `jumar.improve` finds.
 """
 
 from __future__ import annotations
@@ -13,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from jumar.core.kernels import Bools, Floats, Ints, compiled
-from jumar.solve.elimination import Plan, solve
-from jumar.solve.iteration import Model, evaluate_policy, iterate, worst_value
+from jumar.solve.elimination import Plan, solve, write_identity
+from jumar.solve.iteration import RawModel, evaluate_policy, iterate, worst_value
 from jumar.solve.rules import GREEDY, MAX_ITERATIONS, TOLERANCE
 
 # what is reported of every policy
@@ -25,7 +31,6 @@ FIELDS = 4
 class Task(NamedTuple):
     """What can happen to one memory on one model, whatever the policy."""
 
-    node_after: Ints  # (X, A) compact node after doing a in history state x
     state_of: Ints  # (M, O) history state of node and observation, or -1
     first_node: int
     entry_of: Ints  # (X*A, O) entry of the pair's successor on seeing z', or -1
@@ -45,13 +50,20 @@ class Task(NamedTuple):
 
 
 @compiled
+def inner(x: Floats, y: Floats) -> float:
+    """Σ x·y, added up in this order on every machine."""
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] * y[i]
+    return total
+
+
+@compiled
 def true_value(task: Task, policy: Floats, discount: float, slots: Floats, v: Floats) -> float:
     """The exact value of a policy on the true model."""
     plan = task.truth_plan
-    slots[:] = 0.0
-    for i in range(len(v)):
-        slots[plan.diagonal[i]] = 1.0
-        v[i] = 0.0
+    write_identity(plan, slots)
+    v[:] = 0.0
     for e in range(len(task.edge_source)):
         p = policy[task.edge_history[e], task.edge_action[e]] * task.edge_probability[e]
         v[task.edge_source[e]] += p * task.edge_reward[e]
@@ -59,10 +71,7 @@ def true_value(task: Task, policy: Floats, discount: float, slots: Floats, v: Fl
         if entry >= 0:
             slots[plan.entry_slot[entry]] -= discount * p
     solve(plan, slots, v)
-    total = 0.0
-    for i in range(len(v)):
-        total += task.truth_start[i] * v[i]
-    return total
+    return inner(task.truth_start, v)
 
 
 class SizedCounts(NamedTuple):
@@ -120,27 +129,27 @@ def count_sizes(
     return counts
 
 
-@compiled
 def coarsen(counts: SizedCounts, state_of: Ints, entry_of: Ints, task: Task) -> SizedCounts:
     """The counts of a coarser memory: sums over the states and entries that it does not tell
     apart."""
-    X, A = task.behavior.shape
-    S = len(counts.starts)
-    sums = SizedCounts(
-        np.zeros((S, X, A)),
-        np.zeros((S, X, A)),
-        np.zeros((S, len(task.successor))),
-        np.zeros((S, X)),
+    S, X, L = len(counts.starts), len(task.behavior), len(task.successor)
+    return SizedCounts(
+        _summed(counts.visits, state_of, X),
+        _summed(counts.paid, state_of, X),
+        _summed(counts.follows.reshape(S, -1, 1), entry_of, L).reshape(S, L),
+        _summed(counts.starts.reshape(S, -1, 1), state_of, X).reshape(S, X),
     )
+
+
+@compiled
+def _summed(amounts: Floats, group: Ints, size: int) -> Floats:
+    """(S, size, B) the sums of the amounts (S, n, B) of each group."""
+    S, n, B = amounts.shape
+    sums = np.zeros((S, size, B))
     for i in range(S):
-        for x in range(len(state_of)):
-            y = state_of[x]
-            sums.starts[i, y] += counts.starts[i, x]
-            for b in range(A):
-                sums.visits[i, y, b] += counts.visits[i, x, b]
-                sums.paid[i, y, b] += counts.paid[i, x, b]
-        for e in range(len(entry_of)):
-            sums.follows[i, entry_of[e]] += counts.follows[i, e]
+        for x in range(n):
+            for b in range(B):
+                sums[i, group[x], b] += amounts[i, x, b]
     return sums
 
 
@@ -175,7 +184,7 @@ def improve_sizes(
                 pair = x * A + b
                 for e in range(task.pointer[pair], task.pointer[pair + 1]):
                     probability[e] = counts.follows[i, e] / n
-        model = Model(task.pointer, task.successor, probability, reward, visits)
+        model = RawModel(task.pointer, task.successor, probability, reward, visits)
         valued_with = np.nan  # the unseen value for which behavior_v holds
         for j in range(len(kinds)):
             known = np.sum(visits > max(n_wedges[j], 0.0))
@@ -208,16 +217,12 @@ def improve_sizes(
             )
             if rounds < 0 or gap > TOLERANCE * scale / (1.0 - discount):
                 raise ArithmeticError("policy iteration did not reach the promised gap")
-            before, after = 0.0, 0.0
-            for x in range(X):
-                before += starts[x] * behavior_v[x]
-                after += starts[x] * v[x]
             same = rounds == 1 and kinds[j] != GREEDY  # nothing was replaced
             out[i, j, VALUE] = (
                 behavior_value if same else true_value(task, policy, discount, truth_slots, truth_v)
             )
-            out[i, j, MODEL_VALUE] = after / sizes[i]
-            out[i, j, MODEL_BEHAVIOR] = before / sizes[i]
+            out[i, j, MODEL_VALUE] = inner(starts, v) / sizes[i]
+            out[i, j, MODEL_BEHAVIOR] = inner(starts, behavior_v) / sizes[i]
             out[i, j, KNOWN] = known
             if keep.size:
                 keep[i, j] = policy

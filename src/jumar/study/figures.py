@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.io.files import make_folder, replacing
+from jumar.io.files import make_folder
+from jumar.study.drawing import STYLE, pyplot, save
 from jumar.study.safety_figure import draw_safety
 from jumar.study.settings import AUTO
 from jumar.study.spec import FigureSpec
@@ -31,30 +32,12 @@ STATISTICS: tuple[tuple[str, str, Callable[[Cell], float]], ...] = (
     ("10 %-CVaR", "--", lambda cell: cell.cvar(0.10)),
     ("1 %-CVaR", ":", lambda cell: cell.cvar(0.01)),
 )
-STYLE: Any = {
-    "font.size": 8,
-    "font.family": "DejaVu Sans",
-    "axes.titlesize": 8.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-    "svg.hashsalt": "jumar",  # the same figure, the same file
-    "svg.fonttype": "path",
-    "hatch.linewidth": 0.5,
-    "pdf.fonttype": 42,
-}
-
-
 Planned = dict[str, dict[str, Any]]  # the online planner's mean and standard error by behavior
 
 
 def draw(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
     """One figure, with the online planner's line where there is one."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot()
     with plt.rc_context(STYLE):
         if spec.kind == "curves":
             return _curves(spec, results, planner)
@@ -63,22 +46,10 @@ def draw(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
         return _heatmap(spec, results)
 
 
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+def save_all(figure: Figure, folder: Path, name: str) -> list[Path]:
     """The figure as SVG, PDF and PNG."""
-    import matplotlib.pyplot as plt
-
     make_folder(folder)
-    files = []
-    with plt.rc_context(STYLE):
-        for kind in FORMATS:
-            path = folder / f"{name}.{kind}"
-            with replacing(path) as temporary:
-                dates = {"Date": None} if kind == "svg" else {}
-                dates = {"CreationDate": None} if kind == "pdf" else dates
-                figure.savefig(temporary, format=kind, dpi=160, metadata=dates or None)
-            files.append(path)
-    plt.close(figure)
-    return files
+    return save(figure, *(folder / f"{name}.{kind}" for kind in FORMATS))
 
 
 # ---- curves -------------------------------------------------------------------------------------

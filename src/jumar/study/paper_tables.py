@@ -9,7 +9,7 @@ from rich.console import RenderableType
 
 from jumar.show.terminal import plain_table
 from jumar.study.planner import read_planned
-from jumar.study.safety import Line, in_hindsight, kinds, lines_of, points, safety_data
+from jumar.study.safety import all_lines, kinds, points, safety_data
 from jumar.study.store import Store
 from jumar.study.summary import Cell, Environment, Results, memory_label, setting_label
 
@@ -86,7 +86,7 @@ def _kind(results: Results, title: str, members: tuple[Environment, ...]) -> Ren
     sizes = _some(results.sizes)
     numbers = [*(f"n = {size:,}" for size in sizes), "worse"]
     rows = []
-    for line in _lines(results):
+    for line in all_lines(results):
         found = points(line, members)
         means = {point.size: f"{point.mean:.3f}" for point in found}
         share = max((point.worse for point in found), default=math.nan)
@@ -105,7 +105,7 @@ def _kind(results: Results, title: str, members: tuple[Environment, ...]) -> Ren
 def _safety(results: Results) -> RenderableType:
     """Every setting over all behaviors and sizes."""
     rows = []
-    for line in _lines(results):
+    for line in all_lines(results):
         worst = line.worst
         share, most = f"{100 * line.worse:.2f} %", f"{100 * worst.worse:.1f} %"
         where = [worst.environment.name, f"{worst.size:,}"] if worst.worse else ["", ""]
@@ -117,12 +117,6 @@ def _safety(results: Results) -> RenderableType:
         "mean normalised gain"
     )
     return plain_table(headers, rows, title=title, right=["worse", "at most", "n", "gain"])
-
-
-def _lines(results: Results) -> list[Line]:
-    lines = lines_of(results)
-    hindsight = in_hindsight(lines)
-    return [*lines, *([hindsight] if hindsight else [])]
 
 
 def _some(sizes: tuple[int, ...]) -> list[int]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jumar.io.files import write_atomically
-from jumar.study.figures import draw, save
+from jumar.study.figures import draw, save_all
 from jumar.study.page import write_page
 from jumar.study.planner import read_planned
 from jumar.study.spec import StudySpec
@@ -27,7 +27,7 @@ def write_report(
     figures = [f for f in spec.figures_to_draw() if set(f.behaviors) <= names]
     files = []
     for done, figure in enumerate(figures, 1):
-        files += save(draw(figure, results, planned), store.folder / "figures", figure.name)
+        files += save_all(draw(figure, results, planned), store.folder / "figures", figure.name)
         if progress:
             progress(done)
     write_page(store, results, tuple(figures), planned)

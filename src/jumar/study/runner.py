@@ -156,7 +156,8 @@ def _in_threads(
                 if not under_way:
                     return
                 finished, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in finished:
+                # what is done is kept, also where another failed at the same time
+                for future in sorted(finished, key=lambda done: done.exception() is not None):
                     yield future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)

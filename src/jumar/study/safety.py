@@ -10,13 +10,13 @@ setting of SPIBB with the best mean.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from jumar.io.plain import finite
 from jumar.study.settings import CHOSEN
 from jumar.study.summary import Cell, Environment, Results, setting_label
 
@@ -24,7 +24,7 @@ HINDSIGHT = "in hindsight"
 
 
 @dataclass(frozen=True)
-class Line:
+class SafetyLine:
     """One setting with one amount of memory."""
 
     algorithm: str
@@ -60,11 +60,11 @@ class Line:
         """Mean normalised improvement over the cells, NaN where no optimum is known."""
         return float(np.mean([cell.normalised(cell.mean) for cell in self.cells]))
 
-    def of(self, environments: Iterable[Environment]) -> Line | None:
+    def of(self, environments: Iterable[Environment]) -> SafetyLine | None:
         """The line of some behaviors only, if there is anything of them."""
         names = {e.name for e in environments}
         cells = tuple(cell for cell in self.cells if cell.environment.name in names)
-        return Line(self.algorithm, self.parameters, self.more, cells) if cells else None
+        return SafetyLine(self.algorithm, self.parameters, self.more, cells) if cells else None
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Point:
     cvar_10: float  # normalised
 
 
-def lines_of(results: Results) -> list[Line]:
+def lines_of(results: Results) -> list[SafetyLine]:
     """Every setting with every amount of memory, in the order of the study."""
     found: dict[tuple[str, str, int | None], list[Cell]] = {}
     by_key: dict[tuple[str, str, int | None], dict[str, Any]] = {}
@@ -91,8 +91,17 @@ def lines_of(results: Results) -> list[Line]:
                 found.setdefault(key, []).extend(cells)
                 by_key[key] = parameters
     return [
-        Line(key[0], by_key[key], key[2], tuple(cells)) for key, cells in found.items() if cells
+        SafetyLine(key[0], by_key[key], key[2], tuple(cells))
+        for key, cells in found.items()
+        if cells
     ]
+
+
+def all_lines(results: Results) -> list[SafetyLine]:
+    """Every setting, and what could be reached in hindsight."""
+    lines = lines_of(results)
+    hindsight = in_hindsight(lines)
+    return [*lines, *([hindsight] if hindsight else [])]
 
 
 def _more(environment: Environment, k_new: int) -> int | None:
@@ -102,7 +111,7 @@ def _more(environment: Environment, k_new: int) -> int | None:
     return k_new - (environment.window or min(environment.memories))
 
 
-def in_hindsight(lines: Sequence[Line]) -> Line | None:
+def in_hindsight(lines: Sequence[SafetyLine]) -> SafetyLine | None:
     """For every behavior and size the SPIBB setting with the best mean."""
     best: dict[tuple[str, int], Cell] = {}
     for line in lines:
@@ -110,7 +119,7 @@ def in_hindsight(lines: Sequence[Line]) -> Line | None:
             key = cell.environment.name, cell.size
             if key not in best or cell.mean > best[key].mean:
                 best[key] = cell
-    return Line(HINDSIGHT, {}, None, tuple(best.values())) if best else None
+    return SafetyLine(HINDSIGHT, {}, None, tuple(best.values())) if best else None
 
 
 def kinds(environments: Iterable[Environment]) -> dict[str, tuple[Environment, ...]]:
@@ -121,7 +130,7 @@ def kinds(environments: Iterable[Environment]) -> dict[str, tuple[Environment, .
     return found
 
 
-def points(line: Line, environments: Iterable[Environment]) -> list[Point]:
+def points(line: SafetyLine, environments: Iterable[Environment]) -> list[Point]:
     """A line over the sizes, averaged over some behaviors."""
     part = line.of(environments)
     by_size: dict[int, list[Cell]] = {}
@@ -140,8 +149,6 @@ def points(line: Line, environments: Iterable[Environment]) -> list[Point]:
 
 def safety_data(results: Results) -> list[dict[str, Any]]:
     """Every line in plain JSON types."""
-    lines = lines_of(results)
-    hindsight = in_hindsight(lines)
     return [
         {
             "setting": line.name,
@@ -155,9 +162,9 @@ def safety_data(results: Results) -> list[dict[str, Any]]:
                 "size": line.worst.size,
                 "worse": line.worst.worse,
             },
-            "normalised": line.normalised if math.isfinite(line.normalised) else None,
+            "normalised": finite(line.normalised),
         }
-        for line in [*lines, *([hindsight] if hindsight else [])]
+        for line in all_lines(results)
     ]
 
 

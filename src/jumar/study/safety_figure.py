@@ -10,10 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from jumar.core.arrays import Floats
-from jumar.study.safety import HINDSIGHT, Line, in_hindsight, kinds, lines_of, points
+from jumar.study.drawing import BAND, BAND_EDGE, share_axis
+from jumar.study.safety import HINDSIGHT, SafetyLine, in_hindsight, kinds, lines_of, points
 from jumar.study.settings import AUTO
 from jumar.study.spec import FigureSpec
 from jumar.study.summary import Environment, Results
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
 
 LOWEST = -1.0  # of the lower panels; what falls further leaves the frame
 TAIL = ": 10 %-CVaR"
-BAND, BAND_EDGE = "#dfe8e2", "#3c6e57"
-SHARES = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ def draw_safety(spec: FigureSpec, results: Results) -> Figure:
         _column(axes[0][j], axes[1][j], chosen, environments, delta)
         axes[0][j].set_title(title)
         axes[1][j].set_xlabel("episodes in the log")
-    _upper_axis(axes[0][0])
+    share_axis(axes[0][0], "y")
     axes[0][0].set_ylabel("data sets that end worse")
     axes[1][0].set_ylim(LOWEST, 1.06)
     axes[1][0].set_yticks([-1, -0.5, 0, 0.5, 1], ["-1", "-½", "0", "½", "1"])
@@ -104,9 +100,9 @@ def _delta(results: Results) -> float:
     return float(results.manifest["delta"])
 
 
-def _chosen(lines: list[Line], thresholds: tuple[int, ...]) -> list[tuple[Look, Line]]:
+def _chosen(lines: list[SafetyLine], thresholds: tuple[int, ...]) -> list[tuple[Look, SafetyLine]]:
     """The lines to draw, the most important last: on top."""
-    found: list[tuple[Look, Line]] = []
+    found: list[tuple[Look, SafetyLine]] = []
     own = [line for line in lines if line.more == 0]
     found += [(BASIC_LOOK, line) for line in own if line.algorithm == "basic"][:1]
     hindsight = in_hindsight(lines)
@@ -126,7 +122,7 @@ def _chosen(lines: list[Line], thresholds: tuple[int, ...]) -> list[tuple[Look, 
 def _column(
     above: Axes,
     below: Axes,
-    chosen: list[tuple[Look, Line]],
+    chosen: list[tuple[Look, SafetyLine]],
     environments: tuple[Environment, ...],
     delta: float,
 ) -> None:
@@ -147,16 +143,6 @@ def _column(
         if look.tail:
             style |= {"linestyle": (0, (3, 1.5)), "marker": None, "linewidth": look.width * 0.55}
             below.plot(sizes, [point.cvar_10 for point in found], label=look.label + TAIL, **style)
-
-
-def _upper_axis(ax: Axes) -> None:
-    def root(x: Floats) -> Floats:
-        return np.sqrt(np.maximum(x, 0))
-
-    ax.set_yscale("function", functions=(root, np.square))
-    ax.set_ylim(0, 1)
-    ax.set_yticks(SHARES, [f"{100 * share:g} %" for share in SHARES])
-    ax.minorticks_off()
 
 
 def _size_axis(ax: Axes, sizes: tuple[int, ...]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Floats
+from jumar.io.plain import finite
 from jumar.study.settings import AUTO, AUTO_DEFAULTS, CHOSEN
 from jumar.study.store import Store
 
@@ -101,7 +102,7 @@ class Cell:
             "parameters": self.parameters,
             "size": self.size,
             "datasets": len(self.values),
-            **{name: x if math.isfinite(x) else None for name, x in numbers.items()},
+            **{name: finite(x) for name, x in numbers.items()},
         }
 
 

@@ -24,13 +24,12 @@ def make_task(pomdp: Pomdp, behavior: Controller, memory: Memory) -> tuple[Task,
     anything = Controller.uniform(pomdp.observations, pomdp.actions, memory)
     chain = unroll(pomdp, anything)
     X, A = chain.rows.shape
-    node_after, state_of, first_node = compact_nodes(chain, memory)
-    pair, successor, entry_of = _pattern(chain, node_after, state_of)
+    _, state_of, first_node = compact_nodes(chain, memory)
+    pair, successor, entry_of = _pattern(chain, state_of)
     go = chain.target != END
     entry = np.full(len(chain.source), -1, np.int64)
     entry[go] = np.arange(go.sum())
     task = Task(
-        node_after=node_after,
         state_of=state_of,
         first_node=first_node,
         entry_of=entry_of,
@@ -50,7 +49,7 @@ def make_task(pomdp: Pomdp, behavior: Controller, memory: Memory) -> tuple[Task,
     return task, chain.states
 
 
-def _pattern(chain: Chain, node_after: Ints, state_of: Ints) -> tuple[Ints, Ints, Ints]:
+def _pattern(chain: Chain, state_of: Ints) -> tuple[Ints, Ints, Ints]:
     """Entries (pair, successor) that can occur, and the entry of each pair and observation."""
     X, A = chain.rows.shape
     go = chain.target != END

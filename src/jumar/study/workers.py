@@ -7,6 +7,10 @@ once and is handed one item after another through a pipe.
 Nobody is left behind. The one who waits ends the workers, however the waiting ends: done, an
 error, Ctrl-C (which workers ignore: it is answered in one place). If it is killed itself, workers
 notice and leave. A worker that dies is an error, never a wait without end.
+
+Why not `concurrent.futures`. A pool of Python 3.11 cannot end work that is under way (that came
+with 3.14), so Ctrl-C would wait for the slowest block. Its workers outlive a parent that was
+killed. And its broken pool does not say at which item a worker died, nor how.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, closure, freeze, number_rows
 from jumar.core.controller import Controller
-from jumar.core.errors import ModelError, listing
+from jumar.core.errors import ModelError
 from jumar.core.shown import Shown
+from jumar.core.text import listing
 from jumar.truth.pomdp import END, Pomdp
 
 MOST_TRIPLES = 5_000_000

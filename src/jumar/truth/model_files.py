@@ -45,7 +45,6 @@ from jumar.io.documents import (
     read_document,
     whole,
 )
-from jumar.io.files import write_atomically
 from jumar.truth.pomdp import END, Pomdp
 
 MODEL = Format(
@@ -72,11 +71,6 @@ def load_model(path: str | os.PathLike[str]) -> Pomdp:
     """Read a model from a TOML or JSON file."""
     source = str(os.fspath(path))
     return model_from_document(read_document(source, MODEL), source)
-
-
-def save_model(pomdp: Pomdp, path: str | os.PathLike[str]) -> None:
-    """Write a JSON file that `load_model` reads back exactly."""
-    write_atomically(path, json.dumps(model_to_document(pomdp), indent=1) + "\n")
 
 
 def model_from_document(document: Any, source: str = "model") -> Pomdp:

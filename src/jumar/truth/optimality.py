@@ -33,10 +33,11 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import ModelError, NotConverged, ParameterError, TooLarge
 from jumar.solve.linear import solve_discounted
+from jumar.solve.solver import iterate_policy
 from jumar.truth.belief import MOST_BELIEFS, BeliefGraph, Explorer
 from jumar.truth.pomdp import END, Pomdp
 
-MAX_ITERATIONS = 1000
+STRICTLY = 1e-14  # of the scale of the values: a bracket may be asked for that is as narrow
 _NO_GUESS: Ints = np.zeros(0, np.int64)
 
 
@@ -168,21 +169,28 @@ def _policy_iteration(
     from `guess`, which may leave out the last states.
     """
     N, A = reward.shape
-    state, action = pair // A, pair % A
-    policy, everyone = np.zeros(N, np.int64), np.arange(N)
-    policy[: len(guess)] = guess
-    for _ in range(MAX_ITERATIONS):
-        taken = action == policy[state]
-        right = reward[everyone, policy]
-        v = solve_discounted(state[taken], successor[taken], weight[taken], right)
-        q = _backup(pair, successor, weight, reward, v)
-        now, best = q[everyone, policy], q.max(1)
-        better = best > now + 1e-14 * max(1.0, float(np.abs(q).max()))
-        if not better.any():
-            residual = float(np.abs(now - v).max()) + float((best - now).max())
-            return v, residual / (1 - γ), policy
-        policy[better] = q.argmax(1)[better]
-    raise NotConverged(f"Policy iteration: still improving after {MAX_ITERATIONS} rounds.")
+    state, one_hot = pair // A, np.eye(A)
+    first = np.zeros(N, np.int64)
+    first[: len(guess)] = guess
+
+    def value_of(policy: Floats) -> Floats:
+        taken = policy.ravel()[pair] > 0
+        right = (policy * reward).sum(1)
+        return solve_discounted(state[taken], successor[taken], weight[taken], right)
+
+    found = iterate_policy(
+        one_hot[first],
+        value_of,
+        lambda v: _backup(pair, successor, weight, reward, v),
+        lambda q: one_hot[q.argmax(1)],
+        discount=γ,
+        strictly=STRICTLY,
+    )
+    v, q = found.values, found.q
+    now = (found.policy * q).sum(1)
+    # tighter than the gap of the trace, which leaves room for ties
+    residual = float(np.abs(now - v).max()) + float((q.max(1) - now).max())
+    return v, residual / (1 - γ), found.policy.argmax(1)
 
 
 def _backup(pair: Ints, successor: Ints, weight: Floats, reward: Floats, v: Floats) -> Floats:

@@ -104,7 +104,7 @@ def compact_nodes(chain: Chain, memory: Memory) -> tuple[Ints, Ints, int]:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SimulatedMean:
     """A mean with its standard error."""
 
     mean: float
@@ -119,9 +119,9 @@ def simulated_value(
     episodes: int,
     rng: np.random.Generator,
     max_steps: int | None = None,
-) -> Estimate:
+) -> SimulatedMean:
     """The value estimated from simulated returns: a cross-check of exact evaluation."""
     log = simulate(pomdp, controller, episodes=episodes, rng=rng, max_steps=max_steps)
     returns = log.returns(pomdp.discount)
     spread = float(returns.std(ddof=1)) if episodes > 1 else math.inf
-    return Estimate(float(returns.mean()), spread / math.sqrt(episodes), episodes)
+    return SimulatedMean(float(returns.mean()), spread / math.sqrt(episodes), episodes)

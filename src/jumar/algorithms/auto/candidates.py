@@ -215,23 +215,16 @@ class Workbench:
         self, mdp: HistoryMdp, numbered: Numbered, rows: Floats, q: Floats, *, of_behavior: bool
     ) -> Floats:
         """(T', H, A) the values of a policy above the least return, or below the greatest."""
-        from jumar.algorithms.auto.scoring import values_by_step
+        from jumar.solve.iteration import model_of
+        from jumar.solve.sweeps import values_by_step
 
         limits, T = self.limits, 1
         values = q[None]
         size = self.size(self.numbered[-1]) * q.shape[1]
         if limits.steps is not None and limits.steps * size <= MOST_VALUES:
             T = limits.steps
-            values = values_by_step(
-                mdp.pointer,
-                mdp.successor,
-                mdp.probability,
-                mdp.reward,
-                mdp.visits,
-                np.ascontiguousarray(rows),
-                mdp.discount,
-                T,
-            )
+            rows = np.ascontiguousarray(rows)
+            values = values_by_step(model_of(mdp), rows, mdp.discount, T)
         low, high = limits.low[:T, None, None], limits.high[:T, None, None]
         found: Floats = high - values if of_behavior else values - low
         return np.ascontiguousarray(np.clip(found, 0.0, high - low)[:, numbered.of])

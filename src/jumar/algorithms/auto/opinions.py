@@ -58,34 +58,36 @@ class Models:
 
 class _Model:
     def __init__(self, mdp: HistoryMdp, numbered: Numbered) -> None:
+        from jumar.solve.iteration import model_of
+
         self.mdp, self.numbered = mdp, numbered
-        self.arrays = (mdp.pointer, mdp.successor, mdp.probability, mdp.reward, mdp.visits)
+        self.raw = model_of(mdp)
         shape = numbered.behavior.shape
         self.q, self.v = np.zeros(shape), np.zeros(shape[0])  # where the next valuation begins
 
     def values(self, table: Floats) -> Floats:
         """(K, A) what actions are worth, by this memory alone."""
-        from jumar.algorithms.tilt import value_by_sweeps
+        from jumar.solve.sweeps import value_by_sweeps
 
         rows = np.ascontiguousarray(table[self.numbered.first])
-        value_by_sweeps(*self.arrays, rows, self.mdp.discount, self.q, self.v)
+        value_by_sweeps(self.raw, rows, self.mdp.discount, self.q, self.v)
         return self.q
 
     def values_from(self, table: Floats, prior: Floats) -> Floats:
         """(K, A) the same, leaning on the (H, A) values that a coarser memory gives."""
-        from jumar.algorithms.auto.scoring import values_leaning
+        from jumar.solve.sweeps import values_leaning
 
         first = self.numbered.first
         rows, prior = np.ascontiguousarray(table[first]), np.ascontiguousarray(prior[first])
-        values_leaning(*self.arrays, rows, self.mdp.discount, prior, LEANING, self.q, self.v)
+        values_leaning(self.raw, rows, self.mdp.discount, prior, LEANING, self.q, self.v)
         return self.q
 
     def worth_by_step(self, table: Floats, steps: int) -> float:
         """What rows are worth where recordings stop after so many steps."""
-        from jumar.algorithms.auto.scoring import values_by_step
+        from jumar.solve.sweeps import values_by_step
 
         rows = np.ascontiguousarray(table[self.numbered.first])
-        q = values_by_step(*self.arrays, rows, self.mdp.discount, steps)[0]
+        q = values_by_step(self.raw, rows, self.mdp.discount, steps)[0]
         return float(self.mdp.start @ (rows * q).sum(1))
 
 

@@ -9,12 +9,13 @@ from jumar.algorithms.auto.samples import decided_first, needs
 from jumar.algorithms.auto.trials import PROVED, Selection, Trial
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
+from jumar.core.improvement import Improvement
 from jumar.core.memory import Memory
-from jumar.core.words import counted
+from jumar.core.text import counted
 from jumar.evidence.certificate import NOT_CONFOUNDED, Certificate, unchanged
 from jumar.evidence.practice import Practice
 from jumar.evidence.validity import Validity
-from jumar.solve.improvement import Improvement, improvement
+from jumar.solve.improvement import improvement
 
 NAME = "auto"
 SUMMARY = "choose memory and policy from the data, and test on held-out episodes (the default)"

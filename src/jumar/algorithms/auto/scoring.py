@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar.algorithms.tilt import CLOSE, SWEEPS
 from jumar.core.kernels import Floats, Ints, compiled
 
 LARGEST_VALUE = 1e200
@@ -120,81 +119,3 @@ def within_budget(y: Floats, p: Floats, a: int, budget: float) -> float:
                 more = True
         if not more:  # the best action is never cut off, so this comes to an end
             return -budget if cut[a] else y[a] - λ
-
-
-@compiled
-def values_by_step(
-    pointer: Ints,
-    successor: Ints,
-    probability: Floats,
-    reward: Floats,
-    visits: Floats,
-    policy: Floats,
-    discount: float,
-    steps: int,
-) -> Floats:
-    """(T, K, A) what actions are worth with T, T-1, ..., 1 steps to go; a pair that was never tried
-    is worth what its history state is worth otherwise."""
-    K, A = policy.shape
-    values = np.zeros((steps, K, A))
-    v, now = np.zeros(K), np.zeros(K)
-    for t in range(steps - 1, -1, -1):
-        total, times = 0.0, 0.0
-        for h in range(K):
-            worth, mass = 0.0, 0.0
-            for a in range(A):
-                if visits[h, a] > 0.0:
-                    i, follows = h * A + a, 0.0
-                    for k in range(pointer[i], pointer[i + 1]):
-                        follows += probability[k] * v[successor[k]]
-                    q = reward[h, a] + discount * follows
-                    values[t, h, a] = q
-                    worth += policy[h, a] * q
-                    mass += policy[h, a]
-                    total += visits[h, a] * q
-                    times += visits[h, a]
-            now[h] = worth / mass if mass > 0.0 else np.nan
-        usual = total / times if times > 0.0 else 0.0
-        for h in range(K):
-            if np.isnan(now[h]):
-                now[h] = usual
-            for a in range(A):
-                if not visits[h, a] > 0.0:
-                    values[t, h, a] = now[h]
-        v, now = now, v
-    return values
-
-
-@compiled
-def values_leaning(
-    pointer: Ints,
-    successor: Ints,
-    probability: Floats,
-    reward: Floats,
-    visits: Floats,
-    policy: Floats,
-    discount: float,
-    prior: Floats,
-    leaning: float,
-    q: Floats,
-    v: Floats,
-) -> None:
-    """What actions and history states are worth under a policy, in place, from what is there; a
-    prior value counts as much as `leaning` visits."""
-    H, A = policy.shape
-    for _ in range(SWEEPS[0]):
-        change, low, high = 0.0, np.inf, -np.inf
-        for h in range(H):
-            worth = 0.0
-            for a in range(A):
-                i, follows = h * A + a, 0.0
-                for k in range(pointer[i], pointer[i + 1]):
-                    follows += probability[k] * v[successor[k]]
-                seen = visits[h, a] * (reward[h, a] + discount * follows)
-                q[h, a] = (seen + leaning * prior[h, a]) / (visits[h, a] + leaning)
-                worth += policy[h, a] * q[h, a]
-                low, high = min(low, q[h, a]), max(high, q[h, a])
-            change = max(change, abs(worth - v[h]))
-            v[h] = worth
-        if not change > CLOSE * (1.0 - discount) * (high - low):
-            break

@@ -12,6 +12,7 @@ from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.memory import Memory
 from jumar.core.shown import Shown
+from jumar.io.plain import finite
 
 PROVED, ASYMPTOTIC = "proved", "asymptotic"
 GATES = (PROVED, ASYMPTOTIC)
@@ -79,10 +80,10 @@ class Trial(Shown):
             "half": self.half,
             "promised": self.promised,
             "gain": self.gain,
-            "standard_error": self.error if math.isfinite(self.error) else None,
+            "standard_error": finite(self.error),
             "effective_episodes": self.effective,
             "missing": self.missing,
-            "lower_bound": self.lower if math.isfinite(self.lower) else None,
+            "lower_bound": finite(self.lower),
             "level": self.level,
             "passed": self.passed,
             "refused": self.refused or None,

@@ -35,9 +35,10 @@ from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory, refinement, window
 from jumar.core.memory.refinement import join
 from jumar.core.replay import Replays
-from jumar.core.words import percent
+from jumar.core.text import percent
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.rewards import RewardRange
+from jumar.io.plain import finite
 
 __all__ = ["LongTrial", "LongVerdict", "MemoryTest", "Refusal", "Rung", "judge_long"]
 
@@ -103,9 +104,6 @@ class LongVerdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain JSON types."""
-
-        def finite(x: float | None) -> float | None:
-            return x if x is not None and math.isfinite(x) else None
 
         def reasons(found: tuple[Refusal, ...]) -> list[dict[str, Any]]:
             return [

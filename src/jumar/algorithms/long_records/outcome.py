@@ -9,10 +9,11 @@ from jumar.algorithms.long_records import LongTrial, LongVerdict
 from jumar.algorithms.long_records.ladder import they_tell
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
-from jumar.core.words import percent
+from jumar.core.improvement import Improvement
+from jumar.core.text import percent
 from jumar.evidence.certificate import NOT_CONFOUNDED, Certificate, unchanged
 from jumar.evidence.validity import Validity
-from jumar.solve.improvement import Improvement, improvement
+from jumar.solve.improvement import improvement
 
 NAME = "assume-memory"
 _ALIKE = "Records are independent, and those to come are like those in the log."

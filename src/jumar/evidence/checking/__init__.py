@@ -9,8 +9,7 @@ in a hundred times.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from jumar.evidence.checking.repeats import Repeats, repeats_of
 from jumar.evidence.checking.rows import Rows, rows_of
 from jumar.evidence.checking.spread import Spread, spread_of
 from jumar.evidence.practice import Behaviors, Practice, practice_of
+from jumar.io.plain import plain
 
 LEVEL = 0.01
 QUESTIONS = {
@@ -95,19 +95,9 @@ class Check(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain JSON types."""
-        answers = {name: _plain(part) for name, part in self.sections.items()}
+        answers = {name: plain(part) for name, part in self.sections.items()}
         head = {name: getattr(self, name) for name in ("episodes", "steps", "behavior", "level")}
-        return {**head, "verdict": _plain(self.verdict), "sections": answers}
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None  # JSON has no infinity
-    return value
+        return {**head, "verdict": plain(self.verdict), "sections": answers}
 
 
 def check(

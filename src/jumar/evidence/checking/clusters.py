@@ -27,7 +27,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.episodes import Episodes
-from jumar.core.words import shown
+from jumar.core.text import shown
 from jumar.evidence.checking.base import Settings, Verdict, p_value
 
 FEW = 20  # clusters below which no interval that counts on many of them should be trusted

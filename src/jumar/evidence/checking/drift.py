@@ -40,7 +40,7 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.replay import Replay
-from jumar.core.words import shown
+from jumar.core.text import shown
 from jumar.evidence.checking.base import Settings, Verdict, p_value
 from jumar.evidence.order.gaps import history_words
 from jumar.evidence.order.steps import x_log_x

@@ -25,7 +25,7 @@ from jumar.core.arrays import Floats, Ints, number_rows
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.replay import Replay
-from jumar.core.words import shown
+from jumar.core.text import shown
 from jumar.evidence.checking.base import NAMED, Settings, Verdict, p_value
 from jumar.evidence.order.gaps import history_words
 from jumar.evidence.order.steps import x_log_x

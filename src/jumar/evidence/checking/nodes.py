@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.words import shown
+from jumar.core.text import shown
 from jumar.evidence.checking.base import NAMED, Verdict
 from jumar.evidence.consistency import compare_nodes
 from jumar.evidence.practice import Practice

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jumar.core.episodes import Episodes, Remarks
+from jumar.core.text import plural
 from jumar.evidence.checking.base import Verdict
 
 
@@ -44,25 +45,22 @@ def _said(r: Remarks) -> list[Remark]:
     assumed, costs = r.rows * r.rewards_assumed, r.rows * r.costs
     rest = "that repeats another" if r.repeated == 1 else "that repeat another"
     said = [
-        Remark(r.out_of_order, f"{_s('row', r.out_of_order)} out of order, sorted{first}", True),
+        Remark(
+            r.out_of_order, f"{plural('row', r.out_of_order)} out of order, sorted{first}", True
+        ),
         Remark(
             r.interleaved,
-            f"{_s('episode', r.interleaved)} with rows of others in between, put together",
+            f"{plural('episode', r.interleaved)} with rows of others in between, put together",
             False,
         ),
-        Remark(r.repeated, f"{_s('row', r.repeated)} {rest}, left out", True),
-        Remark(r.dropped, f"{_s('episode', r.dropped)} with a missing value, left out", True),
-        Remark(r.replaced, f"missing {_s('observation', r.replaced)}, called 'missing'", False),
-        Remark(r.gaps, f"{_s('gap', r.gaps)} at which an episode was cut in two", False),
-        Remark(assumed, f"{_s('row', assumed)} whose reward was computed from prices", True),
-        Remark(costs, f"{_s('row', costs)} whose reward is a cost, negated", False),
+        Remark(r.repeated, f"{plural('row', r.repeated)} {rest}, left out", True),
+        Remark(r.dropped, f"{plural('episode', r.dropped)} with a missing value, left out", True),
+        Remark(r.replaced, f"missing {plural('observation', r.replaced)}, called 'missing'", False),
+        Remark(r.gaps, f"{plural('gap', r.gaps)} at which an episode was cut in two", False),
+        Remark(assumed, f"{plural('row', assumed)} whose reward was computed from prices", True),
+        Remark(costs, f"{plural('row', costs)} whose reward is a cost, negated", False),
     ]
     return [remark for remark in said if remark.count]
-
-
-def _s(noun: str, count: int) -> str:
-    """A noun for so many."""
-    return noun if count == 1 else f"{noun}s"
 
 
 def _verdict(remarks: tuple[Remark, ...]) -> Verdict:

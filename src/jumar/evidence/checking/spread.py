@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.replay import Replay
-from jumar.core.words import percent
+from jumar.core.text import percent
 from jumar.evidence.checking.base import Verdict
 
 N_WEDGES = (5, 10, 20, 50, 100)

@@ -20,11 +20,12 @@ import numpy as np
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import LogError, MemoryMismatch, ParameterError, printable
+from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
 from jumar.core.replay import Replays
+from jumar.core.text import printable
 from jumar.solve.solver import action_values, policy_value
 
 MOST_DISCOUNT = 0.999  # of the model: values of an estimated model exist for certain only below 1

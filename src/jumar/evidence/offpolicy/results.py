@@ -11,6 +11,7 @@ from jumar.evidence.claims import AS_SEEN, NOT_ODDS
 from jumar.evidence.offpolicy.intervals import INTERVALS, Sides
 from jumar.evidence.offpolicy.trust import Trust, grade
 from jumar.evidence.validity import Validity
+from jumar.io.plain import finite
 
 HEAVY = 0.2  # share of all weight in one episode that is worth a word
 
@@ -151,18 +152,14 @@ class Estimate(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; an infinite number becomes None, and the verdict says so in words."""
-
-        def plain(number: float) -> float | None:
-            return number if math.isfinite(number) else None
-
         return {
             "estimator": self.estimator,
             "interval": self.interval,
             "difference": self.difference,
-            "value": plain(self.value),
-            "lower": plain(self.lower),
-            "upper": plain(self.upper),
-            "standard_error": plain(self.standard_error),
+            "value": finite(self.value),
+            "lower": finite(self.lower),
+            "upper": finite(self.upper),
+            "standard_error": finite(self.standard_error),
             "odds": self.odds,
             "delta": self.delta,
             "delta_meaning": self._delta_meaning,
@@ -174,7 +171,7 @@ class Estimate(Shown):
             "trusted_size": None if self.trust is None else self.trust.size,
             "largest_share": self.largest_share,
             "logged_return": self.logged,
-            "possible": [plain(end) for end in self.possible],
+            "possible": [finite(end) for end in self.possible],
             "vacuous": self.vacuous,
             "verdict": self.verdict,
             "validity": self.validity.value,

@@ -19,9 +19,10 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import LogError, ParameterError, printable
+from jumar.core.errors import LogError, ParameterError
 from jumar.core.memory.refinement import join
 from jumar.core.replay import Replays
+from jumar.core.text import printable
 from jumar.evidence.offpolicy import estimators, weights
 from jumar.evidence.offpolicy.clusters import by_cluster, cluster_means
 from jumar.evidence.offpolicy.crossfit import CrossFit, check_alike, fit

@@ -17,8 +17,9 @@ import numpy as np
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import ControllerError, printable
+from jumar.core.errors import ControllerError
 from jumar.core.replay import Replays
+from jumar.core.text import printable
 from jumar.evidence.consistency import rows_taken
 from jumar.evidence.practice import Behaviors, Practice, practice_of
 

@@ -20,7 +20,8 @@ from jumar.core.arrays import Bools, Floats, Ints, sum_by
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory
-from jumar.core.words import shown, situation
+from jumar.core.text import shown
+from jumar.core.words import situation
 from jumar.evidence.order.steps import Steps, Tally
 
 FEWEST = 10  # episodes for an interval

@@ -89,19 +89,6 @@ class OrderTest:
             f" and the mean reward by {_told(self.reward_effect, self.reward_interval)}."
         )
 
-    def rough_loss(self, *, span: float, discount: float) -> float:
-        """(ε_R + γ·span·ε_T)/(1-γ) of the mean effects: how wrong values in the model of the base
-        memory may be, in order of magnitude.
-
-        Not a bound: that needs the largest gaps over all histories, and these are means, of one
-        step of memory. `span` is the largest minus the smallest value.
-        """
-        if not span >= 0:
-            raise ParameterError(f"span: {span} must not be negative.")
-        if not 0 <= discount < 1:
-            raise ParameterError(f"discount: {discount} must lie in [0, 1).")
-        return (self.reward_effect + discount * span * self.effect) / (1 - discount)
-
 
 def _told(effect: float, interval: tuple[float, float] | None) -> str:
     if interval is None:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumar.core.arrays import Ints
-from jumar.core.errors import ControllerError, ParameterError, listing
+from jumar.core.errors import ControllerError, ParameterError
 from jumar.core.memory import KINDS, Memory
 from jumar.core.names import WILDCARD, check_names
+from jumar.core.text import listing
 from jumar.io.controllers.nodes import Alphabet
 from jumar.io.documents import Format, at, check_keys, checked, lookup, show
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints, RowIndex, number_rows
 from jumar.core.controller import SUM_TOLERANCE, Controller
-from jumar.core.errors import ControllerError, listing
+from jumar.core.errors import ControllerError
 from jumar.core.memory.forms import ANY
 from jumar.core.names import WILDCARD
+from jumar.core.text import listing
 from jumar.io.controllers.memories import CONTROLLER, never, read_memory, read_names
 from jumar.io.controllers.nodes import Alphabet, Nodes
 from jumar.io.documents import (

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Array, Ints
-from jumar.core.errors import LogError, printable
+from jumar.core.errors import LogError
+from jumar.core.text import printable
 from jumar.io.formats.source import Source, naming, no_rows
 
 BLOCK = 1 << 22  # bytes read at a time

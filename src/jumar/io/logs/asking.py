@@ -10,7 +10,8 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
-from jumar.core.errors import ParameterError, not_one_of, printable
+from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.text import printable
 
 Ends = Literal["terminated", "cut"]
 Missing = Literal["error", "symbol", "drop"]
@@ -31,7 +32,7 @@ class Bins:
 
 
 @dataclass(frozen=True)
-class Gap:
+class LongestPause:
     """The longest pause within an episode."""
 
     text: str  # as it was given
@@ -56,7 +57,7 @@ class Asked:
     ends: Ends | None
     cost: bool
     bins: Mapping[str, Bins]  # by column
-    gap: Gap | None
+    gap: LongestPause | None
     missing: Missing
     repeated: Repeated
     prices: tuple[Price, ...]
@@ -146,7 +147,7 @@ def _bins(column: str, spec: Sequence[str | float]) -> Bins:
     return Bins(tuple(str(name) for name in names), numbers)
 
 
-def read_gap(gap: str | float | timedelta) -> Gap:
+def read_gap(gap: str | float | timedelta) -> LongestPause:
     """A length of time such as 90d, 12h, 30m, 45s, or a plain number.
 
     >>> read_gap("90d").amount, read_gap("2.5").of_time
@@ -168,7 +169,7 @@ def read_gap(gap: str | float | timedelta) -> Gap:
             ) from error
     if not 0 < amount < math.inf:
         raise ParameterError(f"gap: {gap!s} must be more than nothing, such as 90d.")
-    return Gap(str(gap), amount, of_time)
+    return LongestPause(str(gap), amount, of_time)
 
 
 def _price(name: str, amount: float) -> Price:

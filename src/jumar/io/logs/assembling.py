@@ -9,7 +9,8 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Ints
 from jumar.core.episodes import UNKNOWN, Episodes, Labels, Origin
-from jumar.core.errors import LogError, not_one_of, printable
+from jumar.core.errors import LogError, not_one_of
+from jumar.core.text import printable
 from jumar.io.logs.asking import Asked
 from jumar.io.logs.encoding import Amounts, Coded, so_in_all
 from jumar.io.logs.labels import nameless, of_episodes, propensities

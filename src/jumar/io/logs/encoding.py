@@ -16,7 +16,8 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats
 from jumar.core.episodes import UNKNOWN
-from jumar.core.errors import LogError, printable
+from jumar.core.errors import LogError
+from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.logs.asking import Bins
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats
 from jumar.core.episodes import UNKNOWN, Labels, not_a_chance
-from jumar.core.errors import LogError, printable
+from jumar.core.errors import LogError
+from jumar.core.text import printable
 from jumar.io.logs.encoding import Coded, so_in_all
 from jumar.io.logs.ordering import Arranged
 from jumar.io.logs.symbols import DROP

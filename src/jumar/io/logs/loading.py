@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from jumar.core.arrays import Array, Bools
-from jumar.core.errors import printable
+from jumar.core.text import printable
 from jumar.io.formats import Source, no_rows
 from jumar.io.logs.asking import Asked
 from jumar.io.logs.clocks import Clock, Times
@@ -16,7 +16,7 @@ from jumar.io.logs.parts import Parts, those_that_came
 
 
 @dataclass(frozen=True)
-class Rows:
+class LogRows:
     """The rows of a log. N of them; columns that the log does not have are None."""
 
     source: Source
@@ -43,9 +43,9 @@ class Rows:
         """What the rows of an episode are sorted by."""
         return self.step or self.time
 
-    def take(self, index: Array) -> Rows:
+    def take(self, index: Array) -> LogRows:
         """Some rows, or all in another order."""
-        return Rows(
+        return LogRows(
             self.source,
             self.parts,
             *(_take(getattr(self, field.name), index) for field in fields(self)[2:]),
@@ -66,7 +66,7 @@ def _take(column: Any, index: Array) -> Any:
     return column[index] if hasattr(column, "dtype") else column.take(index)
 
 
-def load(source: Source, parts: Parts, asked: Asked) -> Rows:
+def load(source: Source, parts: Parts, asked: Asked) -> LogRows:
     """Read every batch of a log."""
     import pyarrow as pa
 
@@ -100,7 +100,7 @@ def load(source: Source, parts: Parts, asked: Asked) -> Rows:
         raise no_rows(source.name)
     parts = those_that_came(source, parts, asked)
     columns = {part: single[part].result() for part in parts.single}
-    rows = Rows(
+    rows = LogRows(
         source=source,
         parts=parts,
         row=source.rows(n),

@@ -13,17 +13,18 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Ints
 from jumar.core.episodes import Remarks
-from jumar.core.errors import LogError, printable
-from jumar.io.logs.asking import Asked, Gap
+from jumar.core.errors import LogError
+from jumar.core.text import printable
+from jumar.io.logs.asking import Asked, LongestPause
 from jumar.io.logs.clocks import Clock
-from jumar.io.logs.loading import Rows
+from jumar.io.logs.loading import LogRows
 
 
 @dataclass(frozen=True)
 class Arranged:
     """Rows in order. E episodes."""
 
-    rows: Rows
+    rows: LogRows
     first: Ints  # (E+1,) where each episode begins
     labels: list[str]  # (E,)
     split: Bools  # (E,) whether the recording goes on after a gap
@@ -47,7 +48,7 @@ class Arranged:
         )
 
 
-def arrange(rows: Rows, asked: Asked) -> Arranged:
+def arrange(rows: LogRows, asked: Asked) -> Arranged:
     """Sort the rows, leave out repeated ones, and split at gaps."""
     n = len(rows)
     rows, remarks = _sorted(rows)
@@ -79,12 +80,12 @@ def arrange(rows: Rows, asked: Asked) -> Arranged:
     )
 
 
-def _episodes(rows: Rows) -> Array:
+def _episodes(rows: LogRows) -> Array:
     """(N,) the number of each row's episode."""
     return np.zeros(len(rows), np.int32) if rows.episode is None else rows.episode.code
 
 
-def _sorted(rows: Rows) -> tuple[Rows, Remarks]:
+def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
     code, clock = _episodes(rows), rows.clock
     change = np.diff(code)
     order, interleaved = None, 0
@@ -108,7 +109,7 @@ def _sorted(rows: Rows) -> tuple[Rows, Remarks]:
     )
 
 
-def _without_repeats(rows: Rows, clock: Clock, asked: Asked) -> Rows:
+def _without_repeats(rows: LogRows, clock: Clock, asked: Asked) -> LogRows:
     code = _episodes(rows)
     same = np.flatnonzero((np.diff(code) == 0) & (np.diff(clock.values) == 0))
     if len(same) == 0:
@@ -131,7 +132,7 @@ def _without_repeats(rows: Rows, clock: Clock, asked: Asked) -> Rows:
     return rows.take(kept)
 
 
-def _are_equal(some: Rows, others: Rows) -> Bools:
+def _are_equal(some: LogRows, others: LogRows) -> Bools:
     """(N,) whether rows say the same in every column that is read."""
     equal = np.ones(len(some), np.bool_)
     pairs = [
@@ -154,7 +155,7 @@ def _are_equal(some: Rows, others: Rows) -> Bools:
     return equal
 
 
-def _longest(rows: Rows, gap: Gap, clock: Clock) -> float:
+def _longest(rows: LogRows, gap: LongestPause, clock: Clock) -> float:
     """The gap in the units of the clock."""
     place = f"{rows.source.name}, column {printable(clock.column)!r}"
     if clock.per_second is None:
@@ -172,7 +173,7 @@ def _longest(rows: Rows, gap: Gap, clock: Clock) -> float:
     return gap.amount * clock.per_second
 
 
-def _labels(rows: Rows, code: Array, after_gap: Bools) -> list[str]:
+def _labels(rows: LogRows, code: Array, after_gap: Bools) -> list[str]:
     """(E,) what the file calls each episode; the second part of 17 is '17 (2)'."""
     if rows.episode is None:
         return [str(e) for e in range(1, len(code) + 1)]

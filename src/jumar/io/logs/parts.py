@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jumar.core.errors import LogError, ParameterError, not_one_of, printable
+from jumar.core.errors import LogError, ParameterError, not_one_of
+from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.logs.asking import COMBINED, NEEDED, OPTIONAL, Asked
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.episodes import UNKNOWN
-from jumar.core.errors import LogError, not_one_of, printable
+from jumar.core.errors import LogError, not_one_of
 from jumar.core.names import WILDCARD, check_names
+from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.logs.encoding import Coded
 from jumar.io.logs.ordering import Arranged

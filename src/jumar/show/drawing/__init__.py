@@ -19,7 +19,8 @@ from jumar.core.arrays import Floats, Ints, RowIndex, freeze
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.memory import ENUMERABLE
-from jumar.core.words import rule_lines, shown, situation, situation_heads
+from jumar.core.text import counted, shown
+from jumar.core.words import rule_lines, situation, situation_heads
 from jumar.show.differences import on_one_memory, reachable, situations
 from jumar.show.drawing.dot import CHANGED, START, graph_dot, table_dot
 from jumar.show.drawing.graph import Rules, graph_of, rules_at
@@ -90,7 +91,7 @@ def draw(
         rules, notes = _rules_of_many(now, was, visits)
     kind: Literal["graph", "table"]
     if graph is not None and len(graph.arrows) <= ARROWS * most:
-        kind, memory = "graph", _several(len(graph.boxes), "memory node")
+        kind, memory = "graph", counted(len(graph.boxes), "memory node")
         dot = graph_dot(graph, title, [*_notes(nodes, rules, was, visits), *said])
     else:
         kind, memory = "table", str(now.memory)
@@ -147,10 +148,6 @@ def _written_out(controller: Controller) -> tuple[Ints, Controller | Floats]:
     return np.concatenate(found), below
 
 
-def _several(n: int, what: str) -> str:
-    return f"{n:,} {what}" + ("" if n == 1 else "s")
-
-
 def _notes(
     nodes: Ints, rules: Rules, was: Controller | None, visits: tuple[Ints, Ints] | None
 ) -> list[str]:
@@ -159,7 +156,7 @@ def _notes(
     if len(nodes) > 1:
         notes.append(f"{START} begins here")
     if rules.changed.any():
-        changed = f"{int(rules.changed.sum()):,} of {_several(len(rules.states), 'rule')}"
+        changed = f"{int(rules.changed.sum()):,} of {counted(len(rules.states), 'rule')}"
         notes.append(f"{CHANGED} changed ({changed}): was → is")
     if rules.count is not None:
         notes.append("only what the log has met has arrows")
@@ -194,7 +191,7 @@ def _table(rules: Rules, title: str, where: str, notes: Sequence[str]) -> str:
         rows.append((words, rules.line(i, words[-1])))
     changed, notes = int(rules.changed.sum()), list(notes)
     if changed:
-        notes.insert(0, f"{CHANGED} changed ({changed:,} of {_several(K, 'rule')}): was → is")
+        notes.insert(0, f"{CHANGED} changed ({changed:,} of {counted(K, 'rule')}): was → is")
     if len(rows) < K:
         hidden = max(0, changed - MOST_ROWS)
         left = [f"{hidden:,} more that changed"] * (hidden > 0)
@@ -207,7 +204,7 @@ def _table(rules: Rules, title: str, where: str, notes: Sequence[str]) -> str:
 def _description(title: str, rules: Rules, memory: str) -> str:
     """The picture in sentences."""
     changed = rules.order[: int(rules.changed.sum())]
-    sentences = [f"Controller {title}: {memory}, {_several(len(rules.states), 'rule')}."]
+    sentences = [f"Controller {title}: {memory}, {counted(len(rules.states), 'rule')}."]
     if len(changed):
         sentences[0] += f" {len(changed):,} of them changed."
     for i in changed[:TOLD]:

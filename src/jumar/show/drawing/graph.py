@@ -16,7 +16,8 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints, RowIndex, number_rows
 from jumar.core.controller import Controller
-from jumar.core.words import node_words, rule_lines, shown
+from jumar.core.text import shown
+from jumar.core.words import node_words, rule_lines
 from jumar.show.differences import settled, situations
 
 MOST_LINES = 12  # rules in one box

@@ -9,8 +9,7 @@ from importlib import resources
 from typing import Any
 
 from jumar.assessment.assessing import Assessment
-from jumar.core.text import number
-from jumar.core.words import counted, shown
+from jumar.core.text import counted, number, shown
 from jumar.show.drawing import Drawing
 from jumar.show.html.content import Content, content
 from jumar.show.html.figures import histogram

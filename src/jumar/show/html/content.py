@@ -18,9 +18,7 @@ from jumar.assessment.sensitivity import Row
 from jumar.assessment.sentences import Fact, Warning, sentence
 from jumar.assessment.tested import Trials
 from jumar.assessment.verdict import Verdict
-from jumar.core.errors import listing
-from jumar.core.text import number
-from jumar.core.words import counted, percent, shown
+from jumar.core.text import counted, listing, number, percent, shown, times
 
 if TYPE_CHECKING:
     from jumar.evidence.certificate import Certificate
@@ -240,17 +238,13 @@ def _thin_text(made: Decisions) -> str:
         if most == 0:
             return "Nowhere: in every situation every action was tried."
         return (
-            f"Nowhere: there is no situation with an action that was tried at most {_times(most)}."
+            f"Nowhere: there is no situation with an action that was tried at most {times(most)}."
         )
     were = "was" if thin == 1 else "were"
     said = f"{thin:,} of {counted(visits.size, 'combination')} of situation and action {were} "
-    said += f"tried at most {_times(most)}, which is too little to go by" if most else "never tried"
+    said += f"tried at most {times(most)}, which is too little to go by" if most else "never tried"
     these = "this is the one" if thin == 1 else "these are the ones"
     return f"{said}. If trying is affordable, {these} to try first."
-
-
-def _times(n: int) -> str:
-    return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
 
 
 def _log(assessment: Assessment) -> str:

@@ -21,8 +21,9 @@ from typing import Any, TypeAlias
 
 from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
-from jumar.core.errors import ControllerError, printable
+from jumar.core.errors import ControllerError
 from jumar.core.memory import Machine
+from jumar.core.text import printable
 
 __all__ = ["program"]
 

@@ -6,14 +6,10 @@ ends). Gates differ in marker, lightness and place, so that the figure survives 
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from jumar.core.arrays import Floats
-from jumar.io.files import replacing
-from jumar.study.guarantees.summary import Cell, Findings, at_least, at_most
+from jumar.study.drawing import BAND, BAND_EDGE, STYLE, pyplot, share_axis
+from jumar.study.guarantees.summary import ClaimCell, Findings, at_least, at_most
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,28 +20,12 @@ LOOKS = (  # colour of line and marker, marker, colour inside it
     ("#d1752b", "s", "white"),
     ("#777777", "^", "#777777"),
 )
-BAND, BAND_EDGE = "#dfe8e2", "#3c6e57"
-SHARES = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)
 TWO_SIDED = 0.975
-STYLE: Any = {
-    "font.size": 8,
-    "font.family": "DejaVu Sans",
-    "axes.titlesize": 8.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-    "svg.hashsalt": "jumar",  # the same figure, the same file
-    "svg.fonttype": "path",
-}
 
 
 def draw(found: Findings) -> Figure:
     """One line per process, the first on top."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot()
     names = [one["name"] for one in found.processes if found.of("gates", process=one["name"])]
     with plt.rc_context(STYLE):
         figure, ax = plt.subplots(figsize=(7.2, 0.27 * len(names) + 1.3), layout="constrained")
@@ -61,7 +41,7 @@ def draw(found: Findings) -> Figure:
         )
         ax.set_ylim(len(names) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
-        _share_axis(ax)
+        share_axis(ax, "x")
         ax.set_xlabel(
             "share of logs with a false claim, with its 95 % interval; worst size (episodes)\n"
             "* rewards not declared: the claim holds only within what the log shows"
@@ -75,7 +55,8 @@ def draw(found: Findings) -> Figure:
             color=BAND_EDGE,
         )
         figure.legend(loc="outside upper right", ncols=len(found.gates))
-    return figure
+    drawn: Figure = figure
+    return drawn
 
 
 def _gate(
@@ -113,29 +94,5 @@ def _gate(
             )
 
 
-def _ends(cell: Cell) -> tuple[float, float]:
+def _ends(cell: ClaimCell) -> tuple[float, float]:
     return at_least(cell.false, cell.logs, TWO_SIDED), at_most(cell.false, cell.logs, TWO_SIDED)
-
-
-def _share_axis(ax: Axes) -> None:
-    """A square-root axis has room for both 1 % and 80 %."""
-
-    def root(x: Floats) -> Floats:
-        return np.sqrt(np.maximum(x, 0))
-
-    ax.set_xscale("function", functions=(root, np.square))
-    ax.set_xlim(0, 1)
-    ax.set_xticks(SHARES, [f"{100 * share:g} %" for share in SHARES])
-    ax.minorticks_off()
-
-
-def save(figure: Figure, path: Path) -> Path:
-    """Write the figure; the ending of the name says as what."""
-    import matplotlib.pyplot as plt
-
-    kind = path.suffix.removeprefix(".")
-    with plt.rc_context(STYLE), replacing(path) as temporary:
-        dates: Any = {"Date": None} if kind == "svg" else None
-        figure.savefig(temporary, format=kind, dpi=160, metadata=dates)
-    plt.close(figure)
-    return path

@@ -6,10 +6,11 @@ A new gate is one line in `GATES`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,22 +29,14 @@ class Answer(NamedTuple):
     lower: float | None
 
 
-class Ask(Protocol):
-    """A gate as a function."""
-
-    def __call__(
-        self,
-        log: Episodes,
-        behavior: Controller,
-        discount: float,
-        rewards: RewardRange | None,
-        delta: float,
-        rng: np.random.Generator,
-    ) -> Answer: ...
+# log, behavior, discount, rewards if declared, δ, random numbers
+Ask = Callable[
+    [Episodes, Controller, float, RewardRange | None, float, np.random.Generator], Answer
+]
 
 
 @dataclass(frozen=True)
-class Gate:
+class TriedGate:
     """A gate, and what it says of its claims."""
 
     ask: Ask
@@ -54,38 +47,28 @@ class Gate:
         return self.validity if process.declared else self.validity.if_seen
 
 
-@dataclass(frozen=True)
-class Selected:
+def selected(
+    log: Episodes,
+    behavior: Controller,
+    discount: float,
+    rewards: RewardRange | None,
+    delta: float,
+    rng: np.random.Generator,
+    *,
+    gate: str,
+) -> Answer:
     """`jumar.algorithms.auto.select` with one of its gates."""
-
-    gate: str
-
-    def __call__(
-        self,
-        log: Episodes,
-        behavior: Controller,
-        discount: float,
-        rewards: RewardRange | None,
-        delta: float,
-        rng: np.random.Generator,
-    ) -> Answer:
-        found = select(
-            log,
-            behavior,
-            discount=discount,
-            rng=rng,
-            rewards=rewards,
-            delta=delta,
-            gate=self.gate,
-        )
-        if found.chosen is None:
-            return Answer(None, None)
-        return Answer(found.controller, found.chosen.lower)
+    found = select(
+        log, behavior, discount=discount, rng=rng, rewards=rewards, delta=delta, gate=gate
+    )
+    if found.chosen is None:
+        return Answer(None, None)
+    return Answer(found.controller, found.chosen.lower)
 
 
-GATES: Mapping[str, Gate] = MappingProxyType(
+GATES: Mapping[str, TriedGate] = MappingProxyType(
     {
-        "proved": Gate(Selected("proved"), Validity.PROVED),
-        "asymptotic": Gate(Selected("asymptotic"), Validity.ASYMPTOTIC),
+        "proved": TriedGate(partial(selected, gate="proved"), Validity.PROVED),
+        "asymptotic": TriedGate(partial(selected, gate="asymptotic"), Validity.ASYMPTOTIC),
     }
 )

@@ -12,7 +12,6 @@ A row is one claim: who made it, whether it was made at all, and whether it was 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -31,9 +30,10 @@ from jumar.evidence.checking.fit import fit_policy, with_policy
 from jumar.evidence.checking.longer import longer_memory
 from jumar.evidence.offpolicy import INTERVALS, estimate_all
 from jumar.evidence.order import order_test
+from jumar.io.plain import finite
 from jumar.pipeline import improve
 from jumar.study.guarantees.base import Process
-from jumar.study.guarantees.gates import GATES, Gate
+from jumar.study.guarantees.gates import GATES, TriedGate
 
 LOG = "log"  # the subject of a row that only says that the log was drawn
 WORSE = 1e-9  # a loss that is larger than this is one
@@ -69,7 +69,7 @@ TESTED = (  # and checks
 
 
 @dataclass(frozen=True)
-class Row:
+class ClaimRow:
     """One claim about one log."""
 
     part: str
@@ -94,7 +94,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Trial:
+class TriedLog:
     """One log of one process, and what a row says of it."""
 
     part: str
@@ -103,7 +103,7 @@ class Trial:
     dataset: int
     delta: float
     seed: int
-    gates: Mapping[str, Gate]  # to be tried
+    gates: Mapping[str, TriedGate]  # to be tried
 
     @cached_property
     def shown(self) -> bool:
@@ -115,9 +115,9 @@ class Trial:
 
     def row(
         self, subject: str, of: str, label: str, *, made: bool, false: bool, **more: Any
-    ) -> Row:
+    ) -> ClaimRow:
         """A claim about this log."""
-        return Row(
+        return ClaimRow(
             part=self.part,
             subject=subject,
             of=of,
@@ -141,11 +141,11 @@ def draw(
     *,
     delta: float,
     seed: int,
-    gates: Mapping[str, Gate] = GATES,
-) -> Trial:
+    gates: Mapping[str, TriedGate] = GATES,
+) -> TriedLog:
     """The log of that number."""
     rng = _stream(part, process, size, dataset, seed, "log")
-    return Trial(part, process, process.log(size, rng), dataset, delta, seed, gates)
+    return TriedLog(part, process, process.log(size, rng), dataset, delta, seed, gates)
 
 
 def _stream(
@@ -157,12 +157,12 @@ def _stream(
 # ---- gates --------------------------------------------------------------------------------------
 
 
-def try_gates(trial: Trial) -> list[Row]:
+def try_gates(trial: TriedLog) -> list[ClaimRow]:
     """Every gate on the same log."""
     return [try_gate(trial, name, gate) for name, gate in trial.gates.items()]
 
 
-def try_gate(trial: Trial, name: str, gate: Gate) -> Row:
+def try_gate(trial: TriedLog, name: str, gate: TriedGate) -> ClaimRow:
     """One gate on one log, judged by the exact value of what it claims."""
     process = trial.process
     controller, lower = gate.ask(
@@ -192,7 +192,7 @@ def try_gate(trial: Trial, name: str, gate: Gate) -> Row:
         false=bool(false),
         worse=bool(gain < -WORSE),
         gain=gain,
-        lower=_finite(lower),
+        lower=finite(lower),
         for_ever=for_ever,
     )
 
@@ -200,7 +200,7 @@ def try_gate(trial: Trial, name: str, gate: Gate) -> Row:
 # ---- intervals ----------------------------------------------------------------------------------
 
 
-def try_intervals(trial: Trial) -> list[Row]:
+def try_intervals(trial: TriedLog) -> list[ClaimRow]:
     """Every interval with every estimator that it serves, for the value of the fixed target."""
     process = trial.process
     truth = process.value(process.target)
@@ -231,8 +231,8 @@ def try_intervals(trial: Trial) -> list[Row]:
                     made=True,
                     false=bool(truth < low - slack or truth > high + slack),
                     gain=truth,
-                    lower=_finite(low),
-                    upper=_finite(high),
+                    lower=finite(low),
+                    upper=finite(high),
                 )
             )
     return rows
@@ -241,7 +241,7 @@ def try_intervals(trial: Trial) -> list[Row]:
 # ---- certificates -------------------------------------------------------------------------------
 
 
-def try_certificates(trial: Trial) -> list[Row]:
+def try_certificates(trial: TriedLog) -> list[ClaimRow]:
     """Every certificate of SPIBB and `strict`, about the gain for ever."""
     process = trial.process
     before = process.value_for_ever(process.behavior)
@@ -272,7 +272,7 @@ def try_certificates(trial: Trial) -> list[Row]:
                     false=bool(gain < -found.zeta - slack),
                     worse=bool(gain < -WORSE),
                     gain=gain,
-                    lower=_finite(-found.zeta),
+                    lower=finite(-found.zeta),
                 )
             )
     return rows
@@ -281,7 +281,7 @@ def try_certificates(trial: Trial) -> list[Row]:
 # ---- tests --------------------------------------------------------------------------------------
 
 
-def try_tests(trial: Trial) -> list[Row]:
+def try_tests(trial: TriedLog) -> list[ClaimRow]:
     """The checks of `jumar check` on a log in which nothing is wrong, each at the level δ."""
     process, level = trial.process, trial.delta
     settings = Settings(level, RESAMPLES)
@@ -304,18 +304,14 @@ def try_tests(trial: Trial) -> list[Row]:
     ]
 
 
-def _finite(number: float | None) -> float | None:
-    return number if number is not None and math.isfinite(number) else None
-
-
 # ---- the parts ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Part:
+class ClaimKind:
     """One of the four kinds of claims."""
 
-    measure: Callable[[Trial], list[Row]]
+    measure: Callable[[TriedLog], list[ClaimRow]]
     concerns: Callable[[Process], bool]  # is it measured on that process?
     sizes: tuple[int, ...] = ()  # episodes of the logs; none: those of the process
     more_sizes: tuple[int, ...] = ()  # run only when everything is asked for
@@ -327,23 +323,23 @@ class Part:
         return tuple(sorted({*own, *(more if full else ())}))
 
 
-def measure(trial: Trial) -> list[Row]:
+def measure(trial: TriedLog) -> list[ClaimRow]:
     """All claims of the trial's part about its log; and that it was drawn, as a log about which
     nothing is claimed counts too."""
     return [trial.row(LOG, "", "", made=False, false=False), *PARTS[trial.part].measure(trial)]
 
 
-PARTS: Mapping[str, Part] = MappingProxyType(
+PARTS: Mapping[str, ClaimKind] = MappingProxyType(
     {
-        "gates": Part(try_gates, lambda process: max(process.sizes) >= SPLITS),
-        "intervals": Part(
+        "gates": ClaimKind(try_gates, lambda process: max(process.sizes) >= SPLITS),
+        "intervals": ClaimKind(
             try_intervals,
             lambda process: process.name in COVERED,
             (20, 100, 500),
             (50, 200, 1000, 10_000),
         ),
-        "certificates": Part(try_certificates, lambda process: process.sufficient),
-        "tests": Part(
+        "certificates": ClaimKind(try_certificates, lambda process: process.sufficient),
+        "tests": ClaimKind(
             try_tests, lambda process: process.name in TESTED, (20, 100, 500), (50, 1000, 10_000)
         ),
     }

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from jumar.evidence.offpolicy import INTERVALS
 from jumar.evidence.validity import Validity
 from jumar.show.terminal import plain_table
-from jumar.study.guarantees.summary import Cell, Findings, at_most, trusted_from
+from jumar.study.guarantees.summary import ClaimCell, Findings, at_most, trusted_from
 
 DEFAULTS = (("t", "dr"), ("bootstrap-t", "wdr"))  # what `jumar estimate` takes when it is not told
 ODDS = [v.value for v in Validity if v.states_odds]  # labels that print a chance of error
@@ -127,7 +127,7 @@ def intervals_table(found: Findings) -> Table:
     declares = {
         one["name"]: one["declared"] and one["longest"] is not None for one in found.processes
     }
-    groups: list[tuple[tuple[str, ...], list[Cell]]] = []
+    groups: list[tuple[tuple[str, ...], list[ClaimCell]]] = []
     for name, method in INTERVALS.items():
         cells = found.of("intervals", subject=name)
         for of in dict.fromkeys(cell.of for cell in cells):
@@ -227,7 +227,7 @@ def _by_size(
     name: str,
     title: str,
     keys: Sequence[str],
-    groups: Iterable[tuple[tuple[str, ...], list[Cell]]],
+    groups: Iterable[tuple[tuple[str, ...], list[ClaimCell]]],
     *,
     label: bool = False,
     hardest: bool = True,
@@ -275,6 +275,6 @@ def _short(label: str) -> str:
     }.get(label, label)
 
 
-def _verdict(cell: Cell) -> str:
+def _verdict(cell: ClaimCell) -> str:
     """Broken promises are shouted, as a table is skimmed."""
     return "BROKEN" if cell.verdict == "broken" else cell.verdict

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from jumar.io.files import write_atomically
-from jumar.study.guarantees.figure import draw, save
+from jumar.study.drawing import save
+from jumar.study.guarantees.figure import draw
 from jumar.study.guarantees.page_tables import markdown
 from jumar.study.guarantees.summary import findings
 from jumar.study.store import Store
@@ -23,5 +24,5 @@ def write_report(store: Store) -> list[Path]:
     write_atomically(page, markdown(found))
     files = [data, page]
     if found.of("gates"):
-        files.append(save(draw(found), store.folder / f"{NAME}.svg"))
+        files += save(draw(found), store.folder / f"{NAME}.svg")
     return files

@@ -17,8 +17,8 @@ from jumar.core.errors import ParameterError, not_one_of
 from jumar.evidence.bounds import check_delta
 from jumar.io.controllers import controller_to_document
 from jumar.study.guarantees.base import Process
-from jumar.study.guarantees.gates import GATES, Gate
-from jumar.study.guarantees.measuring import PARTS, Row, draw, measure
+from jumar.study.guarantees.gates import GATES, TriedGate
+from jumar.study.guarantees.measuring import PARTS, ClaimRow, draw, measure
 from jumar.study.guarantees.processes import PROCESSES, process
 from jumar.study.store import Store
 from jumar.study.workers import in_processes
@@ -90,7 +90,7 @@ def _logs_in_block(size: int) -> int:
     return BLOCK if size < LONG else LONG_BLOCK
 
 
-def identity(spec: GuaranteesSpec, gates: Mapping[str, Gate]) -> dict[str, Any]:
+def identity(spec: GuaranteesSpec, gates: Mapping[str, TriedGate]) -> dict[str, Any]:
     """Everything that determines the numbers."""
     built = [process(name) for name in spec.processes]
     return {
@@ -125,7 +125,7 @@ def run_guarantees(
     folder: str | Path,
     *,
     jobs: int | None = None,
-    gates: Mapping[str, Gate] | None = None,
+    gates: Mapping[str, TriedGate] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Store:
     """Measure what is missing in the folder; `progress` hears of logs done and logs in all.
@@ -157,8 +157,8 @@ def _place(block: Block) -> tuple[str, int]:
 
 
 def _finished(
-    spec: GuaranteesSpec, gates: Mapping[str, Gate], todo: list[Block], jobs: int
-) -> Iterator[tuple[Block, list[Row]]]:
+    spec: GuaranteesSpec, gates: Mapping[str, TriedGate], todo: list[Block], jobs: int
+) -> Iterator[tuple[Block, list[ClaimRow]]]:
     # the first logs of every cell first, so that a run that is stopped early says something of
     # all; among these the longest, so that no core waits for one that began last
     todo = sorted(todo, key=lambda block: (spec.members(block).start, -block[2]))
@@ -170,15 +170,17 @@ def _finished(
             yield block, work(block)
 
 
-def block_worker(spec: GuaranteesSpec, gates: Mapping[str, Gate]) -> Callable[[Block], list[Row]]:
+def block_worker(
+    spec: GuaranteesSpec, gates: Mapping[str, TriedGate]
+) -> Callable[[Block], list[ClaimRow]]:
     """The rows of a block; a process is built when it is first met."""
     built: dict[str, Process] = {}
 
-    def work(block: Block) -> list[Row]:
+    def work(block: Block) -> list[ClaimRow]:
         part, name, size, _ = block
         if name not in built:
             built[name] = process(name)
-        found: list[Row] = []
+        found: list[ClaimRow] = []
         for dataset in spec.members(block):
             trial = draw(
                 part, built[name], size, dataset, delta=spec.delta, seed=spec.seed, gates=gates
@@ -189,12 +191,12 @@ def block_worker(spec: GuaranteesSpec, gates: Mapping[str, Gate]) -> Callable[[B
     return work
 
 
-def _table(rows: list[Row]) -> Any:
+def _table(rows: list[ClaimRow]) -> Any:
     """Rows as a table whose columns are the same in every block."""
     import pyarrow as pa
 
     kinds = {"str": pa.string(), "int": pa.int64(), "bool": pa.bool_(), "float": pa.float64()}
     schema = pa.schema(
-        [(field.name, kinds[str(field.type).partition(" ")[0]]) for field in fields(Row)]
+        [(field.name, kinds[str(field.type).partition(" ")[0]]) for field in fields(ClaimRow)]
     )
     return pa.Table.from_pylist([row.to_dict() for row in rows], schema=schema)

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumar.study.guarantees.measuring import LOG
-from jumar.study.guarantees.running import TITLE
 from jumar.study.store import Store
 
 SURE = 0.95  # of the limits
@@ -63,7 +62,7 @@ def chance_of(false: int, logs: int, share: float) -> float:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ClaimCell:
     """One claimant on one process at one size."""
 
     part: str
@@ -124,7 +123,7 @@ class Findings:
     """All cells of a run, and what the run says of itself."""
 
     manifest: dict[str, Any]
-    cells: tuple[Cell, ...]
+    cells: tuple[ClaimCell, ...]
 
     @property
     def delta(self) -> float:
@@ -140,7 +139,7 @@ class Findings:
         found: list[str] = self.manifest["gates"]
         return found
 
-    def of(self, part: str, **wanted: Any) -> list[Cell]:
+    def of(self, part: str, **wanted: Any) -> list[ClaimCell]:
         """The cells of a part for which all this is true."""
         return [
             cell
@@ -184,11 +183,11 @@ def findings(store: Store) -> Findings:
     return Findings(manifest, tuple(cells))
 
 
-def _cell(logs: int, rows: Sequence[dict[str, Any]]) -> Cell:
+def _cell(logs: int, rows: Sequence[dict[str, Any]]) -> ClaimCell:
     gains = [row["gain"] for row in rows if row["gain"] is not None]
     later = [row["for_ever"] for row in rows if row["for_ever"] is not None]
     first = rows[0]
-    return Cell(
+    return ClaimCell(
         part=first["part"],
         subject=first["subject"],
         of=first["of"],
@@ -206,11 +205,11 @@ def _cell(logs: int, rows: Sequence[dict[str, Any]]) -> Cell:
     )
 
 
-def trusted_from(cells: Iterable[Cell]) -> int | None:
+def trusted_from(cells: Iterable[ClaimCell]) -> int | None:
     """The least size from which on no process shows more than 1.5 times the nominal chance of
     error; None if there is no such size. Few logs make it larger, never smaller by much: with 100
     logs luck alone passes 7.5 % in one of eight cells that keep their 5 %."""
-    by_size: dict[int, list[Cell]] = {}
+    by_size: dict[int, list[ClaimCell]] = {}
     for cell in cells:
         by_size.setdefault(cell.size, []).append(cell)
     found = None
@@ -219,8 +218,3 @@ def trusted_from(cells: Iterable[Cell]) -> int | None:
             return found
         found = size
     return found
-
-
-def is_guarantees(store: Store) -> bool:
-    """Does the folder hold a run of this study?"""
-    return bool(store.read_manifest().get("title") == TITLE)

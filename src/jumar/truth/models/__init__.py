@@ -17,7 +17,7 @@ from jumar.truth.training import Training
 
 
 @dataclass(frozen=True)
-class Entry:
+class ModelEntry:
     """What the registry knows of a model without building it."""
 
     place: str  # module:function
@@ -33,22 +33,22 @@ class Entry:
         return builder(**options)
 
 
-MODELS: dict[str, Entry] = {
-    "tiger": Entry(
+MODELS: dict[str, ModelEntry] = {
+    "tiger": ModelEntry(
         "jumar.truth.models.paper:tiger",
         "a tiger behind one of two doors; listen, or open one",
         Training(softmax=0.05),
         optimum=5.0212519209,
         source="Kaelbling, Littman and Cassandra 1998; episodic, first observation informative",
     ),
-    "voicemail": Entry(
+    "voicemail": ModelEntry(
         "jumar.truth.models.paper:voicemail",
         "a dialog system that must find out whether to save or delete a message",
         Training(softmax=0.3),
         optimum=1.5164184503,
         source="Williams and Young 2007; episodic, first observation informative",
     ),
-    "cheese_maze": Entry(
+    "cheese_maze": ModelEntry(
         "jumar.truth.models.paper:cheese_maze",
         "eleven cells that look alike; find the cheese",
         Training(softmax=15.0),
@@ -56,13 +56,13 @@ MODELS: dict[str, Entry] = {
         source="McCallum 1993; episodic",
         options=("step_reward",),
     ),
-    "bridge_repair": Entry(
+    "bridge_repair": ModelEntry(
         "jumar.truth.models.fields:bridge_repair",
         "a steel bridge that corrodes; repair and inspect it year by year",
         Training(softmax=0.005),
         source="Ellis, Jiang and Corotis 1995; runs for ever, discount and start are ours",
     ),
-    "sumatran_tiger": Entry(
+    "sumatran_tiger": ModelEntry(
         "jumar.truth.models.fields:sumatran_tiger",
         "a population that is hard to see; manage, survey or give it up",
         Training(softmax=0.3),
@@ -72,7 +72,7 @@ MODELS: dict[str, Entry] = {
 }
 
 
-def entry(spec: str) -> Entry:
+def entry(spec: str) -> ModelEntry:
     """The registry entry of a model.
 
     >>> entry("tiger").training.softmax
