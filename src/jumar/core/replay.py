@@ -207,7 +207,7 @@ class Replay(Frozen):
             starts=np.bincount(self.at[log.start[:-1]], minlength=H),
             pair=moves[:, 0],
             successor=moves[:, 1],
-            times=np.bincount(move[move >= 0], minlength=len(moves)),
+            times=np.bincount(move + 1, minlength=len(moves) + 1)[1:],
             unfinished=int((~known).sum()),
         )
 
