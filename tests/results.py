@@ -15,7 +15,7 @@ from jumar.algorithms.auto.candidates import Setting
 from jumar.assessment.result import Result
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Origin, Remarks
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.show.outputs import report_page
 from jumar.show.provenance import Run
 
@@ -126,7 +126,7 @@ def named(alphabet: tuple[str, ...], name: str, nodes: int | None = None) -> Res
     M = nodes or O
     labels = alphabet if M == O else tuple(alphabet[i % O][:9_990] + f" {i}" for i in range(M))
     to = np.broadcast_to((np.arange(M)[:, None, None] + 1) % M, (M, O, A))
-    behavior = Controller.uniform(alphabet, alphabet[:A], Table(labels, to))
+    behavior = Controller.uniform(alphabet, alphabet[:A], NamedNodes(labels, to))
     behavior = replace(behavior, name=name)
     steps, episodes = 2 * M, 30
     i = np.arange(episodes * steps)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.history import HistoryMdp
-from jumar.core.memory import Memory, Table, product, window
+from jumar.core.memory import Memory, NamedNodes, product, window
 from jumar.evidence.first_visits import FirstVisits, ReturnBounds
 from jumar.solve.solver import action_values, policy_value
 from jumar.truth.pomdp import Pomdp, from_arrays
@@ -39,12 +39,12 @@ def rows_of_distributions(draw, count: int, size: int) -> np.ndarray:
 
 
 @st.composite
-def tables(draw, n_observations: int, n_actions: int) -> Table:
+def tables(draw, n_observations: int, n_actions: int) -> NamedNodes:
     M = draw(st.integers(1, 3))
     size = M * n_observations * n_actions
     moves = draw(st.lists(st.integers(0, M - 1), min_size=size, max_size=size))
     shape = (M, n_observations, n_actions)
-    return Table(names("n", M), np.reshape(moves, shape), start=draw(st.integers(0, M - 1)))
+    return NamedNodes(names("n", M), np.reshape(moves, shape), start=draw(st.integers(0, M - 1)))
 
 
 @st.composite

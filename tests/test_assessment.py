@@ -24,6 +24,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
 from jumar.evidence import resampling
+from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.certificate import Certificate, Validity
 from jumar.evidence.checking import Check
 from jumar.evidence.resampling import resample
@@ -52,9 +53,10 @@ def unchanged_result() -> Result:
     return jm.improve(one_step_log(30, 30), HALF, discount=0.9, n_wedge=40)
 
 
-SOUND = SimpleNamespace(sections={})
+SOUND = SimpleNamespace(sections={}, order=SimpleNamespace(tests=()))
 FAILED = SimpleNamespace(
-    sections={"fit": SimpleNamespace(verdict=SimpleNamespace(status="failed", sentence="No."))}
+    sections={"fit": SimpleNamespace(verdict=SimpleNamespace(status="failed", sentence="No."))},
+    order=SimpleNamespace(tests=()),
 )
 
 
@@ -148,6 +150,24 @@ def test_only_a_trusted_guarantee_of_no_loss_and_a_sound_log_make_it_safe(
     assert found.exit_code == (expected == "unreliable")
 
 
+def test_a_guarantee_whose_assumption_the_log_contradicts_makes_nothing_safe():
+    """It is proved if a window of 1 suffices; the order test rejects a window of 1."""
+    result = certified(-1.0, Validity.PROVED_IF_SUFFICIENT)
+    assuming = replace(result.certificate, assumptions=(SUFFICIENT,))
+    result = replace(result, certificates=(assuming,))
+    assert judge(result, SOUND, None).word == "safe"
+    rejected = SimpleNamespace(memory="window of 1", rejected=True)
+    short = SimpleNamespace(sections={}, order=SimpleNamespace(tests=(rejected,)))
+    assert judge(result, short, None).word == "test"
+    assert "the log says that it does not" in safety(result, short)
+    longer = SimpleNamespace(memory="window of 2", rejected=True)
+    assert judge(result, replaced(short, longer), None).word == "safe"
+
+
+def replaced(check: SimpleNamespace, test: SimpleNamespace) -> SimpleNamespace:
+    return SimpleNamespace(sections=check.sections, order=SimpleNamespace(tests=(test,)))
+
+
 @pytest.mark.parametrize(
     ("gains", "validity", "expected"),
     [
@@ -180,14 +200,14 @@ def test_a_named_algorithm_that_loses_on_held_out_episodes_is_not_confirmed(
     ],
 )  # fmt: skip
 def test_how_safe_it_is_in_words(result: Result, words: str):
-    assert words in safety(result)
+    assert words in safety(result, SOUND)
 
 
 def test_keeping_a_rule_that_was_only_estimated_is_not_called_safe_beyond_going_on_as_before():
     result = jm.improve(one_step_log(30, 3), HALF, discount=0.9, n_wedge=20, estimated=True)
     assert result.improvement.changed == 0
-    assert safety(result) == result.certificate.claim
-    assert "the controller handed over is only a copy" in safety(result)
+    assert safety(result, SOUND) == result.certificate.claim
+    assert "the controller handed over is only a copy" in safety(result, SOUND)
 
 
 def test_a_warning_stands_for_each_failed_check():

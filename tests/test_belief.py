@@ -14,7 +14,7 @@ from jumar.algorithms import run
 from jumar.core.arrays import number_rows
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError, TooLarge
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.solve.solver import policy_value
 from jumar.truth.belief import (
     first_beliefs,
@@ -351,7 +351,7 @@ def test_what_the_behavior_never_does_was_never_tried():
 
 def test_a_hand_written_memory_is_joined_with_the_window():
     voicemail = models.voicemail()
-    odd_even = Table(("even", "odd"), np.array([[[1] * 3] * 2, [[0] * 3] * 2]))
+    odd_even = NamedNodes(("even", "odd"), np.array([[[1] * 3] * 2, [[0] * 3] * 2]))
     behavior = Controller.uniform(voicemail.observations, voicemail.actions, odd_even)
     mdp = limit_mdp(voicemail, behavior, window(2))
     assert str(mdp.memory) == "table of 2 nodes × window of 2"

@@ -19,7 +19,7 @@ from jumar import models, simulate, stream
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels, Origin, Remarks
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.memory import Table, product, window
+from jumar.core.memory import NamedNodes, product, window
 from jumar.core.replay import Replay, Replays
 from jumar.evidence.checking import QUESTIONS, check
 from jumar.evidence.checking.base import Settings, p_value
@@ -302,7 +302,7 @@ def test_where_episodes_have_one_step_there_is_nothing_to_remember():
 
 
 def test_one_more_moment_of_memory():
-    odd_even = Table(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2]).on(2, 2)
+    odd_even = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2]).on(2, 2)
     assert str(one_more(window(2, actions=True).on(2, 2))) == "window of 3 with actions"
     assert str(one_more(odd_even)) == "table of 2 nodes × window of 2"
     assert one_more(window(1000).on(2, 2)) is None
@@ -707,7 +707,7 @@ def with_nodes(names_: tuple[str, ...], code: list[int]) -> Episodes:
     return Episodes(Z, A, *columns, *ends, None, Labels(names_, code))
 
 
-ODD_EVEN = Table(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
+ODD_EVEN = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
 
 
 @pytest.mark.parametrize("memory", [ODD_EVEN, product(ODD_EVEN, window(2))])

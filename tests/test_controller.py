@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, MemoryMismatch
-from jumar.core.memory import Table, product, window
+from jumar.core.memory import NamedNodes, product, window
 from jumar.core.memory.refinement import join
 from strategies import controllers, memories, names
 
 Z, A = ("good", "worn"), ("keep", "repair")
-TOGGLE = Table(("even", "odd"), [[[1, 1], [1, 1]], [[0, 0], [0, 0]]])
+TOGGLE = NamedNodes(("even", "odd"), [[[1, 1], [1, 1]], [[0, 0], [0, 0]]])
 # window of 2: node words 0 = nothing yet, 1 = good, 2 = worn
 CAREFUL = Controller(
     Z, A, window(2), states=[[2, 1], [0, 1]], rows=[[0.0, 1.0], [0.5, 0.5]], otherwise=[1.0, 0.0]

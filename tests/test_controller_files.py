@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from jumar.core.arrays import number_rows
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, JumarError, ParameterError
-from jumar.core.memory import Memory, Product, Table, Window, product, window
+from jumar.core.memory import Memory, NamedNodes, Product, Window, product, window
 from jumar.core.memory.refinement import join
 from jumar.io.controllers import (
     controller_from_document,
@@ -106,7 +106,7 @@ def test_the_maintenance_example_inspects_every_second_year_and_repairs_what_is_
 
 def test_in_the_maintenance_example_an_inspection_stays_due_until_it_is_made(tmp_path):
     memory = load_controller(write(tmp_path, EXAMPLE)).memory
-    assert isinstance(memory, Table)
+    assert isinstance(memory, NamedNodes)
     inspected, due = 0, 1
     assert memory.initial().tolist() == [inspected]
     assert memory.next[inspected].tolist() == [[due, due, due]] * 2
@@ -340,7 +340,7 @@ def memories(draw: st.DrawFn, O: int, A: int, deep: bool = True) -> Memory:
     next_ = draw(st.lists(st.integers(0, M - 1), min_size=size, max_size=size))
     start = draw(st.integers(0, M - 1))
     nodes = tuple(draw(st.permutations(NAMES))[:M])
-    return Table(nodes, np.reshape(next_, (M, O, A)), start).on(O, A)
+    return NamedNodes(nodes, np.reshape(next_, (M, O, A)), start).on(O, A)
 
 
 @st.composite
@@ -409,12 +409,12 @@ def test_nodes_are_written_and_read_as_the_memory_itself_does_it(data):
     memory = data.draw(memories(2, 3))
     words = memory.enumerate()
     nodes = Nodes(memory, Alphabet(*names))
-    written = nodes.write(words, "controller")
+    written = nodes.write(words)
     assert written == [memory.read_node(row.tolist(), *names) for row in words]
     fields = np.array([nodes.read(node, "here") for node in written], np.int64)
     fields = fields.reshape(len(words), nodes.n_fields)
-    assert nodes.possible(fields).all()
-    assert nodes.words(fields).tolist() == words.tolist()
+    assert memory.possible(fields).all()
+    assert memory.from_fields(fields).tolist() == words.tolist()
     assert words.tolist() == [memory.write_node(node, *names) for node in written]
 
 
@@ -785,12 +785,12 @@ BAD_DOCUMENTS = {
     ),
     "a window node of the wrong length": (
         windowed(3, {"node": ["worn"], "action": "repair"}),
-        "behavior.toml, rule 1: node ['worn']: a window of 3 needs a list of the 2 earlier "
-        'observations, oldest first; write "" for nothing yet.',
+        "behavior.toml, rule 1: ['worn'] is not a list of 2: [observation, observation]. A window "
+        "of 3 needs a list of the 2 earlier observations, oldest first",
     ),
     "a window pattern of the wrong length": (
         windowed(3, {"node": ["*"], "action": "repair"}),
-        "behavior.toml, rule 1: node ['*']: a window of 3 needs a list of the 2 earlier",
+        "behavior.toml, rule 1: ['*'] is not a list of 2: [observation, observation].",
     ),
     "a window node with an unknown name": (
         windowed(3, {"node": ["*", "worm"], "action": "repair"}),
@@ -798,7 +798,9 @@ BAD_DOCUMENTS = {
     ),
     "something before nothing": (
         windowed(3, {"node": ["worn", ""], "action": "repair"}),
-        "behavior.toml, rule 1: node ['worn', '']: \"\" (nothing yet) can only stand before",
+        "behavior.toml, rule 1: node ['worn', ''] does not exist in a window of 3. A window of 3 "
+        'needs a list of the 2 earlier observations, oldest first; "" (nothing yet) can only stand '
+        "before the first.",
     ),
     "a pattern of something before nothing": (
         windowed(4, {"node": ["worn", "", "*"], "action": "repair"}),
@@ -819,7 +821,7 @@ BAD_DOCUMENTS = {
     ),
     "a pair that is none": (
         windowed(2, {"node": ["worn"], "action": "repair"}, actions=True),
-        "behavior.toml, rule 1: 'worn' is not an [observation, action] pair.",
+        "behavior.toml, rule 1: 'worn' is not a list of 2: [observation, action].",
     ),
     "a pair with an unknown action": (
         windowed(3, {"node": [["", "*"], ["*", "kep"]], "action": "repair"}, actions=True),
@@ -827,15 +829,14 @@ BAD_DOCUMENTS = {
     ),
     "half a pair of nothing": (
         windowed(2, {"node": [["", "keep"]], "action": "repair"}, actions=True),
-        "behavior.toml, rule 1: observation '' is not one of good, worn.",
+        "behavior.toml, rule 1: node [['', 'keep']] does not exist in a window of 2 with actions.",
     ),
     "a product node of the wrong length": (
         maintenance(
             memory={"product": [{"window": 2}, {"window": 1}]},
             rules=[{"node": [["worn"]], "action": "keep"}],
         ),
-        "behavior.toml, rule 1: node [['worn']]: a product needs a list with one entry for each "
-        "of its 2 parts.",
+        "behavior.toml, rule 1: [['worn']] is not a list of 2: [[observation], []].",
     ),
     "a product node with an unknown name": (
         maintenance(
@@ -888,12 +889,11 @@ BAD_DOCUMENTS = {
     ),
     "a memory of two kinds": (
         maintenance(memory={**maintenance()["memory"], "window": 2}),
-        "behavior.toml, memory: nodes and window of nodes, window, product given. Write exactly "
-        "one",
+        "behavior.toml, memory: nodes and window of nodes, product, window",
     ),
     "a memory of no kind": (
         maintenance(memory={}),
-        "behavior.toml, memory: none of nodes, window, product given.",
+        "behavior.toml, memory: none of nodes, product, window",
     ),
     "a memory with a misspelt key": (
         maintenance(memory={"windw": 2}),
@@ -909,12 +909,18 @@ BAD_DOCUMENTS = {
     ),
     "a window of 0": (
         windowed(0),
-        "behavior.toml, memory: window 0 is not a whole number from 1 (only the current "
+        "behavior.toml, memory: window: length 0 must be a whole number from 1 (only the current "
         "observation) to 1000.",
     ),
-    "a window of a billion": (windowed(10**9), "window 1000000000 is not a whole number from 1"),
-    "a window of one and a half": (maintenance(memory={"window": 1.5}), "window 1.5 is not"),
-    "a window of true": (maintenance(memory={"window": True}), "window True is not"),
+    "a window of a billion": (windowed(10**9), "length 1000000000 must be a whole number from 1"),
+    "a window of one and a half": (
+        maintenance(memory={"window": 1.5}),
+        "window: 1.5 is not",
+    ),
+    "a window of true": (
+        maintenance(memory={"window": True}),
+        "window: True is not",
+    ),
     "actions in words": (
         maintenance(memory={"window": 2, "actions": "yes"}),
         "behavior.toml, memory, actions: is text. Write true or false.",
@@ -925,7 +931,7 @@ BAD_DOCUMENTS = {
     ),
     "something wrong in a part": (
         maintenance(memory={"product": [{"window": 2}, {"window": -1}]}),
-        "behavior.toml, memory, part 2: window -1 is not",
+        "behavior.toml, memory, part 2: window: length -1 must be a whole number",
     ),
     "a table of too many moves": (
         maintenance(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, ParameterError
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.core.words import shown
 from jumar.io.controllers import load_controller
 from jumar.show.differences import reachable, situations
@@ -36,7 +36,7 @@ KEEP, INSPECT, REPAIR = np.eye(3)
 
 def schedule() -> Controller:
     """Inspect every second year; repair what is worn."""
-    turns = Table(("inspected", "due"), [[[1] * 3] * 3, [[0] * 3] * 3])
+    turns = NamedNodes(("inspected", "due"), [[[1] * 3] * 3, [[0] * 3] * 3])
     states = [[n, z] for n in range(2) for z in range(3)]
     rows = [KEEP, KEEP, REPAIR, INSPECT, INSPECT, REPAIR]
     return Controller(SEEN, DONE, turns, states, rows, KEEP, name="schedule")
@@ -50,7 +50,7 @@ def improved() -> Controller:
 def circle(size: int, behavior: bool = True) -> Controller:
     """Nodes 0, 1, ..., size - 1 and round again; 3 rules each, all to keep."""
     to = (np.arange(size) + 1) % size
-    memory = Table(names("year ", size), np.broadcast_to(to[:, None, None], (size, 3, 3)))
+    memory = NamedNodes(names("year ", size), np.broadcast_to(to[:, None, None], (size, 3, 3)))
     return Controller.constant(SEEN, DONE, KEEP, memory, name="circle")
 
 
@@ -100,7 +100,7 @@ def test_a_window_is_named_by_what_was_seen():
 
 def test_what_can_never_be_done_leads_nowhere():
     """Only repair leads to the second node, and it is never done."""
-    memory = Table(("new", "old"), [[[0, 0, 1]] * 3, [[1, 1, 1]] * 3])
+    memory = NamedNodes(("new", "old"), [[[0, 0, 1]] * 3, [[1, 1, 1]] * 3])
     never = graph(Controller.constant(SEEN, DONE, KEEP, memory))
     assert [box.name for box in never.boxes] == ["new"]
     sometimes = graph(Controller.constant(SEEN, DONE, [0.5, 0, 0.5], memory))
@@ -300,7 +300,7 @@ def test_a_memory_too_large_to_list_shows_what_is_written_out():
 
 def test_changes_where_the_controller_no_longer_comes_are_counted():
     """Repairing led to a second node. The new rule never repairs, and would keep there."""
-    memory = Table(("new", "repaired"), [[[0, 0, 1]] * 3, [[0, 0, 1]] * 3])
+    memory = NamedNodes(("new", "repaired"), [[[0, 0, 1]] * 3, [[0, 0, 1]] * 3])
     was = Controller.constant(SEEN, DONE, REPAIR, memory)
     now = Controller.constant(SEEN, DONE, KEEP, memory)
     drawn = texts(draw(now, behavior=was).svg)
@@ -347,7 +347,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_is_shown_as_text_wherever_it_stands(name):
-    memory = Table((name, "other"), [[[1, 0], [1, 1]], [[0, 0], [1, 0]]])
+    memory = NamedNodes((name, "other"), [[[1, 0], [1, 1]], [[0, 0], [1, 0]]])
     controller = Controller.uniform((name, "z"), (name, "a"), memory, name=name)
     drawing = draw(controller, behavior=Controller.constant((name, "z"), (name, "a"), [1, 0]))
     root = ET.fromstring(drawing.svg)
@@ -369,7 +369,7 @@ def test_a_name_is_shown_as_text_wherever_it_stands(name):
 @settings(max_examples=40)
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(lambda t: t != "*"))
 def test_no_name_breaks_the_picture(name):
-    memory = Table((name, "other"), [[[1]], [[0]]])
+    memory = NamedNodes((name, "other"), [[[1]], [[0]]])
     drawing = draw(Controller.uniform((name,), ("act",), memory))
     assert "".join(f"▶ {shown(name)}".split()) in ["".join(t.split()) for t in texts(drawing.svg)]
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from jumar import load_controller
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.memory import Table, product, window
+from jumar.core.memory import NamedNodes, product, window
 from jumar.evidence.estimation import estimate_behavior
 from strategies import logs, memories, names
 
@@ -82,7 +82,7 @@ def test_a_window_with_actions_remembers_them_and_ends_in_the_plain_observation(
 
 
 def test_a_table_falls_back_on_the_observation():
-    odd_even = Table(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
+    odd_even = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
     behavior = estimate_behavior(log_of([(0, 0), (0, 1), (1, 0)]), odd_even)
     assert behavior.row("even", "good").tolist() == [1, 0]
     assert behavior.row("odd", "good").tolist() == [0, 1]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jumar import models
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.truth.chain import unroll
 from jumar.truth.evaluation import evaluate, occupancy, values
 from jumar.truth.pomdp import END, Pomdp, from_arrays
@@ -109,7 +109,7 @@ def test_a_controller_that_ends_some_histories_only_may_go_on_for_ever():
     half = Controller(
         TIGER.observations,
         TIGER.actions,
-        Table(("unsure", "deaf"), [[[0] * 3, [1] * 3], [[1] * 3, [1] * 3]]),
+        NamedNodes(("unsure", "deaf"), [[[0] * 3, [1] * 3], [[1] * 3, [1] * 3]]),
         states=[[0, 0]],
         rows=[[0.0, 1.0, 0.0]],
         otherwise=[0.0, 0.0, 1.0],

@@ -14,7 +14,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.history import Counts, HistoryMdp
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.core.replay import count
 from strategies import logs, memories, names
 
@@ -242,7 +242,7 @@ def test_a_controller_that_remembers_more_than_the_model_is_refused():
 
 
 def test_a_model_over_a_table_memory():
-    toggle = Table(("even", "odd"), [[[1, 1], [1, 1]], [[0, 0], [0, 0]]])
+    toggle = NamedNodes(("even", "odd"), [[[1, 1], [1, 1]], [[0, 0], [0, 0]]])
     mdp = count(LOG, toggle).mle(0.0)
     assert mdp.states.tolist() == [[0, 0], [0, 1], [1, 1]]
     assert isinstance(mdp, HistoryMdp)

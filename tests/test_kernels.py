@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from jumar import models
 from jumar.core import kernels
 from jumar.core.controller import Controller
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.truth.chain import unroll
 from jumar.truth.simulation import controller_tables, model_tables
 from strategies import random_controller, random_pomdp
@@ -380,7 +380,7 @@ def test_simulate_episodes_that_outgrow_their_first_buffer():
         assert one.tolist() == list(other)
 
 
-TOGGLE = Table(("even", "odd"), np.array([[[1, 1, 1]] * 3, [[0, 0, 0]] * 3]))
+TOGGLE = NamedNodes(("even", "odd"), np.array([[[1, 1, 1]] * 3, [[0, 0, 0]] * 3]))
 
 
 @pytest.mark.parametrize("memory", [window(1), window(2), TOGGLE], ids=str)

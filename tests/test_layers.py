@@ -44,7 +44,9 @@ ROOMS = [
 LAZY_UPWARDS = {
     ("core.controller", "io.controllers"),
     ("assessment.result", "assessment.assessing"),
+    ("assessment.result", "show.html.card"),
     ("assessment.result", "show.outputs"),
+    ("assessment.result", "show.terminal"),
 }
 
 # The wall of science: what improves a policy cannot look at the truth, not even through others.

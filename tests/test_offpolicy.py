@@ -18,7 +18,7 @@ from jumar import offpolicy
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels
 from jumar.core.errors import ControllerError, LogError, MemoryMismatch, ParameterError
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.evidence.offpolicy import crossfit, estimators, ranges, weights
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.rewards import RewardRange
@@ -29,7 +29,7 @@ from strategies import controllers, logs, names, random_controller, random_pomdp
 NAMES = ("good", "worn"), ("keep", "repair")
 γ = 0.9
 
-TOGGLE = Table(("even", "odd"), [[[1, 0, 1]] * 2, [[0, 0, 1]] * 2])
+TOGGLE = NamedNodes(("even", "odd"), [[[1, 0, 1]] * 2, [[0, 0, 1]] * 2])
 MEMORIES = [(window(1), window(2)), (TOGGLE, window(1)), (window(2, actions=True), TOGGLE)]
 
 
@@ -218,7 +218,7 @@ ALWAYS = Controller.constant(*NAMES, [1, 0], name="always keep")
 
 def test_ratios_are_those_of_the_memories_of_both():
     """The target repairs every second time; the behavior tosses a coin."""
-    clock = Table(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
+    clock = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
     states = [[0, 0], [0, 1], [1, 0], [1, 1]]
     rows = [[1, 0], [1, 0], [0, 1], [0, 1]]
     new = Controller(*NAMES, clock, np.array(states), np.array(rows, float), [0.5, 0.5])
@@ -626,7 +626,7 @@ def test_names_in_another_order_are_refused_where_the_memories_must_be_joined():
 
 
 def test_a_logged_node_that_replaying_does_not_come_to_is_refused():
-    clock = Table(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
+    clock = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
     old = Controller.uniform(*NAMES, memory=clock, name="clock")
     log = log_of([[0, 1]], [[0, 0]])
     for code, message in (([0, 1], None), ([0, 0], "the memory was 'even', but clock")):

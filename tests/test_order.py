@@ -21,14 +21,14 @@ from jumar import models, order_test, order_tests, simulate, stream
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import MemoryMismatch, ParameterError
-from jumar.core.memory import Memory, Table, product, window
+from jumar.core.memory import Memory, NamedNodes, product, window
+from jumar.core.memory.refinement import one_more
 from jumar.core.replay import Replay, Replays, count
 from jumar.evidence.checking import check
 from jumar.evidence.checking.base import Settings
 from jumar.evidence.checking.order import order_of
 from jumar.evidence.order import suggested, testing
 from jumar.evidence.order.gaps import beyond_chance
-from jumar.evidence.order.ladder import one_more
 from jumar.evidence.order.steps import _reward_classes, cut_into_steps
 from jumar.evidence.order.walks import reorder
 from jumar.truth.pomdp import Pomdp, from_arrays
@@ -482,8 +482,8 @@ def test_nothing_follows_from_no_test():
 
 # ---- memories -----------------------------------------------------------------------------------
 
-PARITY = Table(("even", "odd"), [[[1, 1], [0, 0]], [[0, 0], [1, 1]]])
-LAST = Table(("nothing", "saw 0", "saw 1"), [[[1, 1], [2, 2]]] * 3)
+PARITY = NamedNodes(("even", "odd"), [[[1, 1], [0, 0]], [[0, 0], [1, 1]]])
+LAST = NamedNodes(("nothing", "saw 0", "saw 1"), [[[1, 1], [2, 2]]] * 3)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import jumar as jm
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.evidence.certificate import RewardRange
 from jumar.evidence.consistency import check_possible, rewards_seen
 
@@ -131,7 +131,7 @@ def test_names_in_another_order_make_no_difference():
 
 
 def test_memory_is_added_to_what_the_behavior_remembers():
-    every_second = Table(("even", "odd"), np.array([[[1, 1], [1, 1]], [[0, 0], [0, 0]]]))
+    every_second = NamedNodes(("even", "odd"), np.array([[[1, 1], [1, 1]], [[0, 0], [0, 0]]]))
     behavior = Controller.uniform(*NAMES, memory=every_second)
     log = one_step_log(30, 30)
     assert (

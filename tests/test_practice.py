@@ -14,7 +14,7 @@ import jumar as jm
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels
 from jumar.core.errors import ControllerError, LogError, ParameterError
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.core.memory.refinement import refines
 from jumar.evidence.consistency import rows_taken
 from jumar.evidence.estimation import estimate_behavior
@@ -70,7 +70,7 @@ def test_what_the_behavior_never_does_is_an_error_with_its_place():
 def test_what_it_remembered_must_agree_with_its_own_memory():
     turns, stays = [[[1, 1]] * 2, [[0, 0]] * 2], [[[0, 0]] * 2, [[0, 0]] * 2]
     clock, stopped = (
-        Controller.uniform(Z, A, Table(("even", "odd"), np.array(moves)), name="clock")
+        Controller.uniform(Z, A, NamedNodes(("even", "odd"), np.array(moves)), name="clock")
         for moves in (turns, stays)
     )
     log = log_of("clock", "old", node=Labels(("even", "odd"), [0, 1, 0, 0]))

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumar.core.errors import MemoryMismatch
-from jumar.core.memory import Memory, Table, product, window
+from jumar.core.memory import Memory, NamedNodes, product, window
 from jumar.core.memory.refinement import join, projection, refines
 from strategies import memories
 
-TOGGLE = Table(("even", "odd"), [[[1, 1], [1, 1]], [[0, 0], [0, 0]]])
-LAST_SEEN = Table(
+TOGGLE = NamedNodes(("even", "odd"), [[[1, 1], [1, 1]], [[0, 0], [0, 0]]])
+LAST_SEEN = NamedNodes(
     ("none", "z0", "z1"),
     [[[1, 1], [2, 2]]] * 3,
 )  # a window of 2, written by hand
@@ -118,7 +118,7 @@ def test_the_join_of_different_alphabets_is_an_error():
 def test_a_window_too_long_to_list_refines_what_a_shorter_one_refines():
     """The table remembers the last of 7 observations, as window(2) does; so does window(8)."""
     moves = np.tile(np.arange(1, 8)[None, :, None], (8, 1, 4))
-    last_seen = Table(("none", *(f"z{i}" for i in range(7))), moves).on(7, 4)
+    last_seen = NamedNodes(("none", *(f"z{i}" for i in range(7))), moves).on(7, 4)
     assert refines(window(3).on(7, 4), last_seen)
     assert refines(window(8).on(7, 4), last_seen)
 
@@ -128,7 +128,7 @@ def test_with_a_single_action_a_plain_window_knows_the_actions():
 
 
 def test_a_node_that_cannot_be_reached_has_no_image():
-    fine = Table(("p", "q", "dead"), [[[1]], [[0]], [[2]]]).on(1, 1)
-    coarse = Table(("p", "q"), [[[1]], [[0]]]).on(1, 1)
+    fine = NamedNodes(("p", "q", "dead"), [[[1]], [[0]], [[2]]]).on(1, 1)
+    coarse = NamedNodes(("p", "q"), [[[1]], [[0]]]).on(1, 1)
     with pytest.raises(MemoryMismatch, match="that no history leads to"):
         projection(fine, coarse)(np.array([[2]]))

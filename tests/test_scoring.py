@@ -14,7 +14,7 @@ from enumeration import enumerate_all
 from jumar.algorithms.auto.limits import Limits, limits_of
 from jumar.algorithms.auto.scoring import floored_differences, within_budget
 from jumar.core.episodes import Episodes
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.core.memory.refinement import join
 from jumar.core.replay import Replay
 from jumar.evidence.offpolicy import weights
@@ -172,7 +172,7 @@ def test_the_mean_is_zero_also_where_values_are_astronomical(seed, budget, least
 # ---- unbiased, to the last digit ----------------------------------------------------------------
 
 
-TOGGLE = Table(("even", "odd"), [[[1, 0, 1]] * 2, [[0, 0, 1]] * 2])
+TOGGLE = NamedNodes(("even", "odd"), [[[1, 0, 1]] * 2, [[0, 0, 1]] * 2])
 MEMORIES = [(window(1), window(2)), (TOGGLE, window(1)), (window(2, actions=True), TOGGLE)]
 
 

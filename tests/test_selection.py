@@ -24,7 +24,7 @@ from jumar.algorithms.auto.trials import GATES, Setting
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.core.replay import ENDED
 from jumar.evidence.rewards import RewardRange
 from strategies import names, random_controller, random_pomdp
@@ -76,7 +76,7 @@ def test_memories_to_try_grow_by_one_observation():
     assert [str(m) for m in chain(two, None, 2)] == ["window of 2", "window of 3", "window of 4"]
     assert [str(m) for m in chain(two, window(4), 2)] == ["window of 2", "window of 4"]
     assert chain(two, window(1), 2) == [two]
-    phases = Table(("odd", "even"), np.tile([[[1]], [[0]]], (1, 2, 3))).on(2, 3)
+    phases = NamedNodes(("odd", "even"), np.tile([[[1]], [[0]]], (1, 2, 3))).on(2, 3)
     assert [str(m) for m in chain(phases, None, 1)] == [
         "table of 2 nodes",
         "table of 2 nodes × window of 2",

@@ -17,7 +17,7 @@ import jumar as jm
 from commands import RULE, run_command
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, ParameterError, TooLarge
-from jumar.core.memory import Table, product, window
+from jumar.core.memory import NamedNodes, product, window
 from jumar.show.differences import (
     difference,
     difference_data,
@@ -67,7 +67,7 @@ def test_two_memories_are_compared_over_what_both_remember():
 
 
 def test_memories_of_which_neither_knows_the_other_are_set_side_by_side():
-    odd = Table(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
+    odd = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
     found = difference(keeping(odd), keeping(window(2)))
     assert str(found.memory) == "table of 2 nodes × window of 2"
     assert found.same
@@ -75,7 +75,7 @@ def test_memories_of_which_neither_knows_the_other_are_set_side_by_side():
 
 def test_a_difference_nobody_can_come_to_is_none():
     """The second node is entered by repairing only, which neither does."""
-    memory = Table(("new", "repaired"), [[[0, 1]] * 2, [[0, 1]] * 2])
+    memory = NamedNodes(("new", "repaired"), [[[0, 1]] * 2, [[0, 1]] * 2])
     one, other = keeping(memory), keeping(memory).except_at(np.array([[1, 0]]), np.array([REPAIR]))
     found = difference(one, other)
     assert found.same
@@ -169,7 +169,7 @@ def test_a_long_memory_is_compared_where_it_has_rules_of_its_own():
 
 
 def test_two_long_memories_that_do_not_know_each_other_cannot_be_compared():
-    coin = Table(("even", "odd"), [[[1, 0]] * 2, [[0, 1]] * 2])  # the parity of repairs
+    coin = NamedNodes(("even", "odd"), [[[1, 0]] * 2, [[0, 1]] * 2])  # the parity of repairs
     with pytest.raises(TooLarge, match=r"keep remembers a window of 30 and parity a table of 2"):
         difference(keeping(window(30)), keeping(coin, name="parity"))
 

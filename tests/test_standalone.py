@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumar.core.controller import Controller
-from jumar.core.errors import ControllerError
-from jumar.core.memory import Table, product, window
+from jumar.core.memory import NamedNodes, product, window
 from jumar.core.memory.refinement import join
 from jumar.show.program import program, runtime
 from strategies import controllers, logs, memories, names, rows_of_distributions, single_memories
@@ -109,8 +108,8 @@ MEMORIES = [
     window(2),
     window(45),  # 44 digits of two bits: two words
     window(30, actions=True),  # 29 digits, 19 to a word
-    Table(("even", "odd"), [[[1] * 3] * 3, [[0] * 3] * 3], start=1),
-    product(window(40), Table(("even", "odd"), [[[1] * 3] * 3, [[0] * 3] * 3])),
+    NamedNodes(("even", "odd"), [[[1] * 3] * 3, [[0] * 3] * 3], start=1),
+    product(window(40), NamedNodes(("even", "odd"), [[[1] * 3] * 3, [[0] * 3] * 3])),
 ]
 
 
@@ -360,14 +359,3 @@ def test_long_and_many_names_are_cut_in_messages():
     assert len(text) < 300
     assert "... (21 in all)" in text
     assert json.dumps("\x1b") in runtime._unknown("action", "\x1b", ["a"])
-
-
-def test_a_memory_of_another_kind_is_refused():
-    class Other:
-        def __str__(self) -> str:
-            return "strange memory"
-
-    controller = worn_twice()
-    object.__setattr__(controller, "memory", Other())
-    with pytest.raises(ControllerError, match="A strange memory cannot be written as a program"):
-        program(controller)

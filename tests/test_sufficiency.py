@@ -16,7 +16,7 @@ from jumar import models
 from jumar.algorithms import run
 from jumar.core.controller import Controller
 from jumar.core.errors import MemoryMismatch, ModelError, ParameterError
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.solve.solver import policy_value
 from jumar.truth.belief import first_beliefs, limit_mdp, predict, update
 from jumar.truth.evaluation import evaluate
@@ -130,7 +130,7 @@ def test_gaps_agree_with_walking_every_history(name, memory):
 def test_a_behavior_that_remembers_more_than_the_memory_is_followed_with_its_own_memory():
     # on even steps it asks, on odd ones it may do anything
     voicemail = models.voicemail()
-    flip = Table(("even", "odd"), np.array([[[1] * 3] * 2, [[0] * 3] * 2]))
+    flip = NamedNodes(("even", "odd"), np.array([[[1] * 3] * 2, [[0] * 3] * 2]))
     base = Controller.uniform(voicemail.observations, voicemail.actions, flip)
     behavior = base.except_at(np.array([[0, 0], [0, 1]]), np.array([[1.0, 0, 0]] * 2))
     compare_with_twin(voicemail, window(1), behavior, depth=4)

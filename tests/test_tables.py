@@ -14,7 +14,7 @@ import jumar as jm
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError
-from jumar.core.memory import Table, product, window
+from jumar.core.memory import NamedNodes, product, window
 from jumar.core.words import percent, rule_lines, shown
 from jumar.show.terminal import controller_view, plain_table, result_view
 from strategies import controllers
@@ -154,7 +154,7 @@ def test_a_window_with_actions_tells_what_was_done():
     assert rows == ["(start)", "z: a"]
 
 
-TWO = Table(("inspected", "due"), np.array([[[1, 1], [1, 0]], [[0, 0], [0, 0]]]))
+TWO = NamedNodes(("inspected", "due"), np.array([[[1, 1], [1, 0]], [[0, 0], [0, 0]]]))
 
 
 def test_a_table_shows_how_it_moves():

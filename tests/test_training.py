@@ -7,7 +7,7 @@ import pytest
 
 from jumar import models
 from jumar.core.errors import ParameterError, TooLarge
-from jumar.core.memory import Table, window
+from jumar.core.memory import NamedNodes, window
 from jumar.core.streams import stream
 from jumar.truth.evaluation import evaluate
 from jumar.truth.pomdp import Pomdp, from_arrays
@@ -93,7 +93,7 @@ def test_every_node_and_observation_gets_a_row():
 
 
 def test_a_behavior_can_be_trained_on_a_table():
-    toggle = Table(("even", "odd"), np.array([[[1] * 3] * 2, [[0] * 3] * 2]), start=1)
+    toggle = NamedNodes(("even", "odd"), np.array([[[1] * 3] * 2, [[0] * 3] * 2]), start=1)
     c = train(TIGER, toggle, softmax=0.05, rng=stream(1), episodes=100, name="odd one")
     assert c.name == "odd one"
     assert len(c.rows) == 4

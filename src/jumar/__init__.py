@@ -28,11 +28,11 @@ _PUBLIC = {
     "Improvement": "solve.improvement",
     "JumarError": "core.errors",
     "Memory": "core.memory",
+    "NamedNodes": "core.memory",
     "Pomdp": "truth.pomdp",
     "Result": "assessment.result",
     "Replays": "core.replay",
     "RewardRange": "evidence.certificate",
-    "Table": "core.memory",
     "basic": "algorithms.basic:improve",
     "check": "evidence.checking",
     "choose": "pipeline",
@@ -73,12 +73,12 @@ __all__ = [
     "Improvement",
     "JumarError",
     "Memory",
+    "NamedNodes",
     "Pomdp",
     "Pouct",
     "Replays",
     "Result",
     "RewardRange",
-    "Table",
     "basic",
     "check",
     "choose",
@@ -119,7 +119,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.core.episodes import Episodes
     from jumar.core.errors import JumarError
     from jumar.core.history import Counts, HistoryMdp
-    from jumar.core.memory import Memory, Table, product, window
+    from jumar.core.memory import Memory, NamedNodes, product, window
     from jumar.core.memory.refinement import join
     from jumar.core.replay import Replays, count
     from jumar.core.streams import stream

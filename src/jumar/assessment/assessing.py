@@ -18,6 +18,7 @@ from jumar.assessment.sensitivity import Row, sensitivity
 from jumar.assessment.sentences import Fact, Warning
 from jumar.assessment.tested import Trials, in_words
 from jumar.assessment.verdict import Verdict, judge
+from jumar.core.shown import Shown
 from jumar.core.streams import stream
 from jumar.evidence.certificate import Certificate
 from jumar.evidence.checking import Check, check
@@ -26,8 +27,8 @@ from jumar.evidence.resampling import Resampled, resample
 RESAMPLES = 99  # draws of a test: enough for its level, and nobody should wait long
 
 
-@dataclass(frozen=True, eq=False)
-class Assessment:
+@dataclass(frozen=True, eq=False, repr=False)
+class Assessment(Shown):
     """What is to be said about a result."""
 
     result: Result
@@ -38,6 +39,10 @@ class Assessment:
     resampled: Resampled  # the gain in redrawn logs
     sensitivity: tuple[Row, ...]  # the gain with other thresholds and memories
     trials: Trials | None  # the test in words
+
+    @property
+    def summary(self) -> str:
+        return f"{self.verdict.badge}. {self.verdict.headline}"
 
     @property
     def certificate(self) -> Certificate:
@@ -57,7 +62,7 @@ class Assessment:
     @property
     def safety(self) -> str:
         """What can be lost, in sentences."""
-        return sentences.safety(self.result)
+        return sentences.safety(self.result, self.check)
 
     @property
     def warnings(self) -> tuple[Warning, ...]:

@@ -21,6 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints
+from jumar.core.shown import Shown
 from jumar.core.words import rule_lines, shown, situation, situation_heads
 from jumar.solve.improvement import Improvement
 from jumar.solve.linear import solve_discounted
@@ -30,8 +31,8 @@ LEAST = 5  # visits below which an action is never trusted when the threshold is
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
 
 
-@dataclass(frozen=True, eq=False)
-class Decisions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Decisions(Shown):
     """One entry per history state of the model, in the order of the model."""
 
     improvement: Improvement
@@ -39,6 +40,10 @@ class Decisions:
     share: Floats  # (H,) d(h) g(h): sums to the estimated gain
     met: Floats  # (H,) d(h): discounted number of times the new controller comes here
     q: Floats  # (H, A) the behavior's action values in the model
+
+    @property
+    def summary(self) -> str:
+        return f"{int(self.changed.sum()):,} of {len(self.gain):,} history states have a new rule"
 
     @cached_property
     def changed(self) -> Bools:

@@ -15,6 +15,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.history import Counts
 from jumar.core.replay import Replays
+from jumar.core.shown import Shown
 from jumar.evidence.certificate import Certificate, RewardRange
 from jumar.evidence.practice import Practice
 from jumar.solve.improvement import Improvement
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from jumar.assessment.assessing import Assessment
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, repr=False)
+class Result(Shown):
     """An improvement with everything that can be said about its safety."""
 
     improvement: Improvement
@@ -38,6 +39,11 @@ class Result:
     seed: int = 1
     practice: Practice | None = None  # who made the log
     long: LongVerdict | None = None  # what long records say, where a memory may be assumed
+
+    @property
+    def summary(self) -> str:
+        c = self.certificate
+        return f"{self.improvement.summary}; {c.summary}"
 
     @property
     def controller(self) -> Controller:
@@ -68,6 +74,16 @@ class Result:
         if not self.practice.controllers:
             return "known by the propensities in the log"
         return f"several, named by the log: {self.practice.name}"
+
+    def __str__(self) -> str:
+        from jumar.show.terminal import as_text, result_view
+
+        return as_text(result_view(self.assessment))
+
+    def _repr_html_(self) -> str:
+        from jumar.show.html.card import card
+
+        return card(self.assessment)
 
     @cached_property
     def assessment(self) -> Assessment:

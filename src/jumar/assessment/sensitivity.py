@@ -15,7 +15,7 @@ from jumar.algorithms.auto.candidates import THRESHOLDS
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory
-from jumar.core.memory.refinement import one_more
+from jumar.core.memory.refinement import ladder
 from jumar.core.replay import Replays, count
 
 MOST_STATES = 1000  # a longer memory is not tried when it would see more history states
@@ -64,7 +64,10 @@ def sensitivity(
     (['window of 1', 'window of 2', 'window of 3'], [2, 2, 2, 2, 2])
     """
     memory = memory.on(*behavior.memory.alphabet)
-    wanted = _memories(behavior.memory, memory, more)
+    # each refines the one before, so that the last one's counts give all the others
+    wanted = ladder(memory, more)
+    if memory != behavior.memory:
+        wanted.insert(0, behavior.memory)
     replays = Replays.of(log)
     finest = count(replays, wanted[-1])
     while len(finest.states) > MOST_STATES and wanted[-1] != memory:
@@ -89,13 +92,3 @@ def sensitivity(
             )
         )
     return tuple(rows)
-
-
-def _memories(behavior: Memory, memory: Memory, more: int) -> list[Memory]:
-    """Each refines the one before, so that the last one's counts give all the others."""
-    found = [behavior] if behavior == memory else [behavior, memory]
-    for _ in range(more):
-        longer = one_more(found[-1])
-        if longer is not None:
-            found.append(longer)
-    return found

@@ -13,6 +13,7 @@ from jumar.assessment.decisions import Decisions
 from jumar.assessment.result import Result
 from jumar.core.text import number, rounded
 from jumar.core.words import counted, percent, shown
+from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import QUESTIONS, Check
 from jumar.evidence.claims import AS_SEEN
 from jumar.evidence.resampling import Resampled
@@ -105,7 +106,15 @@ def _held_out(selection: Selection, chosen: Trial, costs: bool) -> str:
     return said
 
 
-def safety(result: Result) -> str:
+def memory_contradicted(result: Result, check: Check) -> bool:
+    """Does the guarantee assume that the memory suffices, where the log says that it does not?"""
+    if SUFFICIENT not in result.certificate.assumptions:
+        return False
+    memory = str(result.improvement.mdp.memory)
+    return any(test.rejected for test in check.order.tests if test.memory == memory)
+
+
+def safety(result: Result, check: Check) -> str:
     """What can be lost."""
     best = result.certificate
     if result.improvement.changed == 0 and result.estimated:
@@ -127,6 +136,8 @@ def safety(result: Result) -> str:
         said = f"Not worse than today{chance}."
     else:
         said = f"A loss of more than {number(best.zeta)} per episode is excluded{chance}."
+    if memory_contradicted(result, check):
+        said += " But this assumes that the memory suffices, and the log says that it does not."
     if best.validity.strength < Validity.PUBLISHED.strength:
         said += f" But this is only {best.validity.value}: {_small(best.validity.meaning)}"
     return said

@@ -4,7 +4,8 @@ The word is earned, the strictest rule first:
 
 unreliable  a check of the log failed: what was learned from it cannot be trusted
 keep        nothing changes
-safe        a guarantee that is proved or in print says "not worse"
+safe        a guarantee that is proved or in print says "not worse", and the log does not
+            contradict what it assumes of the memory
 tested      the same, by a test on held-out episodes that becomes exact as these grow in number
 doubtful    the same way of learning lost on held-out episodes, and no proof stands against that
 test        everything else: worth a trial on a small scale
@@ -20,6 +21,7 @@ from typing import Any
 
 from jumar.algorithms.auto import Selection
 from jumar.assessment.result import Result
+from jumar.assessment.sentences import memory_contradicted
 from jumar.core.text import rounded
 from jumar.core.words import counted
 from jumar.evidence.certificate import Certificate
@@ -104,6 +106,9 @@ def _word(result: Result, check: Check, held_out: Selection | None) -> tuple[Wor
     if named and _lost(named) and not _proved_anyway(best):
         return Word.DOUBTFUL, [same_way(named), best.claim]
     if best.zeta > 0 or best.vacuous:
+        return Word.TEST, reasons
+    if memory_contradicted(result, check):
+        reasons.append("This assumes that the memory suffices, and the log says that it does not.")
         return Word.TEST, reasons
     if best.validity.strength >= Validity.PUBLISHED.strength:
         return Word.SAFE, reasons

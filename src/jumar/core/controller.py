@@ -18,17 +18,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jumar.core.acting import Agent
 from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows
-from jumar.core.errors import ControllerError
+from jumar.core.errors import ControllerError, printable
 from jumar.core.memory import Memory, window
-from jumar.core.memory.refinement import Projection, projection
+from jumar.core.memory.projecting import Projection
+from jumar.core.memory.refinement import projection
 from jumar.core.names import check_names, position_of
+from jumar.core.shown import Shown
 
 SUM_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Controller(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class Controller(Frozen, Shown):
     """A finite-state controller. K rows of its own, W words per memory node.
 
     >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"))
@@ -102,6 +105,15 @@ class Controller(Frozen):
                 )
         self._projection  # noqa: B018 - found now, so that a mismatch is told at once
 
+    @property
+    def summary(self) -> str:
+        below = self.otherwise
+        rest = f"as {printable(below.name)!r}" if isinstance(below, Controller) else "one row"
+        return (
+            f"{printable(self.name)!r}, {self.memory}, {len(self.observations)} observations, "
+            f"{len(self.actions)} actions, own rules: {len(self.rows):,}, otherwise {rest}"
+        )
+
     # ---- reading the rule -----------------------------------------------------------------
 
     @cached_property
@@ -146,6 +158,54 @@ class Controller(Frozen):
         words = [int(w) for w in state[:-1]]
         node = self.memory.read_node(words, self.observations, self.actions)
         return f"node {node!r}, observation {self.observations[int(state[-1])]!r}"
+
+    # ---- acting ---------------------------------------------------------------------------
+
+    def start(self, seed: int | np.random.Generator, *, most_likely: bool = False) -> Agent:
+        """Somebody who follows this controller, at the beginning of an episode.
+
+        Parameters
+        ----------
+        seed
+            What actions are drawn with: a whole number, or a generator.
+        most_likely
+            Draw nothing; take the likeliest action, of equal ones the first.
+
+        Examples
+        --------
+        >>> c = Controller.constant(("good", "worn"), ("keep", "repair"), [0, 1], window(2))
+        >>> agent = c.start(1)
+        >>> agent.act("worn"), agent.node, agent.probabilities("good")
+        ('repair', ['worn'], {'keep': 0.0, 'repair': 1.0})
+        """
+        return Agent(self, seed, most_likely)
+
+    def first(self) -> Any:
+        """The memory node at the beginning of an episode, in names."""
+        return self.memory.read_node(
+            self.memory.initial().tolist(), self.observations, self.actions
+        )
+
+    def probabilities(self, node: Any, observation: str) -> dict[str, float]:
+        """How likely every action is at a node, on seeing this.
+
+        >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"))
+        >>> c.probabilities(c.first(), "worn")
+        {'keep': 0.5, 'repair': 0.5}
+        """
+        return dict(zip(self.actions, self.row(node, observation).tolist(), strict=True))
+
+    def next(self, node: Any, observation: str, action: str) -> Any:
+        """The node after this was seen and done at a node.
+
+        >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"), window(2))
+        >>> c.next(c.first(), "worn", "keep")
+        ['worn']
+        """
+        state = self.state(node, observation)[None, :]
+        a = position_of("action", action, self.actions, ControllerError)
+        moved = self.memory.step(state[:, :-1], state[:, -1], np.array([a]))
+        return self.memory.read_node(moved[0].tolist(), self.observations, self.actions)
 
     # ---- making new ones ------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, freeze
 from jumar.core.errors import LogError, not_one_of, printable
 from jumar.core.names import check_names
+from jumar.core.shown import Shown
 
 UNKNOWN = -1
 LARGEST_REWARD = 1e100  # squares and sums of it are still numbers
@@ -60,14 +61,18 @@ class Remarks:
 _NOT_SUMS = ("first_out_of_order", "rewards_assumed", "costs")
 
 
-@dataclass(frozen=True, eq=False)
-class Origin:
+@dataclass(frozen=True, eq=False, repr=False)
+class Origin(Shown):
     """Where a log was read from, so that an error can name the place."""
 
     source: str
     row: Array  # (N,) int32 or int64, row of each step in the file
     label: Sequence[object]  # (E,) what the file calls each episode
     remarks: Remarks = Remarks()
+
+    @property
+    def summary(self) -> str:
+        return f"{printable(self.source)}, {len(self.label):,} episodes, {len(self.row):,} steps"
 
     def followed_by(self, other: Origin) -> Origin:
         """The origin of two logs one after the other."""
@@ -80,8 +85,8 @@ class Origin:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Labels(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class Labels(Frozen, Shown):
     """Names that a log gives to its steps or episodes: memory nodes, clusters, behaviors.
 
     >>> Labels(("calm", "alert"), [0, 1, -1]).code.tolist()
@@ -90,6 +95,10 @@ class Labels(Frozen):
 
     names: tuple[str, ...]  # all different
     code: Array  # (N,) or (E,) int32, UNKNOWN where the log does not say
+
+    @property
+    def summary(self) -> str:
+        return f"{len(self.names):,} names for {len(self.code):,} entries"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.names))
@@ -136,8 +145,8 @@ class Labels(Frozen):
         return Labels(names, np.concatenate([self.code, theirs[other.code]]))
 
 
-@dataclass(frozen=True, eq=False)
-class Episodes(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class Episodes(Frozen, Shown):
     """A log. E episodes, N steps.
 
     >>> log = Episodes(
@@ -161,6 +170,12 @@ class Episodes(Frozen):
     propensity: Floats | None = None  # (N,) float64, how likely the logged action was, in (0, 1]
     cluster: Labels | None = None  # (E,) the person, plant or machine; None: all independent
     behavior: Labels | None = None  # (E,) which controller made the episode
+
+    @property
+    def summary(self) -> str:
+        said = f"{len(self):,} episodes, {self.n_steps:,} steps, "
+        said += f"{len(self.observations)} observations, {len(self.actions)} actions"
+        return said if self.origin is None else f"{said}, from {printable(self.origin.source)}"
 
     def __post_init__(self) -> None:
         def put(name: str, dtype: type) -> None:

@@ -25,10 +25,11 @@ from jumar.core.controller import Controller
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import projection
+from jumar.core.shown import Shown
 
 
-@dataclass(frozen=True, eq=False)
-class Counts(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class Counts(Frozen, Shown):
     """What a log says about each history state. H states, A actions, L seen (h, a, h')."""
 
     observations: tuple[str, ...]
@@ -44,6 +45,11 @@ class Counts(Frozen):
     successor: Ints  # (L,) int64, h', ascending within a pair
     times: Ints  # (L,) int64, how often h' followed
     unfinished: int = 0  # steps left out because nobody knows what followed
+
+    @property
+    def summary(self) -> str:
+        H, A = self.visits.shape
+        return f"{self.memory}: {H:,} history states, {A} actions, {int(self.visits.sum()):,} steps"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "memory", self.memory.on(len(self.observations), self.n_actions))
@@ -138,8 +144,8 @@ def _summed(memory: Memory, states: Ints, parts: list[tuple[Counts, Ints]]) -> C
     )
 
 
-@dataclass(frozen=True, eq=False)
-class HistoryMdp(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class HistoryMdp(Frozen, Shown):
     """A finite-history MDP: what happens from ⟨n, z⟩ when a is done, as far as it is known."""
 
     observations: tuple[str, ...]
@@ -154,6 +160,11 @@ class HistoryMdp(Frozen):
     successor: Ints  # (L,) int64, h'
     probability: Floats  # (L,) of h' after the pair
     discount: float
+
+    @property
+    def summary(self) -> str:
+        H, A = self.shape
+        return f"{self.memory}: {H:,} history states, {A} actions, discount {self.discount:g}"
 
     def __post_init__(self) -> None:
         for field in ("visits", "reward", "ending", "start", "probability"):

@@ -30,7 +30,8 @@ from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError, MemoryMismatch
 from jumar.core.history import Counts
 from jumar.core.memory import Memory
-from jumar.core.memory.refinement import Projection, projection
+from jumar.core.memory.projecting import Projection
+from jumar.core.memory.refinement import projection
 
 ENDED, UNSEEN = -1, -2  # what follows a step, where it is not a history state
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints
 from jumar.core.controller import Controller
-from jumar.core.memory import Memory, Product, Window
-from jumar.core.names import NOTHING
+from jumar.core.memory import Memory
 
 COLUMNS = 6  # actions up to which each is spelled out
 LONGEST = 40  # letters of a name that are shown
@@ -57,11 +56,7 @@ def counted(n: int, noun: str) -> str:
 
 
 def situation_heads(memory: Memory) -> list[str]:
-    if memory.width == 0:
-        return ["seen now"]
-    if isinstance(memory, Window):
-        return ["seen and done before" if memory.actions else "seen before", "seen now"]
-    return ["memory", "seen now"]
+    return [memory.head, "seen now"] if memory.width else ["seen now"]
 
 
 def situation(controller: Controller, state: Ints) -> list[str]:
@@ -78,20 +73,12 @@ def situation(controller: Controller, state: Ints) -> list[str]:
 
 
 def node_words(memory: Memory, value: Any) -> str:
-    if isinstance(memory, Product):
-        pairs = zip(memory.parts, value, strict=True)
-        return " | ".join(node_words(part, item) for part, item in pairs if part.width)
-    if isinstance(memory, Window):
-        moments = [_moment(item) for item in value]
-        begun = moments.count("")  # nothing yet: said once, however long
-        return " → ".join(["(start)"] * (begun > 0) + moments[begun:])
-    return shown(value)
+    """A node, given as files write it, as people read it."""
+    return memory.speak(_shown_names(value))
 
 
-def _moment(item: Any) -> str:
-    if not isinstance(item, list):
-        return "" if item == NOTHING else shown(item)
-    return "" if item[0] == NOTHING else f"{shown(item[0])}: {shown(item[1])}"
+def _shown_names(value: Any) -> Any:
+    return [_shown_names(item) for item in value] if isinstance(value, list) else shown(value)
 
 
 def rule_lines(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumar.core.errors import ImpossibleClaim, ParameterError
+from jumar.core.shown import Shown
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.validity import Validity
 
@@ -30,8 +31,8 @@ _NOT_WORSE = {
 }
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Shown):
     """What is known about ρ(new) - ρ(behavior), in numbers and in words.
 
     >>> found = Certificate("mine", "My bound", 0.05, 8.0, 110.0, Validity.PROVED)
@@ -55,6 +56,10 @@ behavior's is at most 5 %."
     reason: str = ""  # the claim, where it is not one of loss and chance
     most: float | None = None  # the most that could be gained: see `jumar.evidence.gains.most_gain`
     declared: bool = True  # False: the range of the returns was only read off the log
+
+    @property
+    def summary(self) -> str:
+        return f"{self.bound}, ζ = {_number(self.zeta)}, {self.validity}; {self._worth}"
 
     def __post_init__(self) -> None:
         if self.delta is not None:

@@ -15,7 +15,8 @@ from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes, Labels
 from jumar.core.errors import LogError, printable
-from jumar.core.memory import Memory, Product, Table
+from jumar.core.memory import Memory
+from jumar.core.memory.forms import OneOf
 from jumar.core.replay import Replays
 from jumar.evidence.rewards import RewardRange
 
@@ -90,13 +91,13 @@ class ComparedNodes:
     """The memory nodes a log names, against those that replaying comes to. N steps."""
 
     logged: Labels
-    memory: Table
+    nodes: tuple[str, ...]  # the names of the nodes
     replayed: Ints  # (N,) number of the node
     wrong: Ints  # rows at which the log names another one
 
     def names(self, row: int) -> tuple[str, str]:
         """What the log says, and what replaying says."""
-        return self.logged.names[self.logged.code[row]], self.memory.nodes[self.replayed[row]]
+        return self.logged.names[self.logged.code[row]], self.nodes[self.replayed[row]]
 
 
 def compare_nodes(log: Episodes | Replays, memory: Memory) -> ComparedNodes | None:
@@ -104,17 +105,16 @@ def compare_nodes(log: Episodes | Replays, memory: Memory) -> ComparedNodes | No
     exactly one part with named nodes."""
     replays = Replays.of(log)
     log = replays.log
-    parts = memory.parts if isinstance(memory, Product) else (memory,)
-    tables = [part for part in parts if isinstance(part, Table)]
-    if log.node is None or len(tables) != 1:
+    written = [(part, part.form(log.observations, log.actions)) for part in memory.parts]
+    named = [(part, form) for part, form in written if isinstance(form, OneOf)]
+    if log.node is None or len(named) != 1:
         return None
-    table = tables[0]
-    number = {name: i for i, name in enumerate(table.nodes)}
-    meant = np.array([*(number.get(name, UNKNOWN) for name in log.node.names), UNKNOWN], np.int64)
-    replay = replays.over(table)
-    replayed: Ints = replay.states[replay.at, 0]
+    (part, form), names = named[0], log.node.names
+    meant = np.array([*(form.numbers.get(n, UNKNOWN) for n in names), UNKNOWN], np.int64)
+    replay = replays.over(part)
+    replayed: Ints = part.to_fields(replay.states[:, :-1])[replay.at, 0]
     wrong = np.flatnonzero((log.node.code != UNKNOWN) & (meant[log.node.code] != replayed))
-    return ComparedNodes(log.node, table, replayed, wrong)
+    return ComparedNodes(log.node, form.names, replayed, wrong)
 
 
 def check_rewards(log: Episodes, rewards: RewardRange) -> None:

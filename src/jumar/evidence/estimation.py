@@ -13,13 +13,12 @@ one remembered more, actions and hidden state may be confounded; `checking.longe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.memory import Memory, Window, window
+from jumar.core.memory import Memory, window
 from jumar.core.replay import Replays
 
 CURRENT = window(1)  # nothing but the current observation
@@ -40,7 +39,7 @@ def estimate_behavior(log: Episodes | Replays, memory: Memory = CURRENT) -> Cont
     whole = Replays.of(log).over(memory)
     log, A = whole.log, len(whole.log.actions)
     below: Controller | np.ndarray = np.bincount(log.action, minlength=A) / log.n_steps
-    for coarser in reversed(list(_ladder(whole.memory))):
+    for coarser in reversed(list(_fallbacks(whole.memory))):
         replay = whole.onto(coarser)
         acted = replay.taken.any(1)
         taken = replay.taken[acted]
@@ -53,17 +52,17 @@ def estimate_behavior(log: Episodes | Replays, memory: Memory = CURRENT) -> Cont
             below,
             name=f"estimated from the log ({coarser})",
         )
-    assert isinstance(below, Controller)  # the ladder is never empty
+    assert isinstance(below, Controller)  # there is one fallback at least
     return below
 
 
-def _ladder(memory: Memory) -> Iterator[Memory]:
+def _fallbacks(memory: Memory) -> Iterator[Memory]:
     """The memory, and what an unseen history falls back on, longest first."""
     yield memory
-    while isinstance(memory, Window) and memory.length > 1:
-        k = memory.length
+    while memory.width:
+        k = memory.span or 2
         # a thousand controllers nested in each other would help nobody
-        memory = replace(memory, length=k - 1 if k <= _EVERY_LENGTH else k // 2)
-        yield CURRENT.on(*memory.alphabet) if memory.length == 1 else memory
-    if not isinstance(memory, Window) and memory.width:
-        yield CURRENT.on(*memory.alphabet)
+        k = k - 1 if k <= _EVERY_LENGTH else k // 2
+        shorter = memory.resized(k) if k > 1 else None
+        memory = shorter or CURRENT.on(*memory.alphabet)
+        yield memory

@@ -38,14 +38,15 @@ from jumar.core.errors import MemoryMismatch, ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
 from jumar.core.replay import UNSEEN, Replays
+from jumar.core.shown import Shown
 from jumar.evidence.bounds import check_delta, check_finite
 from jumar.evidence.rewards import RewardRange
 
 HALVINGS = 60  # of an interval that is searched for a root
 
 
-@dataclass(frozen=True, eq=False)
-class ReturnBounds(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class ReturnBounds(Frozen, Shown):
     """lower <= Q_b <= upper for all pairs at once, except with a chance of δ."""
 
     states: Ints  # (H, W+1) int64, sorted
@@ -53,6 +54,10 @@ class ReturnBounds(Frozen):
     upper: Floats  # (H, A)
     discount: float
     delta: float
+
+    @property
+    def summary(self) -> str:
+        return f"{self.lower.size:,} pairs; a chance of {self.delta:g} that any is outside"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", freeze(self.states, np.int64))
@@ -73,8 +78,8 @@ class ReturnBounds(Frozen):
             )
 
 
-@dataclass(frozen=True, eq=False)
-class FirstVisits(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class FirstVisits(Frozen, Shown):
     """Returns from the first visit of every pair in every episode. H states, A actions."""
 
     states: Ints  # (H, W+1) int64, the history states seen, sorted
@@ -86,6 +91,11 @@ class FirstVisits(Frozen):
     high: float  # no return is higher
     pairs: int  # X·A: all pairs that could have been visited
     discount: float
+
+    @property
+    def summary(self) -> str:
+        seen = int((self.count > 0).sum())
+        return f"returns of {seen:,} pairs in {len(self.states):,} history states"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", freeze(self.states, np.int64))

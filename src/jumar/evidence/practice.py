@@ -33,6 +33,7 @@ from jumar.core.errors import ControllerError, LogError, ParameterError, listing
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
 from jumar.core.replay import Replay, Replays
+from jumar.core.shown import Shown
 from jumar.evidence.consistency import check_nodes, check_possible, rows_taken
 from jumar.evidence.estimation import CURRENT, estimate_behavior
 from jumar.io.controllers import controller_from_document, controller_to_document
@@ -45,8 +46,8 @@ FEWEST_DIGITS = 3  # that a rounded propensity is taken to have
 LOOKED_AT = 10_000  # different propensities that tell how many digits the column writes
 
 
-@dataclass(frozen=True, eq=False)
-class Practice(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class Practice(Frozen, Shown):
     """Who made a log. B behaviors, E episodes, N steps, A actions."""
 
     replays: Replays  # of the log, its names numbered as the controllers number them
@@ -54,6 +55,11 @@ class Practice(Frozen):
     controllers: tuple[Controller, ...]  # (B,) numbering names alike; none: only propensities
     made_by: Ints  # (E,) int64, the behavior of every episode
     window: Memory = CURRENT  # what an estimated behavior remembers
+
+    @property
+    def summary(self) -> str:
+        made = ", ".join(self.names) or "known by propensities"
+        return f"{len(self.log):,} episodes made by {printable(made)}"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "made_by", freeze(self.made_by, np.int64))

@@ -26,6 +26,7 @@ from jumar.core.arrays import Floats, Ints
 from jumar.core.episodes import Episodes
 from jumar.core.history import HistoryMdp
 from jumar.core.replay import Replay, Replays
+from jumar.core.shown import Shown
 from jumar.evidence.order.gaps import BLOCKS
 from jumar.solve.improvement import Improvement
 from jumar.solve.linear import solve_discounted
@@ -34,12 +35,17 @@ ITERATED = 300  # history states beyond which values are found by iteration
 _DRAWS = ((300, 1000), (2000, 300), (20_000, 100))  # history states, and draws up to there
 
 
-@dataclass(frozen=True, eq=False)
-class Resampled:
+@dataclass(frozen=True, eq=False, repr=False)
+class Resampled(Shown):
     """Performances in B models estimated from draws of the episodes."""
 
     behavior: Floats  # (B,)
     improved: Floats  # (B,)
+
+    @property
+    def summary(self) -> str:
+        low, high = self.interval()
+        return f"{len(self.gains):,} draws, 90 % of the gains from {low:.4g} to {high:.4g}"
 
     @property
     def gains(self) -> Floats:

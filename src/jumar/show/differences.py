@@ -107,8 +107,8 @@ def reachable(controller: Controller, most: int = ENUMERABLE, met: Ints | None =
 
     With `met`, only what these ⟨n, z⟩ lead to counts, and only nodes that stand among them.
 
-    >>> from jumar.core.memory import Table
-    >>> two = Table(("a", "b"), [[[0, 1]], [[1, 1]]])  # only the second action leaves a
+    >>> from jumar.core.memory import NamedNodes
+    >>> two = NamedNodes(("a", "b"), [[[0, 1]], [[1, 1]]])  # only the second action leaves a
     >>> reachable(Controller.constant(("z",), ("stay", "go"), [1, 0], two)).tolist()
     [[0]]
     """

@@ -7,11 +7,12 @@ so they are never handed to rich as markup, and what could disturb a terminal is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -21,11 +22,10 @@ from jumar.assessment.result import Result
 from jumar.core.arrays import Ints
 from jumar.core.controller import Controller
 from jumar.core.errors import TooLarge
-from jumar.core.memory import Memory, Product
-from jumar.core.memory import Table as MemoryTable
 from jumar.core.words import (
     COLUMNS,
     counted,
+    node_words,
     percent,
     rule_lines,
     shown,
@@ -45,6 +45,15 @@ COLORS = {
     "keep": "cyan",
     "unreliable": "red",
 }
+
+
+def as_text(view: RenderableType, width: int = 100) -> str:
+    """A view as plain text, for `print`."""
+    console = Console(file=StringIO(), width=width, color_system=None)
+    console.print(view, markup=False, highlight=False)
+    file: Any = console.file
+    lines: str = file.getvalue()
+    return "\n".join(line.rstrip() for line in lines.splitlines())
 
 
 # ---- the look all tables share ------------------------------------------------------------------
@@ -152,27 +161,24 @@ def _rules(controller: Controller, states: Ints) -> RenderableType:
 def _moves(controller: Controller, most: int) -> list[RenderableType]:
     """How the tables of the memory move, unless the controller it falls back on shows them."""
     below = controller.otherwise
-    known = _parts(below.memory) if isinstance(below, Controller) else ()
+    known = below.memory.parts if isinstance(below, Controller) else ()
     views: list[RenderableType] = []
-    for part in _parts(controller.memory):
-        if not isinstance(part, MemoryTable) or part in known:
+    names = controller.observations, controller.actions
+    for part in controller.memory.parts:
+        moves = part.moves(*names)
+        if not moves or part in known:
             continue
-        document = part.to_document(controller.observations, controller.actions)
         rows = [
-            [shown(move[key]) if key in move else "anything" for key in _MOVE]
-            for move in document["moves"]
+            [shown(move[key]) if key in move else "anything" for key in _MOVE] for move in moves
         ]
         heads = ["memory", "on seeing", "after doing", "goes to"]
-        title = f"How the memory moves; it starts with {shown(document['start'])!r}"
+        start = node_words(part, part.read_node(part.initial().tolist(), *names))
+        title = f"How the memory moves; it starts with {start!r}"
         views += [plain_table(heads, rows[:most], title=title), *_rest(len(rows) - most, "moves")]
     return views
 
 
 _MOVE = ("node", "observation", "action", "to")
-
-
-def _parts(memory: Memory) -> Sequence[Memory]:
-    return memory.parts if isinstance(memory, Product) else (memory,)
 
 
 # ---- improvements -------------------------------------------------------------------------------

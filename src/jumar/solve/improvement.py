@@ -11,12 +11,13 @@ import numpy as np
 from jumar.core.arrays import Floats, Frozen, freeze
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
+from jumar.core.shown import Shown
 from jumar.solve.rules import Rule
 from jumar.solve.solver import Project, Trace, action_values, policy_value, solve, unseen_value
 
 
-@dataclass(frozen=True, eq=False)
-class Improvement(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class Improvement(Frozen, Shown):
     """An improved controller and the model's view of it.
 
     History states that were never logged keep the behavior's row. The two performances are what
@@ -36,6 +37,11 @@ class Improvement(Frozen):
     performance: float  # of the improved policy, in the model
     behavior_performance: float  # of the behavior, in the model
     trace: Trace
+
+    @property
+    def summary(self) -> str:
+        rules = f"{self.changed:,} of {len(self.mdp):,} rules changed"
+        return f"{self.algorithm}: {rules}, estimated gain {self.gain:.4g}"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))

@@ -7,7 +7,7 @@ import numpy as np
 from jumar.core.arrays import Ints, RowIndex
 from jumar.core.controller import Controller
 from jumar.core.memory import Memory
-from jumar.core.memory.refinement import Projection
+from jumar.core.memory.projecting import Projection
 from jumar.solve.elimination import analyse
 from jumar.study.batch import Task
 from jumar.truth.chain import Chain, unroll

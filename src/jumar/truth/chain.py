@@ -14,13 +14,14 @@ import numpy as np
 from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, closure, freeze, number_rows
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, listing
+from jumar.core.shown import Shown
 from jumar.truth.pomdp import END, Pomdp
 
 MOST_TRIPLES = 5_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class Chain(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class Chain(Frozen, Shown):
     """K reachable triples, X reachable history states ⟨n, z⟩ among them, L possible steps."""
 
     states: Ints  # (X, W+1) int64, the history states, sorted
@@ -33,6 +34,10 @@ class Chain(Frozen):
     target: Ints  # (L,) triple it leads to, or END
     probability: Floats  # (L,) of action and outcome together
     reward: Floats  # (L,)
+
+    @property
+    def summary(self) -> str:
+        return f"{len(self.start):,} triples of state, node and observation"
 
     def __post_init__(self) -> None:
         for field in ("rows", "start", "probability", "reward"):

@@ -19,13 +19,14 @@ from numpy.typing import ArrayLike
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
 from jumar.core.errors import ModelError
 from jumar.core.names import check_names
+from jumar.core.shown import Shown
 
 END = -1  # stands where an outcome has no next state and no next observation
 SUM_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Pomdp(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class Pomdp(Frozen, Shown):
     """A model. S states, A actions, O observations, K outcomes in all."""
 
     name: str
@@ -41,6 +42,11 @@ class Pomdp(Frozen):
     reward: Floats  # (K,)
     discount: float
     max_steps: int | None = None
+
+    @property
+    def summary(self) -> str:
+        S, A, O = len(self.states), len(self.actions), len(self.observations)
+        return f"{self.name}: {S} states, {A} actions, {O} observations, discount {self.discount:g}"
 
     def __post_init__(self) -> None:
         for kind, field in (

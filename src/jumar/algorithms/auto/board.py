@@ -18,7 +18,7 @@ from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory
-from jumar.core.memory.refinement import join, one_more
+from jumar.core.memory.refinement import join, ladder
 from jumar.core.replay import UNSEEN, Replay, Replays
 from jumar.evidence.practice import Practice
 
@@ -128,7 +128,4 @@ def chain(behavior: Memory, memory: Memory | None, more: int) -> list[Memory]:
     if memory is not None:
         wider = join(behavior, memory.on(*behavior.alphabet))
         return [behavior] if wider == behavior else [behavior, wider]
-    found = [behavior]
-    while len(found) <= more and (longer := one_more(found[-1])) is not None:
-        found.append(longer)
-    return found
+    return ladder(behavior, more)

@@ -11,6 +11,7 @@ from jumar.algorithms.auto.limits import Limits
 from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.memory import Memory
+from jumar.core.shown import Shown
 
 PROVED, ASYMPTOTIC = "proved", "asymptotic"
 GATES = (PROVED, ASYMPTOTIC)
@@ -44,8 +45,8 @@ class Setting:
 _SHORT = {"n_wedge": "N∧ =", "strength": "strength"}
 
 
-@dataclass(frozen=True)
-class Trial:
+@dataclass(frozen=True, repr=False)
+class Trial(Shown):
     """One candidate on the other half of the log."""
 
     setting: Setting
@@ -66,6 +67,11 @@ class Trial:
     bet: Bet | None = None  # that was laid on it
     weighed: float | None = None  # gain by which it is compared, where more is known than scores
 
+    @property
+    def summary(self) -> str:
+        passed = "passed" if self.passed else "not passed"
+        return f"{self.setting}, held-out gain {self.gain:.4g} ± {self.error:.2g}, {passed}"
+
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
         return {
@@ -84,8 +90,8 @@ class Trial:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
+@dataclass(frozen=True, eq=False, repr=False)
+class Selection(Shown):
     """What was tried, and what was chosen."""
 
     gate: str  # "proved" or "asymptotic"
@@ -100,6 +106,11 @@ class Selection:
     most: float  # the best return that is possible, less the behavior's mean return
     beyond: float  # share of the discounted weight that lies beyond where recordings stopped
     memories: tuple[Memory, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        chosen = str(self.chosen.setting) if self.chosen else "the behavior stays"
+        return f"{self.tried:,} candidates, {len(self.trials)} tested; {chosen}"
 
     @property
     def range(self) -> float:

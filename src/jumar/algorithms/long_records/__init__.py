@@ -32,8 +32,8 @@ from jumar.algorithms.long_records.ladder import Rung, in_words, ladder, they_te
 from jumar.algorithms.long_records.refusal import Bench, Refusal, bench, least_lower, refusals
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.memory import Memory, window
-from jumar.core.memory.refinement import join, one_more
+from jumar.core.memory import Memory, refinement, window
+from jumar.core.memory.refinement import join
 from jumar.core.replay import Replays
 from jumar.core.words import percent
 from jumar.evidence.bounds import check_delta
@@ -258,9 +258,8 @@ def _memories(behavior: Memory, memory: Memory | None) -> list[Memory]:
         longer = join(first, window(k, actions=True).on(*behavior.alphabet))
         if longer != found[-1] and longer != first:
             found.append(longer)
-    while len(found) < LONGEST - 1 and (longer_one := one_more(found[-1])) is not None:
-        found.append(longer_one)  # a long memory was asked for: it too must be compared
-    return found
+    # where a long memory was asked for, it too must be compared
+    return found[:-1] + refinement.ladder(found[-1], LONGEST - 1 - len(found))
 
 
 def _cannot_begin(

@@ -16,9 +16,8 @@ from jumar.algorithms.long_records.contradictions import MemoryTest
 from jumar.algorithms.long_records.judge import Candidate, Judge, Reading, fit
 from jumar.algorithms.long_records.refusal import Bench, with_weight
 from jumar.core.arrays import Ints
-from jumar.core.memory import Memory, Product, Window
-
-_NOW = "the current observation"
+from jumar.core.memory import Memory
+from jumar.core.memory.windows import NOW
 
 
 @dataclass(frozen=True)
@@ -42,13 +41,10 @@ def in_words(memory: Memory) -> str:
     >>> in_words(window(1)), in_words(window(3, actions=True))
     ('the current observation', 'the last 3 observations and actions')
     """
-    parts = memory.parts if isinstance(memory, Product) else (memory,)
-    windows = [part for part in parts if isinstance(part, Window)]
-    longest = max(windows, key=lambda part: (part.length, part.actions), default=None)
-    told = _NOW
-    if longest is not None and longest.length > 1:
-        told = f"the last {longest.length} observations" + " and actions" * longest.actions
-    if len(windows) < len(parts):
+    windows = [(part.span, part.knows) for part in memory.parts if part.span]
+    # of two that look equally far back, the one that takes more words knows more
+    _, told = max(windows, key=lambda told: (told[0], len(told[1])), default=(1, NOW))
+    if len(windows) < len(memory.parts):
         return f"the old rule's own memory and {told}"
     return told
 
@@ -61,7 +57,7 @@ def they_tell(memory: Memory) -> str:
     ('the current observation tells', 'the last 2 observations tell')
     """
     told = in_words(memory)
-    return f"{told} {'tells' if told == _NOW else 'tell'}"
+    return f"{told} {'tells' if told == NOW else 'tell'}"
 
 
 def ladder(

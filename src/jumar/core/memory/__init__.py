@@ -14,17 +14,19 @@ the last k-1 observations (or observation-action pairs), with "nothing yet" befo
 from __future__ import annotations
 
 from jumar.core.errors import ParameterError
-from jumar.core.memory.base import ENUMERABLE, Memory
-from jumar.core.memory.named_nodes import Table
+from jumar.core.memory.base import ENUMERABLE, KINDS, Machine, Memory
+from jumar.core.memory.named_nodes import NamedNodes
 from jumar.core.memory.products import Product
 from jumar.core.memory.windows import LONGEST_WINDOW, Window
 
 __all__ = [
     "ENUMERABLE",
+    "KINDS",
     "LONGEST_WINDOW",
+    "Machine",
     "Memory",
+    "NamedNodes",
     "Product",
-    "Table",
     "Window",
     "product",
     "window",

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jumar.core.arrays import Bools, Ints, freeze
 from jumar.core.errors import ControllerError, MemoryMismatch
-from jumar.core.memory.base import Memory
-from jumar.core.names import check_names, position_of
+from jumar.core.memory.base import Machine, Memory, as_tuples, look_up
+from jumar.core.memory.forms import Form, OneOf
+from jumar.core.names import check_names
+
+if TYPE_CHECKING:
+    from jumar.io.controllers.memories import Entry
+
+MOST_MOVES = 100_000_000  # read from a file: nodes × observations × actions
 
 
-@dataclass(frozen=True, eq=False)
-class Table(Memory):
+@dataclass(frozen=True, eq=False, repr=False)
+class NamedNodes(Memory, word="nodes"):
     """A memory written out by hand: named nodes and where each goes.
 
-    >>> odd_even = Table(("even", "odd"), [[[1]], [[0]]])
+    >>> odd_even = NamedNodes(("even", "odd"), [[[1]], [[0]]])
     >>> odd_even.count_nodes()
     2
     """
@@ -50,7 +57,7 @@ class Table(Memory):
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Table)
+            isinstance(other, NamedNodes)
             and (self.nodes, self.start) == (other.nodes, other.start)
             and np.array_equal(self.next, other.next)
         )
@@ -89,21 +96,74 @@ class Table(Memory):
             todo += fresh
         return len(seen)
 
-    def read_node(
-        self, words: Sequence[int], observations: Sequence[str], actions: Sequence[str]
-    ) -> str:
-        return self.nodes[int(words[0])]
+    def form(self, observations: Sequence[str], actions: Sequence[str]) -> Form:
+        return OneOf("node", self.nodes)
 
-    def write_node(
-        self, value: Any, observations: Sequence[str], actions: Sequence[str], place: str = ""
-    ) -> list[int]:
-        return [position_of("node", value, self.nodes, ControllerError, place)]
+    def moves(self, observations: Sequence[str], actions: Sequence[str]) -> list[dict[str, str]]:
+        found: list[dict[str, str]] = []
+        for n, table in enumerate(self.next):
+            found += _moves_from(self.nodes, n, table, observations, actions)
+        return found
+
+    @classmethod
+    def file_keys(cls) -> tuple[str, ...]:
+        return cls.word, "start", "moves"
 
     def to_document(self, observations: Sequence[str], actions: Sequence[str]) -> dict[str, Any]:
-        moves: list[dict[str, str]] = []
-        for n, table in enumerate(self.next):
-            moves += _moves_from(self.nodes, n, table, observations, actions)
-        return {"nodes": list(self.nodes), "start": self.nodes[self.start], "moves": moves}
+        start = self.nodes[self.start]
+        return {
+            self.word: list(self.nodes),
+            "start": start,
+            "moves": self.moves(observations, actions),
+        }
+
+    @classmethod
+    def from_document(cls, entry: Entry) -> Memory:
+        nodes = entry.names(cls.word, "node")
+        number = {node: i for i, node in enumerate(nodes)}
+        start = entry.number("start", "node", number) if "start" in entry else 0
+        shape = len(nodes), len(entry.observations), len(entry.actions)
+        if math.prod(shape) > MOST_MOVES:
+            raise entry.error(
+                f"{shape[0]} nodes, {shape[1]} observations and {shape[2]} actions make "
+                f"more than {MOST_MOVES} moves. Use fewer nodes, or a window."
+            )
+        return cls(nodes, _read_moves(entry, nodes, number, shape), start)
+
+    def machine(self) -> Machine:
+        return Machine(
+            look_up, as_tuples(self.next), int(self.start), lambda nodes: nodes[:, 0].tolist()
+        )
+
+
+def _read_moves(
+    entry: Entry, nodes: Sequence[str], number: dict[str, int], shape: tuple[int, ...]
+) -> Ints:
+    """(M, O, A) where the first move that fits goes; some move must fit every ⟨n, z, a⟩."""
+    keys = ("node", "observation", "action")
+    numbers = (number, entry.observations, entry.actions)
+    decided_by = np.full(shape, -1, np.int32)
+    to = []
+    for i, move in enumerate(entry.items("moves", "move", (*keys, "to"))):
+        if "to" not in move:
+            raise move.error(f'does not say where to go. Add to = "{nodes[0]}".')
+        to.append(move.number("to", "node", number))
+        where = []
+        for key, known in zip(keys, numbers, strict=True):
+            j = move.number(key, key, known) if move.says(key) else None
+            where.append(slice(None) if j is None else slice(j, j + 1))
+        block = decided_by[tuple(where)]  # a view
+        if (block >= 0).all():
+            raise entry.never("move", i, np.unique(block))
+        block[block < 0] = i
+    for n, z, a in np.argwhere(decided_by < 0)[:1]:
+        raise entry.error(
+            f"no move fits node {nodes[n]!r}, observation {list(entry.observations)[z]!r}, "
+            f"action {list(entry.actions)[a]!r}. Add one at the end, such as "
+            f'{{ node = "{nodes[n]}", to = "{nodes[n]}" }}.'
+        )
+    moves: Ints = np.array(to, np.int64)[decided_by]
+    return moves
 
 
 def _moves_from(

@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jumar.core.arrays import Bools, Ints
-from jumar.core.errors import ControllerError
 from jumar.core.memory.base import Memory
+from jumar.core.memory.forms import Form
+from jumar.core.memory.projecting import Projection, find_projection
+
+if TYPE_CHECKING:
+    from jumar.io.controllers.memories import Entry
 
 
-@dataclass(frozen=True)
-class Product(Memory):
+@dataclass(frozen=True, repr=False)
+class Product(Memory, word="product"):
     """Several memories side by side: remembers what each of them remembers."""
 
-    parts: tuple[Memory, ...]
+    memories: tuple[Memory, ...]
 
     def __post_init__(self) -> None:
-        flat: list[Memory] = []
-        for part in self.parts:
-            flat += part.parts if isinstance(part, Product) else [part]
+        flat = [part for memory in self.memories for part in memory.parts]
         if self.n_observations is not None and self.n_actions is not None:
             flat = [part.on(self.n_observations, self.n_actions) for part in flat]
-        object.__setattr__(self, "parts", tuple(flat))
+        object.__setattr__(self, "memories", tuple(flat))
 
     def __str__(self) -> str:
         return " × ".join(str(part) for part in self.parts)
 
     @property
+    def parts(self) -> tuple[Memory, ...]:
+        return self.memories
+
+    @property
     def width(self) -> int:
         return sum(part.width for part in self.parts)
-
-    def split(self, nodes: Ints) -> list[Ints]:
-        """The words of each part."""
-        return np.split(nodes, np.cumsum([part.width for part in self.parts])[:-1], axis=1)
 
     def initial(self) -> Ints:
         return np.concatenate([part.initial() for part in self.parts])
@@ -54,32 +58,41 @@ class Product(Memory):
         return fits
 
     def count_nodes(self) -> int:
-        count = 1
-        for part in self.parts:
-            count *= part.count_nodes()
-        return count
+        return math.prod(part.count_nodes() for part in self.parts)
 
-    def read_node(
-        self, words: Sequence[int], observations: Sequence[str], actions: Sequence[str]
-    ) -> list[Any]:
-        pieces = self.split(np.array([words], np.int64).reshape(1, self.width))
-        return [
-            part.read_node(piece[0].tolist(), observations, actions)
-            for part, piece in zip(self.parts, pieces, strict=True)
-        ]
+    def onto(self, coarse: Memory) -> Projection | None:
+        for i, part in enumerate(self.parts):
+            inner = find_projection(part, coarse)
+            if inner is not None:
+                return partial(self._through, i, inner)
+        return super().onto(coarse)
 
-    def write_node(
-        self, value: Any, observations: Sequence[str], actions: Sequence[str], place: str = ""
-    ) -> list[int]:
-        if not isinstance(value, list) or len(value) != len(self.parts):
-            raise ControllerError(
-                f"{place}node {value!r}: a product needs a list with one entry for each of its "
-                f"{len(self.parts)} parts."
-            )
-        words: list[int] = []
-        for part, item in zip(self.parts, value, strict=True):
-            words += part.write_node(item, observations, actions, place)
-        return words
+    def _through(self, i: int, inner: Projection, nodes: Ints) -> Ints:
+        return inner(self.split(nodes)[i])
+
+    def form(self, observations: Sequence[str], actions: Sequence[str]) -> Form:
+        return [part.form(observations, actions) for part in self.parts]
+
+    def to_fields(self, nodes: Ints) -> Ints:
+        pieces = zip(self.parts, self.split(nodes), strict=True)
+        return np.concatenate([part.to_fields(piece) for part, piece in pieces], axis=1)
+
+    def from_fields(self, rows: Ints) -> Ints:
+        sizes = [part.to_fields(part.initial()[None, :]).shape[1] for part in self.parts]
+        pieces = zip(self.parts, np.split(rows, np.cumsum(sizes)[:-1], axis=1), strict=True)
+        return np.concatenate([part.from_fields(piece) for part, piece in pieces], axis=1)
+
+    @property
+    def node_help(self) -> str:
+        return " ".join(dict.fromkeys(part.node_help for part in self.parts if part.node_help))
+
+    def speak(self, value: Any) -> str:
+        pairs = zip(self.parts, value, strict=True)
+        return " | ".join(part.speak(item) for part, item in pairs if part.width)
 
     def to_document(self, observations: Sequence[str], actions: Sequence[str]) -> dict[str, Any]:
-        return {"product": [part.to_document(observations, actions) for part in self.parts]}
+        return {self.word: [part.to_document(observations, actions) for part in self.parts]}
+
+    @classmethod
+    def from_document(cls, entry: Entry) -> Memory:
+        return cls(tuple(entry.memories(cls.word)))

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Bools, Ints
-from jumar.core.errors import ControllerError, ParameterError, TooLarge
-from jumar.core.memory.base import ENUMERABLE, Memory
-from jumar.core.names import NOTHING, position_of
+from jumar.core.errors import ParameterError, TooLarge
+from jumar.core.memory.base import ENUMERABLE, Machine, Memory
+from jumar.core.memory.forms import Form, OneOf
+from jumar.core.memory.projecting import Projection
+from jumar.core.names import NOTHING
 
 LONGEST_WINDOW = 1000
+NOW = "the current observation"
 
 
-@dataclass(frozen=True)
-class Window(Memory):
+@dataclass(frozen=True, repr=False)
+class Window(Memory, word="window"):
     """The last `length` observations including the current one; with `actions`, also what was
     done on each of the earlier ones."""
 
@@ -124,56 +127,79 @@ class Window(Memory):
                 column += 1
         return nodes
 
-    def read_node(
-        self, words: Sequence[int], observations: Sequence[str], actions: Sequence[str]
-    ) -> list[Any]:
-        newest_first = self.digits(np.array([words], np.int64).reshape(1, self.width))[0]
-        return [self._read_digit(int(d), observations, actions) for d in newest_first[::-1]]
-
-    def _read_digit(self, digit: int, observations: Sequence[str], actions: Sequence[str]) -> Any:
+    def to_fields(self, nodes: Ints) -> Ints:
+        """Oldest first, per remembered step: 0 for nothing yet, else 1 + the observation; with
+        actions a second field, 0 or 1 + the action."""
+        digits = self.digits(nodes)[:, ::-1]
         if not self.actions:
-            return observations[digit - 1] if digit else NOTHING
-        if not digit:
-            return [NOTHING, NOTHING]
-        z, a = divmod(digit - 1, len(actions))
-        return [observations[z], actions[a]]
+            return digits
+        z, a = np.divmod(digits - 1, self.alphabet[1])
+        pairs = np.where(digits[:, :, None] == 0, 0, np.stack([z, a], 2) + 1)
+        return pairs.reshape(len(nodes), 2 * self._digits)
 
-    def write_node(
-        self, value: Any, observations: Sequence[str], actions: Sequence[str], place: str = ""
-    ) -> list[int]:
+    def from_fields(self, rows: Ints) -> Ints:
+        if not self.actions:
+            return self.pack(rows[:, ::-1])
+        z, a = rows[:, ::2], rows[:, 1::2]
+        return self.pack(np.where(z == 0, 0, (z - 1) * self.alphabet[1] + a)[:, ::-1])
+
+    def form(self, observations: Sequence[str], actions: Sequence[str]) -> Form:
+        z = OneOf("observation", (NOTHING, *observations))
+        if not self.actions:
+            return [z] * self._digits
+        return [[z, OneOf("action", (NOTHING, *actions))]] * self._digits
+
+    @property
+    def node_help(self) -> str:
         what = "[observation, action] pairs" if self.actions else "observations"
         nothing = '["", ""]' if self.actions else '""'
-        if not isinstance(value, list) or len(value) != self._digits:
-            raise ControllerError(
-                f"{place}node {value!r}: a {self} needs a list of the {self._digits} earlier "
-                f"{what}, oldest first; write {nothing} for nothing yet."
-            )
-        digits = [self._write_digit(item, observations, actions, place) for item in value]
-        began = False
-        for digit in digits:
-            if began and not digit:
-                raise ControllerError(
-                    f'{place}node {value!r}: "" (nothing yet) can only stand before the first '
-                    "observation."
-                )
-            began = began or bool(digit)
-        packed = self.pack(np.array([digits[::-1]], np.int64).reshape(1, -1))[0]
-        return [int(word) for word in packed]
+        return (
+            f"A {self} needs a list of the {self._digits} earlier {what}, oldest first; "
+            f"{nothing} (nothing yet) can only stand before the first."
+        )
 
-    def _write_digit(
-        self, item: Any, observations: Sequence[str], actions: Sequence[str], place: str
-    ) -> int:
-        if not self.actions:
-            if item == NOTHING:
-                return 0
-            return position_of("observation", item, observations, ControllerError, place) + 1
-        if not isinstance(item, list) or len(item) != 2:
-            raise ControllerError(f"{place}{item!r} is not an [observation, action] pair.")
-        if item == [NOTHING, NOTHING]:
-            return 0
-        z = position_of("observation", item[0], observations, ControllerError, place)
-        a = position_of("action", item[1], actions, ControllerError, place)
-        return z * len(actions) + a + 1
+    @property
+    def head(self) -> str:
+        return "seen and done before" if self.actions else "seen before"
 
-    def to_document(self, observations: Sequence[str], actions: Sequence[str]) -> dict[str, Any]:
-        return {"window": self.length, **({"actions": True} if self.actions else {})}
+    @property
+    def span(self) -> int:
+        return self.length
+
+    @property
+    def knows(self) -> str:
+        told = f"the last {self.length} observations" + " and actions" * self.actions
+        return NOW if self.length == 1 else told
+
+    def resized(self, span: int) -> Window | None:
+        return replace(self, length=span) if 1 <= span <= LONGEST_WINDOW else None
+
+    def onto(self, coarse: Memory) -> Projection | None:
+        if not isinstance(coarse, Window):
+            return super().onto(coarse)
+        A = self.alphabet[1]
+        if self.length < coarse.length or (coarse.actions and not self.actions and A > 1):
+            return None
+
+        def shorten(nodes: Ints) -> Ints:
+            digits = self.digits(nodes)[:, : coarse.length - 1]
+            if self.actions and not coarse.actions:
+                digits = np.where(digits == 0, 0, (digits - 1) // A + 1)
+            return coarse.pack(digits)
+
+        return shorten
+
+    def machine(self) -> Machine:
+        A = self.alphabet[1] if self.actions else 0
+        first = (-1,) * self._digits  # digit 0 is "nothing yet" here and -1 there
+        return Machine(
+            push,
+            A,
+            first,
+            lambda nodes: [tuple(row) for row in (self.digits(nodes)[:, ::-1] - 1).tolist()],
+        )
+
+
+def push(n_actions: int, node: Any, z: int, a: int) -> Any:
+    """The oldest is forgotten; without actions `n_actions` is 0."""
+    return (*node, z * n_actions + a if n_actions else z)[1:]

@@ -18,6 +18,7 @@ import numpy as np
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
 from jumar.core.replay import Replays
+from jumar.core.shown import Shown
 from jumar.evidence.checking.base import STATUSES, Settings, Verdict, worst
 from jumar.evidence.checking.clusters import Clusters, clusters_of
 from jumar.evidence.checking.cuts import Cuts, cuts_of
@@ -48,8 +49,8 @@ QUESTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Check:
+@dataclass(frozen=True, repr=False)
+class Check(Shown):
     """All answers about a log. Sections that do not apply are None."""
 
     episodes: int
@@ -67,6 +68,10 @@ class Check:
     rows: Rows | None  # when the log was read from somewhere
     clusters: Clusters | None = None  # when the log has clusters, or hints at some
     propensities: Propensities | None = None  # when the log has some
+
+    @property
+    def summary(self) -> str:
+        return f"{self.verdict.status}. {self.verdict.sentence}"
 
     @property
     def sections(self) -> dict[str, Any]:

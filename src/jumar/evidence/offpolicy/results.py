@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from jumar.core.shown import Shown
 from jumar.evidence.claims import AS_SEEN, NOT_ODDS
 from jumar.evidence.offpolicy.intervals import INTERVALS, Sides
 from jumar.evidence.offpolicy.trust import Trust, grade
@@ -14,8 +15,8 @@ from jumar.evidence.validity import Validity
 HEAVY = 0.2  # share of all weight in one episode that is worth a word
 
 
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, repr=False)
+class Estimate(Shown):
     """The expected return of a controller, or its difference to the behavior's."""
 
     estimator: str  # is, pdis, wis, cwpdis, dr, wdr
@@ -39,6 +40,14 @@ class Estimate:
     trust: Trust | None = None  # how far an asymptotic interval can be trusted
     read_off: tuple[str, ...] = ()  # "rewards", "horizon": not declared, only read off the log
     clusters: int | None = None  # K, where these are independent and not the episodes
+
+    @property
+    def summary(self) -> str:
+        kind = "difference" if self.difference else "value"
+        return (
+            f"{self.estimator}, {self.interval}: {kind} {self.value:.4g}, "
+            f"from {self.lower:.4g} to {self.upper:.4g} ({self.validity})"
+        )
 
     @property
     def vacuous(self) -> bool:

@@ -28,7 +28,7 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints, number_rows
 from jumar.core.episodes import UNKNOWN, Episodes
-from jumar.core.memory import Memory, Product, Window
+from jumar.core.memory import Memory
 from jumar.core.replay import Replay
 
 FEW = 6  # distinct rewards of a pair up to which each is a class of its own
@@ -181,9 +181,8 @@ class Steps:
 
 
 def _warm_up(memory: Memory) -> int:
-    """Steps after which a memory is full, as far as it is a window."""
-    parts = memory.parts if isinstance(memory, Product) else (memory,)
-    return max(part.length - 1 if isinstance(part, Window) else 1 for part in parts)
+    """Steps after which a memory is full, as far as its parts say; one where they do not."""
+    return max((part.span or 2) - 1 for part in memory.parts)
 
 
 def cut_into_steps(base: Replay, finer: Replay, rewards: bool) -> Steps:

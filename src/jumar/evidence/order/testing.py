@@ -28,11 +28,11 @@ import numpy as np
 from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import ParameterError
-from jumar.core.memory import Memory, Window
+from jumar.core.errors import MemoryMismatch, ParameterError
+from jumar.core.memory import Memory
+from jumar.core.memory.refinement import one_more, refines
 from jumar.core.replay import Replays
 from jumar.evidence.order.gaps import Gap, beyond_chance, gap_ends, largest_gaps
-from jumar.evidence.order.ladder import memories_of
 from jumar.evidence.order.steps import Steps, Tally, cut_into_steps
 
 LEVEL = 0.05
@@ -136,7 +136,7 @@ def order_test(
     """
     _check(rng, level, resamples)
     replays = Replays.of(log).align(behavior.observations, behavior.actions)
-    base, finer = memories_of(behavior.memory, memory, finer)
+    base, finer = _memories(behavior.memory, memory, finer)
     for_subset, for_draws, for_episodes = rng.spawn(3)
     replays = _subset(replays, for_subset)
     fine = replays.over(finer)  # first: the base is then a projection of it
@@ -203,8 +203,8 @@ def order_tests(
     if not isinstance(longest, int | np.integer) or isinstance(longest, bool) or longest < 2:
         raise ParameterError(f"longest: {longest!r} must be a whole number from 2.")
     replays = Replays.of(log).align(behavior.observations, behavior.actions)
-    base, _ = memories_of(behavior.memory, memory, None)
-    most = longest - base.length if isinstance(base, Window) else longest - 1
+    base, _ = _memories(behavior.memory, memory, None)
+    most = longest - (base.span or 1)
     found: list[OrderTest] = []
     for stream in rng.spawn(max(1, most)):
         test = order_test(
@@ -231,6 +231,28 @@ def suggested(tests: tuple[OrderTest, ...]) -> Memory:
     if not tests:
         raise ParameterError("tests: there is none to conclude from.")
     return tests[-1].finer if tests[-1].rejected else tests[-1].base
+
+
+def _memories(behavior: Memory, base: Memory | None, finer: Memory | None) -> tuple[Memory, Memory]:
+    """The two memories of a test, bound to the alphabet; an error where it would mean nothing."""
+    alphabet = behavior.alphabet
+    base = behavior if base is None else base.on(*alphabet)
+    if not refines(base, behavior):
+        raise MemoryMismatch(
+            f"memory: a {base} does not know all that the behavior ({behavior}) remembers. What "
+            "was done would then tell the two memories apart, whatever follows. Use "
+            "join(behavior.memory, memory)."
+        )
+    finer = one_more(base) if finer is None else finer.on(*alphabet)
+    if finer is None:
+        raise ParameterError(f"finer: a {base} has no obvious longer one; give the finer memory.")
+    if not refines(finer, base):
+        raise MemoryMismatch(
+            f"finer: a {finer} does not know all that a {base} knows. Use join(memory, finer)."
+        )
+    if refines(base, finer):
+        raise ParameterError(f"finer: a {finer} knows no more than a {base}; give a longer one.")
+    return base, finer
 
 
 def _by_chance(steps: Steps, B: int, rng: np.random.Generator) -> tuple[Floats, Floats]:

@@ -16,7 +16,8 @@ from typing import Any
 
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError
-from jumar.io.controllers.reading import CONTROLLER, read_controller
+from jumar.io.controllers.memories import CONTROLLER
+from jumar.io.controllers.reading import read_controller
 from jumar.io.controllers.writing import layout, write_document
 from jumar.io.documents import nesting, read_document
 from jumar.io.files import write_atomically

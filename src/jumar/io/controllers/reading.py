@@ -6,7 +6,6 @@ its kind; only wildcards in a node make the memory list its nodes.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,11 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints, RowIndex, number_rows
 from jumar.core.controller import SUM_TOLERANCE, Controller
 from jumar.core.errors import ControllerError, listing
-from jumar.core.memory import LONGEST_WINDOW, Memory, Product, Table, Window
-from jumar.core.names import WILDCARD, check_names
-from jumar.io.controllers.nodes import ANY, Alphabet, Nodes
+from jumar.core.memory.forms import ANY
+from jumar.core.names import WILDCARD
+from jumar.io.controllers.memories import CONTROLLER, never, read_memory, read_names
+from jumar.io.controllers.nodes import Alphabet, Nodes
 from jumar.io.documents import (
-    Format,
     at,
     check_format,
     check_keys,
@@ -29,33 +28,7 @@ from jumar.io.documents import (
     show,
 )
 
-CONTROLLER = Format(
-    "controller",
-    1,
-    ControllerError,
-    keys=(
-        "format",
-        "name",
-        "observations",
-        "actions",
-        "memory",
-        "exploration",
-        "default",
-        "rules",
-        "otherwise",
-    ),
-    numbers="Probabilities lie between 0 and 1.",
-    shallower="Nest fewer 'otherwise' documents, products or lists.",
-)
-MOST_MOVES = 100_000_000  # of a memory table: nodes × observations × actions
-
 _RULE_KEYS = ("node", "observation", "action")
-_MOVE_KEYS = ("node", "observation", "action", "to")
-_MEMORY_KEYS = {  # what goes with which kind of memory
-    "nodes": ("nodes", "start", "moves"),
-    "window": ("window", "actions"),
-    "product": ("product",),
-}
 
 
 def read_controller(
@@ -68,7 +41,7 @@ def read_controller(
     check_keys(document, CONTROLLER.keys, place, CONTROLLER)
     names = _alphabet(document, place, outer)
     name = checked(document.get("name", name), str, f"{place}, name", ControllerError)
-    memory = _memory(document.get("memory", {"window": 1}), f"{place}, memory", names)
+    memory = read_memory(document.get("memory", {"window": 1}), f"{place}, memory", names)
     nodes = Nodes(memory, names)
     ε = _exploration(document.get("exploration", 0), place)
     rules = checked(document.get("rules", []), list, f"{place}, rules", ControllerError)
@@ -109,7 +82,7 @@ def _alphabet(document: dict[str, Any], place: str, outer: Alphabet | None) -> A
             raise ControllerError(
                 f'{place}: there are no \'{key}\'. List their names: {key} = ["...", "..."].'
             )
-        names = _names(kind, document[key], place) if key in document else inherited
+        names = read_names(kind, document[key], place) if key in document else inherited
         if outer and names != inherited:
             raise ControllerError(
                 f"{place}: its {key} ({listing(names)}) differ from those of the controller "
@@ -131,86 +104,6 @@ def _exploration(value: Any, place: str) -> float:
 def _explore(rows: Floats, ε: float) -> Floats:
     # without exploration nothing is touched: what was saved must come back bit for bit
     return (1 - ε) * rows + ε / rows.shape[-1] if ε else rows
-
-
-# ---- memory -------------------------------------------------------------------------------
-
-
-def _memory(document: Any, place: str, names: Alphabet) -> Memory:
-    document = checked(document, dict, place, ControllerError)
-    check_keys(document, [key for keys in _MEMORY_KEYS.values() for key in keys], place, CONTROLLER)
-    kinds = [kind for kind in _MEMORY_KEYS if kind in document]
-    if len(kinds) != 1:
-        raise ControllerError(
-            f"{place}: {' and '.join(kinds) or 'none'} of nodes, window, product given. Write "
-            "exactly one: nodes = [...] with moves, window = 3, or product = [...]."
-        )
-    check_keys(document, _MEMORY_KEYS[kinds[0]], place, CONTROLLER)
-    memory: Memory
-    if kinds[0] == "nodes":
-        memory = _table(document, place, names)
-    elif kinds[0] == "window":
-        actions = checked(
-            document.get("actions", False), bool, f"{place}, actions", ControllerError
-        )
-        memory = Window(_window_length(document["window"], place), actions)
-    else:
-        parts = checked(document["product"], list, f"{place}, product", ControllerError)
-        if not parts:
-            raise ControllerError(f"{place}: the product is empty. List at least one memory.")
-        memory = Product(
-            tuple(_memory(part, f"{place}, part {i}", names) for i, part in enumerate(parts, 1))
-        )
-    return memory.on(len(names.observations), len(names.actions))
-
-
-def _window_length(value: Any, place: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LONGEST_WINDOW:
-        raise ControllerError(
-            f"{place}: window {show(value)} is not a whole number from 1 (only the current "
-            f"observation) to {LONGEST_WINDOW}."
-        )
-    return value
-
-
-def _table(document: dict[str, Any], place: str, names: Alphabet) -> Table:
-    nodes = _names("node", document["nodes"], place)
-    number = {node: i for i, node in enumerate(nodes)}
-    start = lookup(
-        "node", document.get("start", nodes[0]), number, f"{place}, start", ControllerError
-    )
-    moves = checked(document.get("moves", []), list, f"{place}, moves", ControllerError)
-    shape = len(nodes), len(names.observations), len(names.actions)
-    if math.prod(shape) > MOST_MOVES:
-        raise ControllerError(
-            f"{place}: {shape[0]} nodes, {shape[1]} observations and {shape[2]} actions make "
-            f"more than {MOST_MOVES} moves. Use fewer nodes, or a window."
-        )
-    decided_by = np.full(shape, -1, np.int32)
-    to = np.zeros(len(moves), np.int64)
-    numbers = (number, names.z, names.a)
-    for i, move in enumerate(moves):
-        here = f"{place}, move {i + 1}"
-        move = checked(move, dict, here, ControllerError)
-        check_keys(move, _MOVE_KEYS, here, CONTROLLER)
-        if "to" not in move:
-            raise ControllerError(f'{here}: does not say where to go. Add to = "{nodes[0]}".')
-        to[i] = lookup("node", move["to"], number, here, ControllerError)
-        where = []
-        for key, known in zip(_MOVE_KEYS[:3], numbers, strict=True):
-            j = _lookup_or_any(key, move.get(key, WILDCARD), known, here)
-            where.append(slice(None) if j == ANY else slice(j, j + 1))
-        block = decided_by[tuple(where)]  # a view
-        if (block >= 0).all():
-            raise _never("move", i, np.unique(block), place)
-        block[block < 0] = i
-    for n, z, a in np.argwhere(decided_by < 0)[:1]:
-        raise ControllerError(
-            f"{place}: no move fits node {nodes[n]!r}, observation {names.observations[z]!r}, "
-            f"action {names.actions[a]!r}. Add one at the end, such as "
-            f'{{ node = "{nodes[n]}", to = "{nodes[n]}" }}.'
-        )
-    return Table(nodes, to[decided_by], start)
 
 
 # ---- rules --------------------------------------------------------------------------------
@@ -267,14 +160,14 @@ def _expand(fields: Ints, z: Ints, rules: list[Any], place: str, nodes: Nodes) -
     """The ⟨n, z⟩ that some rule fits, and the first rule that does."""
     O = len(nodes.names.observations)
     exact = (fields != ANY).all(1)
-    for i in np.flatnonzero(exact & ~nodes.possible(fields))[:1]:
-        raise nodes.refused(rules[i]["node"], f"{place}, rule {i + 1}")
     e = np.flatnonzero(exact)
+    for i in e[~nodes.memory.possible(fields[e])][:1]:
+        raise nodes.refused(rules[i]["node"], f"{place}, rule {i + 1}")
     times = np.where(z[e] == ANY, O, 1)
     decided_by = np.repeat(e, times)
     nth = np.arange(len(decided_by)) - np.repeat(np.cumsum(times) - times, times)
     seen = np.where(z[decided_by] == ANY, nth, z[decided_by])
-    states = np.column_stack([np.repeat(nodes.words(fields[e]), times, 0), seen])
+    states = np.column_stack([np.repeat(nodes.memory.from_fields(fields[e]), times, 0), seen])
     if not exact.all():
         states, decided_by = _with_wildcards(states, decided_by, fields, z, rules, place, nodes)
     order = np.argsort(decided_by, kind="stable")
@@ -286,7 +179,8 @@ def _expand(fields: Ints, z: Ints, rules: list[Any], place: str, nodes: Nodes) -
     idle = np.ones(len(rules), np.bool_)
     idle[winner] = False
     for i in np.flatnonzero(idle)[:1]:
-        raise _never("rule", int(i), np.unique(winner[number[decided_by == i]]), place)
+        rivals = np.unique(winner[number[decided_by == i]])
+        raise never(place, "rule", int(i), rivals)
     return distinct, winner
 
 
@@ -302,7 +196,7 @@ def _with_wildcards(
     """Add the ⟨n, z⟩ that rules with wildcards in the node fit to those of the exact rules."""
     wild = np.flatnonzero((fields == ANY).any(1))
     listed = nodes.listed(f"{place}, rule {wild[0] + 1}: fits many nodes")
-    grid = nodes.fields(listed)
+    grid = nodes.memory.to_fields(listed)
     free = len(rules)
     first = np.full((len(listed), len(nodes.names.observations)), free)  # the first rule that fits
     at = RowIndex(listed).find(states[:, :-1])
@@ -318,21 +212,11 @@ def _with_wildcards(
         seen = slice(None) if z[i] == ANY else slice(z[i], z[i] + 1)
         block = first[fits, seen]
         if (block < i).all():
-            raise _never("rule", int(i), np.unique(block), place)
+            raise never(place, "rule", int(i), np.unique(block))
         first[fits, seen] = np.minimum(block, i)
     n, seen_there = np.nonzero(first < free)
     more = np.column_stack([listed[n], seen_there])
     return np.concatenate([states, more]), np.concatenate([decided_by, first[n, seen_there]])
-
-
-def _never(kind: str, i: int, rivals: Ints, place: str) -> ControllerError:
-    if len(rivals) == 1:
-        by = f"{kind} {rivals[0] + 1} comes first and fits everything it fits"
-    else:
-        by = f"earlier {kind}s, {listing([str(j + 1) for j in rivals], 5)}, fit everything it fits"
-    return ControllerError(
-        f"{place}, {kind} {i + 1}: can never apply, because {by}. Remove it, or move it up."
-    )
 
 
 def _check_covered(states: Ints, place: str, nodes: Nodes) -> None:
@@ -347,18 +231,6 @@ def _check_covered(states: Ints, place: str, nodes: Nodes) -> None:
             f"{fact}, and no rule fits node {node!r}, observation {seen!r}. "
             f'Add default = "{nodes.names.actions[0]}", or a rule that fits it.'
         )
-
-
-def _names(kind: str, value: Any, place: str) -> tuple[str, ...]:
-    for i, name in enumerate(checked(value, list, f"{place}, {kind}s", ControllerError), 1):
-        checked(name, str, f"{place}, {kind} {i}", ControllerError)
-        if not name.isascii() and any("\ud800" <= c <= "\udfff" for c in name):
-            raise ControllerError(
-                f"{place}, {kind} {i}: {name!r} has half a character (a lone surrogate). "
-                "Correct the name."
-            )
-    with at(place, ControllerError):
-        return check_names(kind, value, ControllerError)
 
 
 def _lookup_or_any(kind: str, name: Any, numbers: dict[str, int], place: str) -> int:

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from jumar.core.controller import Controller
+from jumar.io.controllers.memories import CONTROLLER
 from jumar.io.controllers.nodes import Alphabet, Nodes
-from jumar.io.controllers.reading import CONTROLLER
 
 
 def write_document(controller: Controller, nested: bool = False) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def write_document(controller: Controller, nested: bool = False) -> dict[str, An
         for z, row in zip(controller.states[:, -1], controller.rows.tolist(), strict=True)
     ]
     if nodes.n_fields:  # else there is only one node, and nothing to say about it
-        written = nodes.write(controller.states[:, :-1], controller.name)
+        written = nodes.write(controller.states[:, :-1])
         rules = [{"node": node, **rule} for node, rule in zip(written, rules, strict=True)]
     document["rules"] = rules
     if isinstance(controller.otherwise, Controller):
@@ -43,15 +43,18 @@ def _choice(row: list[float], names: Alphabet) -> str | dict[str, float]:
 def layout(value: Any, indent: str = "", key: str = "") -> str:
     """JSON with one rule, one move or one part of a product on a line."""
     inner = indent + "  "
-    if key in ("", "otherwise") or (
-        key in ("memory", "part") and not value.keys().isdisjoint(("moves", "product"))
-    ):
+    if isinstance(value, dict) and (key in ("", "otherwise") or any(map(_listing, value.values()))):
         lines = [f"{json.dumps(k)}: {layout(v, inner, k)}" for k, v in value.items()]
         opening, closing = "{}"
-    elif key in ("rules", "moves", "product") and value:
-        lines = [layout(item, inner, "part" if key == "product" else "item") for item in value]
+    elif _listing(value):
+        lines = [layout(item, inner, "item") for item in value]
         opening, closing = "[]"
     else:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     body = ",\n".join(inner + line for line in lines)
     return f"{opening}\n{body}\n{indent}{closing}"
+
+
+def _listing(value: Any) -> bool:
+    """Is it a list of rules, moves or parts?"""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)

@@ -3,7 +3,8 @@
 The file is a header, the controller as plain literals, and the source of `runtime`, copied. A
 controller is written as its layers, the exceptions first and what they depart from after them.
 Each layer runs its own memory on the same observations and actions, so the node of a coarser
-layer need not be projected from that of a finer one: it is simply there.
+layer need not be projected from that of a finer one: it is simply there. How a memory moves is the
+memory's own knowledge (`Memory.machine`): a function, whose source is copied, and its data.
 
 Every name is written with `ascii`, so the file is plain ASCII and no name can end its string,
 open another, or change the direction of the text around it.
@@ -11,15 +12,21 @@ open another, or change the direction of the text around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
 from importlib.resources import files
+from itertools import chain
+from typing import Any, TypeAlias
 
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, printable
-from jumar.core.memory import Memory, Product, Table, Window
+from jumar.core.memory import Machine
 
 __all__ = ["program"]
+
+Move: TypeAlias = Callable[[Any, Any, int, int], Any]
 
 _BEGIN, _END = "# ---- data: begin ----\n", "# ---- data: end ----\n"
 _FUTURE = "from __future__ import annotations\n"
@@ -71,6 +78,11 @@ def program(controller: Controller) -> str:
 
 def _data(controller: Controller) -> Iterator[str]:
     """The lines of the data section."""
+    layers = [layer for layer in _layers(controller) if len(layer.rows)]  # others decide nothing
+    machines = [[part.machine() for part in layer.memory.parts] for layer in layers]
+    moves: dict[Move, str] = {}
+    for machine in chain.from_iterable(machines):
+        moves.setdefault(machine.next, f"_next_{len(moves) + 1}")
     yield f'FORMAT = "jumar-program/1"\nNAME = {controller.name!a}\n'
     for field, names in (
         ("OBSERVATIONS", controller.observations),
@@ -79,55 +91,51 @@ def _data(controller: Controller) -> Iterator[str]:
         yield f"{field}: tuple[str, ...] = (\n"
         yield from (f"    {name!a},\n" for name in names)
         yield ")\n"
+    for move, name in moves.items():
+        yield f"\n\n{_source(move, name)}\n\n"
     yield "LAYERS: tuple[tuple[Any, Any], ...] = (\n"
+    for layer, parts in zip(layers, machines, strict=True):
+        yield from _layer(layer, parts, moves)
+    default = [*_layers(controller)][-1].otherwise
+    assert not isinstance(default, Controller)
+    yield f")\nDEFAULT: tuple[float, ...] = {tuple(default.tolist())}\n"
+
+
+def _layers(controller: Controller) -> Iterator[Controller]:
+    """The controller, what it falls back on, and so on."""
     layer: Controller | Floats = controller
     while isinstance(layer, Controller):
-        if len(layer.rows):  # a layer without rules of its own decides nothing
-            yield from _layer(layer)
+        yield layer
         layer = layer.otherwise
-    yield f")\nDEFAULT: tuple[float, ...] = {tuple(layer.tolist())}\n"
 
 
-def _layer(layer: Controller) -> Iterator[str]:
-    memory = layer.memory
-    parts = memory.parts if isinstance(memory, Product) else (memory,)
+def _source(move: Move, name: str) -> str:
+    """The text of a function, under another name. It must stand on its own."""
+    source = textwrap.dedent(inspect.getsource(move)).strip()
+    used = inspect.getclosurevars(move)
+    if used.globals or used.nonlocals or not source.isascii():
+        raise ControllerError(
+            f"{move.__module__}.{move.__qualname__} cannot be copied into a program: it must be "
+            "plain ASCII and use nothing but its arguments and what is built into Python."
+        )
+    return source.replace(f"def {move.__name__}(", f"def {name}(", 1)
+
+
+def _layer(layer: Controller, parts: list[Machine], moves: dict[Move, str]) -> Iterator[str]:
     yield "    (\n        (\n"
     for part in parts:
-        yield from _part(part)
+        yield f"            ({moves[part.next]}, {part.first}, {_literal(part.data)}),\n"
     yield "        ),\n        {\n"
-    for key, row in zip(_keys(memory, layer.states), layer.rows.tolist(), strict=True):
+    pieces = zip(parts, layer.memory.split(layer.states[:, :-1]), strict=True)
+    columns = [part.nodes(words) for part, words in pieces]
+    keys = zip(*columns, layer.states[:, -1].tolist(), strict=True)
+    for key, row in zip(keys, layer.rows.tolist(), strict=True):
         yield f"            {key}: {tuple(row)},\n"
     yield "        },\n    ),\n"
 
 
-def _part(part: Memory) -> Iterator[str]:
-    if isinstance(part, Window):
-        yield f"            ('window', {part.length}, {bool(part.actions)}),\n"
-    elif isinstance(part, Table):
-        yield f"            ('table', {int(part.start)}, (\n"
-        for moves in part.next.tolist():
-            yield f"                {tuple(map(tuple, moves))},\n"
-        yield "            )),\n"
-    else:
-        raise ControllerError(
-            f"A {part} cannot be written as a program: only windows, tables and products can."
-        )
-
-
-def _keys(memory: Memory, states: Ints) -> list[tuple[object, ...]]:
-    """What is remembered by every part, and the observation."""
-    nodes, z = states[:, :-1], states[:, -1].tolist()
-    if isinstance(memory, Product):
-        pieces = zip(memory.parts, memory.split(nodes), strict=True)
-        columns = [_nodes(part, piece) for part, piece in pieces]
-    else:
-        columns = [_nodes(memory, nodes)]
-    return list(zip(*columns, z, strict=True))
-
-
-def _nodes(part: Memory, nodes: Ints) -> list[object]:
-    """Nodes as the runtime has them: a number, or a tuple with the oldest first."""
-    if isinstance(part, Window):
-        # digit 0 is "nothing yet" there and -1 here
-        return [tuple(digits) for digits in (part.digits(nodes)[:, ::-1] - 1).tolist()]
-    return [int(node) for node in nodes[:, 0]]
+def _literal(data: Any) -> str:
+    """One row of a table on a line."""
+    if not isinstance(data, tuple):
+        return repr(data)
+    return "(\n" + "".join(f"                {row},\n" for row in data) + "            )"

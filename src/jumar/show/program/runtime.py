@@ -22,9 +22,15 @@ FORMAT = "jumar-program/1"
 NAME = "example"
 OBSERVATIONS: tuple[str, ...] = ("good", "worn")
 ACTIONS: tuple[str, ...] = ("keep", "repair")
+
+
+def _next_1(n_actions: int, node: Any, z: int, a: int) -> Any:
+    return (*node, z)[1:]
+
+
 LAYERS: tuple[tuple[Any, Any], ...] = (
     (
-        (("window", 2, False),),
+        ((_next_1, (-1,), 0),),
         {
             ((1,), 1): (0.0, 1.0),
         },
@@ -38,13 +44,10 @@ DEFAULT: tuple[float, ...] = (1.0, 0.0)
 # A layer is (memory, rules). The first layer with a rule for what is remembered and what is seen
 # decides; where none has one, DEFAULT does. All layers remember all along, each in its own way.
 #
-# A memory is a tuple of parts, each of which is one of
-#   ("window", length, with_actions)   the last length - 1 observations, oldest first; NOTHING
-#                                      before the start; with actions z * len(ACTIONS) + a each
-#   ("table", start, moves)            a node number; moves[node][z][a] is the next one
+# A memory is a tuple of parts (next, first, data): what it holds before the first step is `first`,
+# and after z was seen and a was done at a node it holds next(data, node, z, a).
 # The rules are {(part, part, ..., z): (probability of every action, ...)}.
 
-NOTHING = -1
 RESET = "reset"
 
 
@@ -69,7 +72,7 @@ class Controller:
 
     def reset(self) -> None:
         """Forget everything: a new episode begins. The dice go on where they are."""
-        self._nodes = [tuple(_first(part) for part in memory) for memory, _ in LAYERS]
+        self._nodes = [tuple(first for _, first, _ in memory) for memory, _ in LAYERS]
 
     def probabilities(self, observation: str) -> dict[str, float]:
         """How likely every action is on seeing this now. Nothing is drawn or remembered."""
@@ -116,19 +119,9 @@ class Controller:
     def _remember(self, z: int, a: int) -> None:
         for layer, (memory, _) in enumerate(LAYERS):
             nodes = self._nodes[layer]
-            self._nodes[layer] = tuple(_next(part, nodes[i], z, a) for i, part in enumerate(memory))
-
-
-def _first(part: Sequence[Any]) -> Any:
-    """What a part of a memory holds before the first step."""
-    return (NOTHING,) * (part[1] - 1) if part[0] == "window" else part[1]
-
-
-def _next(part: Sequence[Any], node: Any, z: int, a: int) -> Any:
-    """What a part of a memory holds after z was seen and a was done."""
-    if part[0] == "table":
-        return part[2][node][z][a]
-    return (*node, z * len(ACTIONS) + a if part[2] else z)[1:]
+            self._nodes[layer] = tuple(
+                move(data, nodes[i], z, a) for i, (move, _, data) in enumerate(memory)
+            )
 
 
 # ---- names as lines of text ----

@@ -1,0 +1,76 @@
+"""A controller that acts, one step at a time: an observation in, an action out.
+
+The same as the program that `jumar.show.program` writes for it, in the same words: `reset`, `act`,
+`probabilities`, `tell`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jumar.core.arrays import Floats
+from jumar.core.errors import ParameterError, printable
+from jumar.core.names import position_of
+from jumar.core.shown import Shown
+from jumar.core.streams import stream
+
+if TYPE_CHECKING:
+    from jumar.core.controller import Controller
+
+
+class Agent(Shown):
+    """Somebody who follows a controller and remembers what it needs; see `Controller.start`."""
+
+    def __init__(
+        self, controller: Controller, seed: int | np.random.Generator, most_likely: bool = False
+    ) -> None:
+        self.controller = controller
+        self._dice = seed if isinstance(seed, np.random.Generator) else stream(seed, "acting")
+        self._most_likely = most_likely
+        self.reset()
+
+    @property
+    def summary(self) -> str:
+        return f"{printable(self.controller.name)!r} at node {self.node!r}"
+
+    @property
+    def node(self) -> Any:
+        """What it remembers now, in names."""
+        c = self.controller
+        return c.memory.read_node(self._node[0].tolist(), c.observations, c.actions)
+
+    def reset(self) -> None:
+        """Forget everything: a new episode begins. The dice go on where they are."""
+        self._node = self.controller.memory.initial()[None, :]
+
+    def probabilities(self, observation: str) -> dict[str, float]:
+        """How likely every action is on seeing this now. Nothing is drawn or remembered."""
+        row = self._row(self._number("observation", observation))
+        return dict(zip(self.controller.actions, row.tolist(), strict=True))
+
+    def act(self, observation: str) -> str:
+        """Choose an action on seeing this, and remember both."""
+        z = self._number("observation", observation)
+        row = self._row(z)
+        a = int(row.argmax() if self._most_likely else self._dice.choice(len(row), p=row))
+        self._remember(z, a)
+        return self.controller.actions[a]
+
+    def tell(self, observation: str, action: str) -> None:
+        """Remember that this was seen and that somebody else did that."""
+        z = self._number("observation", observation)
+        self._remember(z, self._number("action", action))
+
+    def _number(self, kind: str, name: str) -> int:
+        names = {"observation": self.controller.observations, "action": self.controller.actions}
+        return position_of(kind, name, names[kind], ParameterError)
+
+    def _row(self, z: int) -> Floats:
+        state = np.append(self._node, [[z]], axis=1)
+        row: Floats = self.controller.rows_at(state)[0]
+        return row
+
+    def _remember(self, z: int, a: int) -> None:
+        self._node = self.controller.memory.step(self._node, np.array([z]), np.array([a]))

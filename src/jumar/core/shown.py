@@ -1,0 +1,20 @@
+"""How the nouns look where Python shows a value: one short line, in notebooks too."""
+
+from __future__ import annotations
+
+from html import escape
+
+
+class Shown:
+    """A value with a short `repr`. The class says its `summary`; dataclasses say ``repr=False``."""
+
+    @property
+    def summary(self) -> str:
+        """What it holds, in a few words."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.summary}>"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
