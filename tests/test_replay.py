@@ -17,7 +17,7 @@ import jumar as jm
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels
 from jumar.core.errors import LogError, MemoryMismatch
-from jumar.core.memory import Memory, Product, Table, Window, product, window
+from jumar.core.memory import Memory, NamedNodes, Product, Window, product, window
 from jumar.core.memory.refinement import one_more, refines
 from jumar.core.replay import ENDED, UNSEEN, Replay, Replays, count
 from jumar.evidence.order.steps import Steps
@@ -254,7 +254,7 @@ def read(monkeypatch) -> list[tuple[Memory, int]]:
 
         monkeypatch.setattr(kind, "replay", listen)
 
-    for kind in (Window, Table, Product):
+    for kind in (Memory, NamedNodes, Product, Window):
         listening(kind)
     tally = Steps.tally
 
@@ -276,7 +276,7 @@ def assert_nothing_twice(read: list[tuple[Memory, int]]) -> None:
         assert not known, f"{memory} after {', '.join(map(str, known))}"
 
 
-TOGGLE = Table(("even", "odd"), [[[1, 0, 1]] * 2, [[0, 0, 1]] * 2])
+TOGGLE = NamedNodes(("even", "odd"), [[[1, 0, 1]] * 2, [[0, 0, 1]] * 2])
 
 
 @pytest.mark.parametrize("memory", [window(1), TOGGLE], ids=str)
