@@ -27,6 +27,8 @@ def values() -> dict[str, object]:
         "controller": behavior,
         "memory": jm.window(3),
         "counts": counts,
+        "replays": result.replays,
+        "replay": result.replays.over(jm.window(1)),
         "model": counts.mle(0.95),
         "improvement": result.improvement,
         "result": result,

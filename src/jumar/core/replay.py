@@ -30,14 +30,15 @@ from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError, MemoryMismatch
 from jumar.core.history import Counts
 from jumar.core.memory import Memory
-from jumar.core.memory.projecting import Projection
+from jumar.core.memory.projecting import find_projection
 from jumar.core.memory.refinement import projection
+from jumar.core.shown import Shown
 
 ENDED, UNSEEN = -1, -2  # what follows a step, where it is not a history state
 
 
-@dataclass(frozen=True, eq=False)
-class Replay(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class Replay(Frozen, Shown):
     """A log over a memory. H history states, N steps, E episodes, A actions.
 
     >>> from jumar.core.memory import window
@@ -53,6 +54,12 @@ class Replay(Frozen):
     states: Ints  # (H, W+1) int64, sorted; the states in which episodes were cut off among them
     at: Ints  # (N,) int64, the state of every step
     after: Ints  # (E,) int64, the state after the last step of every episode, ENDED or UNSEEN
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"{len(self.log):,} episodes over a {self.memory}: {len(self.states):,} history states"
+        )
 
     def __post_init__(self) -> None:
         for array in (self.states, self.at, self.after):
@@ -208,12 +215,12 @@ class Replay(Frozen):
             starts=np.bincount(self.at[log.start[:-1]], minlength=H),
             pair=moves[:, 0],
             successor=moves[:, 1],
-            times=np.bincount(move[move >= 0], minlength=len(moves)),
+            times=np.bincount(move + 1, minlength=len(moves) + 1)[1:],
             unfinished=int((~known).sum()),
         )
 
 
-class Replays:
+class Replays(Shown):
     """The replays of one log.
 
     It holds the finest replays only: one, or a few where no memory refines the others. A coarser
@@ -227,6 +234,11 @@ class Replays:
         self._part_of = part_of  # the replays of a larger log, and which of its episodes these are
         self._finest: list[Replay] = []
         self._in_use: WeakValueDictionary[Memory, Replay] = WeakValueDictionary()
+
+    @property
+    def summary(self) -> str:
+        held = ", ".join(str(replay.memory) for replay in self._finest) or "no memory yet"
+        return f"{self.log.summary}; over {held}"
 
     @classmethod
     def of(cls, log: Episodes | Replays) -> Replays:
@@ -298,13 +310,8 @@ def count(log: Episodes | Replays, memory: Memory) -> Counts:
     return Replays.of(log).over(memory).counts
 
 
-@lru_cache(maxsize=32)
-def _way(fine: Memory, coarse: Memory) -> Projection | None:
-    """The projection, if there is one; to find out may take a walk through both automata."""
-    try:
-        return projection(fine, coarse)
-    except MemoryMismatch:
-        return None
+# to find out whether there is a projection may take a walk through both automata
+_way = lru_cache(maxsize=32)(find_projection)
 
 
 def _renumbered(after: Ints, number: Ints) -> Ints:
