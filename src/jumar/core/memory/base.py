@@ -144,14 +144,13 @@ class Memory(Frozen, Shown, ABC):
 
     def enumerate(self, limit: int = ENUMERABLE) -> Ints:
         """(M, W) every node that can be reached, in lexicographic order."""
-        O, A = self.alphabet
+        return closure(self.initial()[None, :], self._successors, limit, f"Nodes of a {self}")
+
+    def _successors(self, nodes: Ints) -> Ints:
+        """(N·O·A, W) where each node goes, for every ⟨z, a⟩ in order."""
+        (O, A), times = self.alphabet, len(nodes)
         z, a = np.divmod(np.arange(O * A), A)
-
-        def successors(nodes: Ints) -> Ints:
-            times = len(nodes)
-            return self.step(np.repeat(nodes, O * A, 0), np.tile(z, times), np.tile(a, times))
-
-        return closure(self.initial()[None, :], successors, limit, f"Nodes of a {self}")
+        return self.step(np.repeat(nodes, O * A, 0), np.tile(z, times), np.tile(a, times))
 
     @cached_property
     def _listed(self) -> Ints | None:
@@ -300,13 +299,8 @@ class Memory(Frozen, Shown, ABC):
                 f"A {self} cannot be written as a program: it has too many nodes for a table. Its "
                 "class must define 'machine'."
             )
-        (O, A), nodes = self.alphabet, self._listed
-        index = RowIndex(nodes)
-        z, a = np.divmod(np.arange(O * A), A)
-        moved = self.step(
-            np.repeat(nodes, O * A, 0), np.tile(z, len(nodes)), np.tile(a, len(nodes))
-        )
-        moves = index.find(moved).reshape(len(nodes), O, A)
+        index = RowIndex(self._listed)
+        moves = index.find(self._successors(self._listed)).reshape(-1, *self.alphabet)
         first = int(index.find(self.initial()[None, :])[0])
         return Machine(look_up, as_tuples(moves), first, lambda words: index.find(words).tolist())
 
