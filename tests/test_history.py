@@ -29,7 +29,7 @@ LOG = Episodes(
 
 def obvious_count(log: Episodes, memory) -> dict[str, Counter]:
     """Walk the log step by step, episode by episode."""
-    found = {name: Counter() for name in ("visits", "sum", "squares", "ends", "starts", "moves")}
+    found = {name: Counter() for name in ("visits", "sum", "ends", "starts", "moves")}
     found["states"], found["unfinished"] = set(), 0
     for e in range(len(log)):
         node, rows = memory.initial()[None, :], range(log.start[e], log.start[e + 1])
@@ -51,7 +51,6 @@ def obvious_count(log: Episodes, memory) -> dict[str, Counter]:
                 continue
             found["visits"][h, a] += 1
             found["sum"][h, a] += r
-            found["squares"][h, a] += r * r
             if follows == "end":
                 found["ends"][h, a] += 1
             else:
@@ -71,7 +70,6 @@ def as_dictionaries(counts: Counts) -> dict[str, dict]:
         "states": set(states),
         "visits": pairs(counts.visits),
         "sum": pairs(counts.reward_sum),
-        "squares": pairs(counts.reward_squares),
         "ends": pairs(counts.ends),
         "starts": {states[h]: int(n) for h, n in enumerate(counts.starts) if n},
         "moves": {(states[p // n_actions], p % n_actions, states[h]): n for p, h, n in moves},
@@ -87,7 +85,6 @@ def test_a_small_log_counted_by_hand():
     assert counts.states.tolist() == [[0], [1]]
     assert counts.visits.tolist() == [[1, 0], [2, 1]]
     assert counts.reward_sum.tolist() == [[1.0, 0.0], [4.5, -2.0]]
-    assert counts.reward_squares.tolist() == [[1.0, 0.0], [16.25, 4.0]]
     assert counts.ends.tolist() == [[0, 0], [0, 1]]
     assert counts.starts.tolist() == [2, 1]
     # (good, keep) -> worn; (worn, keep) -> good and worn, once each
@@ -120,7 +117,7 @@ def test_counting_is_walking_the_log(data):
     memory = data.draw(memories(O, n_actions))
     found = as_dictionaries(count(log, memory))
     expected = obvious_count(log, memory)
-    for name in ("sum", "squares", "starts"):  # a Counter keeps zeros, an array does not show them
+    for name in ("sum", "starts"):  # a Counter keeps zeros, an array does not show them
         expected[name] = {key: value for key, value in expected[name].items() if value}
     assert found == {name: expected[name] for name in found}
 

@@ -175,7 +175,6 @@ def random_problem(rng):
         states=np.arange(H)[:, None],
         visits=visits,
         reward_sum=visits * rng.normal(size=(H, A)),
-        reward_squares=np.zeros((H, A)),
         ends=times[:, :, H],
         starts=np.ones(H, np.int64),
         pair=h * A + a,

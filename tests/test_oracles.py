@@ -191,7 +191,6 @@ def two_states() -> tuple[HistoryMdp, Controller]:
         states=[[0], [1]],
         visits=visits,
         reward_sum=mean * visits,
-        reward_squares=mean**2 * visits,
         ends=ends,
         starts=[1, 1],
         pair=x * 3 + a,

@@ -38,7 +38,6 @@ class Counts(Frozen, Shown):
     states: Ints  # (H, W+1) int64, the history states seen, sorted
     visits: Ints  # (H, A) int64, times a was done in h and the outcome is known
     reward_sum: Floats  # (H, A)
-    reward_squares: Floats  # (H, A)
     ends: Ints  # (H, A) int64, times the process ended
     starts: Ints  # (H,) int64, episodes that began here
     pair: Ints  # (L,) int64, h*A + a, ascending
@@ -55,8 +54,7 @@ class Counts(Frozen, Shown):
         object.__setattr__(self, "memory", self.memory.on(len(self.observations), self.n_actions))
         for field in ("states", "visits", "ends", "starts", "pair", "successor", "times"):
             object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
-        for field in ("reward_sum", "reward_squares"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
+        object.__setattr__(self, "reward_sum", freeze(self.reward_sum, np.float64))
         followed = np.bincount(self.pair, self.times, self.visits.size).reshape(self.visits.shape)
         if not np.array_equal(followed + self.ends, self.visits):
             raise LogError("Counts: successors and ends do not add up to the visits.")
@@ -134,7 +132,6 @@ def _summed(memory: Memory, states: Ints, parts: list[tuple[Counts, Ints]]) -> C
         states,
         visits=total("visits"),
         reward_sum=total("reward_sum"),
-        reward_squares=total("reward_squares"),
         ends=total("ends"),
         starts=total("starts"),
         pair=distinct[:, 0],

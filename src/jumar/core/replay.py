@@ -210,7 +210,6 @@ class Replay(Frozen, Shown):
             states=self.states,
             visits=per_pair(),
             reward_sum=per_pair(log.reward),
-            reward_squares=per_pair(log.reward**2),
             ends=per_pair(chosen=self.follows == ENDED),
             starts=np.bincount(self.at[log.start[:-1]], minlength=H),
             pair=moves[:, 0],
