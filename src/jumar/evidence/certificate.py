@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import get_args
 
 from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.memory import Memory
 from jumar.evidence.bounds import (
     BOUNDS,
     STOPPED,
@@ -53,6 +54,7 @@ __all__ = [
     "for_estimated_behavior",
     "kept_estimate",
     "no_guarantee",
+    "scale_of",
     "unchanged",
 ]
 
@@ -60,6 +62,18 @@ OF_STARTS = 0.1  # the part of δ for the law of first observations, where a bou
 _READ_OFF = (
     "The reward range was only read off the log: no step can pay more or less than was seen."
 )
+
+
+def scale_of(memory: Memory, rewards: RewardRange, discount: float) -> Scale:
+    """What the bounds need to know of a memory: every ⟨n, z⟩ it can reach, with or without data,
+    and one more outcome than observations where episodes can end."""
+    O, A = memory.alphabet
+    return rewards.scale(
+        states=memory.count_nodes() * O,
+        actions=A,
+        outcomes=O + (rewards.ending is not None),
+        discount=discount,
+    )
 
 
 def certify(
@@ -81,9 +95,8 @@ def certify(
     n_wedge : the count above which a pair is known.
     delta : the accepted chance of error.
     gain : ρ(new) - ρ(behavior) in the estimated model.
-    kind : how the controller was made: "spibb" (several steps, unknown pairs keep the behavior),
-        "one-step" (one improvement against the behavior's first-visit returns) or "all-known" (any
-        policy computed from the estimated model).
+    kind : how the controller was made: "bootstrapped" (unknown pairs keep the behavior) or
+        "all-known" (any policy computed from the estimated model).
     smallest_count : the smallest count over *all* reachable history states and actions; from 1 on,
         the plug-in bound applies too, whatever the kind. It is read at the power of two below, at
         the price of looking (`peeled`).
@@ -92,10 +105,9 @@ def certify(
     most : the most that could be gained (`gains.most_gain`); no more of `gain` is credited.
 
     >>> scale = Scale(states=6, actions=3, outcomes=3, discount=0.95, v_max=100, value_range=110)
-    >>> (one,) = certify(scale, n_wedge=3_000_000, delta=0.05, gain=0.0, kind="one-step")
-    >>> one.claim
-    "The chance that the new controller's expected return falls more than 8.37727 short of the \
-behavior's is at most 5 %."
+    >>> best, *_ = certify(scale, n_wedge=10**9, delta=0.05, gain=0.0, kind="bootstrapped")
+    >>> best.bound, round(best.zeta, 3)
+    ('spibb', 1.122)
     """
     n_wedge = check_count("n_wedge", n_wedge, 0, "pass the count above which a pair is known")
     delta = check_delta(delta)

@@ -17,7 +17,6 @@ from jumar.evidence.validity import Validity
 from jumar.solve.improvement import Improvement, improvement
 
 NAME = "auto"
-SUMMARY = "choose memory and policy from the data, and test on held-out episodes (the default)"
 _ALIKE = "Episodes are independent, and those to come are like those in the log."
 _ALIKE_CLUSTERS = (
     "Clusters are independent of each other, and those to come are like those in the log; each "

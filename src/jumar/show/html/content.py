@@ -11,7 +11,7 @@ from itertools import islice
 
 import numpy as np
 
-from jumar.algorithms.auto.candidates import THRESHOLDS
+from jumar.algorithms import maker_of, trusted_from
 from jumar.assessment.decisions import Decisions, Thin, decide
 from jumar.assessment.result import Result
 from jumar.assessment.sensitivity import Row, sensitivity
@@ -128,7 +128,7 @@ def content(result: Result, check: Check | None = None, seed: int = 1) -> Conten
         interval=again.interval(),
         bootstrap=_bootstrap(again),
         sensitivity=grid,
-        n_wedge=None if result.selection else improvement.parameters.get("n_wedge"),
+        n_wedge=None if result.selection else trusted_from(improvement),
         costs=costs,
         sensitivity_text=_sensitivity_text(result, grid),
         thin=tuple(_thin(made)),
@@ -188,24 +188,23 @@ def _bootstrap(again: Resampled) -> str:
 
 def _grid(result: Result) -> tuple[Row, ...]:
     improvement = result.improvement
-    used = improvement.parameters.get("n_wedge")
-    if not isinstance(used, int):
+    used, maker = trusted_from(improvement), maker_of(improvement)
+    if used is None or maker is None:
         return ()
     rows = sensitivity(
         result.log,
         result.behavior,
         discount=improvement.mdp.discount,
         memory=improvement.mdp.memory,
-        # "auto" says which algorithm it chose
-        algorithm=str(improvement.parameters.get("base", improvement.algorithm)),
-        thresholds=sorted({used, *THRESHOLDS}),
+        algorithm=maker,
+        thresholds=sorted({used, *maker.thresholds}),
     )
-    # "auto" learned from half of the log, and may have mixed: no cell is the rule it handed over
+    # what was tested learned from half of the log, and may be a mixture: no cell is that rule
     return tuple(replace(row, chosen=False) for row in rows) if result.selection else rows
 
 
 def _sensitivity_text(result: Result, grid: tuple[Row, ...]) -> str:
-    if not grid and "n_wedge" in result.improvement.parameters:
+    if not grid and trusted_from(result.improvement) is not None:
         return "They were not tried: with so many situations, that would take too long."
     if not grid:
         return ""
