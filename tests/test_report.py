@@ -15,9 +15,11 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import jumar as jm
+from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto import Trial
 from jumar.algorithms.auto.asymptotic import student
-from jumar.algorithms.auto.candidates import THRESHOLDS, Setting
+from jumar.algorithms.auto.trials import Setting
+from jumar.algorithms.spibb import THRESHOLDS
 from jumar.assessment.decisions import decide
 from jumar.assessment.result import Result
 from jumar.assessment.sensitivity import sensitivity
@@ -393,9 +395,7 @@ def test_where_nothing_was_worth_testing_the_page_says_so():
 
 
 def test_a_setting_of_another_method_is_named():
-    assert setting_words(Setting(window(1), "other", (("n_wedge", 5),))).endswith(
-        "5 times, method other"
-    )
+    assert setting_words(Setting(window(1), "other")).endswith("; method other")
 
 
 def test_with_auto_no_cell_of_the_grid_is_called_the_one_that_was_used():
@@ -581,7 +581,12 @@ def test_the_other_settings_on_the_page_are_those_of_the_library_with_the_one_us
     result = jm.improve(log, behavior, discount=0.95, n_wedge=7)
     assert 7 not in THRESHOLDS
     rows = sensitivity(
-        result.log, behavior, discount=0.95, memory=window(1), thresholds=[5, 7, 10, 20, 50, 100]
+        result.log,
+        behavior,
+        discount=0.95,
+        memory=window(1),
+        algorithm=ALGORITHMS["spibb"],
+        thresholds=[5, 7, 10, 20, 50, 100],
     )
     said = content(result)
     assert said.sensitivity == rows

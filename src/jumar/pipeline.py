@@ -83,7 +83,7 @@ def improve(
     **parameters
         Those of the algorithm, as ``n_wedge=20``.
 
-    >>> from jumar import models, simulate, stream
+    >>> from jumar import Controller, models, simulate, stream
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, behavior, episodes=2000, rng=stream(1, "data"))
@@ -140,7 +140,7 @@ def choose(
 ) -> Selection:
     """What "auto" would choose, with all that was tried (`jumar.algorithms.auto`).
 
-    >>> from jumar import models, simulate, stream
+    >>> from jumar import Controller, models, simulate, stream
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, behavior, episodes=2000, rng=stream(1, "data"))

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from jumar.algorithms.problem import Material, Outcome, Problem
 from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
@@ -176,6 +178,7 @@ class Algorithm:
     def trusted(self, parameters: Parameters) -> int | float | None:
         """The visits that a pair must exceed; None where no parameter says."""
         value = parameters.get(self.threshold) if self.threshold else None
+        value = value.item() if isinstance(value, np.number) else value
         return value if isinstance(value, int | float) else None
 
     def thinned(self, parameters: Parameters, share: float) -> dict[str, Any]:

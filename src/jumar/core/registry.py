@@ -21,9 +21,9 @@ T = TypeVar("T")
 class Registry(Mapping[str, T], Generic[T]):
     """Entries by name, in the order in which they were listed."""
 
-    def __init__(self, kind: str, places: Mapping[str, str]) -> None:
+    def __init__(self, kind: str, entries: Mapping[str, str | T]) -> None:
         self.kind = kind  # what an entry is called in messages
-        self._entries: dict[str, str | T] = dict(places)  # "module:name" until it is loaded
+        self._entries: dict[str, str | T] = dict(entries)  # "module:name" until it is loaded
 
     def __getitem__(self, name: str) -> T:
         found = self._entries[name]

@@ -107,7 +107,7 @@ def certify(
     >>> scale = Scale(states=6, actions=3, outcomes=3, discount=0.95, v_max=100, value_range=110)
     >>> best, *_ = certify(scale, n_wedge=10**9, delta=0.05, gain=0.0, kind="bootstrapped")
     >>> best.bound, round(best.zeta, 3)
-    ('spibb', 1.122)
+    ('spibb', 1.172)
     """
     n_wedge = check_count("n_wedge", n_wedge, 0, "pass the count above which a pair is known")
     delta = check_delta(delta)
