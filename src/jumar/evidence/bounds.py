@@ -24,20 +24,20 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from types import MappingProxyType
-from typing import Literal
 
-from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.errors import ParameterError
+from jumar.core.registry import Registry
 from jumar.evidence.validity import Validity
 
 __all__ = ["BOUNDS", "Bound", "Kind", "Scale", "Validity", "bound"]
 
-# which policies a bound is about: those that keep the behavior where a pair is unknown, or any that
-# the model suggests where every pair is known
-Kind = Literal["bootstrapped", "all-known"]
+# Which policies a bound is about: "bootstrapped" ones keep the behavior where a pair is unknown,
+# "all-known" ones are any that the model suggests where every pair is known. An algorithm with a
+# proof of its own may add a kind and its bound.
+Kind = str
 
 _MOST = 10**300  # the largest count that is still looked at: beyond it a double overflows
 _LOG2 = math.log(2.0)
@@ -208,6 +208,7 @@ class Bound:
     factor: int
     log_events: Callable[[Scale], float]
     radius: Callable[[float, int], float] = _root
+    by_default: bool = False  # shown although it may neither be proved nor be small
 
     def epsilon(self, scale: Scale, n: int, delta: float) -> float:
         """The estimation error that n visits leave; infinite for n = 0."""
@@ -295,12 +296,13 @@ def _claimed(
     log_events: Callable[[Scale], float],
     *more: str,
     radius: Callable[[float, int], float] = _root,
+    by_default: bool = False,
 ) -> Bound:
     """A multi-step bound whose proof with unknown pairs has a gap."""
     assumptions = (SUFFICIENT, _FIXED, _INDEPENDENT, _START, _ONE_STEP_OUTCOMES, *more)
     return Bound(
         name, title, "bootstrapped", Validity.CLAIMED, formula, reference, assumptions, 4,
-        log_events, radius,
+        log_events, radius, by_default,
     )  # fmt: skip
 
 
@@ -315,6 +317,7 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
         assumptions=(SUFFICIENT, _FIXED, _INDEPENDENT, _START),
         factor=4,
         log_events=lambda s: _LOG2 + _pairs(s) + _log_power(s.states),
+        by_default=True,
     ),
     _claimed(
         "corollary",
@@ -322,6 +325,7 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
         "ζ = 4·V_max/(1-γ)·√(2/N·log(2·X·A·2^m/δ)) - gain",
         _SIMAO,
         lambda s: _LOG2 + _pairs(s) + _log_power(s.outcomes),
+        by_default=True,
     ),
     _claimed(
         "weissman",
@@ -395,7 +399,7 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
     ),
 )
 
-BOUNDS: Mapping[str, Bound] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
+BOUNDS: Registry[Bound] = Registry("bound", {entry.name: entry for entry in _ENTRIES})
 
 
 def bound(name: str) -> Bound:
@@ -404,6 +408,4 @@ def bound(name: str) -> Bound:
     >>> bound("plug-in").validity.value
     'proved under finite-history sufficiency'
     """
-    if name not in BOUNDS:
-        raise ParameterError(not_one_of("bound", name, BOUNDS))
-    return BOUNDS[name]
+    return BOUNDS.find(name)

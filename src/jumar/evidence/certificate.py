@@ -15,9 +15,8 @@ The formulas are in `jumar.evidence.bounds`, their derivations in docs/bounds.md
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import get_args
 
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.memory import Memory
@@ -56,6 +55,7 @@ __all__ = [
     "no_guarantee",
     "scale_of",
     "unchanged",
+    "worth_showing",
 ]
 
 OF_STARTS = 0.1  # the part of δ for the law of first observations, where a bound pays for it
@@ -112,8 +112,9 @@ def certify(
     n_wedge = check_count("n_wedge", n_wedge, 0, "pass the count above which a pair is known")
     delta = check_delta(delta)
     gain = check_finite("gain", gain, "pass the estimated gain, or 0")
-    if kind not in get_args(Kind):
-        raise ParameterError(not_one_of("kind", kind, get_args(Kind)))
+    kinds = dict.fromkeys(b.applies_to for b in BOUNDS.values())
+    if kind not in kinds:
+        raise ParameterError(not_one_of("kind", kind, kinds))
     if smallest_count is not None:
         smallest_count = check_count("smallest_count", smallest_count, 0, "pass a count, or None")
 
@@ -155,6 +156,27 @@ def certify(
 def by_trust(certificates: Iterable[Certificate]) -> tuple[Certificate, ...]:
     """Those that say something first, then the most trustworthy, then the smallest zeta."""
     return tuple(sorted(certificates, key=lambda c: (c.vacuous, -c.validity.strength, c.zeta)))
+
+
+def worth_showing(certificates: Sequence[Certificate]) -> tuple[Certificate, ...]:
+    """Those that a person can learn something from, in their order: the one to go by, whatever was
+    tested or computed from all the data, the published bound and the paper's corollary, and of
+    those that are proved the tightest one. The others say the same with other constants.
+
+    >>> scale = Scale(states=6, actions=3, outcomes=3, discount=0.95, v_max=100, value_range=110)
+    >>> found = certify(scale, n_wedge=50, delta=0.05, gain=0.0, kind="bootstrapped")
+    >>> len(found), [c.bound for c in worth_showing(found)]
+    (8, ['spibb', 'corollary'])
+    """
+    least = Validity.PROVED_IF_SUFFICIENT_AND_SEEN.strength
+    proved = [c for c in certificates if c.validity.strength >= least]
+    tightest = min(proved, key=lambda c: c.zeta, default=None)
+
+    def telling(certificate: Certificate) -> bool:
+        entry = BOUNDS.get(certificate.bound)  # None: not a formula in counts
+        return entry is None or entry.by_default or certificate is tightest
+
+    return tuple(c for i, c in enumerate(certificates) if i == 0 or telling(c))
 
 
 def peeled(count: int, delta: float) -> tuple[int, float]:
