@@ -11,7 +11,7 @@ import numpy as np
 
 import jumar as jm
 from jumar.algorithms.auto import Trial
-from jumar.algorithms.auto.candidates import Setting
+from jumar.algorithms.auto.trials import Setting
 from jumar.assessment.result import Result
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Origin, Remarks

@@ -14,7 +14,7 @@ import pytest
 
 import jumar as jm
 from commands import RULE, run_command
-from jumar.algorithms.auto.candidates import Setting
+from jumar.algorithms.auto.trials import Setting
 from jumar.assessment import assessing
 from jumar.assessment.result import Result
 from jumar.assessment.sentences import gain, safety, warnings
@@ -24,9 +24,10 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
 from jumar.evidence.bounds import SUFFICIENT
-from jumar.evidence.certificate import Certificate, Validity
 from jumar.evidence.checking import Check
+from jumar.evidence.claims import Certificate
 from jumar.evidence.resampling import resample
+from jumar.evidence.validity import Validity
 from jumar.show.terminal import result_view
 from jumar.solve import linear
 from results import (

@@ -13,7 +13,8 @@ from scipy.special import betaincinv
 from scipy.stats import binom
 
 from jumar.core.errors import ParameterError
-from jumar.evidence.bounds import BOUNDS, Scale, Validity, _clopper_pearson, _symmetric_beta, bound
+from jumar.evidence.bounds import BOUNDS, Scale, _clopper_pearson, _symmetric_beta, bound
+from jumar.evidence.validity import Validity
 
 TIGER = Scale(states=6, actions=3, outcomes=2, discount=0.95, v_max=2000.0, value_range=2200.0)
 
@@ -39,7 +40,6 @@ MILLIONS = {
     "two-successor-history": [(8.42, 9.31), (9.83, 10.71), (13.94, 14.14), (16.60, 16.80)],
     "beta-history": [(5.73, 6.54), (7.02, 7.85), (10.89, 11.07), (13.42, 13.61)],
     "clopper-pearson-history": [(5.73, 6.54), (7.02, 7.85), (10.89, 11.07), (13.43, 13.62)],
-    "one-step": [(2.11,), (2.46,), (2.91,), (3.58,)],
     "plug-in": [(2.33, 2.55), (2.68, 2.90), (4.24, 4.46), (4.91, 5.13)],
 }
 TABLE = [
@@ -100,14 +100,14 @@ def test_with_two_outcomes_the_history_branches_are_the_exact_weissman_bound():
 
 
 def test_a_loss_shrinks_by_ten_when_visits_grow_by_a_hundred():
-    one = bound("one-step")
+    one = bound("corollary")
     assert one.zeta(TIGER, 100, 0.05) == pytest.approx(10 * one.zeta(TIGER, 10_000, 0.05))
 
 
 def test_validity_of_every_bound():
     of = {name: b.validity for name, b in BOUNDS.items()}
     assert of.pop("spibb") is Validity.PUBLISHED
-    assert of.pop("one-step") is of.pop("plug-in") is Validity.PROVED_IF_SUFFICIENT
+    assert of.pop("plug-in") is Validity.PROVED_IF_SUFFICIENT
     assert set(of.values()) == {Validity.CLAIMED}
 
 
@@ -176,11 +176,6 @@ def test_when_two_to_the_states_is_beyond_a_double_spibb_allows_any_loss():
     assert bound("spibb").zeta(endless, 10**9, 0.05) == math.inf
     assert bound("spibb").n_needed(endless, 0.1, 0.05) is None
     assert bound("corollary").n_needed(endless, 0.1, 0.05) < 10**10
-
-
-def test_one_step_does_not_credit_the_gain_of_a_model_it_does_not_use():
-    one = bound("one-step")
-    assert one.zeta(TIGER, 50, 0.05, gain=1000.0) == one.zeta(TIGER, 50, 0.05)
 
 
 scales = st.builds(

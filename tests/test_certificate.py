@@ -18,19 +18,12 @@ import jumar.evidence.certificate
 import jumar.evidence.claims
 import jumar.evidence.gains
 from jumar.core.errors import ParameterError
-from jumar.evidence.certificate import (
-    BOUNDS,
-    Certificate,
-    RewardRange,
-    Scale,
-    Starts,
-    Validity,
-    bound,
-    certify,
-    no_guarantee,
-    peeled,
-    unchanged,
-)
+from jumar.evidence.bounds import BOUNDS, Scale, bound
+from jumar.evidence.certificate import certify, no_guarantee, peeled, unchanged
+from jumar.evidence.claims import Certificate
+from jumar.evidence.gains import Starts
+from jumar.evidence.rewards import RewardRange
+from jumar.evidence.validity import Validity
 
 TIGER = RewardRange(continuing=(-1, -1), ending=(-100, 10))
 SCALE = TIGER.scale(states=6, actions=3, outcomes=3, discount=0.95)
@@ -167,19 +160,14 @@ def test_a_scale_from_rewards_carries_their_width_and_whether_they_were_declared
 
 
 def test_spibb_gets_the_published_bound_first_then_the_claimed_ones_by_size():
-    found = certify(SCALE, n_wedge=50, delta=0.05, gain=0.0, kind="spibb")
+    found = certify(SCALE, n_wedge=50, delta=0.05, gain=0.0, kind="bootstrapped")
     assert found[0].bound == "spibb"
-    assert {c.bound for c in found} == {n for n, b in BOUNDS.items() if b.applies_to == "spibb"}
+    assert {c.bound for c in found} == {
+        n for n, b in BOUNDS.items() if b.applies_to == "bootstrapped"
+    }
     claimed = [c.zeta for c in found[1:]]
     assert claimed == sorted(claimed)
     assert [c.validity for c in found] == [Validity.PUBLISHED] + [Validity.CLAIMED] * 7
-
-
-def test_one_step_gets_its_own_bound_only():
-    (c,) = certify(SCALE, n_wedge=50, delta=0.05, gain=0.0, kind="one-step")
-    assert c.bound == "one-step"
-    # 2·100·20·√(2/50·log(36/0.05))
-    assert c.zeta == pytest.approx(4000 * math.sqrt(0.04 * math.log(720)))
 
 
 def test_the_plug_in_bound_needs_every_pair_seen_and_pays_for_reading_its_count_off_the_log():
@@ -197,13 +185,13 @@ def test_the_plug_in_bound_needs_every_pair_seen_and_pays_for_reading_its_count_
         assert (c.bound, c.zeta) == ("none", math.inf)
         assert "never have been seen" in c.claim
     found = certify(
-        SCALE, n_wedge=50, delta=0.05, gain=0.0, kind="spibb", smallest_count=3, starts=ALIKE
+        SCALE, n_wedge=50, delta=0.05, gain=0.0, kind="bootstrapped", smallest_count=3, starts=ALIKE
     )
     assert found[0].bound == "plug-in"
 
 
 def test_a_vacuous_certificate_says_so_and_what_it_would_take():
-    found = certify(SCALE, n_wedge=50, delta=0.05, gain=0.0, kind="spibb")
+    found = certify(SCALE, n_wedge=50, delta=0.05, gain=0.0, kind="bootstrapped")
     c = next(c for c in found if c.bound == "corollary")
     # 4·100·20·√(2/50·log(36·8·20)), and a tenth of 110 takes 1.28e6·(100/110)²·log(5760) visits
     assert c.zeta == pytest.approx(8000 * math.sqrt(0.04 * math.log(5760)))
@@ -217,29 +205,33 @@ def test_a_vacuous_certificate_says_so_and_what_it_would_take():
 
 def test_the_published_v_max_beside_the_true_value_range():
     published = Scale(6, 3, 2, discount=0.95, v_max=2000.0, value_range=110.0)
-    found = certify(published, n_wedge=50, delta=0.05, gain=0.0, kind="spibb")
+    found = certify(published, n_wedge=50, delta=0.05, gain=0.0, kind="bootstrapped")
     c = next(c for c in found if c.bound == "corollary")
     assert c.verdict.startswith("vacuous: zeta 90314.6 exceeds the value range 110")
 
 
 def test_visits_needed_do_not_lean_on_a_gain_that_was_estimated_from_fewer():
     without, lucky = (
-        certify(SCALE, n_wedge=50, delta=0.05, gain=g, kind="spibb")[0] for g in (0.0, 50.0)
+        certify(SCALE, n_wedge=50, delta=0.05, gain=g, kind="bootstrapped")[0] for g in (0.0, 50.0)
     )
     assert lucky.zeta == pytest.approx(without.zeta - 50)
     assert lucky.n_needed_for_tenth == without.n_needed_for_tenth
 
 
 def test_an_informative_certificate_is_one_sentence_with_its_chance():
-    (c,) = certify(SCALE, n_wedge=3_000_000, delta=0.05, gain=0.0, kind="one-step")
+    (c,) = certify(
+        SCALE, n_wedge=0, delta=0.05, gain=0.0, kind="all-known", smallest_count=2**22, starts=ALIKE
+    )
+    share = 0.9 * 0.05 / (23 * 24)  # of δ, for j = 22
+    assert c.zeta == pytest.approx(4000 * math.sqrt(2 / 2**22 * math.log(18 * 8 / share)) - 1)
     assert not c.vacuous
     assert c.claim == (
-        "The chance that the new controller's expected return falls more than 8.37727 short of "
-        "the behavior's is at most 5 %."
+        f"The chance that the new controller's expected return falls more than {c.zeta:.6g} short "
+        "of the behavior's is at most 5 %."
     )
     assert c.verdict == (
-        "informative: excludes a loss above 8.37727, 7.62 % of the value range 110 "
-        "(proved under finite-history sufficiency)"
+        f"informative: excludes a loss above {c.zeta:.6g}, {100 * c.zeta / 110:.3g} % of the value "
+        "range 110 (proved under finite-history sufficiency)"
     )
 
 
@@ -284,7 +276,7 @@ def test_no_guarantee_says_why():
 
 
 def test_no_visits_are_said_in_words():
-    c = certify(SCALE, n_wedge=0, delta=0.05, gain=0.0, kind="spibb")[0]
+    c = certify(SCALE, n_wedge=0, delta=0.05, gain=0.0, kind="bootstrapped")[0]
     assert c.claim == "Nothing is claimed: any loss is left possible."
     assert c.verdict.startswith("vacuous: zeta is infinite, so it excludes nothing; N∧ would")
 
@@ -292,13 +284,13 @@ def test_no_visits_are_said_in_words():
 def test_rewards_only_read_off_a_log_are_an_assumption():
     seen = RewardRange((-1, -1), (-100, 10), declared=False)
     scale = seen.scale(states=6, actions=3, outcomes=3, discount=0.95)
-    (c,) = certify(scale, n_wedge=5, delta=0.05, gain=0.0, kind="one-step")
+    c, *_ = certify(scale, n_wedge=5, delta=0.05, gain=0.0, kind="bootstrapped")
     assert "read off the log" in c.assumptions[-1]
-    assert c.assumptions[:-1] == bound("one-step").assumptions
+    assert c.assumptions[:-1] == bound("spibb").assumptions
 
 
 def test_json_has_no_infinite_numbers_and_the_text_has_every_assumption():
-    kinds = ("spibb", "one-step", "all-known")
+    kinds = ("bootstrapped", "all-known")
     for kind, n in itertools.product(kinds, (0, 50, 10**9)):
         for c in certify(
             SCALE, n_wedge=n, delta=0.05, gain=1.5, kind=kind, smallest_count=n, starts=ALIKE
@@ -328,12 +320,12 @@ def test_a_certificate_reads_in_one_glance():
         ({"delta": 5}, "delta 5 is not strictly between 0 and 1"),
         ({"n_wedge": -1}, "n_wedge -1 is less than 0"),
         ({"gain": math.nan}, "gain nan is not a finite number"),
-        ({"kind": "one-stp"}, "kind 'one-stp' is not one of .* Did you mean 'one-step'"),
+        ({"kind": "all-know"}, "kind 'all-know' is not one of .* Did you mean 'all-known'"),
         ({"smallest_count": -3}, "smallest_count -3 is less than 0"),
     ],
 )
 def test_wrong_arguments_are_named_with_a_remedy(wrong, words):
-    right = {"n_wedge": 5, "delta": 0.05, "gain": 0.0, "kind": "spibb"}
+    right = {"n_wedge": 5, "delta": 0.05, "gain": 0.0, "kind": "bootstrapped"}
     with pytest.raises(ParameterError, match=words):
         certify(SCALE, **(right | wrong))
 

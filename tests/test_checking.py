@@ -20,12 +20,13 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels, Origin, Remarks
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.memory import NamedNodes, product, window
+from jumar.core.memory.refinement import one_more
 from jumar.core.replay import Replay, Replays
 from jumar.evidence.checking import QUESTIONS, check
 from jumar.evidence.checking.base import Settings, p_value
 from jumar.evidence.checking.drift import _shuffle, drift_of, step_trend, trend_of
 from jumar.evidence.checking.fit import binomial_p, fit_policy, holm, with_policy
-from jumar.evidence.checking.longer import Deal, longer_memory, one_more
+from jumar.evidence.checking.longer import Deal, longer_memory
 from jumar.evidence.checking.nodes import _verdict as nodes_verdict
 from jumar.evidence.checking.repeats import repeated_episodes
 from jumar.evidence.checking.spread import spread_of

@@ -12,7 +12,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Origin
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.memory import window
-from jumar.evidence.certificate import Validity
+from jumar.evidence.validity import Validity
 
 NAMES = ("good",), ("keep", "repair")
 HALF = Controller.uniform(*NAMES)

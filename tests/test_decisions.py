@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jumar as jm
+from jumar.algorithms import ALGORITHMS
 from jumar.assessment.decisions import decide
 from jumar.assessment.sensitivity import sensitivity
 from jumar.core.controller import Controller
@@ -141,7 +142,10 @@ def test_every_cell_is_the_improvement_that_it_names():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
     log = jm.simulate(tiger, behavior, episodes=300, rng=jm.stream(1, "data"))
-    rows = sensitivity(log, behavior, discount=0.95, memory=window(2), thresholds=(5, 50))
+    spibb = ALGORITHMS["spibb"]
+    rows = sensitivity(
+        log, behavior, discount=0.95, memory=window(2), algorithm=spibb, thresholds=(5, 50)
+    )
     assert [(row.memory, row.chosen) for row in rows] == [
         ("window of 1", False),
         ("window of 2", True),

@@ -13,8 +13,8 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.memory import NamedNodes, window
-from jumar.evidence.certificate import RewardRange
 from jumar.evidence.consistency import check_possible, rewards_seen
+from jumar.evidence.rewards import RewardRange
 
 NAMES = ("good", "worn"), ("keep", "repair")
 HALF = Controller.uniform(*NAMES, name="half and half")
@@ -224,8 +224,10 @@ def test_n_wedge_is_not_negative(algorithm):
 def test_unknown_algorithms_and_parameters_are_refused():
     with pytest.raises(ParameterError, match=r"algorithm 'spibbb' is not one of .*'spibb'"):
         jm.improve(one_step_log(3, 3), HALF, discount=0.9, algorithm="spibbb")
-    with pytest.raises(ParameterError, match="spibb: parameter 'nwedge' is not one of n_wedge"):
+    with pytest.raises(ParameterError, match=r"parameter 'nwedge' is not one of n_wedge.*Did you"):
         jm.improve(one_step_log(3, 3), HALF, discount=0.9, nwedge=3)
+    with pytest.raises(ParameterError, match="basic: parameter 'nwedge' is not one of unseen"):
+        jm.improve(one_step_log(3, 3), HALF, discount=0.9, algorithm="basic", nwedge=3)
 
 
 def test_a_model_with_less_memory_than_the_behavior_is_refused():

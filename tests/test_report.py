@@ -13,8 +13,9 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import jumar as jm
+from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto.asymptotic import student
-from jumar.algorithms.auto.candidates import THRESHOLDS
+from jumar.algorithms.spibb import THRESHOLDS
 from jumar.assessment.assessing import RESAMPLES, assess
 from jumar.assessment.decisions import decide
 from jumar.assessment.sensitivity import sensitivity
@@ -25,10 +26,10 @@ from jumar.core.errors import LogError
 from jumar.core.memory import window
 from jumar.core.replay import count
 from jumar.core.text import number, rounded
-from jumar.evidence.certificate import Validity
 from jumar.evidence.checking import check
 from jumar.evidence.estimation import estimate_behavior
 from jumar.evidence.resampling import resample
+from jumar.evidence.validity import Validity
 from jumar.show.html.content import MOST_ROWS, content
 from jumar.show.outputs import report_page
 from results import (
@@ -309,7 +310,12 @@ def test_the_other_settings_on_the_page_are_those_of_the_library_with_the_one_us
     result = jm.improve(log, behavior, discount=0.95, n_wedge=7)
     assert 7 not in THRESHOLDS
     rows = sensitivity(
-        result.log, behavior, discount=0.95, memory=window(1), thresholds=[5, 7, 10, 20, 50, 100]
+        result.log,
+        behavior,
+        discount=0.95,
+        memory=window(1),
+        algorithm=ALGORITHMS["spibb"],
+        thresholds=[5, 7, 10, 20, 50, 100],
     )
     said = content(result.assessment)
     assert said.sensitivity == rows

@@ -134,10 +134,10 @@ def test_models_from_one_replay_are_the_models_of_the_parts():
 def test_the_behavior_itself_is_never_a_candidate_and_no_candidate_comes_twice():
     bench = bench_of(tiger_log(400), uniform_tiger(), 0.95, more=2)
     half = np.arange(200)
-    found = list(bench.spibb_grid(half))
+    found = list(bench.candidates(half, "asymptotic", distinct=True))
     tables = {c.rows.tobytes() for c in found}
     assert len(tables) == len(found) > 10
-    for c in (*found, *bench.tilted(half)):
+    for c in (*found, *bench.candidates(half, "proved")):
         assert c.rows.tobytes() != bench.board.behavior_rows.tobytes()
         assert (c.rows >= 0).all()
         np.testing.assert_allclose(c.rows.sum(1), 1)
@@ -155,7 +155,8 @@ def test_expectations_stay_within_what_returns_allow(seed):
     for rewards in (None, RewardRange.constant(-20, 30)):
         bench = bench_of(log, behavior, 0.9, rewards=rewards)
         R = bench.limits.high - bench.limits.low
-        for c in (*bench.tilted(np.arange(20)), *bench.spibb_grid(np.arange(20))):
+        own = np.arange(20)
+        for c in (*bench.candidates(own, "proved"), *bench.candidates(own, "asymptotic")):
             for table in (c.above, c.below):
                 assert (table >= 0).all()
                 for t, at_step in enumerate(table):
@@ -190,7 +191,7 @@ def test_held_out_differences_estimate_the_true_gain_without_bias(budget):
     means = []
     for seed in range(200):
         bench = bench_of(tiger_log(60, seed + 100), uniform_tiger(), 0.95, 0, rewards)
-        own = next(bench.tilted(np.arange(30)))
+        own = next(bench.candidates(np.arange(30), "proved"))
         candidate = replace(own, rows=target.controller.rows_at(bench.board.replay.states))
         floor = UNBOUNDED if budget is None else bench.limits.range * (1 + budget)
         scores, _ = bench.scores(candidate, np.arange(30, 60), floor)

@@ -18,6 +18,7 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms.auto import select
+from jumar.algorithms.auto.entry import DEFAULTS as AUTO_DEFAULTS
 from jumar.core.errors import ParameterError
 from jumar.study.datasets import selection_stream
 from jumar.study.paper_tables import summary_data, summary_view
@@ -25,7 +26,7 @@ from jumar.study.prepared import dataset_stream, prepare
 from jumar.study.report import write_report
 from jumar.study.runner import run_study
 from jumar.study.safety import SafetyLine, in_hindsight, kinds, lines_of, points, safety_data
-from jumar.study.settings import AUTO_DEFAULTS, CHOSEN
+from jumar.study.settings import CHOSEN
 from jumar.study.spec import load_study, study_from_document
 from jumar.study.store import Store
 from jumar.study.summary import Cell, Environment, Results

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -217,13 +216,16 @@ def test_lists_of_an_algorithm_make_a_grid():
     assert spec.n_policies == 300
 
 
-def test_two_lists_of_one_algorithm_are_combined(monkeypatch):
-    parameter = SimpleNamespace(default=None)
-    both = SimpleNamespace(parameters={"n_wedge": parameter, "unseen": parameter}, rule=None)
-    monkeypatch.setitem(algorithms.ALGORITHMS, "both", both)
-    monkeypatch.setattr("jumar.study.settings.read_parameter", lambda name, key, text: text)
-    item = {"name": "both", "n_wedge": [5, 20], "unseen": ["zero", "exclude"]}
-    spec = study_from_document(study(algorithms=[item]))
+def test_two_lists_of_one_algorithm_are_combined():
+    def improve(mdp, behavior, *, n_wedge: int = 1, unseen: str = "zero"):
+        raise NotImplementedError
+
+    algorithms.ALGORITHMS.add("both", algorithms.Algorithm("both", "two parameters", improve))
+    try:
+        item = {"name": "both", "n_wedge": [5, 20], "unseen": ["zero", "exclude"]}
+        spec = study_from_document(study(algorithms=[item]))
+    finally:
+        algorithms.ALGORITHMS.remove("both")
     assert [s.label for s in spec.settings] == [
         "both(n_wedge=5, unseen=zero)",
         "both(n_wedge=5, unseen=exclude)",
@@ -431,8 +433,8 @@ BAD_DOCUMENTS = {
     ),
     "an unknown algorithm": (
         study(algorithms=[{"name": "spib"}]),
-        "study.toml, algorithm 1: algorithm 'spib' is not one of spibb, spibb_leq, strict, tilt, "
-        "basic, auto. Did you mean 'spibb'?",
+        "study.toml, algorithm 1: algorithm 'spib' is not one of auto, spibb, spibb_leq, strict, "
+        "tilt, basic. Did you mean 'spibb'?",
     ),
     "an unknown parameter": (
         study(algorithms=[{"name": "basic", "unseen": "zero"}, {"name": "spibb", "nwedge": 5}]),

@@ -125,11 +125,12 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.core.replay import Replays, count
     from jumar.core.streams import stream
     from jumar.evidence import offpolicy as offpolicy
-    from jumar.evidence.certificate import Certificate, RewardRange
     from jumar.evidence.checking import check
+    from jumar.evidence.claims import Certificate
     from jumar.evidence.estimation import estimate_behavior
     from jumar.evidence.first_visits import first_returns
     from jumar.evidence.order import order_test, order_tests
+    from jumar.evidence.rewards import RewardRange
     from jumar.io.controllers import load_controller
     from jumar.io.logs import read_logs, write_logs
     from jumar.pipeline import choose, improve

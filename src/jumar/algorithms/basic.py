@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from jumar.algorithms.entry import Algorithm, Look, Looks, Parameters
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import HistoryMdp
@@ -37,3 +38,18 @@ def rule(unseen: Unseen = "exclude") -> Rule:
     if unseen == "exclude":
         return Rule(GREEDY, SEEN)
     return Rule(GREEDY, ANYTHING, WORST if unseen == "pessimistic" else 0.0)
+
+
+def _curve(parameters: Parameters) -> Look:
+    if parameters.get("unseen") == "exclude":
+        return Look("Basic RL (never unseen)", "#f0c070", "v", 1.0, minor=True)
+    return Look("Basic RL", "#e08a00", "s")
+
+
+ENTRY = Algorithm(
+    name="basic",
+    summary="the greedy policy of the estimated model; not safe",
+    improve=improve,
+    rule=rule,
+    looks=Looks(_curve, lambda *_: Look("Basic RL, k′ = k", "#b9b9c3", "v", 1.0, order=0)),
+)

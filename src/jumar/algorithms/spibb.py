@@ -8,13 +8,17 @@ behavior's probability, the mass of the known ones goes to the best of them. On 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Parameters, Words
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
+from jumar.core.text import counted
 from jumar.solve.improvement import improve_by
 from jumar.solve.rules import BOOTSTRAPPED, Rule
 
@@ -39,3 +43,53 @@ def check_n_wedge(n_wedge: int) -> float:
             "exceed to be trusted; use 0 to trust everything that was seen at all."
         )
     return float(n_wedge)
+
+
+# ---- what is known of it ------------------------------------------------------------------------
+
+THRESHOLDS = (5, 10, 20, 50, 100)
+LONG_THRESHOLDS = (10, 30, 100)
+MIXTURES = (1.0, 0.5, 0.25, 0.1)
+SHADES = (("#d1495b", "s"), ("#f0a35e", "D"), ("#e8c98a", "P"))  # of the first thresholds
+
+
+def threshold_grids() -> dict[str, Grid]:
+    """Of an algorithm with N∧: what the asymptotic gate tries, and what long records do."""
+    return {
+        "asymptotic": Grid(tuple((("n_wedge", n),) for n in THRESHOLDS), MIXTURES),
+        "long": Grid(tuple((("n_wedge", n),) for n in LONG_THRESHOLDS)),
+    }
+
+
+def threshold_words(rest: str) -> Words:
+    """Of an algorithm with N∧, and what it does with the rest."""
+
+    def does(parameters: Parameters) -> str:
+        times = counted(parameters["n_wedge"], "time")
+        return f"trusts what was tried more than {times}, {rest}"
+
+    return Words(setting=lambda parameters: f"N∧ = {parameters['n_wedge']:g}", does=does)
+
+
+def _safety(parameters: Parameters, thresholds: Sequence[int]) -> Look | None:
+    n_wedge: Any = parameters["n_wedge"]
+    if n_wedge not in thresholds[: len(SHADES)]:
+        return None
+    rank = thresholds.index(n_wedge)
+    colour, marker = SHADES[rank]
+    label = f"SPIBB, N∧ = {n_wedge}, k′ = k"
+    return Look(label, colour, marker, 1.4, tail=rank == 0, order=2 + rank / 10)
+
+
+ENTRY = Algorithm(
+    name="spibb",
+    summary="leave the behavior only for pairs seen more than n_wedge times",
+    improve=improve,
+    rule=rule,
+    bound_kind="bootstrapped",
+    threshold="n_wedge",
+    thresholds=THRESHOLDS,
+    grids=threshold_grids(),
+    words=threshold_words("leaves the rest as it is"),
+    looks=Looks(lambda _: Look("SPIBB", "#0a4f8f", "o"), _safety),
+)

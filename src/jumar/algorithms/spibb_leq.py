@@ -6,7 +6,8 @@ SPIBB's, so the value in the model is at least as high; there is no published bo
 
 from __future__ import annotations
 
-from jumar.algorithms.spibb import check_n_wedge
+from jumar.algorithms.entry import Algorithm
+from jumar.algorithms.spibb import THRESHOLDS, check_n_wedge, threshold_grids, threshold_words
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
@@ -23,3 +24,15 @@ def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Impr
 def rule(n_wedge: int = 20) -> Rule:
     """The admitted rows: unknown actions keep at most the behavior's mass."""
     return Rule(BOUNDED, check_n_wedge(n_wedge))
+
+
+ENTRY = Algorithm(
+    name="spibb_leq",
+    summary="never do more often what was seen n_wedge times or less",
+    improve=improve,
+    rule=rule,
+    threshold="n_wedge",
+    thresholds=THRESHOLDS,
+    grids=threshold_grids(),
+    words=threshold_words("may do the rest less often"),
+)

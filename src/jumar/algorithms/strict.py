@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jumar.algorithms.entry import Algorithm, Look, Looks, Words
 from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
@@ -70,3 +71,15 @@ def strict_rows(behavior: Floats, returns: ReturnBounds) -> Floats:
     moved = np.where(worse, behavior, 0.0).sum(1)
     rows[at, best] += moved
     return rows
+
+
+ENTRY = Algorithm(
+    name="strict",
+    summary="move only from what is proved worse to what is proved better",
+    improve=improve,
+    needs={"returns": lambda material: material.returns},
+    loses_nowhere=True,
+    reaches_optimum=False,
+    words=Words(kept=lambda _: "no action is proved better here than what the rule does"),
+    looks=Looks(safety=lambda *_: Look("strict, k′ = k", "#2f9e73", "^", order=3)),
+)

@@ -21,17 +21,20 @@ weights stay light, so that a test on held-out episodes has something to go by.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby, product
 
 import numpy as np
 
-from jumar.algorithms.spibb import check_n_wedge
+from jumar.algorithms.entry import Algorithm, Grid, Named, Parameters, Proposal, Words
+from jumar.algorithms.spibb import THRESHOLDS, check_n_wedge
 from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.core.kernels import compiled
+from jumar.core.text import counted
 from jumar.solve.improvement import improvement
 from jumar.solve.iteration import RawModel, model_of
 from jumar.solve.sweeps import CLOSE, value_by_sweeps
@@ -160,3 +163,47 @@ def _ends(q: Floats, visits: Floats) -> tuple[float, float]:
             if visits[h, a] > 0.0:
                 low, high = min(low, q[h, a]), max(high, q[h, a])
     return low, high
+
+
+# ---- what is known of it ------------------------------------------------------------------------
+
+STRENGTHS = (2.0, 5.0, 10.0, 20.0, 40.0, 100.0, 1000.0)
+
+
+def _propose(
+    mdp: HistoryMdp, behavior: Floats, settings: Sequence[Named], thinned: float
+) -> Iterator[Proposal]:
+    """All strengths of one threshold in one go: the values of one begin where the last ended."""
+    first = True
+    for n_wedge, group in groupby(settings, key=lambda setting: dict(setting)["n_wedge"]):
+        some = list(group)
+        strengths = [dict(setting)["strength"] for setting in some]
+        rows, q = tilts(mdp, behavior, strengths, math.floor(n_wedge * thinned))
+        if first:
+            yield (), rows[0], q[0]
+        first = False
+        yield from zip(some, rows[1:], q[1:], strict=True)
+
+
+def _does(parameters: Parameters) -> str:
+    return (
+        f"does more often what pays, with strength {parameters['strength']:g}, where it was tried "
+        f"more than {counted(parameters['n_wedge'], 'time')}"
+    )
+
+
+ENTRY = Algorithm(
+    name="tilt",
+    summary="do more often what pays, by no more than it pays; made to be tested",
+    improve=improve,
+    reaches_optimum=False,
+    threshold="n_wedge",
+    thresholds=THRESHOLDS,
+    grids={
+        "proved": Grid(
+            tuple((("n_wedge", n), ("strength", s)) for n, s in product((5, 20), STRENGTHS))
+        )
+    },
+    propose=_propose,
+    words=Words(setting=lambda p: f"strength {p['strength']:g}, N∧ = {p['n_wedge']:g}", does=_does),
+)

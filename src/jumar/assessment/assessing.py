@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from jumar.algorithms import maker_of, trusted_from
 from jumar.algorithms.auto import Selection, held_out_test
-from jumar.algorithms.auto.candidates import THRESHOLDS
 from jumar.assessment import sentences
 from jumar.assessment.decisions import Decisions, decide
 from jumar.assessment.result import Result
@@ -20,8 +20,8 @@ from jumar.assessment.tested import Trials, in_words
 from jumar.assessment.verdict import Verdict, judge
 from jumar.core.shown import Shown
 from jumar.core.streams import stream
-from jumar.evidence.certificate import Certificate
 from jumar.evidence.checking import Check, check
+from jumar.evidence.claims import Certificate
 from jumar.evidence.resampling import Resampled, resample
 
 RESAMPLES = 99  # draws of a test: enough for its level, and nobody should wait long
@@ -73,6 +73,11 @@ class Assessment(Shown):
     def facts(self) -> tuple[Fact, ...]:
         """What was asked of the log, and what was found."""
         return tuple(sentences.facts(self.check))
+
+    @property
+    def threshold(self) -> int | float | None:
+        """The visits that a pair had to exceed to be trusted, where there is such a number."""
+        return trusted_from(self.result.improvement)
 
     @property
     def costs(self) -> bool:
@@ -147,17 +152,16 @@ def _held_out(result: Result) -> Selection | None:
 
 def _other_settings(result: Result) -> tuple[Row, ...]:
     improvement = result.improvement
-    used = improvement.parameters.get("n_wedge")
-    if not isinstance(used, int):
+    used, maker = trusted_from(improvement), maker_of(improvement)
+    if used is None or maker is None:
         return ()
     rows = sensitivity(
-        result.replays,
+        result.practice.replays if result.practice else result.log,
         result.behavior,
         discount=improvement.mdp.discount,
         memory=improvement.mdp.memory,
-        # "auto" says which algorithm it chose
-        algorithm=str(improvement.parameters.get("base", improvement.algorithm)),
-        thresholds=sorted({used, *THRESHOLDS}),
+        algorithm=maker,
+        thresholds=sorted({used, *maker.thresholds}),
     )
-    # "auto" learned from half of the log, and may have mixed: no cell is the rule it handed over
+    # what was tested learned from half of the log, and may be a mixture: no cell is that rule
     return tuple(replace(row, chosen=False) for row in rows) if result.selection else rows

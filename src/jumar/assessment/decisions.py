@@ -20,6 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
+from jumar.algorithms import ALGORITHMS, Algorithm, trusted_from
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.improvement import Improvement
 from jumar.core.shown import Shown
@@ -28,7 +29,6 @@ from jumar.core.words import rule_lines, situation, situation_heads
 from jumar.solve.linear import solve_discounted
 from jumar.solve.solver import action_values
 
-LEAST = 5  # visits below which an action is never trusted when the threshold is chosen by itself
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
 
 
@@ -67,13 +67,15 @@ class Decisions(Shown):
     @property
     def threshold(self) -> float:
         """A pair counts as known when it was seen more often than this."""
-        n_wedge = self.improvement.parameters.get("n_wedge", LEAST if self._by_itself else 0)
-        return float(n_wedge) if isinstance(n_wedge, int | float | np.number) else 0.0
+        said = trusted_from(self.improvement)
+        if said is not None:
+            return float(said)
+        return float(self._entry.least_visits) if self._entry else 0.0
 
     @property
-    def _by_itself(self) -> bool:
-        """Was the improvement chosen from the data, and tested?"""
-        return self.improvement.algorithm == "auto"
+    def _entry(self) -> Algorithm | None:
+        """What the registry knows of the algorithm."""
+        return ALGORITHMS.get(self.improvement.algorithm)
 
     def situation(self, h: int) -> list[str]:
         """⟨n, z⟩ in words, one text for each of `heads`."""
@@ -101,12 +103,8 @@ class Decisions(Shown):
             if self.gain[h] <= 0:  # worth it only if the rest of the new controller follows
                 return f"{tried}; it pays off together with the other changes"
             return f"{tried}, and from here on is worth {self.gain[h]:.4g} more than the old rule"
-        if self._by_itself:
-            if not self.changed.any():
-                return "no change passed the test on held-out episodes"
-            return "the change that was tested leaves this rule as it is"
-        if chosen.algorithm == "strict":
-            return "no action is proved better here than what the rule does"
+        if self._entry and self._entry.words.kept:
+            return self._entry.words.kept(bool(self.changed.any()))
         known = np.flatnonzero(visits > N)
         seldom = f"{times(int(N))} or less"
         if len(known) == 0:

@@ -17,8 +17,9 @@ from jumar.core.history import Counts
 from jumar.core.improvement import Improvement
 from jumar.core.replay import Replays
 from jumar.core.shown import Shown
-from jumar.evidence.certificate import Certificate, RewardRange
+from jumar.evidence.claims import Certificate
 from jumar.evidence.practice import Practice
+from jumar.evidence.rewards import RewardRange
 
 if TYPE_CHECKING:
     from jumar.assessment.assessing import Assessment

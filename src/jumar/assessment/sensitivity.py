@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jumar import algorithms
-from jumar.algorithms.auto.candidates import THRESHOLDS
+from jumar.algorithms import Algorithm, run
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory
@@ -26,7 +25,7 @@ LARGEST = 3000  # history states beyond which nothing is tried: it would take mi
 class Cell:
     """One improvement."""
 
-    n_wedge: int
+    n_wedge: int | float  # the threshold
     gain: float  # estimated, by the model of its own memory
     changed: int  # history states with a new rule
 
@@ -48,21 +47,26 @@ def sensitivity(
     *,
     discount: float,
     memory: Memory,
-    algorithm: str = "spibb",
-    thresholds: Sequence[int] = THRESHOLDS,
+    algorithm: Algorithm,
+    thresholds: Sequence[int | float] | None = None,
     more: int = 2,
 ) -> tuple[Row, ...]:
     """Improvements over memories and thresholds: the behavior's memory, `memory` itself, and with
-    `more` observations of memory beside it. Nothing where `memory` sees too many history states.
+    `more` observations of memory beside it. Nothing where the algorithm has no threshold, or
+    `memory` sees too many history states.
 
     >>> from jumar import models, simulate, stream, window
+    >>> from jumar.algorithms import meant
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
-    >>> rows = sensitivity(log, behavior, discount=0.95, memory=window(1))
+    >>> rows = sensitivity(log, behavior, discount=0.95, memory=window(1), algorithm=meant("spibb"))
     >>> [row.memory for row in rows], [cell.changed for cell in rows[0].cells]
     (['window of 1', 'window of 2', 'window of 3'], [2, 2, 2, 2, 2])
     """
+    if algorithm.threshold is None:
+        return ()
+    thresholds = algorithm.thresholds if thresholds is None else thresholds
     memory = memory.on(*behavior.memory.alphabet)
     # each refines the one before, so that the last one's counts give all the others
     wanted = ladder(memory, more)
@@ -78,7 +82,7 @@ def sensitivity(
     rows = []
     for chosen in wanted:
         mdp = (finest if chosen == finest.memory else finest.coarsen(chosen)).mle(discount)
-        found = [algorithms.run(algorithm, mdp, behavior, n_wedge=n) for n in thresholds]
+        found = [run(algorithm.name, mdp, behavior, **{algorithm.threshold: n}) for n in thresholds]
         rows.append(
             Row(
                 str(chosen),

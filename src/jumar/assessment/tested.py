@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
+from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto import Selection, Trial
 from jumar.algorithms.auto.dealing import HALVES
 from jumar.algorithms.auto.trials import PROVED, Setting
 from jumar.core.text import counted, number, percent, rounded, shown
 
 MOST_TESTED = 8
-_UNKNOWN = {"spibb": "leaves the rest as it is", "spibb_leq": "may do the rest less often"}
 
 
 @dataclass(frozen=True)
@@ -92,18 +91,9 @@ def setting_words(setting: Setting) -> str:
     'window of 2; trusts what was tried more than 20 times, leaves the rest as it is; 50% new \
 rule, 50% old rule'
     """
-    parameters: dict[str, Any] = dict(setting.parameters)
-    if "strength" in parameters:
-        return (
-            f"{shown(str(setting.memory), 200)}; does more often what pays, with strength "
-            f"{parameters['strength']:g}, where it was tried more than "
-            f"{counted(parameters['n_wedge'], 'time')}"
-        )
-    rest = _UNKNOWN.get(setting.algorithm, f"method {shown(setting.algorithm)}")
-    said = f"{shown(str(setting.memory), 200)}; "
-    if "n_wedge" in parameters:
-        said += f"trusts what was tried more than {counted(parameters['n_wedge'], 'time')}, "
-    said += rest
+    entry = ALGORITHMS.get(setting.algorithm)
+    does = entry.does(dict(setting.parameters)) if entry else f"method {shown(setting.algorithm)}"
+    said = f"{shown(str(setting.memory), 200)}; {does}"
     new = setting.mixture
     return said if new == 1 else f"{said}; {percent(new)} new rule, {percent(1 - new)} old rule"
 

@@ -23,8 +23,8 @@ from jumar.algorithms.auto import Selection
 from jumar.assessment.result import Result
 from jumar.assessment.sentences import memory_contradicted
 from jumar.core.text import counted, rounded
-from jumar.evidence.certificate import Certificate
 from jumar.evidence.checking import QUESTIONS, Check
+from jumar.evidence.claims import Certificate
 from jumar.evidence.validity import Validity
 
 

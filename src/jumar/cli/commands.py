@@ -47,12 +47,10 @@ def models(as_json: Json = False) -> None:
 def algorithms(as_json: Json = False) -> None:
     """List the algorithms and their parameters."""
     from jumar.algorithms import ALGORITHMS
-    from jumar.algorithms.auto.outcome import NAME as AUTO
-    from jumar.algorithms.auto.outcome import SUMMARY as AUTO_SUMMARY
     from jumar.show.terminal import plain_table
 
-    rows = [[AUTO, AUTO_SUMMARY, ""]]
-    data: list[dict[str, Any]] = [{"name": AUTO, "summary": AUTO_SUMMARY, "parameters": {}}]
+    rows: list[list[str]] = []
+    data: list[dict[str, Any]] = []
     for name, entry in ALGORITHMS.items():
         defaults = {p: parameter.default for p, parameter in entry.parameters.items()}
         rows.append([name, entry.summary, ", ".join(f"{p}={d}" for p, d in defaults.items())])

@@ -91,18 +91,14 @@ def estimate(
     say(as_json, data, *_view(list(found.values())))
 
 
-# the one to go by, where several are asked for: steady and a plain mean first
-_PREFERRED = ("dr", "pdis", "is", "wdr", "cwpdis", "wis")
-
-
 def _view(found: list[Estimate]) -> list[Any]:
     from rich.text import Text
 
     from jumar.core.text import counted
-    from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS
+    from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, best_of
     from jumar.show.terminal import facts, plain_table
 
-    best = min(found, key=lambda e: _PREFERRED.index(e.estimator))
+    best = best_of(found)
     what = "difference" if best.difference else "value"
     heads = ["estimator", what, "error", f"{100 * (1 - best.delta):.6g}% interval", "by"]
     rows = [
@@ -127,7 +123,7 @@ def _view(found: list[Estimate]) -> list[Any]:
             "verdict",
             Text(best.verdict, style="yellow" if best.vacuous or best.warnings else "green"),
         ),
-        ("by", f"{best.estimator}, {ESTIMATORS[best.estimator]}"),
+        ("by", f"{best.estimator}, {ESTIMATORS[best.estimator].title}"),
         ("validity", f"{best.validity}. {best.validity.meaning}"),
         *(("note", text) for text in best.notes),
     ]

@@ -64,11 +64,12 @@ def improve(
     learned from such a log should be relied on.
     """
     from jumar import improve as run
+    from jumar.algorithms import meant
     from jumar.show.terminal import result_view
 
     parameters = options.parameters(algorithm, n_wedge, parameter or [])
     reward_range = options.reward_range(rewards, ending_rewards)
-    by_itself = algorithm in (None, "auto") and not parameters
+    by_itself = meant(algorithm, parameters).choice is not None
     memory = inputs.memory_for(policy, window, with_actions, by_itself=by_itself)
     with working("Reading", as_json):
         episodes, behavior = inputs.read(log, policy, reading, window, with_actions)

@@ -10,24 +10,16 @@ from jumar.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from jumar.core.memory import Memory
-    from jumar.evidence.certificate import RewardRange
+    from jumar.evidence.rewards import RewardRange
 
 
 def parameters(
     algorithm: str | None, n_wedge: int | None, settings: Sequence[str]
 ) -> dict[str, object]:
-    """The parameters of an algorithm, from --n-wedge and --set; those of SPIBB if none is named."""
-    from jumar.algorithms import algorithm as entry
-    from jumar.algorithms import read_parameter
-    from jumar.algorithms.auto.outcome import NAME as AUTO
+    """The parameters of an algorithm, from --n-wedge and --set. A wrong name is told here, before
+    the log is read."""
+    from jumar.algorithms import meant
 
-    if algorithm is None:
-        algorithm = "spibb"
-    if algorithm == AUTO and (n_wedge is not None or settings):
-        raise ParameterError("auto: chooses the parameters itself. Name the algorithm to set them.")
-    if algorithm == AUTO:
-        return {}
-    entry(algorithm)  # a wrong name is told before the log is read
     texts = {} if n_wedge is None else {"n_wedge": str(n_wedge)}
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -36,7 +28,9 @@ def parameters(
         if name in texts:
             raise ParameterError(f"--set {setting}: {name} is given twice. Give it once.")
         texts[name] = value
-    return {name: read_parameter(algorithm, name, text) for name, text in texts.items()}
+    entry = meant(algorithm, texts)
+    entry.check(texts)
+    return {name: entry.read(name, text) for name, text in texts.items()}
 
 
 def memory(window: int | None, with_actions: bool) -> Memory | None:
@@ -52,7 +46,7 @@ def memory(window: int | None, with_actions: bool) -> Memory | None:
 
 def reward_range(rewards: str | None, ending: str | None) -> RewardRange | None:
     """What a step can pay, from --rewards and --ending-rewards."""
-    from jumar.evidence.certificate import RewardRange
+    from jumar.evidence.rewards import RewardRange
 
     if rewards is None:
         if ending is not None:

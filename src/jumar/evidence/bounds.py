@@ -24,18 +24,20 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from types import MappingProxyType
-from typing import Literal
 
-from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.errors import ParameterError
+from jumar.core.registry import Registry
 from jumar.evidence.validity import Validity
 
 __all__ = ["BOUNDS", "Bound", "Kind", "Scale", "Validity", "bound"]
 
-Kind = Literal["spibb", "one-step", "all-known"]
+# Which policies a bound is about: "bootstrapped" ones keep the behavior where a pair is unknown,
+# "all-known" ones are any that the model suggests where every pair is known. An algorithm with a
+# proof of its own may add a kind and its bound.
+Kind = str
 
 _MOST = 10**300  # the largest count that is still looked at: beyond it a double overflows
 _LOG2 = math.log(2.0)
@@ -206,7 +208,7 @@ class Bound:
     factor: int
     log_events: Callable[[Scale], float]
     radius: Callable[[float, int], float] = _root
-    credits_gain: bool = True  # False: the model's gain must not be subtracted
+    by_default: bool = False  # shown although it may neither be proved nor be small
 
     def epsilon(self, scale: Scale, n: int, delta: float) -> float:
         """The estimation error that n visits leave; infinite for n = 0."""
@@ -215,16 +217,12 @@ class Bound:
         return math.inf if n == 0 or math.isinf(c) else self.radius(c, n)
 
     def zeta(self, scale: Scale, n: int, delta: float, gain: float = 0.0) -> float:
-        """The loss that n visits per pair exclude; infinite for n = 0.
-
-        `gain` is left aside where the bound does not credit it.
-        """
+        """The loss that n visits per pair exclude; infinite for n = 0."""
         gain = check_finite("gain", gain, "pass the estimated gain, or 0")
         ε = self.epsilon(scale, n, delta)
         if math.isinf(ε):
             return math.inf
-        loss = self.factor * scale.v_max / (1.0 - scale.discount) * ε
-        return loss - gain if self.credits_gain else loss
+        return self.factor * scale.v_max / (1.0 - scale.discount) * ε - gain
 
     def n_needed(self, scale: Scale, zeta: float, delta: float, gain: float = 0.0) -> int | None:
         """The smallest number of visits that excludes a loss above `zeta`.
@@ -232,8 +230,7 @@ class Bound:
         None when no number does: ζ comes down towards -gain and never reaches it.
         """
         zeta = check_finite("zeta", zeta, "pass the loss you accept")
-        limit = -gain if self.credits_gain else 0.0
-        if zeta < limit or (zeta == limit and scale.v_max > 0.0):
+        if zeta < -gain or (zeta == -gain and scale.v_max > 0.0):
             return None
         enough = 1
         while self.zeta(scale, enough, delta, gain) > zeta:
@@ -288,7 +285,6 @@ _WIENHOEFT = (
 )
 
 _CLOPPER = "Clopper, Pearson: The Use of Confidence or Fiducial Limits, Biometrika 1934"
-_KAKADE = "Kakade, Langford: Approximately Optimal Approximate Reinforcement Learning, ICML 2002"
 _HOEFFDING = "Hoeffding: Probability Inequalities for Sums of Bounded Random Variables, JASA 1963"
 
 
@@ -300,12 +296,13 @@ def _claimed(
     log_events: Callable[[Scale], float],
     *more: str,
     radius: Callable[[float, int], float] = _root,
+    by_default: bool = False,
 ) -> Bound:
     """A multi-step bound whose proof with unknown pairs has a gap."""
     assumptions = (SUFFICIENT, _FIXED, _INDEPENDENT, _START, _ONE_STEP_OUTCOMES, *more)
     return Bound(
-        name, title, "spibb", Validity.CLAIMED, formula, reference, assumptions, 4, log_events,
-        radius,
+        name, title, "bootstrapped", Validity.CLAIMED, formula, reference, assumptions, 4,
+        log_events, radius, by_default,
     )  # fmt: skip
 
 
@@ -313,13 +310,14 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
     Bound(
         name="spibb",
         title="SPIBB, any successor",
-        applies_to="spibb",
+        applies_to="bootstrapped",
         validity=Validity.PUBLISHED,
         formula="ζ = 4·V_max/(1-γ)·√(2/N·log(2·X·A·2^X/δ)) - gain",
         reference=f"{_LAROCHE}, Theorem 2",
         assumptions=(SUFFICIENT, _FIXED, _INDEPENDENT, _START),
         factor=4,
         log_events=lambda s: _LOG2 + _pairs(s) + _log_power(s.states),
+        by_default=True,
     ),
     _claimed(
         "corollary",
@@ -327,6 +325,7 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
         "ζ = 4·V_max/(1-γ)·√(2/N·log(2·X·A·2^m/δ)) - gain",
         _SIMAO,
         lambda s: _LOG2 + _pairs(s) + _log_power(s.outcomes),
+        by_default=True,
     ),
     _claimed(
         "weissman",
@@ -380,24 +379,6 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
         radius=_clopper_pearson,
     ),
     Bound(
-        name="one-step",
-        title="One-step improvement on first-visit returns",
-        applies_to="one-step",
-        validity=Validity.PROVED_IF_SUFFICIENT,
-        formula="ζ = 2·V_max/(1-γ)·√(2/N·log(2·X·A/δ))",
-        reference=f"docs/bounds.md; after {_KAKADE}, and {_HOEFFDING}",
-        assumptions=(
-            SUFFICIENT,
-            "Counts are first visits: one return per episode, history state and action.",
-            "Returns are complete: no episode was cut off before its end.",
-            "Probability moves only between actions seen at least N∧ times, and in no history "
-            "state towards a lower estimated return of the behavior.",
-        ),
-        factor=2,
-        log_events=lambda s: _LOG2 + _pairs(s),
-        credits_gain=False,
-    ),
-    Bound(
         name="plug-in",
         title="Estimated model, every pair known",
         applies_to="all-known",
@@ -418,15 +399,13 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
     ),
 )
 
-BOUNDS: Mapping[str, Bound] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
+BOUNDS: Registry[Bound] = Registry("bound", {entry.name: entry for entry in _ENTRIES})
 
 
 def bound(name: str) -> Bound:
     """The registered bound of that name.
 
-    >>> bound("one-step").validity.value
+    >>> bound("plug-in").validity.value
     'proved under finite-history sufficiency'
     """
-    if name not in BOUNDS:
-        raise ParameterError(not_one_of("bound", name, BOUNDS))
-    return BOUNDS[name]
+    return BOUNDS.find(name)

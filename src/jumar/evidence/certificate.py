@@ -15,11 +15,11 @@ The formulas are in `jumar.evidence.bounds`, their derivations in docs/bounds.md
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import get_args
 
 from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.memory import Memory
 from jumar.evidence.bounds import (
     BOUNDS,
     STOPPED,
@@ -53,13 +53,27 @@ __all__ = [
     "for_estimated_behavior",
     "kept_estimate",
     "no_guarantee",
+    "scale_of",
     "unchanged",
+    "worth_showing",
 ]
 
 OF_STARTS = 0.1  # the part of δ for the law of first observations, where a bound pays for it
 _READ_OFF = (
     "The reward range was only read off the log: no step can pay more or less than was seen."
 )
+
+
+def scale_of(memory: Memory, rewards: RewardRange, discount: float) -> Scale:
+    """What the bounds need to know of a memory: every ⟨n, z⟩ it can reach, with or without data,
+    and one more outcome than observations where episodes can end."""
+    O, A = memory.alphabet
+    return rewards.scale(
+        states=memory.count_nodes() * O,
+        actions=A,
+        outcomes=O + (rewards.ending is not None),
+        discount=discount,
+    )
 
 
 def certify(
@@ -81,9 +95,8 @@ def certify(
     n_wedge : the count above which a pair is known.
     delta : the accepted chance of error.
     gain : ρ(new) - ρ(behavior) in the estimated model.
-    kind : how the controller was made: "spibb" (several steps, unknown pairs keep the behavior),
-        "one-step" (one improvement against the behavior's first-visit returns) or "all-known" (any
-        policy computed from the estimated model).
+    kind : how the controller was made: "bootstrapped" (unknown pairs keep the behavior) or
+        "all-known" (any policy computed from the estimated model).
     smallest_count : the smallest count over *all* reachable history states and actions; from 1 on,
         the plug-in bound applies too, whatever the kind. It is read at the power of two below, at
         the price of looking (`peeled`).
@@ -92,16 +105,16 @@ def certify(
     most : the most that could be gained (`gains.most_gain`); no more of `gain` is credited.
 
     >>> scale = Scale(states=6, actions=3, outcomes=3, discount=0.95, v_max=100, value_range=110)
-    >>> (one,) = certify(scale, n_wedge=3_000_000, delta=0.05, gain=0.0, kind="one-step")
-    >>> one.claim
-    "The chance that the new controller's expected return falls more than 8.37727 short of the \
-behavior's is at most 5 %."
+    >>> best, *_ = certify(scale, n_wedge=10**9, delta=0.05, gain=0.0, kind="bootstrapped")
+    >>> best.bound, round(best.zeta, 3)
+    ('spibb', 1.172)
     """
     n_wedge = check_count("n_wedge", n_wedge, 0, "pass the count above which a pair is known")
     delta = check_delta(delta)
     gain = check_finite("gain", gain, "pass the estimated gain, or 0")
-    if kind not in get_args(Kind):
-        raise ParameterError(not_one_of("kind", kind, get_args(Kind)))
+    kinds = dict.fromkeys(b.applies_to for b in BOUNDS.values())
+    if kind not in kinds:
+        raise ParameterError(not_one_of("kind", kind, kinds))
     if smallest_count is not None:
         smallest_count = check_count("smallest_count", smallest_count, 0, "pass a count, or None")
 
@@ -143,6 +156,27 @@ behavior's is at most 5 %."
 def by_trust(certificates: Iterable[Certificate]) -> tuple[Certificate, ...]:
     """Those that say something first, then the most trustworthy, then the smallest zeta."""
     return tuple(sorted(certificates, key=lambda c: (c.vacuous, -c.validity.strength, c.zeta)))
+
+
+def worth_showing(certificates: Sequence[Certificate]) -> tuple[Certificate, ...]:
+    """Those that a person can learn something from, in their order: the one to go by, whatever was
+    tested or computed from all the data, the published bound and the paper's corollary, and of
+    those that are proved the tightest one. The others say the same with other constants.
+
+    >>> scale = Scale(states=6, actions=3, outcomes=3, discount=0.95, v_max=100, value_range=110)
+    >>> found = certify(scale, n_wedge=50, delta=0.05, gain=0.0, kind="bootstrapped")
+    >>> len(found), [c.bound for c in worth_showing(found)]
+    (8, ['spibb', 'corollary'])
+    """
+    least = Validity.PROVED_IF_SUFFICIENT_AND_SEEN.strength
+    proved = [c for c in certificates if c.validity.strength >= least]
+    tightest = min(proved, key=lambda c: c.zeta, default=None)
+
+    def telling(certificate: Certificate) -> bool:
+        entry = BOUNDS.get(certificate.bound)  # None: not a formula in counts
+        return entry is None or entry.by_default or certificate is tightest
+
+    return tuple(c for i, c in enumerate(certificates) if i == 0 or telling(c))
 
 
 def peeled(count: int, delta: float) -> tuple[int, float]:

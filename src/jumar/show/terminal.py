@@ -17,6 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from jumar.algorithms import trusted_from
 from jumar.assessment.assessing import Assessment
 from jumar.assessment.result import Result
 from jumar.core.arrays import Ints
@@ -26,7 +27,7 @@ from jumar.core.text import counted, percent, shown
 from jumar.core.words import COLUMNS, node_words, rule_lines, situation, situation_heads
 
 if TYPE_CHECKING:
-    from jumar.evidence.certificate import Certificate
+    from jumar.evidence.claims import Certificate
 
 MOST_ROWS = 40
 COLORS = {
@@ -237,15 +238,15 @@ def _checks(assessment: Assessment) -> list[tuple[str, str | Text]]:
 
 
 def _evidence(result: Result) -> list[tuple[str, str | Text]]:
-    """What an algorithm with N∧ may touch: where there is no choice, nothing can change."""
-    n_wedge = result.improvement.parameters.get("n_wedge")
-    if not isinstance(n_wedge, int | float):
+    """What an algorithm with a threshold may touch: without a choice, nothing can change."""
+    threshold = trusted_from(result.improvement)
+    if threshold is None:
         return []
-    known = result.counts.visits > n_wedge
+    known = result.counts.visits > threshold
     choices = int((known.sum(1) > 1).sum())
     text = (
         f"{int(known.sum()):,} of {known.size:,} (state, action) pairs seen more than "
-        f"N∧ = {n_wedge:g} times; states with a choice of such actions: {choices:,}"
+        f"N∧ = {threshold:g} times; states with a choice of such actions: {choices:,}"
     )
     return [("evidence", text)]
 

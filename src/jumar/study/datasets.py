@@ -13,16 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jumar.algorithms import OF_RETURNS, algorithm
-from jumar.algorithms import run as run_algorithm
-from jumar.algorithms.auto import Selection, select
+from jumar.algorithms import ALGORITHMS, Material
+from jumar.algorithms.auto import Selection
 from jumar.core.arrays import Floats, Ints
 from jumar.core.episodes import Episodes
 from jumar.core.errors import NotConverged
-from jumar.core.memory import Memory
-from jumar.core.replay import Replays, count
+from jumar.core.replay import Replays
 from jumar.core.streams import stream
-from jumar.evidence.first_visits import ReturnBounds, first_returns
 from jumar.study import batch
 from jumar.study.prepared import Prepared, simulate_dataset
 from jumar.study.settings import Setting
@@ -69,7 +66,7 @@ def rule_arrays(settings: Sequence[Setting]) -> tuple[Ints, Floats, Floats]:
     """Kind, threshold and unseen value of settings that are rules."""
     rules = []
     for setting in settings:
-        make = algorithm(setting.algorithm).rule
+        make = ALGORITHMS[setting.algorithm].rule
         assert make is not None, f"{setting.algorithm} is no rule"
         rules.append(make(**dict(setting.parameters)))
     return (
@@ -84,31 +81,16 @@ def _run_one_by_one(spec: StudySpec, prepared: Prepared, log: Replays, setting: 
     γ = prepared.pomdp.discount
     results = np.empty((len(prepared.memories), batch.FIELDS))
     for m, memory in enumerate(prepared.memories):
-        mdp = count(log, memory).mle(γ)
-        found = run_algorithm(
-            setting.algorithm,
-            mdp,
-            prepared.behavior,
-            returns=_returns(spec, prepared, log, memory, setting),
-            **dict(setting.parameters),
-        )
+        material = Material(log, memory, γ, prepared.rewards, spec.delta)
+        entry = ALGORITHMS[setting.algorithm]
+        found = entry.learn(material, prepared.behavior, **dict(setting.parameters))
         unchanged = found.changed == 0
         value = prepared.value if unchanged else evaluate(prepared.pomdp, found.controller).value
         results[m, batch.VALUE] = value
         results[m, batch.MODEL_VALUE] = found.performance
         results[m, batch.MODEL_BEHAVIOR] = found.behavior_performance
-        results[m, batch.KNOWN] = (mdp.visits > (setting.get("n_wedge") or 0)).sum()
+        results[m, batch.KNOWN] = (material.mdp.visits > (setting.threshold or 0)).sum()
     return results
-
-
-def _returns(
-    spec: StudySpec, prepared: Prepared, log: Replays, memory: Memory, setting: Setting
-) -> ReturnBounds | None:
-    """What an algorithm may know of the returns in the log, if it asks."""
-    if not algorithm(setting.algorithm).needs_returns:
-        return None
-    visits = first_returns(log, memory, discount=prepared.pomdp.discount, rewards=prepared.rewards)
-    return visits.bounds(OF_RETURNS * spec.delta)
 
 
 # ---- settings that choose -----------------------------------------------------------------------
@@ -139,7 +121,9 @@ def choose(spec: StudySpec, prepared: Prepared, number: int) -> Choices:
         part = whole.select(np.arange(size))
         earned = float(part.returns(pomdp.discount).mean())
         for j, setting in enumerate(spec.choosing):
-            found = select(
+            choice = ALGORITHMS[setting.algorithm].choice
+            assert choice is not None, f"{setting.algorithm} does not choose its memory"
+            found = choice.choose(
                 part,
                 prepared.behavior,
                 discount=pomdp.discount,

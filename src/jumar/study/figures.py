@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jumar.algorithms import ALGORITHMS, Look
 from jumar.core.arrays import Floats
 from jumar.io.files import make_folder
 from jumar.study.drawing import STYLE, pyplot, save
 from jumar.study.safety_figure import draw_safety
-from jumar.study.settings import AUTO
+from jumar.study.settings import SWEPT
 from jumar.study.spec import FigureSpec
 from jumar.study.summary import Cell, Environment, Results
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "pdf", "png")
-BLUE, ORANGE, GREEN, GREY = "#0a4f8f", "#e08a00", "#1b8a5a", "#777777"
+GREEN, GREY = "#1b8a5a", "#777777"
 STATISTICS: tuple[tuple[str, str, Callable[[Cell], float]], ...] = (
     ("mean", "-", lambda cell: cell.mean),
     ("10 %-CVaR", "--", lambda cell: cell.cvar(0.10)),
@@ -103,26 +104,26 @@ def _panel(
     planned: dict[str, Any] | None,
 ) -> float:
     """Draw one panel; returns the lowest mean in it."""
-    lines: list[tuple[str, str, str, list[Cell]]] = []
+    lines: list[tuple[Look, list[Cell]]] = []
     for algorithm, parameters in results.settings:
-        if parameters.get("n_wedge", n_wedge) != n_wedge:
+        entry = ALGORITHMS[algorithm]
+        if entry.trusted(parameters) not in (None, n_wedge):
             continue
         cells = results.across(environment, k_new, algorithm, parameters)
-        lines.append((*_look(algorithm, parameters), cells))
-    for label, colour, marker, cells in lines:
+        lines.append((entry.curve(parameters), cells))
+    for look, cells in lines:
         sizes = [cell.size for cell in cells]
-        minor = label.endswith("(never unseen)")
-        for name, dashes, statistic in STATISTICS[: 1 if minor else None]:
+        for name, dashes, statistic in STATISTICS[: 1 if look.minor else None]:
             values = [statistic(cell) for cell in cells]
             ax.plot(
                 sizes,
                 values,
                 dashes,
-                color=colour,
-                marker=marker if name == "mean" else None,
+                color=look.colour,
+                marker=look.marker if name == "mean" else None,
                 markersize=2.6,
-                linewidth=1.0 if minor else 1.3,
-                label=f"{label}, {name}",
+                linewidth=look.width,
+                label=f"{look.label}, {name}",
                 clip_on=True,
             )
     ax.axhline(environment.behavior, color=GREEN, linestyle="-.", linewidth=1.2, label="behavior")
@@ -142,19 +143,6 @@ def _panel(
     ax.set_xticks([t for t in (1, 10, 100, 1000, 10_000) if t <= results.sizes[-1]])
     ax.xaxis.set_major_formatter(lambda x, _: _short(round(x)))
     return min((cell.mean for *_, cells in lines for cell in cells), default=np.inf)
-
-
-def _look(algorithm: str, parameters: dict[str, Any]) -> tuple[str, str, str]:
-    """Label, colour and marker of an algorithm."""
-    if algorithm == "spibb":
-        return "SPIBB", BLUE, "o"
-    if algorithm == "basic":
-        if parameters.get("unseen") == "exclude":
-            return "Basic RL (never unseen)", "#f0c070", "v"
-        return "Basic RL", ORANGE, "s"
-    if algorithm == AUTO:
-        return "auto (own k′)", "#111111", "*"
-    return algorithm, "#7a3b8f", "D"
 
 
 def _limits(environment: Environment, lowest: float) -> tuple[float, float]:
@@ -189,7 +177,7 @@ def _heatmap(spec: FigureSpec, results: Results) -> Figure:
         squeeze=False,
         layout="constrained",
     )
-    thresholds = [p["n_wedge"] for name, p in results.settings if name == "spibb"]
+    thresholds = [p["n_wedge"] for name, p in results.settings if name == SWEPT]
     image: Any = None
     for i, k_new in enumerate(environment.memories):
         for j, (name, _, statistic) in enumerate(STATISTICS):
@@ -233,7 +221,7 @@ def _normalised(
     table = np.full((len(thresholds), len(results.sizes)), np.nan)
     for i, n_wedge in enumerate(thresholds):
         for j, size in enumerate(results.sizes):
-            cell = results.cell(environment.name, k_new, "spibb", size, n_wedge=n_wedge)
+            cell = results.cell(environment.name, k_new, SWEPT, size, n_wedge=n_wedge)
             if cell is not None:
                 table[i, j] = cell.normalised(statistic(cell))
     return table

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from jumar.algorithms import algorithm
+from jumar.algorithms import ALGORITHMS
 from jumar.core.arrays import Floats, Ints
-from jumar.evidence.certificate import bound
-from jumar.pipeline import scale_of
+from jumar.evidence.bounds import bound
+from jumar.evidence.certificate import scale_of
 from jumar.study import batch
 from jumar.study.datasets import Choices
 from jumar.study.prepared import Prepared
@@ -103,7 +103,7 @@ def _table(
 
     nothing = pa.nulls(len(j), pa.string())
     algorithms = sorted({setting.algorithm for setting in settings})
-    n_wedge = np.array([_or_nan(setting.get("n_wedge")) for setting in settings])
+    n_wedge = np.array([_or_nan(setting.threshold) for setting in settings])
     return pa.table(
         {
             "environment": words(np.zeros_like(j), [p.pomdp.name]),
@@ -138,6 +138,6 @@ def _zeta_before_gain(spec: StudySpec, p: Prepared) -> Floats:
     for m, memory in enumerate(p.memories):
         scale = scale_of(memory, p.rewards, p.pomdp.discount)
         for j, setting in enumerate(spec.fixed):
-            if algorithm(setting.algorithm).bound_kind == "spibb":
-                table[m, j] = bound(BOUND).zeta(scale, setting.get("n_wedge"), spec.delta)
+            if ALGORITHMS[setting.algorithm].bound_kind == bound(BOUND).applies_to:
+                table[m, j] = bound(BOUND).zeta(scale, setting.threshold, spec.delta)
     return table

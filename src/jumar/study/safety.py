@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from jumar.io.plain import finite
-from jumar.study.settings import CHOSEN
+from jumar.study.settings import CHOSEN, SWEPT
 from jumar.study.summary import Cell, Environment, Results, setting_label
 
 HINDSIGHT = "in hindsight"
@@ -35,7 +35,7 @@ class SafetyLine:
     @property
     def name(self) -> str:
         if self.algorithm == HINDSIGHT:
-            return "spibb in hindsight"
+            return f"{SWEPT} in hindsight"
         return setting_label(self.algorithm, self.parameters)
 
     @property
@@ -115,7 +115,7 @@ def in_hindsight(lines: Sequence[SafetyLine]) -> SafetyLine | None:
     """For every behavior and size the SPIBB setting with the best mean."""
     best: dict[tuple[str, int], Cell] = {}
     for line in lines:
-        for cell in line.cells if line.algorithm == "spibb" else ():
+        for cell in line.cells if line.algorithm == SWEPT else ():
             key = cell.environment.name, cell.size
             if key not in best or cell.mean > best[key].mean:
                 best[key] = cell

@@ -7,12 +7,12 @@ behavior and 1 the best policy of all, with the 10 %-CVaR of the bolder lines da
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from jumar.algorithms import ALGORITHMS, Look
 from jumar.study.drawing import BAND, BAND_EDGE, share_axis
-from jumar.study.safety import HINDSIGHT, SafetyLine, in_hindsight, kinds, lines_of, points
-from jumar.study.settings import AUTO
+from jumar.study.safety import SafetyLine, in_hindsight, kinds, lines_of, points
+from jumar.study.settings import chooses_memory
 from jumar.study.spec import FigureSpec
 from jumar.study.summary import Environment, Results
 
@@ -24,23 +24,9 @@ LOWEST = -1.0  # of the lower panels; what falls further leaves the frame
 TAIL = ": 10 %-CVaR"
 
 
-@dataclass(frozen=True)
-class Look:
-    """How a line is drawn; markers, widths and lightness tell lines apart in grey as well."""
-
-    label: str
-    colour: str
-    marker: str
-    width: float
-    dashes: Any = "-"
-    tail: bool = False  # draw its CVaR too
-
-
-AUTO_LOOK = Look("auto", "#0a2f5f", "o", 2.2, tail=True)
-THRESHOLD_LOOKS = (("#d1495b", "s"), ("#f0a35e", "D"), ("#e8c98a", "P"))
-STRICT_LOOK = Look("strict, k′ = k", "#2f9e73", "^", 1.3)
-HINDSIGHT_LOOK = Look("best SPIBB in hindsight", "#555555", "x", 1.0, (0, (1, 1.2)))
-BASIC_LOOK = Look("Basic RL, k′ = k", "#b9b9c3", "v", 1.0)
+HINDSIGHT_LOOK = Look(
+    "best SPIBB in hindsight", "#555555", "x", 1.0, (0, (1, 1.2)), size=3.6, order=1
+)
 
 
 def draw_safety(spec: FigureSpec, results: Results) -> Figure:
@@ -93,30 +79,22 @@ def draw_safety(spec: FigureSpec, results: Results) -> Figure:
 
 
 def _delta(results: Results) -> float:
-    """What auto was allowed; of several, the first."""
+    """What a setting that chooses was allowed; of several, the first."""
     for name, parameters in results.settings:
-        if name == AUTO:
+        if chooses_memory(name):
             return float(parameters["delta"])
     return float(results.manifest["delta"])
 
 
 def _chosen(lines: list[SafetyLine], thresholds: tuple[int, ...]) -> list[tuple[Look, SafetyLine]]:
-    """The lines to draw, the most important last: on top."""
-    found: list[tuple[Look, SafetyLine]] = []
-    own = [line for line in lines if line.more == 0]
-    found += [(BASIC_LOOK, line) for line in own if line.algorithm == "basic"][:1]
+    """The lines to draw, the most important last: on top. Of lines that look alike, the first."""
     hindsight = in_hindsight(lines)
-    found += [(HINDSIGHT_LOOK, hindsight)] if hindsight else []
-    for n_wedge, (colour, marker) in zip(thresholds, THRESHOLD_LOOKS, strict=False):
-        first = n_wedge == thresholds[0]
-        look = Look(f"SPIBB, N∧ = {n_wedge}, k′ = k", colour, marker, 1.4, tail=first)
-        found += [
-            (look, line)
-            for line in own
-            if line.algorithm == "spibb" and line.parameters["n_wedge"] == n_wedge
-        ]
-    found += [(STRICT_LOOK, line) for line in own if line.algorithm == "strict"]
-    return found + [(AUTO_LOOK, line) for line in lines if line.algorithm == AUTO][:1]
+    found = [(HINDSIGHT_LOOK, hindsight)] if hindsight else []
+    for line in lines:
+        look = ALGORITHMS[line.algorithm].safety(line.parameters, thresholds)
+        if line.more in (0, None) and look is not None and all(look != x for x, _ in found):
+            found.append((look, line))
+    return sorted(found, key=lambda pair: pair[0].order)
 
 
 def _column(
@@ -136,7 +114,7 @@ def _column(
             continue
         style: dict[str, Any] = {"color": look.colour, "zorder": order, "linestyle": look.dashes}
         style |= {"linewidth": look.width, "marker": look.marker}
-        style["markersize"] = 3.6 if line.algorithm in (AUTO, HINDSIGHT) else 2.8
+        style["markersize"] = look.size
         sizes = [point.size for point in found]
         above.plot(sizes, [point.worse for point in found], clip_on=False, **style)
         below.plot(sizes, [point.mean for point in found], label=look.label, **style)

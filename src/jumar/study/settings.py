@@ -1,8 +1,8 @@
 """The settings of a study: algorithms with all their parameters.
 
-Every algorithm of the registry works with a memory that the study gives it. `auto`, the selection
-(`algorithms.auto`), is no algorithm but a choice among them, made by the log itself: it chooses its
-own memory, so a study runs it once per log and writes `CHOSEN` where others have their memory.
+Most algorithms of the registry work with a memory that the study gives them. One that chooses its
+memory itself (`Algorithm.choice`) is run once per log, and `CHOSEN` is written where others have
+their memory.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
-from jumar.algorithms import ALGORITHMS, read_parameter
-from jumar.algorithms import algorithm as algorithm_entry
-from jumar.algorithms.auto.trials import GATES
+from jumar.algorithms import ALGORITHMS, Algorithm, meant
 from jumar.core.errors import ParameterError, not_one_of
-from jumar.evidence.bounds import check_delta
-from jumar.io.documents import at, checked, number, show, whole
+from jumar.io.documents import at, checked, show
 
-AUTO = "auto"
+SWEPT = meant(None, ["n_wedge"]).name  # whose thresholds heat maps and hindsight range over
 CHOSEN = 0  # in place of a window: the setting chose it by itself
-MOST_MORE_MEMORY = 8
 
-# parameters of `auto` with their defaults: as `jumar.algorithms.auto.select` has them
-AUTO_DEFAULTS: dict[str, Any] = {"delta": 0.05, "gate": "proved", "more_memory": 2}
+
+def chooses_memory(algorithm: str) -> bool:
+    """Is it run once per log, not once per memory?"""
+    entry = ALGORITHMS.get(algorithm)
+    return entry is not None and entry.choice is not None
 
 
 @dataclass(frozen=True)
@@ -44,12 +43,17 @@ class Setting:
     @property
     def chooses_memory(self) -> bool:
         """It is run once per log, not once per memory."""
-        return self.algorithm == AUTO
+        return chooses_memory(self.algorithm)
 
     @property
     def compiled(self) -> bool:
         """It is a rule that compiled loops know."""
-        return not self.chooses_memory and algorithm_entry(self.algorithm).rule is not None
+        return ALGORITHMS[self.algorithm].rule is not None
+
+    @property
+    def threshold(self) -> Any:
+        """The visits that a pair must exceed to be trusted; None where the setting has none."""
+        return ALGORITHMS[self.algorithm].trusted(dict(self.parameters))
 
 
 def settings_from_document(item: Any, place: str) -> list[Setting]:
@@ -63,8 +67,8 @@ def settings_from_document(item: Any, place: str) -> list[Setting]:
     item = checked(item, dict, place, ParameterError)
     if "name" not in item:
         raise ParameterError(f"{place}: 'name' is missing. Add name = \"spibb\".")
-    name = _name(checked(item["name"], str, f"{place}, name", ParameterError), place)
-    known = AUTO_DEFAULTS if name == AUTO else _defaults(name)
+    entry = _entry(checked(item["name"], str, f"{place}, name", ParameterError), place)
+    known = _defaults(entry)
     for parameter in item:
         if parameter != "name" and parameter not in known:
             raise ParameterError(
@@ -76,38 +80,30 @@ def settings_from_document(item: Any, place: str) -> list[Setting]:
         values = value if isinstance(value, list) else [value]
         if not values:
             raise ParameterError(f"{place}: {parameter} is empty. List at least one value.")
-        axes.append([(parameter, _parameter(name, parameter, v, place)) for v in values])
-    settings = [Setting(name, combination) for combination in itertools.product(*axes)]
-    make_rule = None if name == AUTO else algorithm_entry(name).rule
-    if make_rule is not None:
+        axes.append([(parameter, _parameter(entry, parameter, v, place)) for v in values])
+    settings = [Setting(entry.name, combination) for combination in itertools.product(*axes)]
+    if entry.rule is not None:
         with at(place, ParameterError):  # a value out of range is told now, not after a long run
             for setting in settings:
-                make_rule(**dict(setting.parameters))
+                entry.rule(**dict(setting.parameters))
     return settings
 
 
-def _name(name: str, place: str) -> str:
+def _entry(name: str, place: str) -> Algorithm:
     key = name.replace("-", "_").lower()
-    if key not in (*ALGORITHMS, AUTO):
-        raise ParameterError(f"{place}: {not_one_of('algorithm', name, (*ALGORITHMS, AUTO))}")
-    return key
+    if key not in ALGORITHMS:
+        raise ParameterError(f"{place}: {not_one_of('algorithm', name, ALGORITHMS)}")
+    return ALGORITHMS[key]
 
 
-def _defaults(name: str) -> dict[str, Any]:
-    return {key: p.default for key, p in algorithm_entry(name).parameters.items()}
+def _defaults(entry: Algorithm) -> dict[str, Any]:
+    if entry.choice is not None:
+        return dict(entry.choice.defaults)
+    return {key: p.default for key, p in entry.parameters.items()}
 
 
-def _parameter(name: str, parameter: str, value: Any, place: str) -> object:
-    if name != AUTO:
-        with at(place, ParameterError):
-            text = value if isinstance(value, str) else show(value)
-            return read_parameter(name, parameter, text)
-    if parameter == "more_memory":
-        return whole(value, f"{place}, {parameter}", ParameterError, most=MOST_MORE_MEMORY)
-    if parameter == "gate":
-        gate = checked(value, str, f"{place}, {parameter}", ParameterError)
-        if gate not in GATES:
-            raise ParameterError(f"{place}: {not_one_of('gate', gate, GATES)}")
-        return gate
+def _parameter(entry: Algorithm, parameter: str, value: Any, place: str) -> object:
     with at(place, ParameterError):
-        return check_delta(number(value, parameter, ParameterError))
+        if entry.choice is not None:
+            return entry.choice.read(parameter, value)
+        return entry.read(parameter, value if isinstance(value, str) else show(value))

@@ -45,7 +45,7 @@ from jumar.io.documents import (
     show,
     whole,
 )
-from jumar.study.settings import Setting, settings_from_document
+from jumar.study.settings import SWEPT, Setting, settings_from_document
 
 SHIPPED = ("paper", "safety", "safety-seeds")
 STUDY = Format(
@@ -170,7 +170,7 @@ class StudySpec:
         itself, and curves and a heat map of SPIBB for every behavior."""
         if self.figures:
             return self.figures
-        thresholds = tuple(s.get("n_wedge") for s in self.settings if s.algorithm == "spibb")
+        thresholds = tuple(s.threshold for s in self.settings if s.algorithm == SWEPT)
         ends = tuple(dict.fromkeys(thresholds[:1] + thresholds[-1:]))
         names = tuple(b.name for b in self.behaviors)
         figures = [FigureSpec("safety", "safety", names, ends)] if self.choosing else []

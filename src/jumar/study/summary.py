@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from jumar.algorithms import ALGORITHMS
 from jumar.core.arrays import Floats
 from jumar.io.plain import finite
-from jumar.study.settings import AUTO, AUTO_DEFAULTS, CHOSEN
+from jumar.study.settings import CHOSEN, chooses_memory
 from jumar.study.store import Store
 
 WORSE = 1e-9  # a value this much below the behavior's counts as worse
@@ -144,19 +145,19 @@ class Results:
 
     def memories(self, environment: Environment) -> tuple[int, ...]:
         """The windows of the improved controllers, and CHOSEN if a setting chose by itself."""
-        chosen = (CHOSEN,) if any(name == AUTO for name, _ in self.settings) else ()
+        chosen = (CHOSEN,) if any(chooses_memory(name) for name, _ in self.settings) else ()
         return (*environment.memories, *chosen)
 
     def settings_with(self, k_new: int) -> list[tuple[str, dict[str, Any]]]:
         """The settings that were run with a window, or those that chose by themselves."""
-        return [s for s in self.settings if (s[0] == AUTO) == (k_new == CHOSEN)]
+        return [s for s in self.settings if chooses_memory(s[0]) == (k_new == CHOSEN)]
 
     def across(
         self, environment: Environment, k_new: int, name: str, parameters: dict[str, Any]
     ) -> list[Cell]:
         """The cells of one setting over the sizes that are there; one that chooses its memory has
         them under CHOSEN."""
-        k = CHOSEN if name == AUTO else k_new
+        k = CHOSEN if chooses_memory(name) else k_new
         cells = [self.cell(environment.name, k, name, size, **parameters) for size in self.sizes]
         return [cell for cell in cells if cell is not None]
 
@@ -166,13 +167,10 @@ def setting_label(name: str, parameters: dict[str, Any]) -> str:
 
     >>> setting_label("spibb", {"n_wedge": 5}), setting_label("basic", {"unseen": "zero"})
     ('spibb 5', 'basic zero')
-    >>> setting_label("auto", AUTO_DEFAULTS), setting_label("auto", AUTO_DEFAULTS | {"delta": 0.1})
+    >>> setting_label("auto", {"delta": 0.05}), setting_label("auto", {"delta": 0.1})
     ('auto', 'auto delta=0.1')
     """
-    if name == AUTO:
-        unusual = [f"{k}={v}" for k, v in parameters.items() if AUTO_DEFAULTS.get(k) != v]
-        return " ".join([name, *unusual])
-    return " ".join([name, *(str(value) for value in parameters.values())])
+    return ALGORITHMS[name].label(parameters)
 
 
 def memory_label(k_new: int) -> str:

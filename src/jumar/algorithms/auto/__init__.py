@@ -26,6 +26,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from jumar.algorithms import algorithm as find_algorithm
 from jumar.algorithms.auto import asymptotic, proved
 from jumar.algorithms.auto.board import chain, lay_out
 from jumar.algorithms.auto.candidates import UNBOUNDED, Fitted, Workbench
@@ -144,10 +145,13 @@ def held_out_test(
     """
     practice = _practice(log, behavior)
     memories = chain(practice.memory, memory, 0)[-1:]
-    settings = dict(parameters or {})
+    entry = find_algorithm(algorithm)
+    defaults = {name: p.default for name, p in entry.parameters.items()}
+    settings = {**defaults, **(parameters or {})}
+    entry.check(settings)
 
     def candidate(bench: Workbench) -> proved.Make:
-        return bench.learned(algorithm, settings, delta)
+        return bench.learned(entry, settings)
 
     return _test(practice, discount, rng, memories, delta, rewards, horizon, gate, candidate)
 
@@ -188,7 +192,7 @@ def _test(
         None if practice.controllers and not practice.several else practice,
         halves,
     )
-    whole_bench = Workbench(board, number(board), dealt, limits)
+    whole_bench = Workbench(board, number(board), dealt, limits, delta)
     benches: dict[int, Workbench] = {}
     most = float(limits.high[0] - whole.mean())
     found: list[tuple[Trial, Fitted]] = []

@@ -41,6 +41,7 @@ import numpy as np
 
 from jumar.algorithms.auto.candidates import UNBOUNDED, Fitted, Workbench
 from jumar.algorithms.auto.dealing import HALVES
+from jumar.algorithms.auto.trials import ASYMPTOTIC
 from jumar.core.arrays import Floats, Ints
 from jumar.evidence.offpolicy.weights import effective_size
 
@@ -110,7 +111,7 @@ def gate(
 def shortlist(bench: Workbench, own: Ints, units: int, delta: float) -> tuple[list[Fitted], int]:
     """The candidates worth testing on so many units: expected gain times the chance to pass, by the
     episodes they were fitted on alone; and how many candidates there were."""
-    found = list(bench.spibb_grid(own))
+    found = list(bench.candidates(own, ASYMPTOTIC, distinct=True))
     scored = [(_prospect(bench, c, own, units, delta), i) for i, c in enumerate(found)]
     order = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1]))
     return [found[i] for _, i in order[:SHORTLIST]], len(found)

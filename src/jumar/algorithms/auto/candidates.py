@@ -1,10 +1,9 @@
 """Candidates: improved policies fitted on some episodes, and their scores on others.
 
 A candidate is a table of rows over the history states of a board, with what a model of the same
-episodes expects of it and of the behavior. Two families are made: the behavior *tilted* with
-several strengths (`jumar.algorithms.tilt`), whose weights stay light, for the proved gate; and
-SPIBB (which keeps what is unknown as it was) and SPIBB≤b (which may drop it), mixed with the
-behavior as λπ + (1-λ)π_b, for the asymptotic one.
+episodes expects of it and of the behavior. Which are made for a test, the algorithms say
+(`Algorithm.grids`): for the proved gate the behavior *tilted* with several strengths, whose weights
+stay light; for the asymptotic one the SPIBB family, mixed with the behavior as λπ + (1-λ)π_b.
 
 Expected values are kept within what the returns allow. Where recordings stop after a known number
 of steps they count the steps that are left.
@@ -12,8 +11,6 @@ of steps they count the steps that are left.
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -25,17 +22,15 @@ from jumar.algorithms.auto.dealing import Dealt
 from jumar.algorithms.auto.fitting import Numbered, fit, steps_of
 from jumar.algorithms.auto.limits import Limits
 from jumar.algorithms.auto.trials import Setting
+from jumar.algorithms.entry import Algorithm, Named, Proposal
+from jumar.algorithms.problem import Material
 from jumar.core.arrays import Floats, Ints
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
 from jumar.core.replay import Replays
+from jumar.solve.rules import Rule
 from jumar.solve.solver import action_values, policy_value, solve
 
-STRENGTHS = (2.0, 5.0, 10.0, 20.0, 40.0, 100.0, 1000.0)
-TILT_THRESHOLDS = (5, 20)
-ALGORITHMS = ("spibb", "spibb_leq")
-THRESHOLDS = (5, 10, 20, 50, 100)
-MIXTURES = (1.0, 0.5, 0.25, 0.1)
 UNBOUNDED = 1e300  # as a floor: a score may fall as far as it likes
 MOST_VALUES = 4_000_000  # numbers in a table of values by step
 
@@ -59,6 +54,7 @@ class Workbench:
     numbered: tuple[Numbered, ...]
     dealt: Dealt
     limits: Limits
+    delta: float = 0.05  # for what algorithms want to be sure of
     sizes: Mapping[Memory, int] = field(default_factory=dict)  # history states seen in a half
 
     def learning_from(self, own: Ints) -> Workbench:
@@ -74,72 +70,81 @@ class Workbench:
         """The number of history states of a memory; of one half, where that is learned from."""
         return self.sizes.get(numbered.memory, len(numbered.states))
 
-    def tilted(self, own: Ints, thinned: float = 1.0) -> Iterator[Fitted]:
-        """The behavior, tilted; thresholds shrink with a log that was thinned out."""
-        from jumar.algorithms.tilt import tilts
-
-        for mdp, numbered in self.models(own):
-            for n_wedge in TILT_THRESHOLDS:
-                rows, q = tilts(mdp, numbered.behavior, STRENGTHS, math.floor(n_wedge * thinned))
-                settings = (
-                    Setting(numbered.memory, "tilt", (("n_wedge", n_wedge), ("strength", strength)))
-                    for strength in STRENGTHS
-                )
-                yield from self._fitted(mdp, numbered, rows, q, settings)
-
-    def spibb_grid(
-        self,
-        own: Ints,
-        *,
-        families: Sequence[str] = ALGORITHMS,
-        thresholds: Sequence[int] = THRESHOLDS,
-        mixtures: Sequence[float] = MIXTURES,
+    def candidates(
+        self, own: Ints, test: str, thinned: float = 1.0, *, distinct: bool = False
     ) -> Iterator[Fitted]:
-        """Every distinct policy of the SPIBB family."""
+        """What the algorithms that have a grid for a test make of some episodes, over every memory.
+
+        Thresholds shrink with a log that was thinned out; of `distinct` candidates no two are the
+        same policy.
+        """
         seen = {self.board.behavior_rows.tobytes()}
         for mdp, numbered in self.models(own):
-            old = numbered.behavior
-            policies, settings = [old], []
-            for name, n_wedge in itertools.product(families, thresholds):
-                rule = algorithms.algorithm(name).rule
-                assert rule is not None, f"{name} is no rule"
-                new = solve(mdp, old, rule(n_wedge=n_wedge)).policy
-                for share in mixtures:
-                    rows = new if share == 1 else share * new + (1 - share) * old
-                    if (mark := rows[numbered.of].tobytes()) not in seen:
+            for entry in algorithms.tried_by(test):
+                grid = entry.grids[test]
+                made = self._proposals(entry, grid.settings, mdp, numbered, own, thinned)
+                _, old, value = next(made)
+                policies, values, settings = [old], [value], []
+                for parameters, new, value in made:
+                    for share in grid.mixtures:
+                        rows = new if share == 1 else share * new + (1 - share) * old
+                        mark = rows[numbered.of].tobytes() if distinct else b""
+                        if distinct and mark in seen:
+                            continue
                         seen.add(mark)
                         policies.append(rows)
-                        settings.append(
-                            Setting(numbered.memory, name, (("n_wedge", n_wedge),), share)
-                        )
-            q = [action_values(mdp, policy_value(mdp, rows)) for rows in policies]
-            yield from self._fitted(mdp, numbered, policies, q, settings)
+                        values.append(value if share == 1 else None)
+                        settings.append(Setting(numbered.memory, entry.name, parameters, share))
+                yield from self._fitted(mdp, numbered, policies, values, settings)
 
     def learned(
-        self, algorithm: str, parameters: Mapping[str, object], delta: float
+        self, entry: Algorithm, parameters: Mapping[str, object]
     ) -> Callable[[Ints, float], Iterator[Fitted]]:
-        """A maker of one candidate: what an algorithm learns from some episodes, as it would learn
-        from a log of nothing else. None where it keeps the behavior."""
+        """A maker of one candidate: what an algorithm learns from some episodes, over the only
+        memory there is. None where it keeps the behavior."""
+        settings = [tuple(parameters.items())]
 
         def make(own: Ints, thinned: float = 1.0) -> Iterator[Fitted]:
-            (mdp, numbered), board = next(self.models(own)), self.board
-            found = algorithms.learn(
-                algorithm,
-                Replays.holding(board.replay.part(own)),
-                board.behavior,
-                numbered.memory,
-                discount=board.discount,
-                rewards=self.limits.rewards,
-                delta=delta,
-                **parameters,
-            )
-            new = found.controller.lift(numbered.memory).rows_at(numbered.states)
-            policies = [numbered.behavior, new]
-            q = [action_values(mdp, policy_value(mdp, rows)) for rows in policies]
-            setting = Setting(numbered.memory, algorithm, tuple(parameters.items()))
-            yield from self._fitted(mdp, numbered, policies, q, [setting])
+            for mdp, numbered in self.models(own):
+                old, new = self._by_itself(entry, settings, numbered, own, thinned)
+                setting = Setting(numbered.memory, entry.name, new[0])
+                yield from self._fitted(mdp, numbered, [old[1], new[1]], [None, None], [setting])
 
         return make
+
+    def _proposals(
+        self,
+        entry: Algorithm,
+        settings: Sequence[Named],
+        mdp: HistoryMdp,
+        numbered: Numbered,
+        own: Ints,
+        thinned: float,
+    ) -> Iterator[Proposal]:
+        """The behavior, then what an algorithm makes of every setting; as cheaply as it can be."""
+        if entry.propose is not None:
+            return entry.propose(mdp, numbered.behavior, settings, thinned)
+        if entry.rule is not None:
+            return _by_rule(entry, entry.rule, settings, mdp, numbered.behavior, thinned)
+        return self._by_itself(entry, settings, numbered, own, thinned)
+
+    def _by_itself(
+        self,
+        entry: Algorithm,
+        settings: Sequence[Named],
+        numbered: Numbered,
+        own: Ints,
+        thinned: float,
+    ) -> Iterator[Proposal]:
+        """By learning from some episodes as from a log of nothing else."""
+        board, memory = self.board, numbered.memory
+        part = Replays.holding(board.replay.part(own))
+        material = Material(part, memory, board.discount, self.limits.rewards, self.delta)
+        yield (), numbered.behavior, None
+        for setting in settings:
+            parameters = entry.thinned(dict(setting), thinned)
+            found = entry.learn(material, board.behavior, **parameters)
+            yield setting, found.controller.lift(memory).rows_at(numbered.states), None
 
     def scores(self, candidate: Fitted, episodes: Ints, floor: float) -> tuple[Floats, Ints]:
         """(u,) the scores of the units of some episodes, none below -floor, and (u,) their
@@ -193,11 +198,16 @@ class Workbench:
         self,
         mdp: HistoryMdp,
         numbered: Numbered,
-        rows: Sequence[Floats] | Floats,
-        q: Sequence[Floats] | Floats,
-        settings: Iterator[Setting] | Sequence[Setting],
+        rows: Sequence[Floats],
+        values: Sequence[Floats | None],
+        settings: Sequence[Setting],
     ) -> Iterator[Fitted]:
-        """Candidates with their expectations; the first row and value are the behavior's."""
+        """Candidates with their expectations; the first row and value are the behavior's. Values
+        that nobody knows yet are solved for."""
+        q = [
+            action_values(mdp, policy_value(mdp, policy)) if value is None else value
+            for policy, value in zip(rows, values, strict=True)
+        ]
         below = self._tables(mdp, numbered, rows[0], q[0], of_behavior=True)
         base = float(mdp.start @ (rows[0] * q[0]).sum(1))
         for i, setting in enumerate(settings, 1):
@@ -228,3 +238,17 @@ class Workbench:
         low, high = limits.low[:T, None, None], limits.high[:T, None, None]
         found: Floats = high - values if of_behavior else values - low
         return np.ascontiguousarray(np.clip(found, 0.0, high - low)[:, numbered.of])
+
+
+def _by_rule(
+    entry: Algorithm,
+    rule: Callable[..., Rule],
+    settings: Sequence[Named],
+    mdp: HistoryMdp,
+    behavior: Floats,
+    thinned: float,
+) -> Iterator[Proposal]:
+    yield (), behavior, None
+    for setting in settings:
+        admitted = rule(**entry.thinned(dict(setting), thinned))
+        yield setting, solve(mdp, behavior, admitted).policy, None

@@ -12,13 +12,13 @@ from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.core.memory import Memory
 from jumar.core.text import counted
-from jumar.evidence.certificate import NOT_CONFOUNDED, Certificate, unchanged
+from jumar.evidence.certificate import NOT_CONFOUNDED, unchanged
+from jumar.evidence.claims import Certificate
 from jumar.evidence.practice import Practice
 from jumar.evidence.validity import Validity
 from jumar.solve.improvement import improvement
 
 NAME = "auto"
-SUMMARY = "choose memory and policy from the data, and test on held-out episodes (the default)"
 _ALIKE = "Episodes are independent, and those to come are like those in the log."
 _ALIKE_CLUSTERS = (
     "Clusters are independent of each other, and those to come are like those in the log; each "

@@ -31,7 +31,7 @@ from jumar.algorithms.auto.bets import Bet, Growth, growth
 from jumar.algorithms.auto.candidates import Fitted, Workbench
 from jumar.algorithms.auto.dealing import HALVES
 from jumar.algorithms.auto.opinions import Models, blend
-from jumar.algorithms.auto.trials import Setting
+from jumar.algorithms.auto.trials import PROVED, Setting
 from jumar.core.arrays import Floats, Ints
 
 BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # B, in ranges of the returns
@@ -89,11 +89,15 @@ class Outcome:
 def shortlist(bench: Workbench, own: Ints, units: int, delta: float) -> tuple[list[Listed], int]:
     """What to test on so many units of the other half, the surest first; and how many settings
     there were."""
-    found = list(_prospects(bench, own, bench.tilted))
+
+    def make(own: Ints, thinned: float) -> Iterator[Fitted]:
+        return bench.candidates(own, PROVED, thinned)
+
+    found = list(_prospects(bench, own, make))
     level = PASSING * delta / HALVES
     picked = _pick([p for p in found if p.gain > 0 and p.growth.mean > 0], units, level)
     wanted = {p.setting: p for p in picked}
-    made = {c.setting: c for c in bench.tilted(own) if c.setting in wanted} if wanted else {}
+    made = {c.setting: c for c in make(own, 1.0) if c.setting in wanted} if wanted else {}
     return [Listed(made[s], p) for s, p in wanted.items() if s in made], len(found)
 
 

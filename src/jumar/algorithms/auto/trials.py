@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto.bets import Bet
 from jumar.algorithms.auto.limits import Limits
 from jumar.core.arrays import Floats
@@ -29,21 +30,12 @@ class Setting:
 
     def __str__(self) -> str:
         share = "" if self.mixture == 1 else f", mixed {self.mixture:g} with the behavior"
-        said = [
-            f"{_SHORT.get(name, name + ' =')} {value:g}"
-            if isinstance(value, int | float)
-            else f"{name} = {value}"
-            for name, value in reversed(self.parameters)
-        ]
-        return f"{', '.join([self.algorithm, *said])}, {self.memory}{share}"
+        return f"{ALGORITHMS[self.algorithm].setting(dict(self.parameters))}, {self.memory}{share}"
 
     @property
     def record(self) -> dict[str, object]:
         """In plain types."""
         return {"base": self.algorithm, **dict(self.parameters), "mixture": self.mixture}
-
-
-_SHORT = {"n_wedge": "N∧ =", "strength": "strength"}
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,6 @@ The weights of a bold candidate die out after a few steps. So each candidate is 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -30,8 +29,6 @@ from jumar.core.arrays import Bools, Floats, Ints
 from jumar.evidence.offpolicy.weights import effective_size
 from jumar.solve.solver import solve
 
-FAMILIES = ("spibb", "spibb_leq")
-THRESHOLDS = (10, 30, 100)
 MIXTURES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15)
 GENTLE = 0.1
 DIRECTIONS = 3  # policies per half whose mixtures are judged
@@ -196,9 +193,9 @@ def _policies(models: list[Fitted]) -> Iterator[tuple[Setting, Floats]]:
             continue
         mdp, board = model.mdp, model.board
         old = mdp.policy_of(board.behavior)
-        for name, n_wedge in itertools.product(FAMILIES, THRESHOLDS):
-            rule = algorithms.algorithm(name).rule
-            assert rule is not None, f"{name} is no rule"
-            new = solve(mdp, old, rule(n_wedge=n_wedge)).policy
-            rows = model.spread(new, board.behavior_rows)
-            yield Setting(model.memory, name, (("n_wedge", n_wedge),)), rows
+        for entry in algorithms.tried_by("long"):
+            assert entry.rule is not None, f"{entry.name} is no rule: long records try rules only"
+            for setting in entry.grids["long"].settings:
+                found = solve(mdp, old, entry.rule(**dict(setting)))
+                rows = model.spread(found.policy, board.behavior_rows)
+                yield Setting(model.memory, entry.name, setting), rows

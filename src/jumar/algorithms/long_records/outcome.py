@@ -11,7 +11,8 @@ from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.core.text import percent
-from jumar.evidence.certificate import NOT_CONFOUNDED, Certificate, unchanged
+from jumar.evidence.certificate import NOT_CONFOUNDED, unchanged
+from jumar.evidence.claims import Certificate
 from jumar.evidence.validity import Validity
 from jumar.solve.improvement import improvement
 

@@ -12,17 +12,18 @@ exact for any two finite-state controllers.
 from __future__ import annotations
 
 from jumar.evidence.offpolicy import crossfit, estimators, intervals, ranges, weights
+from jumar.evidence.offpolicy.estimators import ESTIMATORS
 from jumar.evidence.offpolicy.intervals import INTERVALS
 from jumar.evidence.offpolicy.procedure import estimate, estimate_all
-from jumar.evidence.offpolicy.results import Estimate
-from jumar.evidence.offpolicy.sample import ESTIMATORS, WEIGHTED, Sample
+from jumar.evidence.offpolicy.results import Estimate, best_of
+from jumar.evidence.offpolicy.sample import Sample
 
 __all__ = [
     "ESTIMATORS",
     "INTERVALS",
-    "WEIGHTED",
     "Estimate",
     "Sample",
+    "best_of",
     "crossfit",
     "estimate",
     "estimate_all",

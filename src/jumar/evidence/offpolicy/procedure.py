@@ -7,29 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
 from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import LogError, ParameterError, not_one_of
+from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.replay import Replays
 from jumar.core.streams import stream
 from jumar.evidence.bounds import check_count
-from jumar.evidence.consistency import check_rewards, rewards_seen
-from jumar.evidence.offpolicy import estimators, intervals, weights
-from jumar.evidence.offpolicy.estimators import Weighted
+from jumar.evidence.offpolicy import intervals, weights
+from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted
 from jumar.evidence.offpolicy.intervals import INTERVALS, Interval, Sides
-from jumar.evidence.offpolicy.ranges import (
-    importance_range,
-    least_returns,
-    return_ranges,
-)
+from jumar.evidence.offpolicy.possible import Possible, possible_of
 from jumar.evidence.offpolicy.results import Estimate
-from jumar.evidence.offpolicy.sample import ESTIMATORS, RANGED, WEIGHTED, Sample
+from jumar.evidence.offpolicy.sample import Sample
 from jumar.evidence.offpolicy.trust import trust
 from jumar.evidence.practice import Behaviors
 from jumar.evidence.rewards import RewardRange
@@ -117,10 +110,12 @@ def _known(kind: str, name: str, names: Mapping[str, object]) -> str:
 
 
 def _serves(interval: str, estimator: str) -> bool:
-    method = INTERVALS[interval]
-    if estimator in WEIGHTED:
+    method, entry = INTERVALS[interval], ESTIMATORS[estimator]
+    if entry.weighted:
         return method.for_weighted
-    return method.needs == "nothing" or estimator in RANGED
+    if method.needs == "nothing":
+        return True
+    return (entry.range if method.needs == "range" else entry.floored) is not None
 
 
 @dataclass(frozen=True)
@@ -146,22 +141,23 @@ def _checked(
     horizon: int | None,
 ) -> _Settings:
     _known("estimator", estimator, ESTIMATORS)
-    interval = interval or ("bootstrap-t" if estimator in WEIGHTED else "t")
+    entry = ESTIMATORS[estimator]
+    interval = interval or entry.interval
     _known("interval", interval, INTERVALS)
     if not _serves(interval, estimator):
         able = ", ".join(name for name in INTERVALS if _serves(name, estimator))
         raise ParameterError(
             f"interval {interval}: not for {estimator}, which is no mean of independent values. "
             f"Use one of {able}."
-            if estimator in WEIGHTED
+            if entry.weighted
             else f"interval {interval}: not for {estimator}, whose values have no range that is "
             f"known beforehand. Use one of {able}, or estimator pdis."
         )
-    only_lower = interval == "truncated"
+    only_lower = INTERVALS[interval].needs == "floor"
     sides = sides or ("lower" if only_lower else "two")
     intervals.tails(delta, sides)
     if only_lower and sides != "lower":
-        raise ParameterError("interval truncated: it bounds from below only; sides='lower'.")
+        raise ParameterError(f"interval {interval}: it bounds from below only; sides='lower'.")
     if horizon is not None:
         horizon = check_count("horizon", horizon, 1, "pass the most steps of an episode")
     return _Settings(estimator, interval, float(delta), sides, difference, rewards, horizon)
@@ -172,7 +168,7 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
     method = INTERVALS[settings.interval]
     ranged = method.needs != "nothing"
     values = sample.units(settings.estimator, settings.difference, alike=ranged)
-    bounds = _bounds(sample, settings)
+    bounds = possible_of(sample, settings.rewards, settings.horizon, settings.difference)
     found = _interval(values, bounds, sample, settings)
     read_off = bounds.read_off(method.needs)
     return Estimate(
@@ -192,7 +188,7 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
         logged=float(sample.returns.mean()),
         possible=bounds.possible,
         validity=method.validity.if_seen if read_off else method.validity,
-        assumptions=_assumptions(sample, bounds, read_off),
+        assumptions=_assumptions(sample, bounds, settings.interval, read_off),
         notes=(bounds.notes if method.needs == "range" else ()) + _weighing(sample, ranged),
         trust=trust(
             sample.unit_weight, values.influence if isinstance(values, Weighted) else values
@@ -202,122 +198,24 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Bounds:
-    """What rewards and horizon say of returns, and of the values of an estimator."""
-
-    sample: Sample
-    settings: _Settings
-    rewards: RewardRange  # declared, or read off the log
-    horizon: int  # the same
-    low: Floats  # (horizon,) least return of episodes of 1, 2, ... steps
-    high: Floats  # (horizon,) greatest
-
-    @property
-    def returns(self) -> tuple[float, float]:
-        """The least and the greatest return of all."""
-        return float(self.low.min()), float(self.high.max())
-
-    @property
-    def possible(self) -> tuple[float, float]:
-        """What could be estimated at all."""
-        low, high = self.returns
-        return (low - high, high - low) if self.settings.difference else (low, high)
-
-    def read_off(self, needs: Literal["range", "floor", "nothing"]) -> tuple[str, ...]:
-        """What an interval, or what is possible at all, rests on that nobody declared."""
-        # the least return of all does not depend on the horizon where going on never costs
-        floor_only = needs == "floor" and not self.settings.difference
-        timeless = floor_only and self.rewards.continuing[0] >= 0
-        found = {
-            "rewards": not self.rewards.declared,
-            "horizon": self.settings.horizon is None and not timeless,
-        }
-        return tuple(name for name, read in found.items() if read)
-
-    @cached_property
-    def largest_weights(self) -> Floats:
-        return self.sample.steps.largest_weights(self.horizon)
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """Of one value of the estimator."""
-        if self.settings.estimator == "is":
-            less = 1.0 if self.settings.difference else 0.0
-            return importance_range(self.largest_weights, self.low, self.high, less=less)
-        low, high = self.sample.steps.pdis_range(self.rewards, self.sample.discount, self.horizon)
-        if self.settings.difference:
-            return low - self.returns[1], high - self.returns[0]
-        return low, high
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        if not self.sample.practice.controllers:
-            return (
-                "Propensities do not tell how large a weight can get, so only truncated, which "
-                "needs no such limit, is of use among the proved intervals.",
-            )
-        largest = float(self.largest_weights.max())
-        size = f"{largest:.3g}" if np.isfinite(largest) else "more than 1e308"
-        steps = "1 step" if self.horizon == 1 else f"{self.horizon:,} steps"
-        return (
-            f"Over {steps} an episode's weight could be as large as {size}; "
-            "proved intervals must allow for it.",
-        )
-
-    def floored(self) -> tuple[Floats, float]:
-        """(E,) values with the mean of the estimator, and what none of them falls short of; of
-        clusters, where the log has them."""
-        log, γ = self.sample.log, self.sample.discount
-        data = self.sample.ratio, log.reward, log.start, γ
-        least = least_returns(self.rewards, γ, self.horizon)
-        floor = float(least[0])
-        if self.settings.estimator == "is":
-            values = estimators.floored_importance(*data, floor)
-        else:
-            values = estimators.floored_pdis(*data, least)
-        if self.settings.difference:
-            values, floor = values - self.sample.returns, floor - self.returns[1]
-        return self.sample.mean_of_units(values), floor
-
-
-def _bounds(sample: Sample, settings: _Settings) -> _Bounds:
-    log = sample.log
-    if settings.rewards is not None:
-        check_rewards(log, settings.rewards)
-    rewards = settings.rewards or rewards_seen(log)
-    horizon = settings.horizon or int(log.lengths.max())
-    long = np.flatnonzero(log.lengths > horizon)
-    if len(long):
-        raise LogError(
-            f"{log.where(int(log.start[long[0]]))}: this episode has {log.lengths[long[0]]} steps, "
-            f"more than the declared horizon of {horizon}. Declare a longer one."
-        )
-    return _Bounds(
-        sample, settings, rewards, horizon, *return_ranges(rewards, sample.discount, horizon)
-    )
-
-
 def _interval(
-    values: Floats | Weighted, bounds: _Bounds, sample: Sample, settings: _Settings
+    values: Floats | Weighted, bounds: Possible, sample: Sample, settings: _Settings
 ) -> Interval:
-    δ, sides = settings.delta, settings.sides
+    δ, sides, method = settings.delta, settings.sides, INTERVALS[settings.interval]
     rng = sample.streams[1 + list(ESTIMATORS).index(settings.estimator)]
-    if settings.interval == "bca":
-        return intervals.bca(values, δ, rng=rng, sides=sides)
-    if settings.interval == "bootstrap-t":
-        return intervals.bootstrap_t(values, δ, rng=rng, sides=sides)
-    if settings.interval == "t":
-        return intervals.student(values, δ, sides=sides)
+    if method.needs == "nothing":
+        return method.compute(values, δ, rng=rng, sides=sides)
     assert not isinstance(values, Weighted), "only the bootstrap serves weighted estimators"
-    if settings.interval == "truncated":
-        floored, floor = bounds.floored()
-        return intervals.truncated(floored, δ, low=floor, rng=rng)
-    low, high = bounds.range
+    entry = ESTIMATORS[settings.estimator]
+    if method.needs == "floor":
+        assert entry.floored is not None, "_serves said so"
+        floored, floor = bounds.floored(entry.floored)
+        return method.compute(floored, δ, low=floor, rng=rng)
+    assert entry.range is not None, "_serves said so"
+    low, high = entry.range(bounds)
     if not np.isfinite(high - low):
         return intervals.EVERYTHING
-    compute = intervals.hoeffding if settings.interval == "hoeffding" else intervals.bernstein
-    return compute(values, δ, low=low, high=high, sides=sides)
+    return method.compute(values, δ, low=low, high=high, sides=sides)
 
 
 def _weighing(sample: Sample, ranged: bool) -> tuple[str, ...]:
@@ -331,7 +229,9 @@ def _weighing(sample: Sample, ranged: bool) -> tuple[str, ...]:
     return (f"Clusters differ in size: {how}.",)
 
 
-def _assumptions(sample: Sample, bounds: _Bounds, read_off: tuple[str, ...]) -> tuple[str, ...]:
+def _assumptions(
+    sample: Sample, bounds: Possible, interval: str, read_off: tuple[str, ...]
+) -> tuple[str, ...]:
     log = sample.log
     found = [
         *sample.assumed,
@@ -352,7 +252,7 @@ def _assumptions(sample: Sample, bounds: _Bounds, read_off: tuple[str, ...]) -> 
         )
     if log.origin is not None and log.origin.remarks and log.origin.remarks.rewards_assumed:
         found.append("Things cost and pay what the given prices say; the log does not tell.")
-    if INTERVALS[bounds.settings.interval].needs == "nothing":
+    if INTERVALS[interval].needs == "nothing":
         found.append(
             "No rare loss or gain matters that the log does not happen to contain: an interval "
             "that is only asymptotic cannot tell."

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from jumar.core.shown import Shown
 from jumar.evidence.claims import AS_SEEN, NOT_ODDS
+from jumar.evidence.offpolicy.estimators import ESTIMATORS
 from jumar.evidence.offpolicy.intervals import INTERVALS, Sides
 from jumar.evidence.offpolicy.trust import Trust, grade
 from jumar.evidence.validity import Validity
@@ -20,8 +22,8 @@ HEAVY = 0.2  # share of all weight in one episode that is worth a word
 class Estimate(Shown):
     """The expected return of a controller, or its difference to the behavior's."""
 
-    estimator: str  # is, pdis, wis, cwpdis, dr, wdr
-    interval: str  # hoeffding, bernstein, truncated, t, bca, bootstrap-t
+    estimator: str  # a name of ESTIMATORS
+    interval: str  # a name of INTERVALS
     value: float
     lower: float  # may be infinite
     upper: float
@@ -66,7 +68,7 @@ class Estimate(Shown):
                 "end: only beginnings tell of it, and the interval may be far off."
             )
         elif self.trust is not None and not self.proved:
-            found += grade(self.trust, *self.units, self.interval)
+            found += grade(self.trust, *self.units, INTERVALS[self.interval].measured)
         if self.largest_share > HEAVY and self.units[0] > 1 / HEAVY:
             found.append(f"One {self.units[1]} carries {self.largest_share:.0%} of all weight.")
         if self.lower == self.upper:
@@ -181,6 +183,11 @@ class Estimate(Shown):
             "warnings": list(self.warnings),
             "notes": list(self.notes),
         }
+
+
+def best_of(found: Iterable[Estimate]) -> Estimate:
+    """The one to go by, where several were asked for."""
+    return min(found, key=lambda estimate: ESTIMATORS[estimate.estimator].rank)
 
 
 def between(lower: float, upper: float) -> str:

@@ -9,10 +9,8 @@ while the return is not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 
@@ -26,24 +24,9 @@ from jumar.core.text import printable
 from jumar.evidence.offpolicy import estimators, weights
 from jumar.evidence.offpolicy.clusters import by_cluster, cluster_means
 from jumar.evidence.offpolicy.crossfit import CrossFit, check_alike, fit
-from jumar.evidence.offpolicy.estimators import Weighted
+from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted
 from jumar.evidence.offpolicy.ranges import AnySteps, never_zero, steps_of
 from jumar.evidence.practice import Behaviors, Practice, practice_of
-
-# name -> what it is; the order is that of the random streams, so append only
-ESTIMATORS: Mapping[str, str] = MappingProxyType(
-    {
-        "is": "importance sampling of whole episodes",
-        "pdis": "importance sampling step by step",
-        "wis": "weighted importance sampling of whole episodes",
-        "cwpdis": "weighted importance sampling step by step",
-        "dr": "doubly robust",
-        "wdr": "weighted doubly robust",
-    }
-)
-WEIGHTED = ("wis", "cwpdis", "wdr")
-RANGED = ("is", "pdis")  # values whose range is known before the log is
-PREFIXES = ("pdis", "dr")  # also learn from the beginning of an episode that the target leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +63,15 @@ class Sample:
         The weighted ones divide by the weight of every step, those of episodes that are over
         included; without a whole episode there is none at the last.
         """
-        return estimator in PREFIXES or bool(self.weight.any())
+        return ESTIMATORS[estimator].from_beginnings or bool(self.weight.any())
 
     def check_serves(self, estimator: str) -> None:
         """A LogError where only the beginnings of episodes have weight and that is not enough."""
         if not self.serves(estimator):
+            able = [name for name, entry in ESTIMATORS.items() if entry.from_beginnings]
             raise self._unlike(
                 " from beginning to end",
-                f"{estimator} needs at least one; {' and '.join(PREFIXES)} also learn from "
-                "beginnings.",
+                f"{estimator} needs at least one; {' and '.join(able)} also learn from beginnings.",
             )
 
     def _unlike(self, how_far: str, remedy: str) -> LogError:
@@ -160,6 +143,16 @@ class Sample:
         """Q̂ of the logged actions and V̂, cross-fitted, of the target."""
         return self.models.values(self.target)
 
+    @property
+    def data(self) -> tuple[Floats, Floats, Ints, float]:
+        """What estimators without values take: ratios, rewards, starts of episodes, discount."""
+        return self.ratio, self.log.reward, self.log.start, self.discount
+
+    @property
+    def data_with_values(self) -> tuple[Floats, Floats, Floats, Floats, Ints, float]:
+        """The same with Q̂ and V̂ of the target after the rewards."""
+        return self.ratio, self.log.reward, *self.values, self.log.start, self.discount
+
     @cached_property
     def behavior_dr(self) -> Floats:
         """(E,) the doubly robust value of whoever made the log; the return where it is not known
@@ -228,21 +221,9 @@ class Sample:
 
     def contributions(self, estimator: str, difference: bool) -> Floats | Weighted:
         """One value per episode, or the weighted mean."""
-        log = self.log
-        data = self.ratio, log.reward, log.start, self.discount
-        less = np.zeros(len(log))
-        if difference:
-            less = self.behavior_dr if estimator in ("dr", "wdr") else self.returns
-        if estimator == "is":
-            return estimators.importance(*data) - less
-        if estimator == "pdis":
-            return estimators.pdis(*data) - less
-        if estimator in ("wis", "cwpdis"):
-            found = (estimators.wis if estimator == "wis" else estimators.cwpdis)(*data)
-        else:
-            q, v = self.values
-            with_values = self.ratio, log.reward, q, v, log.start, self.discount
-            if estimator == "dr":
-                return estimators.doubly_robust(*with_values) - less
-            found = estimators.weighted_doubly_robust(*with_values)
+        entry = ESTIMATORS[estimator]
+        less = entry.baseline(self) if difference else np.zeros(len(self.log))
+        found = entry.values(self)
+        if not isinstance(found, Weighted):
+            return found - less
         return Weighted(found.weight, found.x, found.start, found.offset - less, found.discount)

@@ -24,6 +24,7 @@ leaves one in 240 there. An easy process passes it with some 120 episodes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,20 +87,14 @@ def _balanced(values: Floats) -> float:
     return len(values) / max(1.0, third**2 / second**3)
 
 
-# Below each trusted size, in % of logs whose 95 % interval covered the truth: over all hard
-# processes, and in the worst of them. The least of PDIS, WIS and CWPDIS where a method serves all.
-MEASURED = {
-    "t": ((10, 79, 54), (100, 87, 79)),
-    "bca": ((10, 74, 47), (100, 80, 72)),
-    "bootstrap-t": ((10, 83, 61), (100, 85, 82)),
-}
 NEARLY_ALL = 0.9  # share of the episodes from which on a trusted size is that of the log itself
-FEW = 10  # below this size, do not trust; above, up to the last of MEASURED, take care
+FEW = 10  # below this size, do not trust; above, up to the last size measured, take care
 
 
-def grade(found: Trust, n: int, unit: str, interval: str) -> list[str]:
-    """The warning that an asymptotic interval deserves at its trusted size, if any."""
-    measured = [shares for size, *shares in MEASURED[interval] if found.size < size]
+def grade(found: Trust, n: int, unit: str, coverage: Sequence[tuple[int, int, int]]) -> list[str]:
+    """The warning that an asymptotic interval deserves at its trusted size, if any; `coverage` is
+    what was measured of it (`intervals.Method.measured`)."""
+    measured = [shares for size, *shares in coverage if found.size < size]
     if not measured:
         return []
     usual, least = measured[0]

@@ -21,7 +21,7 @@ from jumar.assessment.verdict import Verdict
 from jumar.core.text import counted, listing, number, percent, shown, times
 
 if TYPE_CHECKING:
-    from jumar.evidence.certificate import Certificate
+    from jumar.evidence.claims import Certificate
 
 MOST_ROWS = 1000  # decisions on the page; all of them are in decisions.csv
 MOST_CHANGES = 5  # told in the answer
@@ -119,7 +119,7 @@ def content(assessment: Assessment) -> Content:
         interval=assessment.interval,
         bootstrap=_bootstrap(assessment),
         sensitivity=assessment.sensitivity,
-        n_wedge=None if result.selection else result.improvement.parameters.get("n_wedge"),
+        n_wedge=None if result.selection else assessment.threshold,
         costs=assessment.costs,
         sensitivity_text=_sensitivity_text(assessment),
         thin=tuple(_thin(made)),
@@ -180,7 +180,7 @@ def _bootstrap(assessment: Assessment) -> str:
 
 def _sensitivity_text(assessment: Assessment) -> str:
     result, grid, costs = assessment.result, assessment.sensitivity, assessment.costs
-    if not grid and "n_wedge" in result.improvement.parameters:
+    if not grid and assessment.threshold is not None:
         return "They were not tried: with so many situations, that would take too long."
     if not grid:
         return ""

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from jumar.algorithms import ALGORITHMS
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
 from jumar.core.replay import Replays
@@ -39,7 +40,7 @@ LOG = "log"  # the subject of a row that only says that the log was drawn
 WORSE = 1e-9  # a loss that is larger than this is one
 ROUNDING = 1e-12  # of the value: what exact evaluation may be off by
 SPLITS = 4  # episodes: a gate deals a log into halves and needs two episodes in each
-N_WEDGE = 10
+THRESHOLD = 10
 RESAMPLES = 99  # of every test: its p-value is valid with any number
 COVERED = (  # the processes on which intervals are tried
     "rare-trap",
@@ -242,19 +243,20 @@ def try_intervals(trial: TriedLog) -> list[ClaimRow]:
 
 
 def try_certificates(trial: TriedLog) -> list[ClaimRow]:
-    """Every certificate of SPIBB and `strict`, about the gain for ever."""
+    """Every certificate of the algorithms that promise something, about the gain for ever."""
     process = trial.process
     before = process.value_for_ever(process.behavior)
     slack = ROUNDING * max(1.0, abs(before))
     rows = []
-    settings: dict[str, dict[str, Any]] = {"spibb": {"n_wedge": N_WEDGE}, "strict": {}}
-    for algorithm, more in settings.items():
+    promising = [e for e in ALGORITHMS.values() if e.bound_kind or e.loses_nowhere]
+    for entry in promising:
+        more: dict[str, Any] = {entry.threshold: THRESHOLD} if entry.threshold else {}
         try:
             result = improve(
                 trial.log,
                 process.behavior,
                 discount=process.pomdp.discount,
-                algorithm=algorithm,
+                algorithm=entry.name,
                 delta=trial.delta,
                 rewards=process.rewards,
                 **more,
@@ -266,7 +268,7 @@ def try_certificates(trial: TriedLog) -> list[ClaimRow]:
             rows.append(
                 trial.row(
                     found.bound,
-                    algorithm,
+                    entry.name,
                     found.validity.value,
                     made=not found.vacuous,
                     false=bool(gain < -found.zeta - slack),

@@ -1,0 +1,142 @@
+"""`auto` as an algorithm: memory and policy from the data, tested on held-out episodes; where that
+decides nothing and a memory may be assumed, long records are judged (`long_records`)."""
+
+from __future__ import annotations
+
+import math
+
+from jumar.algorithms.auto import MORE_MEMORY, Selection, select
+from jumar.algorithms.auto.outcome import NAME, certificate_of, improvement_of, memory_of
+from jumar.algorithms.auto.trials import GATES, PROVED
+from jumar.algorithms.entry import Algorithm, Choice, Look, Looks, Parameters, Words
+from jumar.algorithms.long_records import LongVerdict, Rung, judge_long
+from jumar.algorithms.long_records.outcome import certificate_of_long, improvement_of_long
+from jumar.algorithms.problem import Outcome, Problem
+from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.streams import stream
+from jumar.evidence.bounds import check_delta
+from jumar.evidence.certificate import scale_of
+from jumar.io.documents import checked, number, whole
+
+MOST_MORE_MEMORY = 8
+
+
+def run(problem: Problem) -> Outcome:
+    """Choose and test; two tests share what may go wrong where a memory may be assumed."""
+    old = problem.practice.pooled
+    share = problem.delta / 2 if problem.assume_memory else problem.delta
+    selection = choose(problem, share)
+    long = _judge_long(problem, selection, share) if problem.assume_memory else None
+    taken = long if long is not None and long.chosen and not selection.chosen else None
+    memory = memory_of(selection, old)
+    if taken is not None and taken.chosen is not None:
+        memory = taken.chosen.setting.memory
+    material = problem.material(memory)
+    value_range = scale_of(memory, problem.range, problem.discount).value_range
+    test = certificate_of(
+        selection,
+        practice=problem.practice,
+        value_range=value_range,
+        seed=problem.seed,
+        estimated=problem.estimated,
+    )
+    if long is not None and not selection.chosen:
+        test = certificate_of_long(
+            long,
+            value_range=max(test.value_range, long.range),
+            declared=problem.range.declared,
+            estimated=problem.estimated,
+        )
+    improvement = (
+        improvement_of_long(taken, old, material.mdp)
+        if taken is not None
+        else improvement_of(selection, old, material.mdp)
+    )
+    return Outcome(material, improvement, test, selection, long)
+
+
+def choose(problem: Problem, delta: float) -> Selection:
+    """What is tried and chosen, at some level."""
+    # a log without outcomes is told before anything is tried
+    _ = problem.material(problem.practice.memory).counts
+    return select(
+        problem.practice.log,
+        problem.practice,
+        discount=problem.discount,
+        rng=stream(problem.seed, "selection"),
+        memory=problem.memory,
+        delta=delta,
+        rewards=problem.rewards,
+        horizon=problem.horizon,
+        gate=problem.gate,
+    )
+
+
+def _judge_long(problem: Problem, selection: Selection, delta: float) -> LongVerdict:
+    """What long records say, given that a memory tells all that matters."""
+    practice = problem.practice
+    if practice.several or not practice.controllers:
+        raise ParameterError(
+            "assume_memory: needs the one controller that made the log. Several behaviors, or "
+            "propensities alone, are only judged by whole episodes."
+        )
+    best = selection.best
+    top = Rung(
+        "all of the past: nothing assumed",
+        best.gain if best else None,
+        best.error if best else None,
+        best.lower if best and math.isfinite(best.lower) else None,
+        best.effective if best else None,
+    )
+    return judge_long(
+        practice.log,
+        practice.pooled,
+        discount=problem.discount,
+        rng=stream(problem.seed, "long"),
+        memory=problem.memory,
+        delta=delta,
+        rewards=problem.rewards,
+        nothing_assumed=top,
+    )
+
+
+# ---- what is known of it ------------------------------------------------------------------------
+
+# its parameters in a study: those of `select`
+DEFAULTS = {"delta": 0.05, "gate": PROVED, "more_memory": MORE_MEMORY}
+
+
+def _read(parameter: str, value: object) -> object:
+    """A parameter as a study file has it."""
+    if parameter == "more_memory":
+        return whole(value, parameter, ParameterError, most=MOST_MORE_MEMORY)
+    if parameter == "gate":
+        if checked(value, str, parameter, ParameterError) not in GATES:
+            raise ParameterError(not_one_of("gate", value, GATES))
+        return value
+    return check_delta(number(value, parameter, ParameterError))
+
+
+def _label(parameters: Parameters) -> str:
+    unusual = [f"{k}={v}" for k, v in parameters.items() if DEFAULTS.get(k) != v]
+    return " ".join([NAME, *unusual])
+
+
+def _kept(others_changed: bool) -> str:
+    if others_changed:
+        return "the change that was tested leaves this rule as it is"
+    return "no change passed the test on held-out episodes"
+
+
+ENTRY = Algorithm(
+    name=NAME,
+    summary="choose memory and policy from the data, and test on held-out episodes (the default)",
+    on_problem=run,
+    least_visits=5,  # no candidate trusts an action that was tried less often
+    choice=Choice(select, DEFAULTS, _read),
+    words=Words(label=_label, kept=_kept),
+    looks=Looks(
+        lambda _: Look("auto (own k′)", "#111111", "*"),
+        lambda *_: Look("auto", "#0a2f5f", "o", 2.2, tail=True, size=3.6, order=4),
+    ),
+)

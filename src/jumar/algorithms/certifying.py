@@ -1,0 +1,86 @@
+"""The certificates of an improvement: what its own algorithm promises, and what holds for any."""
+
+from __future__ import annotations
+
+from jumar.algorithms import ALGORITHMS
+from jumar.algorithms.problem import Material
+from jumar.core.improvement import Improvement
+from jumar.evidence.certificate import (
+    by_trust,
+    certify,
+    data_dependent,
+    for_estimated_behavior,
+    scale_of,
+    unchanged,
+)
+from jumar.evidence.claims import Certificate
+from jumar.evidence.gains import starts_of
+from jumar.evidence.robust import worst_gain
+
+
+def certificates_of(
+    improvement: Improvement, material: Material, *, delta: float, copied: bool, most: float
+) -> tuple[Certificate, ...]:
+    """All that can be said, the one to go by first.
+
+    Parameters
+    ----------
+    improvement, material
+        What was made of a log, and that log over the memory of the new controller.
+    delta
+        Accepted chance of error, of which `material.delta` is for the log's law.
+    copied
+        What is compared with is a copy of what acted: the other half of δ is for that.
+    most
+        What could be gained at all.
+    """
+    mdp, counts, rewards = improvement.mdp, material.counts, material.rewards
+    scale = scale_of(mdp.memory, rewards, mdp.discount)
+    if improvement.changed == 0:
+        return (unchanged(delta, scale.value_range),)  # whatever the behavior is: go on as before
+    if copied:
+        return for_estimated_behavior(
+            certificates_of(improvement, material, delta=delta / 2, copied=False, most=most),
+            scale=scale,
+            r_max=rewards.r_max,
+            episodes=int(counts.starts.sum()),
+            delta=delta,
+        )
+    entry = ALGORITHMS.get(improvement.algorithm)
+    kind = entry.bound_kind if entry else None
+    known = entry.trusted(improvement.parameters) if entry else None
+    # a pair of a state that was never visited has count 0, so all states must have been seen
+    complete = len(mdp) == scale.states
+    smallest = int(counts.visits.min()) if complete else 0
+    worst = worst_gain(
+        improvement,
+        material.returns,
+        delta=delta - material.returns.delta,
+        episodes=int(counts.starts.sum()),
+        rows=scale.states * scale.actions,
+        outcomes=scale.outcomes,
+        can_end=rewards.ending is not None,
+    )
+    from_data = data_dependent(
+        worst.gain,
+        scale,
+        delta=delta,
+        gain=improvement.gain,
+        strict=entry is not None and entry.loses_nowhere,
+        unfinished=counts.unfinished,
+        most=most,
+    )
+    if kind is None and smallest == 0:
+        return (from_data,)
+    gain = improvement.values - improvement.behavior_values
+    published = certify(
+        scale,
+        n_wedge=int(known or 0),
+        delta=delta,
+        gain=improvement.gain,
+        kind=kind or "all-known",
+        smallest_count=smallest or None,
+        starts=starts_of(counts, gain) if smallest else None,
+        most=most,
+    )
+    return by_trust([from_data, *published])

@@ -1,0 +1,109 @@
+"""What an algorithm is given, and what it hands back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from jumar.core.errors import LogError
+from jumar.core.history import Counts, HistoryMdp
+from jumar.core.improvement import Improvement
+from jumar.core.memory import Memory
+from jumar.core.memory.refinement import join
+from jumar.core.replay import Replays, count
+from jumar.evidence.claims import Certificate
+from jumar.evidence.consistency import rewards_seen
+from jumar.evidence.first_visits import ReturnBounds, first_returns
+from jumar.evidence.practice import Practice
+from jumar.evidence.rewards import RewardRange
+
+if TYPE_CHECKING:
+    from jumar.algorithms.auto.trials import Selection
+    from jumar.algorithms.long_records import LongVerdict
+
+OF_RETURNS = 0.9  # the part of δ for what followed the actions; the rest is for where they led
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """A log over one memory: what algorithms learn from. Each part is made when it is asked for,
+    and once."""
+
+    replays: Replays  # of the log
+    memory: Memory
+    discount: float
+    rewards: RewardRange  # declared, or read off the log
+    delta: float  # chance that what it says of the log's law is wrong
+
+    @cached_property
+    def counts(self) -> Counts:
+        """How often what was followed by what."""
+        counts = count(self.replays, self.memory)
+        if counts.visits.sum() == 0:
+            raise LogError(
+                f"The log has {counts.unfinished} steps, but of none it is known what followed: "
+                "every episode is one step long, cut off, without a final observation."
+            )
+        return counts
+
+    @cached_property
+    def mdp(self) -> HistoryMdp:
+        """The model that the counts estimate."""
+        return self.counts.mle(self.discount)
+
+    @cached_property
+    def returns(self) -> ReturnBounds:
+        """Bounds on the behavior's action values, at a share of δ."""
+        visits = first_returns(
+            self.replays, self.memory, discount=self.discount, rewards=self.rewards
+        )
+        return visits.bounds(OF_RETURNS * self.delta)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A log, who made it, and what is asked for."""
+
+    practice: Practice
+    discount: float
+    memory: Memory | None = None  # what the new controller may remember, if that was said
+    delta: float = 0.05
+    rewards: RewardRange | None = None  # as declared
+    horizon: int | None = None  # the most steps of an episode, as declared
+    estimated: bool = False  # the behavior was itself estimated from the log
+    gate: str = "proved"
+    assume_memory: bool = False
+    seed: int = 1
+
+    @property
+    def copied(self) -> bool:
+        """Is what is compared with a copy of what acted, and not one known controller?"""
+        return self.estimated or self.practice.several or not self.practice.controllers
+
+    @property
+    def joined(self) -> Memory:
+        """The memory asked for, with what the behavior remembers."""
+        own = self.practice.pooled.memory
+        return own if self.memory is None else join(own, self.memory.on(*own.alphabet))
+
+    @cached_property
+    def range(self) -> RewardRange:
+        """What a step can pay: declared, or read off the log."""
+        return self.rewards or rewards_seen(self.practice.log)
+
+    def material(self, memory: Memory) -> Material:
+        """The log over a memory. Where the behavior is a copy, half of δ is for that."""
+        share = self.delta / 2 if self.copied else self.delta
+        return Material(self.practice.replays, memory, self.discount, self.range, share)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came of a problem."""
+
+    material: Material  # over the memory of the new controller
+    improvement: Improvement
+    test: Certificate | None = None  # on what was held out; it comes before all bounds
+    selection: Selection | None = None  # what was tried
+    long: LongVerdict | None = None  # what long records say, where a memory may be assumed

@@ -1,0 +1,316 @@
+"""The doors for algorithms, estimators, intervals and bounds, tried: each test enters a minimal new
+one from here, without a change in src, and uses it wherever the house asks for one.
+
+Between the marks ``# --- 8< ---`` stands all that the new one takes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import jumar as jm
+from commands import run_command as run
+from jumar.algorithms import ALGORITHMS, Algorithm, Grid, Look, Looks, Words
+from jumar.algorithms.auto import held_out_test, select
+from jumar.assessment.decisions import decide
+from jumar.assessment.tested import setting_words
+from jumar.core.errors import ParameterError
+from jumar.core.registry import Registry
+from jumar.evidence.bounds import BOUNDS, SUFFICIENT, Bound
+from jumar.evidence.certificate import worth_showing
+from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, best_of
+from jumar.evidence.offpolicy.estimators import Estimator, pdis
+from jumar.evidence.offpolicy.intervals import Interval, Method, standard_error
+from jumar.evidence.validity import Validity
+from jumar.solve.improvement import improvement
+from jumar.study.figures import draw
+from jumar.study.runner import run_study
+from jumar.study.spec import study_from_document
+from jumar.study.summary import Results
+
+# --- 8< --- a new algorithm
+
+
+def lean(mdp, behavior, *, spread, share: float = 0.5):
+    """Do what paid most on average a bit more often; leave alone what was never tried."""
+    old = mdp.policy_of(behavior)
+    best = np.where(mdp.visits > 0, mdp.reward - spread, -np.inf).argmax(1)
+    rows = (1 - share) * old + share * np.eye(old.shape[1])[best]
+    return improvement(mdp, behavior, rows, algorithm="lean", parameters={"share": share})
+
+
+def spread_of(material):
+    """What it asks for beside the counts: the standard deviation of the logged rewards."""
+    return float(material.log.reward.std())
+
+
+LEAN = Algorithm(
+    name="lean",
+    summary="lean towards what paid most",
+    improve=lean,
+    needs={"spread": spread_of},
+    grids={"proved": Grid(((("share", 0.25),), (("share", 0.5),)))},
+    words=Words(
+        does=lambda parameters: f"leans by {parameters['share']:g} to what paid most",
+        kept=lambda _: "nothing paid more here",
+    ),
+    looks=Looks(curve=lambda _: Look("Lean", "#123456", "h")),
+)
+
+# --- 8< ---
+
+
+@contextmanager
+def entered(registry: Registry, name: str, entry: object) -> Iterator[None]:
+    registry.add(name, entry)
+    try:
+        yield
+    finally:
+        registry.remove(name)
+
+
+@pytest.fixture
+def with_lean():
+    with entered(ALGORITHMS, "lean", LEAN):
+        yield
+
+
+TIGER = jm.models.tiger()
+CAREFUL = jm.Controller.constant(TIGER.observations, TIGER.actions, [0.2, 0.2, 0.6], name="careful")
+
+
+def tiger_log(episodes: int = 1500) -> jm.Episodes:
+    return jm.simulate(TIGER, CAREFUL, episodes=episodes, rng=jm.stream(1, "data"))
+
+
+def lines_between_marks() -> int:
+    source = Path(__file__).read_text(encoding="utf-8")
+    part = re.split(r"^# --- 8< ---.*$", source, flags=re.MULTILINE)[1]
+    return sum(bool(line.strip()) for line in part.splitlines())
+
+
+def test_a_new_algorithm_is_one_file_of_less_than_forty_lines():
+    assert lines_between_marks() < 40
+
+
+def test_a_new_algorithm_improves_and_has_a_certificate_of_its_own_kind(with_lean):
+    result = jm.improve(tiger_log(), CAREFUL, discount=0.95, algorithm="lean", share=0.3)
+    assert (result.improvement.algorithm, result.improvement.changed) == ("lean", 2)
+    # it has no bound of its own: what holds for any policy is all that is said
+    assert {c.bound for c in result.certificates} <= {"data-dependent", "plug-in"}
+    with pytest.raises(ParameterError, match="lean: parameter 'spread' is not one of share"):
+        jm.improve(tiger_log(50), CAREFUL, discount=0.95, algorithm="lean", spread=1.0)
+
+
+def test_a_parameter_that_only_the_new_one_has_means_the_new_one(with_lean):
+    result = jm.improve(tiger_log(50), CAREFUL, discount=0.95, share=0.3)
+    assert (result.improvement.algorithm, dict(result.improvement.parameters)) == (
+        "lean",
+        {"share": 0.3},
+    )
+
+
+def test_a_new_algorithm_is_listed_and_run_on_the_command_line(with_lean, tmp_path, capsys):
+    listed = {a["name"]: a for a in run(capsys, "algorithms", "--json").data["algorithms"]}
+    assert listed["lean"] == {
+        "name": "lean",
+        "summary": "lean towards what paid most",
+        "parameters": {"share": 0.5},
+    }
+    jm.write_logs(tiger_log(300), tmp_path / "log.csv")
+    CAREFUL.save(tmp_path / "careful.json")
+    done = run(
+        capsys, "improve", tmp_path / "log.csv", "--policy", tmp_path / "careful.json",
+        "--discount", 0.95, "--algorithm", "lean", "--set", "share=0.25", "--json",
+    )  # fmt: skip
+    assert done.data["parameters"] == {"share": 0.25}
+
+
+def test_a_new_algorithm_speaks_in_the_report(with_lean, tmp_path):
+    result = jm.improve(tiger_log(300), CAREFUL, discount=0.95, algorithm="lean")
+    result.save(tmp_path / "out")
+    assert (tmp_path / "out" / "report.html").exists()
+    found = result.improvement
+    made = decide(dataclasses.replace(found, policy=found.behavior_policy))
+    assert made.why(0) == "nothing paid more here"
+
+
+@pytest.mark.parametrize("gate", ["proved", "asymptotic"])
+def test_a_new_algorithm_can_be_tested_on_held_out_halves(with_lean, gate):
+    found = held_out_test(
+        tiger_log(), CAREFUL, algorithm="lean", discount=0.95, rng=jm.stream(1, "selection"),
+        gate=gate,
+    )  # fmt: skip
+    assert len(found.trials) == 2
+    assert str(found.trials[0].setting) == "lean, share = 0.5, window of 1"
+
+
+def test_auto_tries_a_new_algorithm_that_has_a_grid(with_lean):
+    def tried() -> int:
+        rng = jm.stream(1, "selection")
+        return select(tiger_log(400), CAREFUL, discount=0.95, rng=rng, more_memory=0).tried
+
+    both = tried()
+    ALGORITHMS.remove("lean")
+    try:
+        alone = tried()
+    finally:
+        ALGORITHMS.add("lean", LEAN)
+    assert both == alone + 2 * len(LEAN.grids["proved"].settings)  # of each half
+
+
+def test_auto_deploys_a_new_algorithm_that_does_best(with_lean, monkeypatch):
+    """Where nobody else has a grid, what passes is the new one, and its words are on the page."""
+    monkeypatch.setattr("jumar.algorithms.tried_by", lambda test: [LEAN])
+    names = ("z",), ("a", "b")
+    n, rng = 600, np.random.default_rng(1)
+    action = rng.integers(2, size=n)
+    log = jm.Episodes(
+        *names, [0] * n, action, action + 0.1 * rng.standard_normal(n), range(n + 1), [-1] * n,
+        [True] * n,
+    )  # fmt: skip
+    result = jm.improve(log, jm.Controller.uniform(*names), discount=0.9)
+    assert result.improvement.parameters["base"] == "lean"
+    assert result.certificate.bound == "held-out"
+    assert "leans by 0.5 to what paid most" in setting_words(result.selection.chosen.setting)
+
+
+def test_a_new_algorithm_has_its_line_in_a_study(with_lean, tmp_path):
+    spec = study_from_document(
+        {
+            "format": "jumar-study/1",
+            "title": "doors",
+            "seed": 1,
+            "datasets": 2,
+            "sizes": [50, 200],
+            "behaviors": [{"model": "tiger", "window": 1, "memories": [1]}],
+            "algorithms": [
+                {"name": "lean", "share": [0.25, 0.5]},
+                {"name": "spibb", "n_wedge": [5]},
+                {"name": "auto"},
+            ],
+        }
+    )
+    store = run_study(spec, tmp_path / "study")
+    rows = [r for r in pq.read_table(store.results).to_pylist() if r["algorithm"] == "lean"]
+    assert {json.loads(r["parameters"])["share"] for r in rows} == {0.25, 0.5}
+    assert all(math.isfinite(r["value"]) and r["zeta"] is None for r in rows)
+    results = Results(store)
+    for figure in spec.figures_to_draw():
+        axes = draw(figure, results, {}).axes
+        labels = {label for ax in axes for label in ax.get_legend_handles_labels()[1]}
+        wanted = {"safety": "lean 0.25, k′ = k", "curves": "Lean, mean"}
+        assert figure.kind not in wanted or wanted[figure.kind] in labels
+
+
+def test_names_are_given_once(with_lean):
+    with pytest.raises(ParameterError, match="algorithm 'lean' is there already"):
+        ALGORITHMS.add("lean", LEAN)
+    with pytest.raises(ParameterError, match=r"algorithm 'leen' is not one of .*'lean'"):
+        ALGORITHMS.remove("leen")
+
+
+# ---- an estimator, an interval, a bound ---------------------------------------------------------
+
+
+CLIPPED = Estimator(  # 5 lines
+    name="clipped",
+    title="step by step, with ratios of 2 at most",
+    values=lambda s: pdis(np.minimum(s.ratio, 2.0), s.log.reward, s.log.start, s.discount),
+    rank=9,
+)
+
+
+def test_a_new_estimator_is_one_entry(tmp_path, capsys):
+    bold = jm.Controller.constant(TIGER.observations, TIGER.actions, [0.3, 0.3, 0.4])
+    log = tiger_log(300)
+    before = jm.offpolicy.estimate_all(log, bold, CAREFUL, discount=0.95)
+    with entered(ESTIMATORS, "clipped", CLIPPED):
+        found = jm.offpolicy.estimate_all(log, bold, CAREFUL, discount=0.95)
+        assert list(found) == [*before, "clipped"]
+        # the others draw the same numbers as ever
+        assert {name: found[name] for name in before} == before
+        assert found["clipped"].interval == "t"
+        assert best_of(found.values()).estimator == "dr"
+        with pytest.raises(ParameterError, match="interval hoeffding: not for clipped"):
+            jm.offpolicy.estimate(
+                log, bold, CAREFUL, discount=0.95, estimator="clipped", interval="hoeffding"
+            )
+        jm.write_logs(log, tmp_path / "log.csv")
+        for controller, name in ((CAREFUL, "old.json"), (bold, "new.json")):
+            controller.save(tmp_path / name)
+        said = run(
+            capsys, "estimate", tmp_path / "log.csv", "--policy", tmp_path / "new.json",
+            "--behavior", tmp_path / "old.json", "--discount", 0.95, "--estimator", "clipped",
+        )  # fmt: skip
+    assert CLIPPED.title in said.text
+
+
+def twice(values, delta, *, rng, sides):
+    error = 2 * standard_error(values)
+    middle = float(values.mean())
+    return Interval(middle - error, middle + error)
+
+
+def test_a_new_interval_is_one_entry():
+    method = Method("two standard errors", Validity.ASYMPTOTIC, "nothing", twice)
+    with entered(INTERVALS, "twice", method):
+        found = jm.offpolicy.estimate(
+            tiger_log(300), CAREFUL, CAREFUL, discount=0.95, estimator="pdis", interval="twice"
+        )
+        assert found.upper - found.lower == pytest.approx(4 * found.standard_error)
+        assert "two standard errors" in str(found)
+
+
+HALVED = Bound(  # 9 lines
+    name="halved",
+    title="Half of it, if only it were true",
+    applies_to="bootstrapped",
+    validity=Validity.CLAIMED,
+    formula="ζ = 2·V_max/(1-γ)·√(2/N·log(1/δ)) - gain",
+    reference="tests",
+    assumptions=(SUFFICIENT,),
+    factor=2,
+    log_events=lambda scale: 0.0,
+)
+
+
+def test_a_new_bound_is_one_entry_and_reachable_though_not_shown_by_default():
+    with entered(BOUNDS, "halved", HALVED):
+        result = jm.improve(tiger_log(400), CAREFUL, discount=0.95, n_wedge=20)
+        shown = worth_showing(result.certificates)
+    (mine,) = (c for c in result.certificates if c.bound == "halved")
+    assert mine.title == HALVED.title
+    assert "halved" in json.dumps(result.to_dict())
+    assert mine not in shown
+
+
+def test_an_algorithm_may_bring_a_kind_of_bound():
+    own = dataclasses.replace(HALVED, name="of lean", applies_to="leaning")
+    proved = dataclasses.replace(LEAN, bound_kind="leaning")
+    with entered(BOUNDS, "of lean", own), entered(ALGORITHMS, "lean", proved):
+        result = jm.improve(tiger_log(400), CAREFUL, discount=0.95, algorithm="lean")
+        plain = jm.improve(tiger_log(400), CAREFUL, discount=0.95, n_wedge=20)
+    assert "of lean" in {c.bound for c in result.certificates}
+    assert "of lean" not in {c.bound for c in plain.certificates}
+
+
+def test_what_is_worth_showing_is_what_a_person_can_learn_from():
+    result = jm.improve(tiger_log(4000), CAREFUL, discount=0.95, n_wedge=20)
+    shown = [c.bound for c in worth_showing(result.certificates)]
+    assert shown[0] == result.certificate.bound
+    assert {"spibb", "corollary", "data-dependent"} <= set(shown)
+    assert not {"weissman", "beta", "beta-history", "two-successor"} & set(shown)
+    assert len(result.certificates) >= len(BOUNDS)  # the others are reachable
+    auto = jm.improve(tiger_log(4000), CAREFUL, discount=0.95)
+    assert "held-out" in {c.bound for c in worth_showing(auto.certificates)}
