@@ -21,7 +21,7 @@ from jumar.algorithms.long_records.judge import Reading, candidates, fit, reache
 from jumar.algorithms.long_records.ladder import in_words, they_tell
 from jumar.algorithms.long_records.loops import discounted_before, marginal_scores
 from jumar.algorithms.long_records.outcome import certificate_of_long, improvement_of_long, why_not
-from jumar.algorithms.long_records.weights import Fitted
+from jumar.algorithms.long_records.weights import FittedWeights
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
@@ -205,7 +205,7 @@ def test_a_pair_that_was_never_seen_is_worth_what_the_coarser_memory_says():
     # every step ends with chance 1/2 and pays 4 on average: 4 / (1 - 0.5 · 0.5)
     assert coarse.values(rows).q[coarse.at == 1, 1] == pytest.approx(16 / 3)
     assert q[fine.at == fine.at[board.replay.at[1]], 1] == pytest.approx(16 / 3)
-    assert isinstance(fine, Fitted)
+    assert isinstance(fine, FittedWeights)
 
 
 # ---- judging -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from jumar import algorithms
 from jumar.core.errors import ParameterError
-from jumar.study.settings import Setting
+from jumar.study.settings import StudySetting
 from jumar.study.spec import BehaviorSpec, StudySpec, load_study, study_from_document
 
 TEXT = """
@@ -128,9 +128,9 @@ def test_a_file_says_everything_about_its_study(tmp_path):
             ),
         ),
         settings=(
-            Setting("spibb", (("n_wedge", 5),)),
-            Setting("spibb", (("n_wedge", 20),)),
-            Setting("basic", (("unseen", "zero"),)),
+            StudySetting("spibb", (("n_wedge", 5),)),
+            StudySetting("spibb", (("n_wedge", 20),)),
+            StudySetting("basic", (("unseen", "zero"),)),
         ),
         delta=0.1,
     )
@@ -235,7 +235,7 @@ def test_two_lists_of_one_algorithm_are_combined():
 
 
 def test_a_setting_knows_its_parameters_by_name():
-    setting = Setting("spibb", (("n_wedge", 5),))
+    setting = StudySetting("spibb", (("n_wedge", 5),))
     assert setting.get("n_wedge") == 5
     assert setting.get("unseen") is None
 
@@ -511,7 +511,7 @@ def test_a_study_made_in_a_program_is_checked_as_well():
         "datasets": 10,
         "sizes": (1, 5),
         "behaviors": (BehaviorSpec("tiger:2", "tiger", (2,), window=2),),
-        "settings": (Setting("spibb", (("n_wedge", 5),)),),
+        "settings": (StudySetting("spibb", (("n_wedge", 5),)),),
     }
     assert StudySpec(**made).n_policies == 20
     for change, message in (

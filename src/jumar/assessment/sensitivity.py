@@ -22,7 +22,7 @@ LARGEST = 3000  # history states beyond which nothing is tried: it would take mi
 
 
 @dataclass(frozen=True)
-class Cell:
+class Variant:
     """One improvement."""
 
     n_wedge: int | float  # the threshold
@@ -38,7 +38,7 @@ class Row:
     behavior: float  # estimated performance of the behavior, by this memory's model
     states: int  # history states seen
     chosen: bool  # the memory that the improvement has
-    cells: tuple[Cell, ...]
+    cells: tuple[Variant, ...]
 
 
 def sensitivity(
@@ -90,7 +90,7 @@ def sensitivity(
                 len(mdp),
                 chosen == memory,
                 tuple(
-                    Cell(n, better.gain, better.changed)
+                    Variant(n, better.gain, better.changed)
                     for n, better in zip(thresholds, found, strict=True)
                 ),
             )

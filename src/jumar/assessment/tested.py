@@ -17,7 +17,7 @@ MOST_TESTED = 8
 
 
 @dataclass(frozen=True)
-class Line:
+class TestedRow:
     """One rule that was tested, in words."""
 
     setting: str  # with the half it was learned from
@@ -37,7 +37,7 @@ class Trials:
     how: str
     count: str
     summary: str  # for those who do not see the table
-    rows: tuple[Line, ...]
+    rows: tuple[TestedRow, ...]
 
 
 def in_words(selection: Selection) -> Trials:
@@ -98,8 +98,8 @@ rule, 50% old rule'
     return said if new == 1 else f"{said}; {percent(new)} new rule, {percent(1 - new)} old rule"
 
 
-def _row(trial: Trial, chosen: bool) -> Line:
-    return Line(
+def _row(trial: Trial, chosen: bool) -> TestedRow:
+    return TestedRow(
         setting=f"{setting_words(trial.setting)}; from half {trial.half + 1}",
         promised=rounded(trial.promised, trial.error),
         gain=f"{rounded(trial.gain, trial.error)} ± {rounded(trial.error, trial.error)}",

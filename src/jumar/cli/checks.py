@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jumar.core.episodes import Episodes
     from jumar.core.memory import Memory
     from jumar.evidence.checking import Check
-    from jumar.evidence.checking.base import Verdict
+    from jumar.evidence.checking.base import Finding
     from jumar.evidence.checking.clusters import Clusters
     from jumar.evidence.checking.cuts import Cuts
     from jumar.evidence.checking.drift import Drift
@@ -135,7 +135,7 @@ def check_view(found: Check) -> RenderableType:
     return Group(*parts)
 
 
-def _verdict(verdict: Verdict) -> Any:
+def _verdict(verdict: Finding) -> Any:
     from rich.text import Text
 
     return Text.assemble((verdict.status, f"bold {COLORS[verdict.status]}"), "  ", verdict.sentence)

@@ -22,7 +22,7 @@ from jumar.core.replay import Replays
 from jumar.core.streams import stream
 from jumar.study import batch
 from jumar.study.prepared import Prepared, simulate_dataset
-from jumar.study.settings import Setting
+from jumar.study.settings import StudySetting
 from jumar.study.spec import BehaviorSpec, StudySpec
 from jumar.truth.evaluation import evaluate
 
@@ -62,7 +62,7 @@ def run_dataset(spec: StudySpec, prepared: Prepared, number: int) -> Floats:
     return results
 
 
-def rule_arrays(settings: Sequence[Setting]) -> tuple[Ints, Floats, Floats]:
+def rule_arrays(settings: Sequence[StudySetting]) -> tuple[Ints, Floats, Floats]:
     """Kind, threshold and unseen value of settings that are rules."""
     rules = []
     for setting in settings:
@@ -76,7 +76,9 @@ def rule_arrays(settings: Sequence[Setting]) -> tuple[Ints, Floats, Floats]:
     )
 
 
-def _run_one_by_one(spec: StudySpec, prepared: Prepared, log: Replays, setting: Setting) -> Floats:
+def _run_one_by_one(
+    spec: StudySpec, prepared: Prepared, log: Replays, setting: StudySetting
+) -> Floats:
     """(memories, fields) of an algorithm that compiled loops do not know."""
     γ = prepared.pomdp.discount
     results = np.empty((len(prepared.memories), batch.FIELDS))

@@ -15,7 +15,7 @@ from jumar.evidence.certificate import scale_of
 from jumar.study import batch
 from jumar.study.datasets import Choices
 from jumar.study.prepared import Prepared
-from jumar.study.settings import CHOSEN, Setting
+from jumar.study.settings import CHOSEN, StudySetting
 from jumar.study.spec import StudySpec
 
 BOUND = "corollary"  # the ζ in the table
@@ -84,7 +84,7 @@ def _chosen_rows(
 
 def _table(
     p: Prepared,
-    settings: Sequence[Setting],
+    settings: Sequence[StudySetting],
     j: Ints,
     flat: Floats,
     *,

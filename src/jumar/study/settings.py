@@ -26,7 +26,7 @@ def chooses_memory(algorithm: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Setting:
+class StudySetting:
     """One algorithm with all its parameters."""
 
     algorithm: str
@@ -56,7 +56,7 @@ class Setting:
         return ALGORITHMS[self.algorithm].trusted(dict(self.parameters))
 
 
-def settings_from_document(item: Any, place: str) -> list[Setting]:
+def settings_from_document(item: Any, place: str) -> list[StudySetting]:
     """One algorithm table of a study: every combination of the lists in it.
 
     >>> [s.label for s in settings_from_document({"name": "spibb", "n_wedge": [5, 20]}, "study")]
@@ -81,7 +81,7 @@ def settings_from_document(item: Any, place: str) -> list[Setting]:
         if not values:
             raise ParameterError(f"{place}: {parameter} is empty. List at least one value.")
         axes.append([(parameter, _parameter(entry, parameter, v, place)) for v in values])
-    settings = [Setting(entry.name, combination) for combination in itertools.product(*axes)]
+    settings = [StudySetting(entry.name, combination) for combination in itertools.product(*axes)]
     if entry.rule is not None:
         with at(place, ParameterError):  # a value out of range is told now, not after a long run
             for setting in settings:

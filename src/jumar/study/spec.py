@@ -45,7 +45,7 @@ from jumar.io.documents import (
     show,
     whole,
 )
-from jumar.study.settings import SWEPT, Setting, settings_from_document
+from jumar.study.settings import SWEPT, StudySetting, settings_from_document
 
 SHIPPED = ("paper", "safety", "safety-seeds")
 STUDY = Format(
@@ -106,7 +106,7 @@ class StudySpec:
     datasets: int
     sizes: tuple[int, ...]
     behaviors: tuple[BehaviorSpec, ...]
-    settings: tuple[Setting, ...]
+    settings: tuple[StudySetting, ...]
     delta: float = 0.05
     figures: tuple[FigureSpec, ...] = ()
     folder: str = field(default=".", compare=False)  # where files named in it are looked for
@@ -133,12 +133,12 @@ class StudySpec:
         check_delta(self.delta)
 
     @property
-    def fixed(self) -> tuple[Setting, ...]:
+    def fixed(self) -> tuple[StudySetting, ...]:
         """The settings that are run with every memory of a behavior."""
         return tuple(s for s in self.settings if not s.chooses_memory)
 
     @property
-    def choosing(self) -> tuple[Setting, ...]:
+    def choosing(self) -> tuple[StudySetting, ...]:
         """The settings that choose their memory themselves."""
         return tuple(s for s in self.settings if s.chooses_memory)
 

@@ -78,7 +78,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Shortlisted:
     """What came of a bet."""
 
     passed: bool
@@ -119,7 +119,7 @@ def outcomes(
     scores: Sequence[tuple[Floats, Ints]],
     delta: float,
     shares: Sequence[float] = SHARES,
-) -> list[Outcome]:
+) -> list[Shortlisted]:
     """Bet on the shortlist, one after the other, with the scores and blocks of held-out units."""
     found, handed_on = [], 0.0
     for x, (score, block), share in zip(listed, scores, shares):  # noqa: B905
@@ -128,7 +128,7 @@ def outcomes(
         handed_on = share + handed_on if passed else 0.0
         own_level = (1 - PASSING) / len(shares) * delta / HALVES
         lower = x.prospect.bet.lower(score, block, own_level)
-        found.append(Outcome(passed, max(0.0, lower) if passed else min(0.0, lower), level))
+        found.append(Shortlisted(passed, max(0.0, lower) if passed else min(0.0, lower), level))
     return found
 
 

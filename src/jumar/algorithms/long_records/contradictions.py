@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.algorithms.auto.board import Board
-from jumar.algorithms.long_records.weights import Fitted, steps_of
+from jumar.algorithms.long_records.weights import FittedWeights, steps_of
 from jumar.core.arrays import Floats, sum_by
 from jumar.core.memory import Memory
 from jumar.core.replay import ENDED
@@ -127,7 +127,7 @@ def _orders(
 def _surprises(board: Board, memory: Memory) -> tuple[float, float]:
     """Standard errors of the two sums U of a memory."""
     log, everybody = board.log, np.arange(len(board.log))
-    fitted = Fitted(board, board.replay.counts, everybody, memory, None)
+    fitted = FittedWeights(board, board.replay.counts, everybody, memory, None)
     values = fitted.values(board.behavior_rows)
     steps = steps_of(board, everybody)
     h, a = board.replay.at[steps], log.action[steps]

@@ -24,7 +24,7 @@ from jumar import algorithms
 from jumar.algorithms.auto.board import Board
 from jumar.algorithms.auto.dealing import Dealt
 from jumar.algorithms.auto.trials import Setting
-from jumar.algorithms.long_records.weights import Fitted, Values, steps_of
+from jumar.algorithms.long_records.weights import FittedWeights, Values, steps_of
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.evidence.offpolicy.weights import effective_size
 from jumar.solve.solver import solve
@@ -63,7 +63,7 @@ class Reading:
 class Judge:
     """Judges policies on held-out records with one memory of a fitted half."""
 
-    def __init__(self, fitted: Fitted, held_out: Ints, dealt: Dealt) -> None:
+    def __init__(self, fitted: FittedWeights, held_out: Ints, dealt: Dealt) -> None:
         self.fitted, self.held_out, self.dealt = fitted, held_out, dealt
         self.board = fitted.board
         self.behavior = fitted.values(self.board.behavior_rows)
@@ -127,17 +127,17 @@ def reaches(board: Board) -> tuple[int, ...]:
     return tuple(j for j in EXACT if j == 0 or j + 2 <= usual)
 
 
-def fit(board: Board, records: Ints, memories: int) -> list[Fitted]:
+def fit(board: Board, records: Ints, memories: int) -> list[FittedWeights]:
     """The models of the first memories of a board, each leaning on the one before."""
     counts = board.replay.part(records).counts
-    models: list[Fitted] = []
+    models: list[FittedWeights] = []
     for memory in board.memories[:memories]:
-        models.append(Fitted(board, counts, records, memory, models[-1] if models else None))
+        models.append(FittedWeights(board, counts, records, memory, models[-1] if models else None))
     return models
 
 
 def candidates(
-    models: list[Fitted], held_out: Ints, half: int, dealt: Dealt
+    models: list[FittedWeights], held_out: Ints, half: int, dealt: Dealt
 ) -> tuple[list[Candidate], int]:
     """Policies of all but the last of the fitted memories, shortlisted by the fitted half alone and
     judged on the other with the last but one; and how many there were."""
@@ -173,7 +173,9 @@ def mixed(board: Board, rows: Floats, share: float) -> Floats:
     return rows if share == 1 else share * rows + (1 - share) * board.behavior_rows
 
 
-def _shortlist(own: Judge, models: list[Fitted]) -> tuple[list[tuple[Setting, Floats, float]], int]:
+def _shortlist(
+    own: Judge, models: list[FittedWeights]
+) -> tuple[list[tuple[Setting, Floats, float]], int]:
     """The policies that promise most by the half they were fitted on, less twice the error."""
     seen = {own.board.behavior_rows.tobytes()}
     found = []
@@ -186,7 +188,7 @@ def _shortlist(own: Judge, models: list[Fitted]) -> tuple[list[tuple[Setting, Fl
     return [(s, rows, gain) for low, s, rows, gain in found[:DIRECTIONS] if low > 0], len(found)
 
 
-def _policies(models: list[Fitted]) -> Iterator[tuple[Setting, Floats]]:
+def _policies(models: list[FittedWeights]) -> Iterator[tuple[Setting, Floats]]:
     """The policies of every memory, as tables of the board; some may be equal."""
     for model in models:
         if len(model.mdp) > MOST_STATES and model is not models[0]:

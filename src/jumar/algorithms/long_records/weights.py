@@ -49,12 +49,17 @@ class Values:
     pairs: Floats  # (K, A) discounted
 
 
-class Fitted:
+class FittedWeights:
     """The model of one memory, from a part of the log; where it never saw an action, what the next
     coarser memory says. K history states of the memory, H of the board."""
 
     def __init__(
-        self, board: Board, counts: Counts, episodes: Ints, memory: Memory, coarser: Fitted | None
+        self,
+        board: Board,
+        counts: Counts,
+        episodes: Ints,
+        memory: Memory,
+        coarser: FittedWeights | None,
     ) -> None:
         self.board, self.memory, self.coarser, self.episodes = board, memory, coarser, episodes
         finest = memory == board.memories[-1]

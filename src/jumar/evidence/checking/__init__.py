@@ -18,7 +18,7 @@ from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
 from jumar.core.replay import Replays
 from jumar.core.shown import Shown
-from jumar.evidence.checking.base import STATUSES, Settings, Verdict, worst
+from jumar.evidence.checking.base import STATUSES, Finding, Settings, worst
 from jumar.evidence.checking.clusters import Clusters, clusters_of
 from jumar.evidence.checking.cuts import Cuts, cuts_of
 from jumar.evidence.checking.drift import Drift, drift_of
@@ -79,7 +79,7 @@ class Check(Shown):
         return {name: part for name in QUESTIONS if (part := getattr(self, name)) is not None}
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Finding:
         """All verdicts in one."""
         status = worst([part.verdict.status for part in self.sections.values()])
         by_status = {
@@ -87,11 +87,11 @@ class Check(Shown):
             for s in STATUSES
         }
         if status == "passed":
-            return Verdict("passed", "Nothing speaks against learning from this log.")
+            return Finding("passed", "Nothing speaks against learning from this log.")
         named = ", ".join(by_status[status])
         if status == "look":
-            return Verdict("look", f"Usable, but look at: {named}.")
-        return Verdict("failed", f"Do not rely on what is learned from this log: {named} failed.")
+            return Finding("look", f"Usable, but look at: {named}.")
+        return Finding("failed", f"Do not rely on what is learned from this log: {named} failed.")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain JSON types."""

@@ -26,7 +26,7 @@ NAMED = 10  # examples that are spelled out
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Finding:
     """How a check ended, in one word and one sentence."""
 
     status: Status

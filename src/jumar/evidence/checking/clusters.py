@@ -28,7 +28,7 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.episodes import Episodes
 from jumar.core.text import shown
-from jumar.evidence.checking.base import Settings, Verdict, p_value
+from jumar.evidence.checking.base import Finding, Settings, p_value
 
 FEW = 20  # clusters below which no interval that counts on many of them should be trusted
 _PART = re.compile(r"^(.+) \(\d+\)$")  # as episodes are called that a gap has split
@@ -48,7 +48,7 @@ class Clusters:
     p: float | None
     resamples: int
     design_effect: float | None  # 1 + (m - 1) ICC, at least 1
-    verdict: Verdict
+    verdict: Finding
 
 
 def clusters_of(
@@ -147,17 +147,17 @@ def _verdict(
     effect: float | None,
     level: float,
     guessed: str | None,
-) -> Verdict:
+) -> Finding:
     K = len(m)
     if K == 1:
-        return Verdict(
+        return Finding(
             "look",
             "All episodes belong to one cluster. Nothing in this log is independent of the rest, "
             "so no estimate has an error that can be told.",
         )
     if rho is None or p is None or effect is None:
         why = "every cluster has one episode" if K == E else "all returns are equal"
-        return Verdict("passed", f"There is nothing to compare: {why}.")
+        return Finding("passed", f"There is nothing to compare: {why}.")
     alike = p <= level and rho > 0
     said = f"intraclass correlation {rho:.2g} (p = {p:.2g})"
     size = float((m**2).sum()) / E
@@ -166,22 +166,22 @@ def _verdict(
         f"would (design effect 1 + (m - 1) · ICC = {effect:.3g}, m = {size:.3g} episodes)"
     )
     if guessed is not None:
-        return Verdict(
+        return Finding(
             "look" if alike else "passed",
             f"Episodes whose labels begin alike ({guessed}) have similar returns: {said}; {worth}. "
             "If they are of one person, plant or machine, name the column that says so: "
             "--columns cluster=...",
         )
     if alike:
-        return Verdict(
+        return Finding(
             "look",
             f"Episodes of one cluster are alike: {said}; {worth}. What counts whole clusters "
             "allows for that; what counts episodes is too sure of itself.",
         )
     if K < FEW:
-        return Verdict(
+        return Finding(
             "look",
             f"There are only {K} clusters. Clusters are what is independent, and with so few the "
             f"error of an estimate is itself poorly known ({said}).",
         )
-    return Verdict("passed", f"No sign that episodes of one cluster are alike: {said}.")
+    return Finding("passed", f"No sign that episodes of one cluster are alike: {said}.")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jumar.core.episodes import Episodes
-from jumar.evidence.checking.base import Verdict
+from jumar.evidence.checking.base import Finding
 
 MUCH = 0.05  # of the weight; more is worth a look
 MOST = 0.5
@@ -25,7 +25,7 @@ class Cuts:
     cut: int  # of them were cut off
     discount: float
     beyond: float  # share of the discounted weight that lies beyond the cuts
-    verdict: Verdict
+    verdict: Finding
 
 
 def cuts_of(log: Episodes, discount: float | None) -> Cuts | None:
@@ -37,17 +37,17 @@ def cuts_of(log: Episodes, discount: float | None) -> Cuts | None:
     return Cuts(len(log), cut, discount, beyond, _verdict(cut, len(log), beyond))
 
 
-def _verdict(cut: int, episodes: int, beyond: float) -> Verdict:
+def _verdict(cut: int, episodes: int, beyond: float) -> Finding:
     were = "was" if cut == 1 else "were"
     said = (
         f"{cut:,} of {episodes:,} {were} cut off; {100 * beyond:.2g} % of the discounted weight "
         "lies beyond the cuts"
     )
     if beyond <= MUCH:
-        return Verdict("passed", f"{said}.")
+        return Finding("passed", f"{said}.")
     if beyond <= MOST:
-        return Verdict("look", f"{said}: that part of every value is a model's word.")
-    return Verdict(
+        return Finding("look", f"{said}: that part of every value is a model's word.")
+    return Finding(
         "look",
         f"{said}: most of every value is a model's word. What pays only later does not show in "
         "such records; keep the behavior unless the memory is known to suffice.",

@@ -41,7 +41,7 @@ from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.replay import Replay
 from jumar.core.text import shown
-from jumar.evidence.checking.base import Settings, Verdict, p_value
+from jumar.evidence.checking.base import Finding, Settings, p_value
 from jumar.evidence.order.gaps import history_words
 from jumar.evidence.order.steps import x_log_x
 
@@ -76,7 +76,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Change:
+class Drifted:
     """A pair after which something else follows later than earlier."""
 
     situation: str
@@ -98,8 +98,8 @@ class Drift:
     p: float | None  # of the shuffles
     steps: int | None  # outcomes are compared up to this step of an episode; None: all of them
     resamples: int
-    changes: tuple[Change, ...]  # where the halves differ most; none unless they do
-    verdict: Verdict
+    changes: tuple[Drifted, ...]  # where the halves differ most; none unless they do
+    verdict: Finding
 
 
 def drift_of(
@@ -111,7 +111,7 @@ def drift_of(
     parts = _parts(returns, log.lengths)
     if len(log) < FEWEST:
         few = "1 episode is" if len(log) == 1 else f"{len(log)} episodes are"
-        verdict = Verdict("look", f"{few} too few to tell whether anything changed over time.")
+        verdict = Finding("look", f"{few} too few to tell whether anything changed over time.")
         return Drift(len(log), discount, parts, None, None, None, 0, (), verdict)
     alike = bool((log.terminated | (log.lengths == log.lengths.max())).all())
     trend = trend_of(returns) if alike else step_trend(log.reward, log.start)
@@ -219,7 +219,7 @@ class Halves:
         across: Floats = _split(mine, all_of) - x_log_x(all_of)
         return np.asarray(2 * (within - across))
 
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[Drifted, ...]:
         """The pairs that differ most, each with the outcome that does."""
         P = self.n_pairs
         all_of, mine = sum_by(self.pair, self.total, P), sum_by(self.pair, self.first, P)
@@ -233,13 +233,13 @@ class Halves:
             found.append(self._change(cell, float(earlier[cell]), float(later[cell]), visits))
         return tuple(found)
 
-    def _change(self, cell: int, before: float, after: float, visits: tuple[int, int]) -> Change:
+    def _change(self, cell: int, before: float, after: float, visits: tuple[int, int]) -> Drifted:
         log = self.replay.log
         h, a = divmod(int(self.cells[cell, 0]), len(log.actions))
         o = int(self.cells[cell, 1])
         outcome = "the end" if o == len(log.observations) else shown(log.observations[o])
         words = history_words(log, self.replay.memory, self.replay.states[h])
-        return Change(words, shown(log.actions[a]), outcome, before, after, visits)
+        return Drifted(words, shown(log.actions[a]), outcome, before, after, visits)
 
 
 def _split(part: Floats, whole: Floats) -> Floats:
@@ -308,7 +308,7 @@ def _table(replay: Replay, steps: int | None) -> tuple[Ints, Ints, Any]:
     return cells, np.cumsum(np.diff(cells[:, 0], prepend=-1) > 0) - 1, table
 
 
-def _verdict(trend: Trend, p: float, steps: int | None, level: float) -> Verdict:
+def _verdict(trend: Trend, p: float, steps: int | None, level: float) -> Finding:
     within = {None: "", 1: " of the first step"}.get(steps, f" of the first {steps} steps")
     told = []
     if p <= level:
@@ -322,14 +322,14 @@ def _verdict(trend: Trend, p: float, steps: int | None, level: float) -> Verdict
         told.append(f"{what} {way} by {abs(trend.slope):.3g} per 100 episodes (p = {trend.p:.2g})")
     if told:
         text = "; ".join(told)
-        return Verdict(
+        return Finding(
             "failed",
             f"{text[0].upper()}{text[1:]}. A log that changes under way does not tell what is "
             "true now; use the later part, or find out what changed. If the file goes group by "
             "group (sites, machines), its order stands for groups rather than time: then they "
             "differ, and each is better judged by itself.",
         )
-    return Verdict(
+    return Finding(
         "passed",
         f"No sign of change over the episodes (outcomes{within} p = {p:.2g}, {trend.of} "
         f"p = {trend.p:.2g}).",

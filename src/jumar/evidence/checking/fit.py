@@ -26,7 +26,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.replay import Replay
 from jumar.core.text import shown
-from jumar.evidence.checking.base import NAMED, Settings, Verdict, p_value
+from jumar.evidence.checking.base import NAMED, Finding, Settings, p_value
 from jumar.evidence.order.gaps import history_words
 from jumar.evidence.order.steps import x_log_x
 from jumar.evidence.practice import Practice
@@ -84,7 +84,7 @@ class Fit:
     misfits: tuple[Misfit, ...]  # histories that do not fit even among so many, worst first
     n_misfits: int
     calibration: tuple[Calibrated, ...]
-    verdict: Verdict
+    verdict: Finding
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,22 +262,22 @@ def holm(p: Floats) -> Floats:
     return corrected
 
 
-def _verdict(impossible: int, p: float, misfits: int, level: float) -> Verdict:
+def _verdict(impossible: int, p: float, misfits: int, level: float) -> Finding:
     if impossible:
         steps = "1 step shows" if impossible == 1 else f"{impossible:,} steps show"
-        return Verdict(
+        return Finding(
             "failed",
             f"{steps} an action that this policy never takes. It is not the one that made the "
             "log, or it explores and its file does not say so.",
         )
     if p <= level:
-        return Verdict(
+        return Finding(
             "failed",
             f"This policy did not choose these actions: shares like these come up with "
             f"probability {p:.2g} or less. See where it does not fit.",
         )
     if misfits:
-        return Verdict(
+        return Finding(
             "look", "The policy fits on the whole, but not in every history; see which ones."
         )
-    return Verdict("passed", f"The actions are such as this policy takes (p = {p:.2g}).")
+    return Finding("passed", f"The actions are such as this policy takes (p = {p:.2g}).")

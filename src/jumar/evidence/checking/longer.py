@@ -23,7 +23,7 @@ from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import one_more
 from jumar.core.replay import Replay, Replays
-from jumar.evidence.checking.base import Settings, Verdict, p_value
+from jumar.evidence.checking.base import Finding, Settings, p_value
 from jumar.evidence.order.steps import x_log_x
 
 
@@ -37,7 +37,7 @@ class Longer:
     p: float
     resamples: int
     decided: int  # steps in histories where the longer memory could tell something
-    verdict: Verdict
+    verdict: Finding
 
 
 def longer_memory(
@@ -46,7 +46,7 @@ def longer_memory(
     """Test whether one more moment of memory explains the actions of a log better."""
     fine = one_more(memory)
     if fine is None:
-        verdict = Verdict("look", "There is no longer memory to compare this one with.")
+        verdict = Finding("look", "There is no longer memory to compare this one with.")
         return Longer(str(memory), None, 0.0, 1.0, 0, 0, verdict)
     finer = replays.over(fine)  # first: the other is then a projection of it
     coarse = replays.over(memory)
@@ -56,26 +56,26 @@ def longer_memory(
     drawn = np.array([deal.statistic(counts) for counts in deal.draws(B, rng)])
     p = p_value(G, drawn)
     if not ((coarse.taken > 0).sum(1) > 1).any():
-        verdict = Verdict(
+        verdict = Finding(
             "passed",
             "It fits by construction, and in each history the same was done every time: nothing "
             "is left for a longer memory to explain.",
         )
     elif (replays.log.lengths == 1).all():
-        verdict = Verdict("passed", "Every episode has one step: there is nothing to remember.")
+        verdict = Finding("passed", "Every episode has one step: there is nothing to remember.")
     elif deal.taken.size == 0:
-        verdict = Verdict(
+        verdict = Finding(
             "look", "No history came up often enough, with different actions, to test its memory."
         )
     elif p <= settings.level:
-        verdict = Verdict(
+        verdict = Finding(
             "look",
             f"It fits by construction, but a {fine} explains the actions better "
             f"(p = {p:.2g}): whoever acted remembered more, and what was done may depend on what "
             "cannot be seen. Estimate with a longer window.",
         )
     else:
-        verdict = Verdict(
+        verdict = Finding(
             "passed",
             f"It fits by construction, and a {fine} would not explain the actions better "
             f"(p = {p:.2g}).",

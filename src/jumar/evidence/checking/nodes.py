@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.text import shown
-from jumar.evidence.checking.base import NAMED, Verdict
+from jumar.evidence.checking.base import NAMED, Finding
 from jumar.evidence.consistency import compare_nodes
 from jumar.evidence.practice import Practice
 
@@ -33,7 +33,7 @@ class Agreement:
     steps: int  # that name a node
     mismatches: int
     examples: tuple[Mismatch, ...]  # the first of them
-    verdict: Verdict
+    verdict: Finding
 
 
 def nodes_of(practice: Practice) -> Agreement | None:
@@ -47,7 +47,7 @@ def nodes_of(practice: Practice) -> Agreement | None:
     for k, controller in enumerate(practice.controllers or (practice.pooled,)):
         compared = compare_nodes(practice.replays, controller.memory)
         if compared is None:
-            verdict = Verdict(
+            verdict = Finding(
                 "look",
                 f"The log names memory nodes, but a {controller.memory} has no named ones to "
                 "compare them with.",
@@ -62,14 +62,14 @@ def nodes_of(practice: Practice) -> Agreement | None:
     return Agreement(steps, wrong, examples, _verdict(steps, wrong))
 
 
-def _verdict(steps: int, wrong: int) -> Verdict:
+def _verdict(steps: int, wrong: int) -> Finding:
     if wrong:
         verb = "is not that" if wrong == 1 else "are not those"
-        return Verdict(
+        return Finding(
             "failed",
             f"{wrong:,} of {steps:,} logged memory nodes {verb} of this policy. Another "
             "controller made the log, or episodes begin elsewhere than their first rows say.",
         )
     if steps == 1:
-        return Verdict("passed", "The only logged memory node is that of this policy.")
-    return Verdict("passed", f"All {steps:,} logged memory nodes are those of this policy.")
+        return Finding("passed", "The only logged memory node is that of this policy.")
+    return Finding("passed", f"All {steps:,} logged memory nodes are those of this policy.")

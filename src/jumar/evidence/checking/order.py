@@ -16,7 +16,7 @@ import numpy as np
 from jumar.core.controller import Controller
 from jumar.core.memory.refinement import one_more
 from jumar.core.replay import Replays
-from jumar.evidence.checking.base import Settings, Verdict
+from jumar.evidence.checking.base import Finding, Settings
 from jumar.evidence.order import Gap, order_tests, suggested
 
 
@@ -46,7 +46,7 @@ class Order:
     tests: tuple[Step, ...]  # none where there is no longer memory
     suggested: str
     enough: bool  # whether the suggested memory passed, or only is the longest there was
-    verdict: Verdict
+    verdict: Finding
 
 
 def order_of(
@@ -55,7 +55,7 @@ def order_of(
     """Test the memory of the behavior, then longer ones, until one is enough."""
     memory = behavior.memory
     if one_more(memory) is None:
-        verdict = Verdict("look", "There is no longer memory to compare this one with.")
+        verdict = Finding("look", "There is no longer memory to compare this one with.")
         return Order((), str(memory), False, verdict)
     found = order_tests(
         replays,
@@ -65,10 +65,10 @@ def order_of(
         level=settings.level,
     )
     wanted, enough = str(suggested(found)), not found[-1].rejected
-    verdict = Verdict("look" if found[0].rejected else "passed", found[0].sentence)
+    verdict = Finding("look" if found[0].rejected else "passed", found[0].sentence)
     if found[0].rejected:
         least = "Learn with" if enough else "None of those tested is; learn with at least"
-        verdict = Verdict("look", f"{found[0].sentence} {least} a {wanted}.")
+        verdict = Finding("look", f"{found[0].sentence} {least} a {wanted}.")
     steps = tuple(
         Step(
             memory=str(test.base),

@@ -25,14 +25,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.evidence.checking.base import NAMED, Settings, Verdict, p_value
+from jumar.evidence.checking.base import NAMED, Finding, Settings, p_value
 from jumar.evidence.practice import Practice
 
 EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)  # between groups of probabilities
 
 
 @dataclass(frozen=True)
-class Difference:
+class PropensityGap:
     """A step at which the log and the controller give an action different probabilities."""
 
     where: str
@@ -49,10 +49,10 @@ class Propensities:
     mean_inverse: float  # about the number of actions that are possible
     actions: int
     differing: int | None  # steps; None where there is no controller to compare with
-    examples: tuple[Difference, ...]  # the first of them
+    examples: tuple[PropensityGap, ...]  # the first of them
     p: float | None  # None where they were compared, or where nothing was left to chance
     resamples: int
-    verdict: Verdict
+    verdict: Finding
 
 
 def propensities_of(
@@ -64,12 +64,12 @@ def propensities_of(
     if logged is None:
         return None
     differing, p, B = None, None, 0
-    examples: tuple[Difference, ...] = ()
+    examples: tuple[PropensityGap, ...] = ()
     if practice.controllers:
         wrong = practice.disagreement
         differing = len(wrong)
         examples = tuple(
-            Difference(log.where(row), float(logged[row]), float(practice.taken[row]))
+            PropensityGap(log.where(row), float(logged[row]), float(practice.taken[row]))
             for row in wrong[:NAMED].tolist()
         )
         verdict = _compared(log.n_steps, differing)
@@ -118,33 +118,33 @@ def _summed(logged: Floats, actions: int) -> float:
     return float(ndtr(-off / error))
 
 
-def _compared(steps: int, differing: int) -> Verdict:
+def _compared(steps: int, differing: int) -> Finding:
     if differing:
         some = "1 propensity is not that" if differing == 1 else f"{differing:,} are not those"
-        return Verdict(
+        return Finding(
             "failed",
             f"Of {steps:,} propensities {some} of the policy. Only one of the two can be right: "
             "correct the file, or leave out either the policy or the column.",
         )
-    return Verdict("passed", "All propensities are those of the policy, up to their digits.")
+    return Finding("passed", "All propensities are those of the policy, up to their digits.")
 
 
-def _tested(p: float | None, actions: int, level: float) -> Verdict:
+def _tested(p: float | None, actions: int, level: float) -> Finding:
     if p is None:
-        return Verdict(
+        return Finding(
             "look",
             "Every propensity is 1: nothing was left to chance, so the log tells nothing of what "
             "any other action would have done.",
         )
     if p > level:
-        return Verdict("passed", f"The actions are such as these propensities give (p = {p:.2g}).")
+        return Finding("passed", f"The actions are such as these propensities give (p = {p:.2g}).")
     if actions == 2:
-        return Verdict(
+        return Finding(
             "failed",
             "Actions were not taken as often as their propensities say: shares like these come up "
             f"with probability {p:.2g} or less. Whatever is weighed by them is off.",
         )
-    return Verdict(
+    return Finding(
         "failed",
         "Propensities are too small: by them more actions were possible at a step than there are "
         f"(p = {p:.2g}). Are they those of the actions that were taken?",

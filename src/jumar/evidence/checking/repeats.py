@@ -26,7 +26,7 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Floats, Ints, number_rows
 from jumar.core.episodes import Episodes
 from jumar.core.replay import Replay
-from jumar.evidence.checking.base import NAMED, Verdict
+from jumar.evidence.checking.base import NAMED, Finding
 
 LONG = 10  # steps from which a repeat is worth a look
 TIMES = 4  # more than chance gives, for a look
@@ -53,7 +53,7 @@ class Repeats:
     long_by_chance: float  # the same for these
     alike: int  # episodes whose first LONG steps are those of an earlier one
     examples: tuple[Repeat, ...]  # the first long ones
-    verdict: Verdict
+    verdict: Finding
 
 
 def repeats_of(replay: Replay, level: float) -> Repeats:
@@ -178,21 +178,21 @@ def _same_steps(log: Episodes, later: Ints, earlier: Ints) -> Bools:
 
 def _verdict(
     repeated: int, by_chance: float, long: int, long_by_chance: float, alike: int, level: float
-) -> Verdict:
+) -> Finding:
     from scipy.special import pdtrc  # scipy.stats takes a second to load
 
     if not repeated:
-        return Verdict("passed", "No episode repeats an earlier one.")
+        return Finding("passed", "No episode repeats an earlier one.")
     many = long > TIMES * long_by_chance and PARTING * long > alike
     if many and pdtrc(long - 1, long_by_chance) <= level:
-        return Verdict(
+        return Finding(
             "look",
             f"{_episodes(long)} an earlier one over {LONG} or more steps, where chance would give "
             f"about {_about(long_by_chance)}. The log seems to hold the same recording twice; "
             "remove one.",
         )
     rest = "" if long else f", none of them over {LONG} or more steps"
-    return Verdict(
+    return Finding(
         "passed",
         f"{_episodes(repeated)} an earlier one{rest}; short ones do so by chance (about "
         f"{_about(by_chance)} of them).",

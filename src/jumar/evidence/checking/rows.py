@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from jumar.core.episodes import Episodes, Remarks
 from jumar.core.text import plural
-from jumar.evidence.checking.base import Verdict
+from jumar.evidence.checking.base import Finding
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Rows:
     source: str
     rows: int  # read
     remarks: tuple[Remark, ...]
-    verdict: Verdict
+    verdict: Finding
 
 
 def rows_of(log: Episodes) -> Rows | None:
@@ -63,8 +63,8 @@ def _said(r: Remarks) -> list[Remark]:
     return [remark for remark in said if remark.count]
 
 
-def _verdict(remarks: tuple[Remark, ...]) -> Verdict:
+def _verdict(remarks: tuple[Remark, ...]) -> Finding:
     serious = [f"{remark.count:,} {remark.what}" for remark in remarks if remark.serious]
     if serious:
-        return Verdict("look", "Reading changed the file: " + "; ".join(serious) + ".")
-    return Verdict("passed", "All rows were read as they stand.")
+        return Finding("look", "Reading changed the file: " + "; ".join(serious) + ".")
+    return Finding("passed", "All rows were read as they stand.")

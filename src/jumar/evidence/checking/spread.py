@@ -13,7 +13,7 @@ import numpy as np
 
 from jumar.core.replay import Replay
 from jumar.core.text import percent
-from jumar.evidence.checking.base import Verdict
+from jumar.evidence.checking.base import Finding
 
 N_WEDGES = (5, 10, 20, 50, 100)
 SHARES = (0, 10, 25, 50, 75, 90, 100)  # in percent, of the histories
@@ -41,7 +41,7 @@ class Spread:
     pairs: int  # of these histories with every action
     never: int  # pairs that were never tried
     evidence: tuple[Evidence, ...]
-    verdict: Verdict
+    verdict: Finding
 
 
 def spread_of(replay: Replay) -> Spread:
@@ -71,22 +71,22 @@ def spread_of(replay: Replay) -> Spread:
     )
 
 
-def _verdict(lines: list[Evidence]) -> Verdict:
+def _verdict(lines: list[Evidence]) -> Finding:
     least = lines[0]
     if least.choices == 0:
-        return Verdict(
+        return Finding(
             "look",
             f"In no history were two actions seen more than {least.n_wedge} times each: there is "
             "nothing to choose between, so nothing can be improved safely from this log.",
         )
     usual = next(line for line in lines if line.n_wedge == 20)
     if usual.share < 0.1:
-        return Verdict(
+        return Finding(
             "look",
             f"Only {percent(usual.share)} of the steps lie in histories with two actions seen more "
             "than 20 times each: little can be improved safely. Log more, or explore more.",
         )
-    return Verdict(
+    return Finding(
         "passed",
         f"{percent(usual.share)} of the steps lie in histories with two actions seen more than 20 "
         "times each.",

@@ -28,7 +28,7 @@ MOST_NODES = 20_000  # of both memories together; beyond, a cruder range is used
 
 
 @dataclass(frozen=True, eq=False)
-class Steps(Frozen):
+class KnownSteps(Frozen):
     """Every step that can be logged while the target follows: M joint nodes, K pairs (z, a)."""
 
     ratio: Floats  # (M, K) of a step; 0: the target does not do that
@@ -79,7 +79,7 @@ class AnySteps(Frozen):
     """Every step that any of the behaviors can log: the extremes are those over all of them. With
     none, nobody knows the behavior, so a weight can be anything."""
 
-    parts: tuple[Steps, ...]
+    parts: tuple[KnownSteps, ...]
 
     @property
     def covered(self) -> bool:
@@ -87,21 +87,21 @@ class AnySteps(Frozen):
         return bool(self.parts) and all(part.covered for part in self.parts)
 
     def largest_weights(self, horizon: int) -> Floats:
-        """(horizon,) as `Steps`."""
+        """(horizon,) as `KnownSteps`."""
         found = [part.largest_weights(horizon) for part in self.parts]
         return np.max(found, axis=0) if found else np.full(horizon, np.inf)
 
     def pdis_range(
         self, rewards: RewardRange, discount: float, horizon: int
     ) -> tuple[float, float]:
-        """As `Steps`."""
+        """As `KnownSteps`."""
         found = [part.pdis_range(rewards, discount, horizon) for part in self.parts]
         if not found:
             return -np.inf, np.inf
         return min(low for low, _ in found), max(high for _, high in found)
 
 
-def steps_of(target: Controller, behavior: Controller) -> Steps:
+def steps_of(target: Controller, behavior: Controller) -> KnownSteps:
     """The joint automaton, as far as the target can follow the behavior.
 
     >>> names = ("z",), ("a", "b")
@@ -135,7 +135,7 @@ def steps_of(target: Controller, behavior: Controller) -> Steps:
     moved = memory.step(np.repeat(nodes, O * A, 0), np.tile(z, M), np.tile(a, M))
     index = RowIndex(nodes)
     possible = π_b > 0
-    return Steps(
+    return KnownSteps(
         ratio=np.divide(π, π_b, out=np.zeros_like(π), where=possible),
         # a node that the target never comes to is behind a ratio of 0, so any number will do
         next=np.maximum(index.find(moved), 0).reshape(M, O * A),
@@ -145,10 +145,10 @@ def steps_of(target: Controller, behavior: Controller) -> Steps:
     )
 
 
-def _crude(behavior: Controller) -> Steps:
+def _crude(behavior: Controller) -> KnownSteps:
     """One node whose ratio is 0 or 1 over the rarest thing the behavior ever does."""
     rarest = min(float(rows[rows > 0].min()) for rows in _layers(behavior))
-    return Steps(
+    return KnownSteps(
         ratio=np.array([[0.0, 1 / rarest]]),
         next=np.zeros((1, 2), np.int64),
         possible=np.ones((1, 2), np.bool_),

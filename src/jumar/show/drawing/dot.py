@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from jumar.show.drawing.graph import Arrow, Box, Graph, Line
+from jumar.show.drawing.graph import Arrow, Box, Graph, RuleLine
 
 FONT = "Arial"  # Graphviz knows its widths by heart, and other systems have a font as wide
 WIDEST = 44  # letters on a line, beyond which it is broken
@@ -78,7 +78,7 @@ def graph_dot(graph: Graph, title: str, notes: Sequence[str] = ()) -> str:
 
 def table_dot(
     heads: Sequence[str],
-    rows: Sequence[tuple[Sequence[str], Line]],
+    rows: Sequence[tuple[Sequence[str], RuleLine]],
     title: str,
     notes: Sequence[str] = (),
 ) -> str:
@@ -136,7 +136,7 @@ def _box(box: Box) -> str:
     return _table(table, border=2 if box.initial else 1)
 
 
-def _pieces(line: Line) -> list[str]:
+def _pieces(line: RuleLine) -> list[str]:
     """A rule on a few lines."""
     return broken(", ".join(line.rule).split(", "), ", ")
 
@@ -157,7 +157,7 @@ def _arrow(arrow: Arrow) -> str:
 
 
 @dataclass(frozen=True)
-class Look:
+class DotStyle:
     """How letters look."""
 
     size: int = 13
@@ -165,9 +165,13 @@ class Look:
     color: str = INK["ink"]
 
 
-PLAIN, BOLD, TITLE = Look(), Look(bold=True), Look(15, bold=True)
-CHANGE = Look(bold=True, color=INK["changed"])
-SMALL, NOTE, LABEL = Look(10, color=INK["muted"]), Look(11, color=INK["muted"]), Look(11)
+PLAIN, BOLD, TITLE = DotStyle(), DotStyle(bold=True), DotStyle(15, bold=True)
+CHANGE = DotStyle(bold=True, color=INK["changed"])
+SMALL, NOTE, LABEL = (
+    DotStyle(10, color=INK["muted"]),
+    DotStyle(11, color=INK["muted"]),
+    DotStyle(11),
+)
 
 
 def _table(rows: Sequence[Sequence[str]], border: int = 1, padding: int = 4) -> str:
@@ -178,7 +182,11 @@ def _table(rows: Sequence[Sequence[str]], border: int = 1, padding: int = 4) -> 
 
 
 def _cell(
-    texts: Sequence[str], look: Look, back: str | None = None, align: str = "LEFT", span: int = 1
+    texts: Sequence[str],
+    look: DotStyle,
+    back: str | None = None,
+    align: str = "LEFT",
+    span: int = 1,
 ) -> str:
     room = 8 + max(width_of(text, look) for text in texts)
     fill = f' BGCOLOR="{back}"' if back else ""
@@ -194,7 +202,7 @@ def _cell(
     return f'<TD ALIGN="{align}" BALIGN="LEFT" WIDTH="{room}"{fill}{wide}>{content}</TD>'
 
 
-def width_of(text: str, look: Look) -> int:
+def width_of(text: str, look: DotStyle) -> int:
     """Room that a text needs, on the safe side: Graphviz takes letters it does not know for
     narrow ones, and then words run over the edge of their box.
 

@@ -26,7 +26,7 @@ MOST_ACTIONS = 4  # actions in one rule
 
 
 @dataclass(frozen=True)
-class Line:
+class RuleLine:
     """One rule: on seeing this, do that."""
 
     seen: str
@@ -41,7 +41,7 @@ class Box:
 
     name: str
     initial: bool
-    lines: tuple[Line, ...]
+    lines: tuple[RuleLine, ...]
     more: int  # lines that are left out
 
 
@@ -79,12 +79,12 @@ class Rules:
         count = np.zeros(len(self.states), np.int64) if self.count is None else self.count
         return np.lexsort([-count, ~self.changed])
 
-    def line(self, i: int, seen: str) -> Line:
+    def line(self, i: int, seen: str) -> RuleLine:
         """Situation i as a line."""
         old = self.old[i] if self.changed[i] else None
         pieces = rule_lines(self.controller.actions, self.rows[i], old, MOST_ACTIONS)
         count = None if self.count is None else int(self.count[i])
-        return Line(seen, tuple(pieces), bool(self.changed[i]), count)
+        return RuleLine(seen, tuple(pieces), bool(self.changed[i]), count)
 
 
 def rules_at(
@@ -167,7 +167,7 @@ def _box(nodes: Ints, n: int, rules: Rules) -> Box:
         everything = len(group) == O > 1
         line = rules.line(group[0], "anything" if everything else ", ".join(cut(names)))
         count = None if rules.count is None else int(rules.count[group].sum())
-        lines.append(Line(line.seen, line.rule, line.changed, count))
+        lines.append(RuleLine(line.seen, line.rule, line.changed, count))
     initial = bool((nodes[n] == controller.memory.initial()).all())
     more = len(groups) - len(lines)
     return Box(node_name(controller, nodes[n]), initial, tuple(lines), more)
