@@ -90,7 +90,7 @@ class _Model:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Opinion:
     """Of a gain."""
 
     gain: float
@@ -102,7 +102,7 @@ class Estimate:
         return self.gain - self.error / 2
 
 
-def blend(scores: Floats, expected: float) -> Estimate:
+def blend(scores: Floats, expected: float) -> Opinion:
     """What scores and a model's expectation say together.
 
     >>> noisy, close = np.array([-30.0, 32.0] * 8), np.array([0.9, 1.1] * 8)
@@ -110,11 +110,11 @@ def blend(scores: Floats, expected: float) -> Estimate:
     (2.0, 1.0)
     """
     if len(scores) < 2:
-        return Estimate(-math.inf, 0.0)
+        return Opinion(-math.inf, 0.0)
     mean = float(scores.mean())
     noise = float(scores.var(ddof=1)) / len(scores)
     wrong = max((TRUSTED * expected) ** 2, (expected - mean) ** 2 - SURPRISE**2 * noise)
     if not noise + wrong > 0:
-        return Estimate(mean, 0.0)
+        return Opinion(mean, 0.0)
     gain = (wrong * mean + noise * expected) / (wrong + noise)
-    return Estimate(gain, math.sqrt(wrong * noise / (wrong + noise)))
+    return Opinion(gain, math.sqrt(wrong * noise / (wrong + noise)))
