@@ -27,6 +27,7 @@ from jumar.evidence.certificate import (
 from jumar.evidence.checking.cuts import cuts_of
 from jumar.evidence.claims import Certificate
 from jumar.evidence.gains import Starts, most_gain
+from jumar.evidence.offpolicy.intervals import INTERVALS
 from jumar.evidence.offpolicy.trust import Trust, grade, trust
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
@@ -446,8 +447,8 @@ def test_a_behavior_that_hardly_does_it_is_told_by_the_weight_that_is_missing():
 
 
 def test_warnings_are_graded_and_quote_what_was_measured():
-    (worst,) = grade(Trust(2.0, 500.0, 500.0), 500, "episode", "t")
-    (care,) = grade(Trust(500.0, 500.0, 20.0), 500, "episode", "bootstrap-t")
+    (worst,) = grade(Trust(2.0, 500.0, 500.0), 500, "episode", INTERVALS["t"].measured)
+    (care,) = grade(Trust(500.0, 500.0, 20.0), 500, "episode", INTERVALS["bootstrap-t"].measured)
     assert worst.startswith(
         "Do not trust this interval: the 500 episodes say as much as 2 ordinary"
     )
@@ -455,14 +456,14 @@ def test_warnings_are_graded_and_quote_what_was_measured():
     assert "a few episodes carry most of the weight" in worst
     assert "a few large values carry most of the spread" in care
     assert all("were measured to cover the truth in" in text for text in (worst, care))
-    assert grade(Trust(500.0, 500.0, 500.0), 500, "episode", "t") == []
+    assert grade(Trust(500.0, 500.0, 500.0), 500, "episode", INTERVALS["t"].measured) == []
 
 
 def test_few_clusters_that_are_all_alike_are_only_few():
     """37 people of whom none stands out: blaming a few heavy ones would be wrong."""
-    (few,) = grade(Trust(36.8, 36.9, 37.0), 37, "cluster", "t")
+    (few,) = grade(Trust(36.8, 36.9, 37.0), 37, "cluster", INTERVALS["t"].measured)
     assert few.startswith("Treat this interval with care: there are only 37 clusters. At such")
-    (one,) = grade(Trust(1.0, 1.0, 1.0), 1, "episode", "t")
+    (one,) = grade(Trust(1.0, 1.0, 1.0), 1, "episode", INTERVALS["t"].measured)
     assert "there is only one episode" in one
 
 

@@ -88,10 +88,11 @@ class Workbench:
                 for parameters, new, value in made:
                     for share in grid.mixtures:
                         rows = new if share == 1 else share * new + (1 - share) * old
-                        mark = rows[numbered.of].tobytes() if distinct else b""
-                        if distinct and mark in seen:
-                            continue
-                        seen.add(mark)
+                        if distinct:
+                            mark = rows[numbered.of].tobytes()
+                            if mark in seen:
+                                continue
+                            seen.add(mark)
                         policies.append(rows)
                         values.append(value if share == 1 else None)
                         settings.append(Setting(numbered.memory, entry.name, parameters, share))
