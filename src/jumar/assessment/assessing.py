@@ -156,7 +156,7 @@ def _other_settings(result: Result) -> tuple[Row, ...]:
     if used is None or maker is None:
         return ()
     rows = sensitivity(
-        result.practice.replays if result.practice else result.log,
+        result.replays,
         result.behavior,
         discount=improvement.mdp.discount,
         memory=improvement.mdp.memory,

@@ -60,7 +60,7 @@ def choose(problem: Problem, delta: float) -> Selection:
     # a log without outcomes is told before anything is tried
     _ = problem.material(problem.practice.memory).counts
     return select(
-        problem.practice.log,
+        problem.practice.replays,
         problem.practice,
         discount=problem.discount,
         rng=stream(problem.seed, "selection"),
@@ -89,7 +89,7 @@ def _judge_long(problem: Problem, selection: Selection, delta: float) -> LongVer
         best.effective if best else None,
     )
     return judge_long(
-        practice.log,
+        practice.replays,
         practice.pooled,
         discount=problem.discount,
         rng=stream(problem.seed, "long"),
