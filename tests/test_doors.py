@@ -51,7 +51,7 @@ def lean(mdp, behavior, *, spread, share: float = 0.5):
 
 def spread_of(material):
     """What it asks for beside the counts: the standard deviation of the logged rewards."""
-    return float(material.log.reward.std())
+    return float(material.replays.log.reward.std())
 
 
 LEAN = Algorithm(
