@@ -99,9 +99,7 @@ def test_the_best_eight_are_shown_and_the_chosen_one_is_always_among_them():
 
 
 def test_a_setting_of_another_method_is_named():
-    assert setting_words(Setting(window(1), "other", (("n_wedge", 5),), 1.0)).endswith(
-        "5 times, method other"
-    )
+    assert setting_words(Setting(window(1), "other")) == "window of 1; method other"
 
 
 def test_a_single_record_that_stops_early_is_told_in_the_singular():

@@ -270,6 +270,6 @@ def test_it_runs_from_the_command_line(tmp_path):
     arguments = ["improve", str(tmp_path / "log.csv"), "--policy", str(tmp_path / "half.json")]
     more = ["--discount", "0.9", "--algorithm", "strict", "--rewards", "0:0"]
     done = CliRunner().invoke(app, [*arguments, *more, "--ending-rewards", "0:4"])
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == 1, done.output  # rewards rise along the file: "drift" fails
     assert "proved not worse" in done.output
     assert "strict()" in done.output

@@ -20,6 +20,7 @@ from jumar.assessment.tested import Trials, in_words
 from jumar.assessment.verdict import Verdict, judge
 from jumar.core.shown import Shown
 from jumar.core.streams import stream
+from jumar.evidence.certificate import worth_showing
 from jumar.evidence.checking import Check, check
 from jumar.evidence.claims import Certificate
 from jumar.evidence.resampling import Resampled, resample
@@ -48,6 +49,11 @@ class Assessment(Shown):
     def certificate(self) -> Certificate:
         """The one to go by."""
         return self.result.certificate
+
+    @property
+    def telling(self) -> tuple[Certificate, ...]:
+        """The certificates that a person can learn something from."""
+        return worth_showing(self.result.certificates)
 
     @property
     def interval(self) -> tuple[float, float]:

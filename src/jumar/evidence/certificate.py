@@ -169,7 +169,8 @@ def worth_showing(certificates: Sequence[Certificate]) -> tuple[Certificate, ...
     (8, ['spibb', 'corollary'])
     """
     least = Validity.PROVED_IF_SUFFICIENT_AND_SEEN.strength
-    proved = [c for c in certificates if c.validity.strength >= least]
+    formulas = [c for c in certificates if c.bound in BOUNDS]
+    proved = [c for c in formulas if c.validity.strength >= least]
     tightest = min(proved, key=lambda c: c.zeta, default=None)
 
     def telling(certificate: Certificate) -> bool:

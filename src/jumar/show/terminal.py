@@ -17,7 +17,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from jumar.algorithms import trusted_from
 from jumar.assessment.assessing import Assessment
 from jumar.assessment.result import Result
 from jumar.core.arrays import Ints
@@ -195,7 +194,7 @@ def result_view(assessment: Assessment, most: int = 20) -> RenderableType:
                     "memory",
                     f"{improvement.mdp.memory}; {len(improvement.mdp):,} history states seen",
                 ),
-                *_evidence(result),
+                *_evidence(assessment),
                 ("algorithm", f"{improvement.algorithm}({settings})"),
                 ("changed", f"{improvement.changed:,} of {len(improvement.mdp):,} history states"),
                 (
@@ -211,7 +210,7 @@ def result_view(assessment: Assessment, most: int = 20) -> RenderableType:
     ]
     if improvement.changed:
         parts += _changes(result, most)
-    return Group(*parts, *_certificates(result))
+    return Group(*parts, *_certificates(assessment))
 
 
 def _verdict(assessment: Assessment) -> list[RenderableType]:
@@ -237,9 +236,9 @@ def _checks(assessment: Assessment) -> list[tuple[str, str | Text]]:
     return lines
 
 
-def _evidence(result: Result) -> list[tuple[str, str | Text]]:
+def _evidence(assessment: Assessment) -> list[tuple[str, str | Text]]:
     """What an algorithm with a threshold may touch: without a choice, nothing can change."""
-    threshold = trusted_from(result.improvement)
+    threshold, result = assessment.threshold, assessment.result
     if threshold is None:
         return []
     known = result.counts.visits > threshold
@@ -274,9 +273,9 @@ def _changes(result: Result, most: int) -> list[RenderableType]:
     return [table, *_rest(len(order) - most, "history states")]
 
 
-def _certificates(result: Result) -> list[RenderableType]:
-    """The most trustworthy certificate in words, all of them as a table."""
-    best = result.certificate
+def _certificates(assessment: Assessment) -> list[RenderableType]:
+    """The most trustworthy certificate in words, those that say something as a table."""
+    best, result = assessment.certificate, assessment.result
     worth = Text(best.verdict, style="yellow" if best.vacuous else "green")
     lines: list[tuple[str, str | Text]] = [
         ("claim", best.claim),
@@ -287,18 +286,18 @@ def _certificates(result: Result) -> list[RenderableType]:
     labels = ["assumes"] + [""] * len(best.assumptions)
     lines += list(zip(labels, (f"- {text}" for text in best.assumptions), strict=False))
     parts: list[RenderableType] = [Text("Certificate", style="bold"), facts(lines)]
-    telling = [c for c in result.certificates if not c.vacuous]
+    telling = [c for c in assessment.telling if not c.vacuous]
     if len(telling) > 1:
         heads = ["bound", "ζ", "validity", "worth"]
         rows = [_bound_cells(c) for c in telling]
         parts += [
             Text(),
-            plain_table(heads, rows, title="Every bound that says something", right=["ζ"]),
+            plain_table(heads, rows, title="Bounds that say something", right=["ζ"]),
         ]
-    empty = len(result.certificates) - max(1, len(telling))
-    if empty:
-        more = "1 more bound is" if empty == 1 else f"{empty} more bounds are"
-        parts += [Text(), Text(f"{more} vacuous; --json lists them all.")]
+    more = len(result.certificates) - max(1, len(telling))
+    if more:
+        others = "1 more bound is" if more == 1 else f"{more} more bounds are"
+        parts += [Text(), Text(f"{others} vacuous or say the same; --json lists them all.")]
     return parts
 
 

@@ -92,6 +92,7 @@ class Content:
     thin: tuple[tuple[str, ...], ...]
     thin_text: str
     certificates: tuple[Certificate, ...]
+    other_certificates: tuple[Certificate, ...]  # vacuous, or the same with other constants
     log: str
     unit: str  # what the numbers count
 
@@ -124,7 +125,8 @@ def content(assessment: Assessment) -> Content:
         sensitivity_text=_sensitivity_text(assessment),
         thin=tuple(_thin(made)),
         thin_text=_thin_text(made),
-        certificates=result.certificates,
+        certificates=assessment.telling,
+        other_certificates=tuple(c for c in result.certificates if c not in assessment.telling),
         log=_log(assessment),
         unit="saved" if assessment.costs else "won",
     )
