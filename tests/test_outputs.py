@@ -81,7 +81,7 @@ def test_a_result_saves_itself(tmp_path, result):
     assert sorted(path.name for path in result.save(tmp_path / "out")) == FILES
 
 
-@pytest.mark.parametrize("part", ["controller_text", "draw_result", "program", "_origin"])
+@pytest.mark.parametrize("part", ["controller_text", "draw", "program", "_json"])
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_if_one_part_cannot_be_made_none_is_written(tmp_path, monkeypatch, result, part, error):
     def fail(*_, **__):

@@ -16,10 +16,14 @@ All are made before the first is written, and then appear together or not at all
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from jumar.assessment.assessing import Assessment
+from jumar.core.controller import Controller
 from jumar.io.controllers import controller_text
 from jumar.io.files import write_atomically, write_folder
 from jumar.show import html
@@ -28,24 +32,58 @@ from jumar.show.program import program
 from jumar.show.provenance import Run
 
 
+@dataclass(frozen=True)
+class Handover:
+    """What the files are made from; each part is made once."""
+
+    assessment: Assessment
+    run: Run
+
+    @property
+    def controller(self) -> Controller:
+        return self.assessment.result.controller
+
+    @cached_property
+    def drawing(self) -> Drawing:
+        """The improved controller, with what is new marked, and the verdict."""
+        result = self.assessment.result
+        mdp = result.improvement.mdp
+        return draw(
+            result.controller,
+            behavior=result.behavior,
+            visits=(mdp.states, mdp.visits.sum(1)),
+            where="decisions.csv",
+            note=f"Verdict: {self.assessment.verdict.badge}",
+        )
+
+    @cached_property
+    def origin(self) -> dict[str, Any]:
+        """Where the result comes from, with what was chosen, by hand or by default."""
+        result, told = self.assessment.result, self.assessment.result.to_dict()
+        kept = ("algorithm", "parameters", "memory", "discount", "behavior")
+        settings = {**{key: told[key] for key in kept}, "delta": result.delta}
+        return self.run.to_dict(settings)
+
+
+# a new rendering is one more line
+FILES: dict[str, Callable[[Handover], str]] = {
+    "improved.json": lambda made: controller_text(made.controller),
+    "decisions.csv": lambda made: made.assessment.decisions.to_csv(made.assessment.verdict.word),
+    "certificate.json": lambda made: _json(
+        {"format": "jumar-certificate/1", **made.assessment.to_dict()}
+    ),
+    "controller.svg": lambda made: made.drawing.svg,
+    "controller.dot": lambda made: made.drawing.dot,
+    "improved.py": lambda made: program(made.controller),
+    "report.html": lambda made: html.page(made.assessment, made.drawing, made.origin),
+    "run.json": lambda made: _json(made.origin),
+}
+
+
 def save(assessment: Assessment, folder: str | Path, run: Run | None = None) -> list[Path]:
     """Write everything about a result into a folder, and tell what was written."""
-    drawing = draw_result(assessment)
-    origin = _origin(assessment, run)
-    controller = assessment.result.controller
-    return write_folder(
-        folder,
-        {
-            "improved.json": controller_text(controller),
-            "decisions.csv": assessment.decisions.to_csv(assessment.verdict.word),
-            "certificate.json": _json({"format": "jumar-certificate/1", **assessment.to_dict()}),
-            "controller.svg": drawing.svg,
-            "controller.dot": drawing.dot,
-            "improved.py": program(controller),
-            "report.html": html.page(assessment, drawing, origin),
-            "run.json": _json(origin),
-        },
-    )
+    made = Handover(assessment, run or Run(seed=assessment.result.seed))
+    return write_folder(folder, {name: render(made) for name, render in FILES.items()})
 
 
 def write_report(assessment: Assessment, path: str | Path) -> None:
@@ -55,28 +93,7 @@ def write_report(assessment: Assessment, path: str | Path) -> None:
 
 def report_page(assessment: Assessment, run: Run | None = None) -> str:
     """The page alone."""
-    return html.page(assessment, draw_result(assessment), _origin(assessment, run))
-
-
-def draw_result(assessment: Assessment) -> Drawing:
-    """The improved controller, with the rules marked that are new, and the verdict."""
-    result = assessment.result
-    mdp = result.improvement.mdp
-    return draw(
-        result.controller,
-        behavior=result.behavior,
-        visits=(mdp.states, mdp.visits.sum(1)),
-        where="decisions.csv",
-        note=f"Verdict: {assessment.verdict.badge}",
-    )
-
-
-def _origin(assessment: Assessment, run: Run | None) -> dict[str, Any]:
-    """Where the result comes from, with what was chosen, by hand or by default."""
-    result, told = assessment.result, assessment.result.to_dict()
-    kept = ("algorithm", "parameters", "memory", "discount", "behavior")
-    settings = {**{key: told[key] for key in kept}, "delta": result.delta}
-    return (run or Run(seed=result.seed)).to_dict(settings)
+    return FILES["report.html"](Handover(assessment, run or Run(seed=assessment.result.seed)))
 
 
 def _json(document: dict[str, Any]) -> str:

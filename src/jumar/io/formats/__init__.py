@@ -8,28 +8,41 @@ and in Parquet, Arrow and tables in memory the first row is row 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from jumar.core.errors import LogError
+from jumar.core.registry import Registry
 from jumar.io.formats.arrow import ArrowFile, ParquetFile, TableInMemory
 from jumar.io.formats.delimited import DelimitedFile
 from jumar.io.formats.lines import JsonLines
 from jumar.io.formats.source import Source, naming, no_rows
 
-Format = Literal["CSV", "TSV", "Parquet", "Arrow", "NDJSON"]
-ENDINGS: dict[str, Format] = {
-    ".csv": "CSV",
-    ".tsv": "TSV",
-    ".parquet": "Parquet",
-    ".arrow": "Arrow",
-    ".feather": "Arrow",
-    ".ipc": "Arrow",
-    ".ndjson": "NDJSON",
-    ".jsonl": "NDJSON",
-}
+__all__ = ["FORMATS", "LogFormat", "Source", "format_of", "is_compressed", "no_rows", "open_log"]
 
-__all__ = ["Format", "Source", "format_of", "is_compressed", "no_rows", "open_log"]
+
+@dataclass(frozen=True)
+class LogFormat:
+    """A kind of file: how its name ends, and what reads it."""
+
+    endings: tuple[str, ...]
+    open: Callable[[Path], Source]
+    compressed: bool = False  # may it end in .gz?
+
+
+FORMATS: Registry[LogFormat] = Registry(
+    "format",
+    {
+        "CSV": LogFormat((".csv",), partial(DelimitedFile, kind="CSV"), compressed=True),
+        "TSV": LogFormat((".tsv",), partial(DelimitedFile, kind="TSV"), compressed=True),
+        "Parquet": LogFormat((".parquet",), ParquetFile),
+        "Arrow": LogFormat((".arrow", ".feather", ".ipc"), ArrowFile),
+        "NDJSON": LogFormat((".ndjson", ".jsonl"), JsonLines),
+    },
+)
 
 
 def is_compressed(path: Path) -> bool:
@@ -37,20 +50,20 @@ def is_compressed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-def format_of(path: Path) -> Format:
+def format_of(path: Path) -> str:
     """The format, by the ending of the name.
 
     >>> format_of(Path("log.csv.gz")), format_of(Path("LOG.jsonl"))
     ('CSV', 'NDJSON')
     """
     whole = path.with_suffix("") if is_compressed(path) else path
-    kind = ENDINGS.get(whole.suffix.lower())
-    if kind is None or (is_compressed(path) and kind not in ("CSV", "TSV")):
-        raise LogError(
-            f"{path}: cannot tell the format; end the name in .csv or .parquet, or in .tsv, "
-            ".arrow or .ndjson."
-        )
-    return kind
+    for name, known in FORMATS.items():
+        if whole.suffix.lower() in known.endings and known.compressed >= is_compressed(path):
+            return name
+    raise LogError(
+        f"{path}: cannot tell the format; end the name in .csv or .parquet, or in .tsv, "
+        ".arrow or .ndjson."
+    )
 
 
 def open_log(source: Any) -> Source:
@@ -68,8 +81,4 @@ def open_log(source: Any) -> Source:
     with naming(str(path), kind):
         if path.stat().st_size == 0:
             raise LogError(f"{path}: the file is empty. A log needs a header and at least one row.")
-        if kind == "CSV" or kind == "TSV":
-            return DelimitedFile(path, kind, is_compressed(path))
-        if kind == "NDJSON":
-            return JsonLines(path)
-        return ParquetFile(path) if kind == "Parquet" else ArrowFile(path)
+        return FORMATS[kind].open(path)

@@ -30,8 +30,9 @@ BLANKS = (b"\n\n", b"\n\r", b"\r\r")
 class DelimitedFile(Source):
     """A CSV or TSV file, perhaps compressed. All columns are handed on as text."""
 
-    def __init__(self, path: Path, kind: Literal["CSV", "TSV"], compressed: bool) -> None:
-        self.name, self._path, self._kind, self._compressed = str(path), path, kind, compressed
+    def __init__(self, path: Path, kind: Literal["CSV", "TSV"]) -> None:
+        self.name, self._path, self._kind = str(path), path, kind
+        self._compressed = path.suffix.lower() == ".gz"
         self.separator = SEPARATORS[kind]
         self.names = next(filter(None, self._records()), [])
         if any("\0" in cell or _not_utf8(cell) for cell in self.names):

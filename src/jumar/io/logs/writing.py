@@ -13,9 +13,10 @@ from jumar.core.arrays import Array, Bools
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError
 from jumar.io.files import replacing
-from jumar.io.formats import Format, format_of, is_compressed
+from jumar.io.formats import format_of, is_compressed
 from jumar.io.formats.arrow import METADATA
 
+WRITTEN = ("CSV", "TSV", "Parquet", "Arrow", "NDJSON")
 _LINES = 1 << 14  # lines of NDJSON that are made at a time
 
 
@@ -24,6 +25,8 @@ def write_logs(log: Episodes, path: str | Path) -> None:
     Arrow also keep the names that never occurred."""
     path = Path(path)
     kind = format_of(path)
+    if kind not in WRITTEN:
+        raise LogError(f"{path}: {kind} is read, not written. Choose {', '.join(WRITTEN)}.")
     try:
         table = _to_table(log)
     except UnicodeEncodeError as error:
@@ -35,7 +38,7 @@ def write_logs(log: Episodes, path: str | Path) -> None:
         _write(table, temporary, kind, is_compressed(path))
 
 
-def _write(table: Any, path: Path, kind: Format, compressed: bool) -> None:
+def _write(table: Any, path: Path, kind: str, compressed: bool) -> None:
     import pyarrow as pa
     from pyarrow import csv, ipc, parquet
 

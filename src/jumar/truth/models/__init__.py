@@ -1,7 +1,8 @@
 """Models with known truth: for benchmarks and tests, never visible to an algorithm.
 
-A new model is one function that returns a `Pomdp`, and one entry in `MODELS`. Its module must not
-bear a model's name: `models.tiger` is the builder, and a submodule would hide it.
+A new model is one function that returns a `Pomdp`, and one entry in `MODELS`; from outside,
+``MODELS.add(name, entry)``. Its module must not bear a model's name: `models.tiger` is the
+builder, and a submodule would hide it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.registry import Registry
 from jumar.truth.pomdp import Pomdp
 from jumar.truth.training import Training
 
@@ -20,7 +22,7 @@ from jumar.truth.training import Training
 class ModelEntry:
     """What the registry knows of a model without building it."""
 
-    place: str  # module:function
+    place: str | Callable[..., Pomdp]  # a function that builds it, or module:function
     summary: str
     training: Training  # the paper's (appendix B); for others one that does better than chance
     optimum: float | None = None  # value of the best policy of all, with default arguments
@@ -28,48 +30,53 @@ class ModelEntry:
     options: tuple[str, ...] = field(default=())
 
     def build(self, **options: float) -> Pomdp:
+        if not isinstance(self.place, str):
+            return self.place(**options)
         module, function = self.place.split(":")
         builder: Callable[..., Pomdp] = getattr(import_module(module), function)
         return builder(**options)
 
 
-MODELS: dict[str, ModelEntry] = {
-    "tiger": ModelEntry(
-        "jumar.truth.models.paper:tiger",
-        "a tiger behind one of two doors; listen, or open one",
-        Training(softmax=0.05),
-        optimum=5.0212519209,
-        source="Kaelbling, Littman and Cassandra 1998; episodic, first observation informative",
-    ),
-    "voicemail": ModelEntry(
-        "jumar.truth.models.paper:voicemail",
-        "a dialog system that must find out whether to save or delete a message",
-        Training(softmax=0.3),
-        optimum=1.5164184503,
-        source="Williams and Young 2007; episodic, first observation informative",
-    ),
-    "cheese_maze": ModelEntry(
-        "jumar.truth.models.paper:cheese_maze",
-        "eleven cells that look alike; find the cheese",
-        Training(softmax=15.0),
-        optimum=0.8152996750,
-        source="McCallum 1993; episodic",
-        options=("step_reward",),
-    ),
-    "bridge_repair": ModelEntry(
-        "jumar.truth.models.fields:bridge_repair",
-        "a steel bridge that corrodes; repair and inspect it year by year",
-        Training(softmax=0.005),
-        source="Ellis, Jiang and Corotis 1995; runs for ever, discount and start are ours",
-    ),
-    "sumatran_tiger": ModelEntry(
-        "jumar.truth.models.fields:sumatran_tiger",
-        "a population that is hard to see; manage, survey or give it up",
-        Training(softmax=0.3),
-        optimum=1405.2870854841,
-        source="Chadès et al. 2008; runs for ever, present at first",
-    ),
-}
+MODELS: Registry[ModelEntry] = Registry(
+    "model",
+    {
+        "tiger": ModelEntry(
+            "jumar.truth.models.paper:tiger",
+            "a tiger behind one of two doors; listen, or open one",
+            Training(softmax=0.05),
+            optimum=5.0212519209,
+            source="Kaelbling, Littman and Cassandra 1998; episodic, first observation informative",
+        ),
+        "voicemail": ModelEntry(
+            "jumar.truth.models.paper:voicemail",
+            "a dialog system that must find out whether to save or delete a message",
+            Training(softmax=0.3),
+            optimum=1.5164184503,
+            source="Williams and Young 2007; episodic, first observation informative",
+        ),
+        "cheese_maze": ModelEntry(
+            "jumar.truth.models.paper:cheese_maze",
+            "eleven cells that look alike; find the cheese",
+            Training(softmax=15.0),
+            optimum=0.8152996750,
+            source="McCallum 1993; episodic",
+            options=("step_reward",),
+        ),
+        "bridge_repair": ModelEntry(
+            "jumar.truth.models.fields:bridge_repair",
+            "a steel bridge that corrodes; repair and inspect it year by year",
+            Training(softmax=0.005),
+            source="Ellis, Jiang and Corotis 1995; runs for ever, discount and start are ours",
+        ),
+        "sumatran_tiger": ModelEntry(
+            "jumar.truth.models.fields:sumatran_tiger",
+            "a population that is hard to see; manage, survey or give it up",
+            Training(softmax=0.3),
+            optimum=1405.2870854841,
+            source="Chadès et al. 2008; runs for ever, present at first",
+        ),
+    },
+)
 
 
 def entry(spec: str) -> ModelEntry:

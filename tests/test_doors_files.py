@@ -1,0 +1,99 @@
+"""The doors for log formats, models and renderings, tried: each test enters a minimal new one from
+here, without a change in src.
+
+Between the marks ``# --- 8< ---`` stands all that the new one takes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jumar as jm
+from commands import run_command as run
+from jumar.io.formats import FORMATS, LogFormat, Source
+from jumar.show.outputs import FILES
+from jumar.truth.models import MODELS, ModelEntry
+from jumar.truth.pomdp import END, Pomdp
+from jumar.truth.training import Training
+from results import HALF, one_step_log
+
+# --- 8< --- a new log format: words between bars
+
+
+class Bars(Source):
+    """A file whose columns stand between bars."""
+
+    def __init__(self, path):
+        self.name = str(path)
+        head, *rows = [line.split("|") for line in path.read_text("utf-8").splitlines()]
+        self.names, self._rows = head, rows
+
+    def batches(self, columns, text):
+        import pyarrow as pa
+
+        at = [self.names.index(name) for name in columns]
+        yield pa.record_batch({self.names[i]: [row[i] for row in self._rows] for i in at})
+
+
+# --- 8< ---
+
+
+def test_a_new_log_format_is_one_class_and_one_entry(tmp_path):
+    log = tmp_path / "log.bars"
+    log.write_text("episode|observation|action|reward|terminated\n0|good|keep|1.5|true\n")
+    FORMATS.add("bars", LogFormat((".bars",), Bars))
+    try:
+        found = jm.read_logs(log)
+        assert (found.observations, found.actions) == (("good",), ("keep",))
+        assert found.reward.tolist() == [1.5]
+        with pytest.raises(jm.JumarError, match="bars"):
+            jm.write_logs(found, log)
+    finally:
+        FORMATS.remove("bars")
+    with pytest.raises(jm.JumarError, match="format"):
+        jm.read_logs(log)
+
+
+# --- 8< --- a new model: a coin that is seen, and pays when it is called
+
+
+def coin():
+    return Pomdp(
+        name="coin", states=("up", "down"), actions=("heads", "tails"), observations=("toss",),
+        start=[0.5, 0.5], first_observation=[[1.0], [1.0]], pointer=[0, 1, 2, 3, 4],
+        probability=[1.0] * 4, next_state=[END] * 4, next_observation=[END] * 4,
+        reward=[1.0, 0.0, 0.0, 1.0], discount=0.9,
+    )  # fmt: skip
+
+
+COIN = ModelEntry(coin, "call the coin", Training(softmax=1.0), optimum=0.5)
+
+# --- 8< ---
+
+
+def test_a_new_model_is_one_function_and_one_entry(tmp_path, capsys):
+    MODELS.add("coin", COIN)
+    try:
+        assert "call the coin" in run(capsys, "models").text
+        rule = tmp_path / "rule.json"
+        run(capsys, "train", "coin", "--window", 1, "-o", rule)
+        value = run(capsys, "evaluate", "coin", "--policy", rule, "--json").data
+        assert value["optimum"] == 0.5
+        assert value["controllers"][0]["value"] == pytest.approx(0.5)
+        assert jm.models.coin().name == "coin"
+    finally:
+        MODELS.remove("coin")
+
+
+def test_a_new_rendering_is_one_line(tmp_path):
+    result = jm.improve(one_step_log(30, 30), HALF, discount=0.9, n_wedge=20)
+    FILES["verdict.txt"] = lambda made: made.assessment.verdict.headline  # all it takes
+    try:
+        written = result.save(tmp_path / "out")
+    finally:
+        del FILES["verdict.txt"]
+    assert tmp_path / "out" / "verdict.txt" in written
+    said = (tmp_path / "out" / "verdict.txt").read_text("utf-8")
+    assert said == result.assessment.verdict.headline
+    assert np.all([path.is_file() for path in written])
