@@ -14,6 +14,7 @@ from jumar.assessment.result import Result
 from jumar.core.text import counted, number, percent, rounded, shown
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import QUESTIONS, Check
+from jumar.evidence.checking.order import Order
 from jumar.evidence.claims import AS_SEEN
 from jumar.evidence.resampling import Resampled
 from jumar.evidence.validity import Validity
@@ -109,8 +110,9 @@ def memory_contradicted(result: Result, check: Check) -> bool:
     """Does the guarantee assume that the memory suffices, where the log says that it does not?"""
     if SUFFICIENT not in result.certificate.assumptions:
         return False
-    memory = str(result.improvement.mdp.memory)
-    return any(test.rejected for test in check.order.tests if test.memory == memory)
+    memory, order = str(result.improvement.mdp.memory), check.sections.get("order")
+    tests = order.tests if isinstance(order, Order) else ()
+    return any(test.rejected for test in tests if test.memory == memory)
 
 
 def safety(result: Result, check: Check) -> str:
@@ -193,7 +195,7 @@ def _cut_off(result: Result, open_ends: int) -> str:
 def facts(check: Check) -> list[Fact]:
     """What was asked of the log."""
     return [
-        Fact(QUESTIONS[name], section.verdict.status, section.verdict.sentence)
+        Fact(QUESTIONS[name].text, section.verdict.status, section.verdict.sentence)
         for name, section in check.sections.items()
     ]
 

@@ -86,7 +86,7 @@ def judge(result: Result, check: Check, held_out: Selection | None) -> Verdict:
 def failed(check: Check) -> list[str]:
     """Every check that failed, as question and finding."""
     return [
-        f"{QUESTIONS[name]} {section.verdict.sentence}"
+        f"{QUESTIONS[name].text} {section.verdict.sentence}"
         for name, section in check.sections.items()
         if section.verdict.status == "failed"
     ]

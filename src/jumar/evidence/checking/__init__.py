@@ -9,74 +9,61 @@ in a hundred times.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
+from jumar.core.registry import Registry
 from jumar.core.replay import Replays
 from jumar.core.shown import Shown
+from jumar.core.streams import branch
 from jumar.evidence.checking.base import STATUSES, Finding, Settings, worst
-from jumar.evidence.checking.clusters import Clusters, clusters_of
-from jumar.evidence.checking.cuts import Cuts, cuts_of
-from jumar.evidence.checking.drift import Drift, drift_of
-from jumar.evidence.checking.fit import Fit, fit_policy, with_policies, with_policy
-from jumar.evidence.checking.longer import Longer, longer_memory
-from jumar.evidence.checking.nodes import Agreement, nodes_of
-from jumar.evidence.checking.order import Order, order_of
-from jumar.evidence.checking.propensities import Propensities, propensities_of
-from jumar.evidence.checking.repeats import Repeats, repeats_of
-from jumar.evidence.checking.rows import Rows, rows_of
-from jumar.evidence.checking.spread import Spread, spread_of
+from jumar.evidence.checking.question import Question, Section, Subject
 from jumar.evidence.practice import Behaviors, Practice, practice_of
 from jumar.io.plain import plain
 
 LEVEL = 0.01
-QUESTIONS = {
-    "fit": "Did this policy produce this log?",
-    "propensities": "Are the logged propensities what they should be?",
-    "longer": "Does the estimated policy remember enough?",
-    "nodes": "Does the logged memory agree with the policy's?",
-    "spread": "Is there enough data, where it matters?",
-    "cuts": "How much lies beyond where recordings stop?",
-    "order": "How much memory does what follows ask for?",
-    "drift": "Is the process the same over the whole log?",
-    "clusters": "Are episodes of one cluster alike?",
-    "repeats": "Are there episodes twice?",
-    "rows": "What did reading the file change?",
-}
+QUESTIONS: Registry[Question] = Registry(
+    "check",
+    {
+        "fit": "jumar.evidence.checking.fit:ENTRY",
+        "propensities": "jumar.evidence.checking.propensities:ENTRY",
+        "longer": "jumar.evidence.checking.longer:ENTRY",
+        "nodes": "jumar.evidence.checking.nodes:ENTRY",
+        "spread": "jumar.evidence.checking.spread:ENTRY",
+        "cuts": "jumar.evidence.checking.cuts:ENTRY",
+        "order": "jumar.evidence.checking.order:ENTRY",
+        "drift": "jumar.evidence.checking.drift:ENTRY",
+        "clusters": "jumar.evidence.checking.clusters:ENTRY",
+        "repeats": "jumar.evidence.checking.repeats:ENTRY",
+        "rows": "jumar.evidence.checking.rows:ENTRY",
+    },
+)
+# Streams that are told by their place here; all others have names, and move none of these.
+STREAMS = ("actions", "drift", "order", "clusters", "propensities")
 
 
 @dataclass(frozen=True, repr=False)
 class Check(Shown):
-    """All answers about a log. Sections that do not apply are None."""
+    """All answers about a log."""
 
     episodes: int
     steps: int
     behavior: str
     level: float  # of every test
-    fit: Fit | None  # for a policy that was written down
-    longer: Longer | None  # for one that was estimated
-    nodes: Agreement | None  # when the log names the memory nodes
-    spread: Spread
-    cuts: Cuts | None  # when recordings were cut off and returns are discounted
-    order: Order
-    drift: Drift
-    repeats: Repeats
-    rows: Rows | None  # when the log was read from somewhere
-    clusters: Clusters | None = None  # when the log has clusters, or hints at some
-    propensities: Propensities | None = None  # when the log has some
+    sections: Mapping[str, Section]  # those that apply, in the order of `QUESTIONS`
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sections", MappingProxyType(dict(self.sections)))
 
     @property
     def summary(self) -> str:
         return f"{self.verdict.status}. {self.verdict.sentence}"
-
-    @property
-    def sections(self) -> dict[str, Any]:
-        """The sections that apply, by name, in the order of `QUESTIONS`."""
-        return {name: part for name in QUESTIONS if (part := getattr(self, name)) is not None}
 
     @property
     def verdict(self) -> Finding:
@@ -137,28 +124,14 @@ def check(
     practice = behavior
     if not isinstance(practice, Practice):
         practice = practice_of(log, practice, checked=False)
-    replays, log, pooled = practice.replays, practice.log, practice.pooled
-    estimated = estimated or not practice.controllers
-    # a stream for each test: none depends on how much another one drew
-    for_actions, for_drift, for_order, for_clusters, for_chances = rng.spawn(5)
-    apart = practice.several and practice.controllers
-    replay = replays.over(pooled.memory)
-    acting = with_policies(practice) if apart else with_policy(replay, pooled)
-    γ = 1.0 if discount is None else discount
-    return Check(
-        episodes=len(log),
-        steps=log.n_steps,
-        behavior=pooled.name,
-        level=level,
-        fit=None if estimated else fit_policy(acting, settings, for_actions),
-        longer=longer_memory(replays, pooled.memory, settings, for_actions) if estimated else None,
-        nodes=nodes_of(practice),
-        spread=spread_of(replay),
-        cuts=cuts_of(log, discount),
-        order=order_of(replays, pooled, settings, for_order),
-        drift=drift_of(replay, γ, settings, for_drift),
-        repeats=repeats_of(replay, level),
-        rows=rows_of(log),
-        clusters=clusters_of(log, γ, settings, for_clusters),
-        propensities=propensities_of(practice, settings, for_chances),
-    )
+    subject = Subject(practice, estimated or not practice.controllers, discount, settings)
+    streams = dict(zip(STREAMS, rng.spawn(len(STREAMS)), strict=True))
+    sections = {}
+    for name, question in QUESTIONS.items():
+        stream = question.stream or name
+        own = streams[stream] if stream in streams else branch(streams[STREAMS[0]], stream)
+        section = question.answer(subject, own)
+        if section is not None:
+            sections[name] = section
+    log = subject.log
+    return Check(len(log), log.n_steps, subject.behavior.name, level, sections)

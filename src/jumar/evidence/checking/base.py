@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from jumar.core.arrays import Floats
+from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
 
 Status = Literal["passed", "look", "failed"]
@@ -23,6 +24,7 @@ STATUSES: tuple[Status, ...] = ("passed", "look", "failed")  # better ones first
 MOST_RESAMPLES = 999
 WORK = 3e8  # numbers to touch in all draws of one test; some ten seconds at most
 NAMED = 10  # examples that are spelled out
+PLACE = 100  # letters of a file name, row and episode that are shown
 
 
 @dataclass(frozen=True)
@@ -80,3 +82,13 @@ def p_value(statistic: float, drawn: Floats) -> float:
     """
     slack = 1e-9 * max(1.0, abs(statistic))  # equal up to rounding is equal
     return float((1 + (drawn >= statistic - slack).sum()) / (len(drawn) + 1))
+
+
+def by_episode(log: Episodes) -> str:
+    """What a test must add that takes episodes for independent, where the log has clusters."""
+    if log.cluster is None or len(log.cluster.present[0]) == len(log):
+        return ""
+    return (
+        " This test takes episodes for independent. Where those of one cluster are alike, its p can "
+        "be too small."
+    )

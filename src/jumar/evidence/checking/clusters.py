@@ -21,14 +21,17 @@ only mentioned where the test says that they matter.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.episodes import Episodes
-from jumar.core.text import shown
+from jumar.core.tabular import Detail, Facts
+from jumar.core.text import counted, shown
 from jumar.evidence.checking.base import Finding, Settings, p_value
+from jumar.evidence.checking.question import Question, Section
 
 FEW = 20  # clusters below which no interval that counts on many of them should be trusted
 _PART = re.compile(r"^(.+) \(\d+\)$")  # as episodes are called that a gap has split
@@ -36,7 +39,7 @@ _STEM = re.compile(r"^(.+)[-_/:.# ][^-_/:.# ]+$")
 
 
 @dataclass(frozen=True)
-class Clusters:
+class Clusters(Section):
     """How alike the episodes of a cluster are."""
 
     named: bool  # the log names them; else they are guessed from the labels of the episodes
@@ -49,6 +52,16 @@ class Clusters:
     resamples: int
     design_effect: float | None  # 1 + (m - 1) ICC, at least 1
     verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        told = "named by the log" if self.named else "guessed from the labels of the episodes"
+        largest = counted(self.largest, "episode")
+        lines = [("clusters", f"{self.clusters:,}, {told}; the largest has {largest}")]
+        if self.correlation is not None and self.p is not None:
+            test = f"p = {self.p:.3g} from {self.resamples:,} shuffles"
+            alike = f"intraclass correlation {self.correlation:.3g}, {test}"
+            lines.append(("returns", f"{alike}; design effect {self.design_effect:.3g}"))
+        yield Facts(lines)
 
 
 def clusters_of(
@@ -185,3 +198,10 @@ def _verdict(
             f"error of an estimate is itself poorly known ({said}).",
         )
     return Finding("passed", f"No sign that episodes of one cluster are alike: {said}.")
+
+
+ENTRY = Question(
+    "clusters",
+    "Are episodes of one cluster alike?",
+    lambda subject, rng: clusters_of(subject.log, subject.γ, subject.settings, rng),
+)

@@ -8,17 +8,20 @@ from no return that was seen. Records of 6 steps at a discount of 0.95 leave 74 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jumar.core.episodes import Episodes
+from jumar.core.tabular import Detail, Facts
 from jumar.evidence.checking.base import Finding
+from jumar.evidence.checking.question import Question, Section
 
 MUCH = 0.05  # of the weight; more is worth a look
 MOST = 0.5
 
 
 @dataclass(frozen=True)
-class Cuts:
+class Cuts(Section):
     """Recordings that stopped before the episode did."""
 
     episodes: int
@@ -26,6 +29,10 @@ class Cuts:
     discount: float
     beyond: float  # share of the discounted weight that lies beyond the cuts
     verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        weight = f"{self.beyond:.1%} of the weight at discount {self.discount:g}"
+        yield Facts([("cut off", f"{self.cut:,} of {self.episodes:,}"), ("beyond", weight)])
 
 
 def cuts_of(log: Episodes, discount: float | None) -> Cuts | None:
@@ -52,3 +59,10 @@ def _verdict(cut: int, episodes: int, beyond: float) -> Finding:
         f"{said}: most of every value is a model's word. What pays only later does not show in "
         "such records; keep the behavior unless the memory is known to suffice.",
     )
+
+
+ENTRY = Question(
+    "cuts",
+    "How much lies beyond where recordings stop?",
+    lambda subject, rng: cuts_of(subject.log, subject.discount),
+)

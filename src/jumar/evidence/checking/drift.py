@@ -32,6 +32,7 @@ only seen in long records, and what follows may depend on how old a thing is.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -40,8 +41,10 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.replay import Replay
-from jumar.core.text import shown
-from jumar.evidence.checking.base import Finding, Settings, p_value
+from jumar.core.tabular import Detail, Facts, TextTable
+from jumar.core.text import number, percent, shown
+from jumar.evidence.checking.base import Finding, Settings, by_episode, p_value
+from jumar.evidence.checking.question import Question, Section
 from jumar.evidence.order.gaps import history_words
 from jumar.evidence.order.steps import x_log_x
 
@@ -88,7 +91,7 @@ class Drifted:
 
 
 @dataclass(frozen=True)
-class Drift:
+class Drift(Section):
     """Whether time matters between episodes."""
 
     episodes: int
@@ -100,6 +103,42 @@ class Drift:
     resamples: int
     changes: tuple[Drifted, ...]  # where the halves differ most; none unless they do
     verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        yield Facts(self._lines())
+        heads = ["episodes", "mean return", "mean length"]
+        rows = [
+            [
+                f"{p.first + 1:,} to {p.first + p.episodes:,}",
+                number(p.mean_return)
+                + (f" ± {number(p.standard_error)}" if p.standard_error else ""),
+                f"{p.mean_length:.4g}",
+            ]
+            for p in self.parts
+        ]
+        yield TextTable(heads, rows, right=heads)
+        if self.changes:
+            heads = ["situation", "action", "then", "first half", "second half"]
+            rows = [
+                [c.situation, c.action, c.outcome, percent(c.before), percent(c.after)]
+                for c in self.changes
+            ]
+            yield TextTable(heads, rows, "What changed most", right=heads[3:])
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        t = self.trend
+        if t is None or self.p is None:
+            return
+        yield (
+            "return" if t.of == "return" else "reward, step by step",
+            f"{t.slope:+.4g} per 100 episodes (95% interval {t.low:.4g} to {t.high:.4g}), "
+            f"p = {t.p:.3g}",
+        )
+        yield (
+            "outcomes",
+            f"first half against second: p = {self.p:.3g} from {self.resamples:,} shuffles of the "
+            "episodes",
+        )
 
 
 def drift_of(
@@ -118,7 +157,7 @@ def drift_of(
     steps = None if alike else _steps_compared(log)
     p, B, halves = _shuffle(replay, settings, rng, steps)
     changes = halves.changes() if p <= settings.level else ()
-    verdict = _verdict(trend, p, steps, settings.level)
+    verdict = _verdict(trend, p, steps, settings.level, by_episode(log))
     return Drift(len(log), discount, parts, trend, p, steps, B, changes, verdict)
 
 
@@ -308,7 +347,7 @@ def _table(replay: Replay, steps: int | None) -> tuple[Ints, Ints, Any]:
     return cells, np.cumsum(np.diff(cells[:, 0], prepend=-1) > 0) - 1, table
 
 
-def _verdict(trend: Trend, p: float, steps: int | None, level: float) -> Finding:
+def _verdict(trend: Trend, p: float, steps: int | None, level: float, independent: str) -> Finding:
     within = {None: "", 1: " of the first step"}.get(steps, f" of the first {steps} steps")
     told = []
     if p <= level:
@@ -327,10 +366,17 @@ def _verdict(trend: Trend, p: float, steps: int | None, level: float) -> Finding
             f"{text[0].upper()}{text[1:]}. A log that changes under way does not tell what is "
             "true now; use the later part, or find out what changed. If the file goes group by "
             "group (sites, machines), its order stands for groups rather than time: then they "
-            "differ, and each is better judged by itself.",
+            f"differ, and each is better judged by itself.{independent}",
         )
     return Finding(
         "passed",
         f"No sign of change over the episodes (outcomes{within} p = {p:.2g}, {trend.of} "
-        f"p = {trend.p:.2g}).",
+        f"p = {trend.p:.2g}).{independent}",
     )
+
+
+ENTRY = Question(
+    "drift",
+    "Is the process the same over the whole log?",
+    lambda subject, rng: drift_of(subject.replay, subject.γ, subject.settings, rng),
+)

@@ -17,6 +17,7 @@ smaller tail, times the actions that a history can have, times the histories (Ho
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +26,10 @@ from jumar.core.arrays import Floats, Ints, number_rows
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.replay import Replay
-from jumar.core.text import shown
-from jumar.evidence.checking.base import NAMED, Finding, Settings, p_value
+from jumar.core.tabular import Detail, Facts, TextTable
+from jumar.core.text import percent, shown
+from jumar.evidence.checking.base import NAMED, PLACE, Finding, Settings, p_value
+from jumar.evidence.checking.question import Question, Section, Subject
 from jumar.evidence.order.gaps import history_words
 from jumar.evidence.order.steps import x_log_x
 from jumar.evidence.practice import Practice
@@ -71,7 +74,7 @@ class Calibrated:
 
 
 @dataclass(frozen=True)
-class Fit:
+class Fit(Section):
     """Whether a policy fits the actions of a log."""
 
     policy: str
@@ -85,6 +88,37 @@ class Fit:
     n_misfits: int
     calibration: tuple[Calibrated, ...]
     verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        likelihood = "infinite, as something impossible happened"
+        if self.statistic is not None:
+            likelihood = (
+                f"G = {self.statistic:.4g}, p = {self.p:.3g} from {self.resamples:,} drawn logs"
+            )
+        yield Facts([("likelihood", likelihood)])
+        if self.impossible:
+            yield TextTable(
+                ["where", "situation", "action"],
+                [[shown(e.where, PLACE), e.situation, e.action] for e in self.examples],
+                f"Actions this policy never takes: the first {len(self.examples)} of "
+                f"{self.impossible:,}",
+            )
+        if self.misfits:
+            heads = ["situation", "action", "policy", "log", "visits"]
+            rows = [
+                [m.situation, m.action, percent(m.expected), percent(m.seen), f"{m.visits:,}"]
+                for m in self.misfits
+            ]
+            title = f"Where it does not fit: the worst {len(rows)} of {self.n_misfits:,} situations"
+            yield TextTable(heads, rows, title, right=heads[2:])
+        heads = ["probability", "chances", "expected", "95% of logs", "taken"]
+        rows = [
+            [c.group, f"{c.chances:,}", f"{c.expected:,.1f}", f"{c.low:,.0f} to {c.high:,.0f}",
+             f"{c.seen:,}"]
+            for c in self.calibration
+        ]  # fmt: skip
+        title = "Actions by the probability the policy gives them"
+        yield TextTable(heads, rows, title, right=heads[1:])
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,3 +315,17 @@ def _verdict(impossible: int, p: float, misfits: int, level: float) -> Finding:
             "look", "The policy fits on the whole, but not in every history; see which ones."
         )
     return Finding("passed", f"The actions are such as this policy takes (p = {p:.2g}).")
+
+
+def _answer(subject: Subject, rng: np.random.Generator) -> Fit | None:
+    """Only for a policy that was written down; an estimated one fits by construction."""
+    if subject.estimated:
+        return None
+    if subject.practice.several:
+        acting = with_policies(subject.practice)
+    else:
+        acting = with_policy(subject.replay, subject.behavior)
+    return fit_policy(acting, subject.settings, rng)
+
+
+ENTRY = Question("fit", "Did this policy produce this log?", _answer, stream="actions")

@@ -23,12 +23,14 @@ from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import one_more
 from jumar.core.replay import Replay, Replays
-from jumar.evidence.checking.base import Finding, Settings, p_value
+from jumar.core.tabular import Detail, Facts
+from jumar.evidence.checking.base import Finding, Settings, by_episode, p_value
+from jumar.evidence.checking.question import Question, Section, Subject
 from jumar.evidence.order.steps import x_log_x
 
 
 @dataclass(frozen=True)
-class Longer:
+class Longer(Section):
     """Whether an estimated behavior has too little memory."""
 
     memory: str
@@ -38,6 +40,16 @@ class Longer:
     resamples: int
     decided: int  # steps in histories where the longer memory could tell something
     verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        if self.longer is not None:
+            test = f"G = {self.statistic:.4g}, p = {self.p:.3g} from {self.resamples:,} shuffles"
+            yield Facts(
+                [
+                    ("memory", f"{self.memory}, compared with {self.longer}"),
+                    ("likelihood", f"{test}; {self.decided:,} steps can tell"),
+                ]
+            )
 
 
 def longer_memory(
@@ -72,13 +84,13 @@ def longer_memory(
             "look",
             f"It fits by construction, but a {fine} explains the actions better "
             f"(p = {p:.2g}): whoever acted remembered more, and what was done may depend on what "
-            "cannot be seen. Estimate with a longer window.",
+            f"cannot be seen. Estimate with a longer window.{by_episode(replays.log)}",
         )
     else:
         verdict = Finding(
             "passed",
             f"It fits by construction, and a {fine} would not explain the actions better "
-            f"(p = {p:.2g}).",
+            f"(p = {p:.2g}).{by_episode(replays.log)}",
         )
     steps = int(deal.taken.sum())
     return Longer(str(memory), str(fine), G, p, B, steps, verdict)
@@ -139,3 +151,13 @@ def _deal(coarse: Replay, fine: Replay) -> Deal:
 def _sums(group: Ints, amounts: Ints, size: int) -> Ints:
     summed: Floats = sum_by(group, amounts.astype(np.float64), size)
     return summed.astype(np.int64)
+
+
+def _answer(subject: Subject, rng: np.random.Generator) -> Longer | None:
+    """Only for a policy that was estimated."""
+    if not subject.estimated:
+        return None
+    return longer_memory(subject.replays, subject.behavior.memory, subject.settings, rng)
+
+
+ENTRY = Question("longer", "Does the estimated policy remember enough?", _answer, stream="actions")

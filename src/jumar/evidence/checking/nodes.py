@@ -7,12 +7,15 @@ by another controller, or an episode does not begin where its first row says.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from jumar.core.tabular import Detail, TextTable
 from jumar.core.text import shown
-from jumar.evidence.checking.base import NAMED, Finding
+from jumar.evidence.checking.base import NAMED, PLACE, Finding
+from jumar.evidence.checking.question import Question, Section
 from jumar.evidence.consistency import compare_nodes
 from jumar.evidence.practice import Practice
 
@@ -27,13 +30,21 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Section):
     """The logged memory against the replayed one."""
 
     steps: int  # that name a node
     mismatches: int
     examples: tuple[Mismatch, ...]  # the first of them
     verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        if self.examples:
+            yield TextTable(
+                ["where", "logged", "replayed"],
+                [[shown(e.where, PLACE), e.logged, e.replayed] for e in self.examples],
+                f"The first {len(self.examples)} of {self.mismatches:,} steps that disagree",
+            )
 
 
 def nodes_of(practice: Practice) -> Agreement | None:
@@ -73,3 +84,10 @@ def _verdict(steps: int, wrong: int) -> Finding:
     if steps == 1:
         return Finding("passed", "The only logged memory node is that of this policy.")
     return Finding("passed", f"All {steps:,} logged memory nodes are those of this policy.")
+
+
+ENTRY = Question(
+    "nodes",
+    "Does the logged memory agree with the policy's?",
+    lambda subject, rng: nodes_of(subject.practice),
+)

@@ -9,6 +9,7 @@ failure.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,10 @@ import numpy as np
 from jumar.core.controller import Controller
 from jumar.core.memory.refinement import one_more
 from jumar.core.replay import Replays
-from jumar.evidence.checking.base import Finding, Settings
+from jumar.core.tabular import Detail, Facts, TextTable
+from jumar.core.text import number, percent
+from jumar.evidence.checking.base import Finding, Settings, by_episode
+from jumar.evidence.checking.question import Question, Section
 from jumar.evidence.order import Gap, order_tests, suggested
 
 
@@ -40,13 +44,48 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Order:
+class Order(Section):
     """The memories that were tested, shortest first, and the one the log asks for."""
 
     tests: tuple[Step, ...]  # none where there is no longer memory
     suggested: str
     enough: bool  # whether the suggested memory passed, or only is the longest there was
     verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        if not self.tests:
+            return
+        heads = ["memory", "enough?", "p", "law off by", "reward off by"]
+        rows = [
+            [
+                test.memory,
+                "no" if test.rejected else "no sign against",
+                f"{test.p:.2g}",
+                _effect(test.effect, test.interval),
+                _effect(test.reward_effect, test.reward_interval),
+            ]
+            for test in self.tests
+        ]
+        title = "Each memory against the one that knows an observation more"
+        yield TextTable(heads, rows, title, right=heads[2:])
+        yield Facts(self._lines())
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        yield "suggested", ("" if self.enough else "at least ") + self.suggested
+        first = self.tests[0]
+        if gap := first.largest:
+            here = f"{gap.situation}, then {gap.action}: {percent(gap.here)} {gap.what}"
+            yield "for example", f"{here}, where {first.memory} expects {percent(gap.usual)}"
+        if gap := first.largest_reward:
+            here = f"{gap.situation}, then {gap.action}: {gap.what} {number(gap.here)}"
+            yield "for example", f"{here}, where {first.memory} expects {number(gap.usual)}"
+        yield "off by", "on average, with 95% interval; what chance alone makes is taken off"
+
+
+def _effect(effect: float, interval: tuple[float, float] | None) -> str:
+    if interval is None:
+        return f"{effect:.2g}"
+    return f"{effect:.2g} ({interval[0]:.2g} to {interval[1]:.2g})"
 
 
 def order_of(
@@ -65,10 +104,11 @@ def order_of(
         level=settings.level,
     )
     wanted, enough = str(suggested(found)), not found[-1].rejected
-    verdict = Finding("look" if found[0].rejected else "passed", found[0].sentence)
+    said, independent = found[0].sentence, by_episode(replays.log)
+    verdict = Finding("passed", f"{said}{independent}")
     if found[0].rejected:
         least = "Learn with" if enough else "None of those tested is; learn with at least"
-        verdict = Finding("look", f"{found[0].sentence} {least} a {wanted}.")
+        verdict = Finding("look", f"{said} {least} a {wanted}.{independent}")
     steps = tuple(
         Step(
             memory=str(test.base),
@@ -88,3 +128,10 @@ def order_of(
         for test in found
     )
     return Order(steps, wanted, enough, verdict)
+
+
+ENTRY = Question(
+    "order",
+    "How much memory does what follows ask for?",
+    lambda subject, rng: order_of(subject.replays, subject.behavior, subject.settings, rng),
+)

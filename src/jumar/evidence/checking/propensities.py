@@ -20,12 +20,16 @@ z = (mean - |A|) / standard error, one-sided. This one is right only for many st
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.evidence.checking.base import NAMED, Finding, Settings, p_value
+from jumar.core.tabular import Detail, Facts, TextTable
+from jumar.core.text import shown
+from jumar.evidence.checking.base import NAMED, PLACE, Finding, Settings, p_value
+from jumar.evidence.checking.question import Question, Section
 from jumar.evidence.practice import Practice
 
 EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)  # between groups of probabilities
@@ -41,7 +45,7 @@ class PropensityGap:
 
 
 @dataclass(frozen=True)
-class Propensities:
+class Propensities(Section):
     """The propensities of a log, against its controllers or against its actions."""
 
     steps: int
@@ -53,6 +57,23 @@ class Propensities:
     p: float | None  # None where they were compared, or where nothing was left to chance
     resamples: int
     verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        possible = f"{self.mean_inverse:.3g} on average, of {self.actions} actions"
+        lines = [("least", f"{self.least:.3g}"), ("1/propensity", possible)]
+        if self.p is not None:
+            drawn = f" from {self.resamples:,} drawn logs" if self.resamples else ""
+            lines.append(("test", f"p = {self.p:.3g}{drawn}"))
+        yield Facts(lines)
+        if self.examples:
+            yield TextTable(
+                ["where", "logged", "policy"],
+                [
+                    [shown(e.where, PLACE), f"{e.logged:.6g}", f"{e.said:.6g}"]
+                    for e in self.examples
+                ],
+                f"The first {len(self.examples)} of {self.differing:,} steps that disagree",
+            )
 
 
 def propensities_of(
@@ -149,3 +170,10 @@ def _tested(p: float | None, actions: int, level: float) -> Finding:
         "Propensities are too small: by them more actions were possible at a step than there are "
         f"(p = {p:.2g}). Are they those of the actions that were taken?",
     )
+
+
+ENTRY = Question(
+    "propensities",
+    "Are the logged propensities what they should be?",
+    lambda subject, rng: propensities_of(subject.practice, subject.settings, rng),
+)

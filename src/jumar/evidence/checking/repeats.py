@@ -19,6 +19,7 @@ then step by step, so that no chance agreement of numbers is reported.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,10 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Floats, Ints, number_rows
 from jumar.core.episodes import Episodes
 from jumar.core.replay import Replay
-from jumar.evidence.checking.base import NAMED, Finding
+from jumar.core.tabular import Detail, TextTable
+from jumar.core.text import shown
+from jumar.evidence.checking.base import NAMED, PLACE, Finding
+from jumar.evidence.checking.question import Question, Section
 
 LONG = 10  # steps from which a repeat is worth a look
 TIMES = 4  # more than chance gives, for a look
@@ -43,7 +47,7 @@ class Repeat:
 
 
 @dataclass(frozen=True)
-class Repeats:
+class Repeats(Section):
     """Episodes that are in the log more than once."""
 
     episodes: int
@@ -54,6 +58,17 @@ class Repeats:
     alike: int  # episodes whose first LONG steps are those of an earlier one
     examples: tuple[Repeat, ...]  # the first long ones
     verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        if self.examples:
+            yield TextTable(
+                ["episode from", "is the one from", "steps"],
+                [
+                    [shown(r.where, PLACE), shown(r.earlier, PLACE), f"{r.steps}"]
+                    for r in self.examples
+                ],
+                f"The first {len(self.examples)} of {self.long:,} long repeats",
+            )
 
 
 def repeats_of(replay: Replay, level: float) -> Repeats:
@@ -205,3 +220,10 @@ def _about(number: float) -> str:
 
 def _episodes(count: int) -> str:
     return "1 episode repeats" if count == 1 else f"{count:,} episodes repeat"
+
+
+ENTRY = Question(
+    "repeats",
+    "Are there episodes twice?",
+    lambda subject, rng: repeats_of(subject.replay, subject.settings.level),
+)

@@ -6,11 +6,14 @@ be computed from prices. But whoever trusts the result should know what was done
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jumar.core.episodes import Episodes, Remarks
+from jumar.core.tabular import Detail, Facts
 from jumar.core.text import plural
 from jumar.evidence.checking.base import Finding
+from jumar.evidence.checking.question import Question, Section
 
 
 @dataclass(frozen=True)
@@ -23,13 +26,17 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Section):
     """What the reader did, all in all."""
 
     source: str
     rows: int  # read
     remarks: tuple[Remark, ...]
     verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        if self.remarks:
+            yield Facts((f"{remark.count:,}", remark.what) for remark in self.remarks)
 
 
 def rows_of(log: Episodes) -> Rows | None:
@@ -68,3 +75,8 @@ def _verdict(remarks: tuple[Remark, ...]) -> Finding:
     if serious:
         return Finding("look", "Reading changed the file: " + "; ".join(serious) + ".")
     return Finding("passed", "All rows were read as they stand.")
+
+
+ENTRY = Question(
+    "rows", "What did reading the file change?", lambda subject, rng: rows_of(subject.log)
+)

@@ -7,13 +7,16 @@ actions are known. Where there is none, the behavior stays as it is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from jumar.core.replay import Replay
+from jumar.core.tabular import Detail, Facts, TextTable
 from jumar.core.text import percent
 from jumar.evidence.checking.base import Finding
+from jumar.evidence.checking.question import Question, Section
 
 N_WEDGES = (5, 10, 20, 50, 100)
 SHARES = (0, 10, 25, 50, 75, 90, 100)  # in percent, of the histories
@@ -30,7 +33,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spread(Section):
     """How often histories and pairs came up."""
 
     memory: str
@@ -42,6 +45,28 @@ class Spread:
     never: int  # pairs that were never tried
     evidence: tuple[Evidence, ...]
     verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        visits = dict(self.quantiles)
+        left_out = f"{self.left_out:,}; the log does not tell what followed them"
+        yield Facts(
+            [
+                ("histories", f"{self.histories:,} ({self.memory})"),
+                (
+                    "visits",
+                    f"half of the histories have {visits[50]:,.0f} or less, one in ten "
+                    f"{visits[10]:,.0f} or less, the most visited {visits[100]:,.0f}",
+                ),
+                ("never tried", f"{self.never:,} of {self.pairs:,} (history, action) pairs"),
+                *([("left out", left_out)] if self.left_out else []),
+            ]
+        )
+        heads = ["N∧", "pairs seen more often", "histories with a choice", "steps in these"]
+        rows = [
+            [f"{e.n_wedge}", f"{e.known:,}", f"{e.choices:,}", percent(e.share)]
+            for e in self.evidence
+        ]
+        yield TextTable(heads, rows, right=heads)
 
 
 def spread_of(replay: Replay) -> Spread:
@@ -91,3 +116,10 @@ def _verdict(lines: list[Evidence]) -> Finding:
         f"{percent(usual.share)} of the steps lie in histories with two actions seen more than 20 "
         "times each.",
     )
+
+
+ENTRY = Question(
+    "spread",
+    "Is there enough data, where it matters?",
+    lambda subject, rng: spread_of(subject.replay),
+)

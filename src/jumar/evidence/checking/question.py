@@ -1,0 +1,77 @@
+"""A check is a question, a function that answers it, and what people see of the answer.
+
+Each check's module has one `ENTRY`; `jumar.evidence.checking.QUESTIONS` lists them. From elsewhere,
+
+    QUESTIONS.add("zeros", Question("zeros", "Are rewards ever exactly zero?", answer))
+
+is all that a new one takes: the command, its JSON, assessments and reports ask and show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.replay import Replay, Replays
+from jumar.core.tabular import Detail
+from jumar.evidence.checking.base import Finding, Settings
+from jumar.evidence.practice import Practice
+
+
+class Section:
+    """The answer to one question: a frozen dataclass whose fields are what JSON tells of it."""
+
+    verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        """What a person looks at below the verdict, in this order."""
+        yield from ()
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is asked about: a log, who made it, and how it is tested."""
+
+    practice: Practice
+    estimated: bool  # the behavior was estimated from this very log
+    discount: float | None  # as it was given
+    settings: Settings
+
+    @property
+    def log(self) -> Episodes:
+        return self.practice.log
+
+    @property
+    def replays(self) -> Replays:
+        return self.practice.replays
+
+    @property
+    def behavior(self) -> Controller:
+        """One controller in place of all."""
+        return self.practice.pooled
+
+    @cached_property  # replays forget what nobody holds
+    def replay(self) -> Replay:
+        """The log over the memory of the behavior."""
+        return self.replays.over(self.behavior.memory)
+
+    @property
+    def γ(self) -> float:
+        """The discount of returns; 1 where none was given."""
+        return 1.0 if self.discount is None else self.discount
+
+
+@dataclass(frozen=True)
+class Question:
+    """One check. Its generator is its own: what it draws moves no other check."""
+
+    name: str
+    text: str
+    # None where the question does not apply
+    answer: Callable[[Subject, np.random.Generator], Section | None]
+    stream: str = ""  # of random numbers, if it is not called as the question is
