@@ -2,9 +2,9 @@
 
 ===============  ================================================================
 improved.json    the new controller: the behavior, except where it changed
-decisions.csv    every history state: old rule, new rule, counts, gain, why
-certificate.json numbers and guarantees, for machines
-controller.svg   the controller as a picture, new rules marked; .dot for Graphviz
+decisions.csv    every history state: what is done, old and new; counts, gain, why
+certificate.json verdict, numbers and certificates, for machines
+controller.svg   the controller as a picture, changes marked; .dot for Graphviz
 improved.py      the controller as a program that needs nothing but Python
 report.html      one page that explains it all
 run.json         versions, files with fingerprints, settings, the command
@@ -29,7 +29,7 @@ from jumar.show.provenance import Run
 
 
 def save(assessment: Assessment, folder: str | Path, run: Run | None = None) -> list[Path]:
-    """Write everything about a result into a folder, and tell what was written."""
+    """Write everything about a result into a folder; returns the files written."""
     drawing = draw_result(assessment)
     origin = _origin(assessment, run)
     controller = assessment.result.controller
@@ -59,7 +59,7 @@ def report_page(assessment: Assessment, run: Run | None = None) -> str:
 
 
 def draw_result(assessment: Assessment) -> Drawing:
-    """The improved controller, with the rules marked that are new, and the verdict."""
+    """The improved controller, with its changes marked, and the verdict."""
     result = assessment.result
     mdp = result.improvement.mdp
     return draw(

@@ -1,6 +1,6 @@
-"""Memory: what a controller remembers, as a rule n' = step(n, z, a).
+"""Memory: what a controller remembers, as an automaton n' = step(n, z, a).
 
-A node is a row of `width` non-negative integers ("words"), and a memory is a rule on such rows,
+A node is a row of `width` non-negative integers ("words"), and a memory steps such rows,
 not a table of all of them: a window of 8 on a 7-observation maze has two million nodes, of which
 a log visits a few thousand, and only those are ever numbered. A memory without any nodes to tell
 apart (a window of 1) has width 0; a product sets the words of its parts side by side; a window

@@ -21,7 +21,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory
 from jumar.core.text import shown
-from jumar.core.words import situation
+from jumar.core.words import history_state_words
 from jumar.evidence.order.steps import Steps, Tally
 
 FEWEST = 10  # episodes for an interval
@@ -161,7 +161,9 @@ def _words(steps: Steps, tally: Tally, y: int) -> tuple[str, str]:
 
 def history_words(log: Episodes, memory: Memory, state: Ints) -> str:
     """A history state as people read it."""
-    *before, now = situation(Controller.uniform(log.observations, log.actions, memory), state)
+    *before, now = history_state_words(
+        Controller.uniform(log.observations, log.actions, memory), state
+    )
     return f"{shown(before[0], 200)}; now {now}" if before else now
 
 
