@@ -163,7 +163,7 @@ class Controller(Frozen, Shown):
     # ---- acting ---------------------------------------------------------------------------
 
     def start(self, seed: int | np.random.Generator, *, most_likely: bool = False) -> Agent:
-        """Somebody who follows this controller, at the beginning of an episode.
+        """An agent that runs this controller, at the beginning of an episode.
 
         Parameters
         ----------

@@ -51,7 +51,8 @@ def action_lines(
 
     >>> action_lines(("keep", "repair"), np.array([0.25, 0.75]))
     ['repair 75%', 'keep 25%']
-    >>> action_lines(("keep", "repair", "sell"), np.array([0.5, 0.5, 0]), np.array([0.5, 0.25, 0.25]))
+    >>> now, was = np.array([0.5, 0.5, 0]), np.array([0.5, 0.25, 0.25])
+    >>> action_lines(("keep", "repair", "sell"), now, was)
     ['keep 50%', 'repair 25% → 50%', 'dropped: sell 25%']
     """
     before = row if old is None else old

@@ -28,20 +28,20 @@ FEWEST = 10  # episodes for an interval
 BLOCKS = 2000  # beyond so many episodes, blocks of them are drawn
 DRAWS = 200
 BATCH = 4_000_000  # numbers held at once
-SUPPORT = 20  # visits of a situation worth naming
+SUPPORT = 20  # visits of a history state worth naming
 CLEAR = 2.0  # times what chance alone would make, for a gap worth naming
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A situation of the finer memory in which something else follows than the base expects."""
+    """A history state of the finer memory in which something else follows than the base expects."""
 
     situation: str  # of the finer memory, in words
     action: str
     visits: int
     what: str  # the outcome that differs most, or the mean reward
-    here: float  # its share, or the mean, in this situation
-    usual: float  # the same in all situations that the base memory takes for this one
+    here: float  # its share, or the mean, in this history state
+    usual: float  # the same in all history states that are one to the base memory
     size: float  # distance of the laws (total variation), or of the mean rewards
 
 

@@ -62,9 +62,9 @@ def draw(
     """Draw a controller; where it differs from `behavior`, this is marked.
 
     `visits` are history states ⟨n, z⟩ of the controller's memory, (K, W+1), and how often a log
-    met each, (K,). `where` names the place of the history states that a table has no room for. `note` is
-    written below. Ids inside the SVG are made from what the drawing shows, so that two on one page
-    do not clash.
+    met each, (K,). `where` names the place of the history states that a table has no room for.
+    `note` is written below. Ids inside the SVG are made from what the drawing shows, so that two
+    on one page do not clash.
 
     >>> keep = Controller.constant(("good", "worn"), ("keep", "repair"), [1, 0], name="keep")
     >>> careful = keep.except_at(np.array([[1]]), np.array([[0.5, 0.5]]), name="careful")
