@@ -127,7 +127,7 @@ def measure(name: str, n: int, T: int | None, cases: Iterator[Case], delta: floa
         )
         logs += 1
         if verdict.chosen is None:
-            why[verdict.refusals[0].rule] += 1
+            why[verdict.refusals[0].condition] += 1
             continue
         value = evaluate(pomdp, behavior).value
         gains.append(evaluate(pomdp, verdict.controller).value - value)

@@ -21,10 +21,10 @@ from jumar.core.errors import ControllerError, ParameterError
 from jumar.core.memory import NamedNodes, window
 from jumar.core.text import shown
 from jumar.io.controllers import load_controller
-from jumar.show.differences import reachable, situations
+from jumar.show.differences import history_states, reachable
 from jumar.show.drawing import MOST_ROWS, draw
 from jumar.show.drawing.dot import INK, PLAIN, text_of, width_of
-from jumar.show.drawing.graph import describe, graph_of, rules_at
+from jumar.show.drawing.graph import describe, drawn_states, graph_of
 from jumar.show.drawing.svg import render
 from strategies import controllers, names
 
@@ -61,8 +61,8 @@ def texts(svg: str) -> list[str]:
 
 def graph(controller: Controller, behavior: Controller | None = None, visits=None):
     nodes = reachable(controller)
-    states = situations(nodes, len(controller.observations))
-    return graph_of(nodes, rules_at(states, controller, behavior, visits))
+    states = history_states(nodes, len(controller.observations))
+    return graph_of(nodes, drawn_states(states, controller, behavior, visits))
 
 
 # ---------------------------------------------------------------- boxes and lines
@@ -258,7 +258,7 @@ def test_thirty_nodes_are_a_graph_and_thirty_one_a_table():
 def test_a_table_has_the_changes_first_the_most_visited_on_top():
     """60 nodes, 180 rules. Seen: rule i was met i + 1 times. 45 of them change: every fourth."""
     was = circle(60)
-    states = situations(np.arange(60)[:, None], 3)
+    states = history_states(np.arange(60)[:, None], 3)
     now = was.except_at(states[::4], np.tile([0.5, 0.5, 0], (45, 1)), name="improved")
     drawing = draw(now, behavior=was, visits=(states, np.arange(1, 181)), where="decisions.csv")
     assert drawing.kind == "table"

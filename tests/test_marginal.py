@@ -306,7 +306,7 @@ def test_a_tie_is_no_improvement(in_view):
     verdict = judge_long(flat, behavior, discount=0.95, rng=stream(1, "long"))
     assert verdict.chosen is None
     assert verdict.controller is behavior
-    assert verdict.refusals[0].rule == "tie"
+    assert verdict.refusals[0].condition == "tie"
 
 
 def test_declared_rewards_make_the_charge_larger(in_view):
@@ -315,7 +315,7 @@ def test_declared_rewards_make_the_charge_larger(in_view):
     again = judge_long(log, behavior, discount=0.95, rng=stream(1, "long"), rewards=declared)
     assert again.range == pytest.approx(40_000)
     assert again.chosen is None
-    assert "lower bound" in {r.rule for r in again.refusals}
+    assert "lower bound" in {r.condition for r in again.refusals}
     assert again.needed is not None
     assert again.needed > len(log)
     assert verdict.range < 1000
@@ -325,7 +325,7 @@ def test_records_that_stop_early_are_refused():
     pomdp = lm.wear(201)
     _, verdict = judged(pomdp, lm.wear_behavior(pomdp, 201), 300, 6)
     assert verdict.chosen is None
-    assert "too short" in {r.rule for r in verdict.refusals} | {"memory"}
+    assert "too short" in {r.condition for r in verdict.refusals} | {"memory"}
     assert verdict.beyond == pytest.approx(0.95**6)
 
 

@@ -19,7 +19,7 @@ from jumar.core.errors import ControllerError, ParameterError, TooLarge
 from jumar.core.memory import KINDS, Machine, Memory, product, window
 from jumar.core.memory.forms import Form, OneOf
 from jumar.core.memory.refinement import ladder, one_more, projection, refines
-from jumar.core.words import situation, situation_heads
+from jumar.core.words import history_state_heads, history_state_words
 from jumar.io.controllers import controller_from_document, controller_to_document
 from jumar.show.program import program
 
@@ -170,9 +170,9 @@ def test_a_wildcard_in_a_file_fits_all_its_nodes(behavior):
 
 
 def test_people_read_it(behavior):
-    assert situation_heads(MEMORY) == ["memory", "seen now"]
+    assert history_state_heads(MEMORY) == ["memory", "seen now"]
     state = behavior.state(["", Z[1]], Z[0])
-    assert situation(behavior, state) == [f"(start) → {Z[1]}", Z[0]]
+    assert history_state_words(behavior, state) == [f"(start) → {Z[1]}", Z[0]]
 
 
 def test_the_report_and_every_other_file_are_made(result, tmp_path):

@@ -16,7 +16,7 @@ from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError
 from jumar.core.memory import NamedNodes, product, window
 from jumar.core.text import percent, shown
-from jumar.core.words import rule_lines
+from jumar.core.words import action_lines
 from jumar.show.terminal import controller_view, plain_table, result_view
 from strategies import controllers
 
@@ -91,10 +91,14 @@ def test_every_name_is_printable_and_short(name):
 def test_a_rule_tells_what_it_was():
     actions = ("a", "b", "c", "d", "e")
     new, old = np.array([0, 0.75, 0.25, 0, 0]), np.array([0.125, 0.25, 0.25, 0.375, 0])
-    assert rule_lines(actions, new) == ["b 75%", "c 25%"]
-    assert rule_lines(actions, new, old) == ["b 25% → 75%", "c 25%", "dropped: d 37.5%, a 12.5%"]
-    assert rule_lines(actions, new, old, most=1) == ["b 25% → 75%", "...", "dropped: d 37.5%, ..."]
-    assert rule_lines(actions, new, new) == rule_lines(actions, new)
+    assert action_lines(actions, new) == ["b 75%", "c 25%"]
+    assert action_lines(actions, new, old) == ["b 25% → 75%", "c 25%", "dropped: d 37.5%, a 12.5%"]
+    assert action_lines(actions, new, old, most=1) == [
+        "b 25% → 75%",
+        "...",
+        "dropped: d 37.5%, ...",
+    ]
+    assert action_lines(actions, new, new) == action_lines(actions, new)
 
 
 def test_cells_and_headers_are_never_markup():

@@ -48,7 +48,9 @@ class Words:
     setting: Callable[[Parameters], str] | None = None  # parameters for the record: "N∧ = 5"
     does: Callable[[Parameters], str] | None = None  # what it does, for somebody who decides
     label: Callable[[Parameters], str] | None = None  # the head of a column
-    kept: Callable[[bool], str] | None = None  # why a rule stayed; did others change?
+    kept: Callable[[bool], str] | None = (
+        None  # why a history state stays as it is; do others change?
+    )
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ RESAMPLES = 99  # draws of a test: enough for its level, and nobody should wait 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Assessment(Shown):
-    """What is to be said about a result."""
+    """What is said about a result."""
 
     result: Result
     verdict: Verdict
@@ -72,7 +72,7 @@ class Assessment(Shown):
 
     @property
     def warnings(self) -> tuple[Warning, ...]:
-        """What must be known before the numbers, the worst first."""
+        """What the reader must know before the numbers, the worst first."""
         return tuple(sentences.warnings(self.result, self.check))
 
     @property
@@ -82,7 +82,7 @@ class Assessment(Shown):
 
     @property
     def threshold(self) -> int | float | None:
-        """The visits that a pair had to exceed to be trusted, where there is such a number."""
+        """A pair is known if it has more visits than this; None where there is no such number."""
         return trusted_from(self.result.improvement)
 
     @property
@@ -140,7 +140,7 @@ def assess(result: Result) -> Assessment:
 
 
 def _held_out(result: Result) -> Selection | None:
-    """Rules learned by the same algorithm from half of the log, tested on the other half."""
+    """Controllers learned by the same algorithm from half of the log, tested on the other half."""
     if result.improvement.changed == 0:
         return None
     return held_out_test(
@@ -169,5 +169,5 @@ def _other_settings(result: Result) -> tuple[Row, ...]:
         algorithm=maker,
         thresholds=sorted({used, *maker.thresholds}),
     )
-    # what was tested learned from half of the log, and may be a mixture: no cell is that rule
+    # the tested controller was learned from half of the log and may be a mixture: no cell is it
     return tuple(replace(row, chosen=False) for row in rows) if result.selection else rows

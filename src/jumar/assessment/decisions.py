@@ -6,8 +6,8 @@ difference lemma):
     ρ(new) - ρ(behavior) = Σ_h d(h) g(h),    g(h) = Σ_a (π_new - π_b)(a|h) Q_b(h, a)
 
 with Q_b the behavior's action values and d the discounted number of times the new controller comes
-to h. g(h) is what the new rule wins each time h is met, d(h) g(h) its share of the whole. A rule
-that stays as it was contributes exactly 0.
+to h. g(h) is what the new controller wins each time it meets h, and d(h) g(h) is its share of the
+whole. A history state that stays as it was contributes exactly 0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.improvement import Improvement
 from jumar.core.shown import Shown
 from jumar.core.text import shown, times
-from jumar.core.words import rule_lines, situation, situation_heads
+from jumar.core.words import action_lines, history_state_heads, history_state_words
 from jumar.solve.linear import solve_discounted
 from jumar.solve.solver import action_values
 
@@ -44,11 +44,11 @@ class Decisions(Shown):
 
     @property
     def summary(self) -> str:
-        return f"{int(self.changed.sum()):,} of {len(self.gain):,} history states have a new rule"
+        return f"{int(self.changed.sum()):,} of {len(self.gain):,} history states change"
 
     @cached_property
     def changed(self) -> Bools:
-        """(H,) has h a new rule?"""
+        """(H,) does h change?"""
         found: Bools = (self.improvement.policy != self.improvement.behavior_policy).any(1)
         return found
 
@@ -77,23 +77,23 @@ class Decisions(Shown):
         """What the registry knows of the algorithm."""
         return ALGORITHMS.get(self.improvement.algorithm)
 
-    def situation(self, h: int) -> list[str]:
+    def history_state(self, h: int) -> list[str]:
         """⟨n, z⟩ in words, one text for each of `heads`."""
-        return situation(self.improvement.controller, self.improvement.mdp.states[h])
+        return history_state_words(self.improvement.controller, self.improvement.mdp.states[h])
 
     @property
     def heads(self) -> list[str]:
-        """What the texts of a situation are called."""
-        return situation_heads(self.improvement.controller.memory)
+        """The titles of the texts of a history state."""
+        return history_state_heads(self.improvement.controller.memory)
 
-    def rule(self, h: int, *, new: bool) -> str:
-        """The old or the new rule at h, in words."""
+    def actions_at(self, h: int, *, new: bool) -> str:
+        """What the old or the new controller does at h, in words."""
         chosen = self.improvement
         rows = chosen.policy if new else chosen.behavior_policy
-        return ", ".join(rule_lines(chosen.controller.actions, rows[h]))
+        return ", ".join(action_lines(chosen.controller.actions, rows[h]))
 
     def why(self, h: int) -> str:
-        """Why the rule at h changed, or why it stayed, as one sentence."""
+        """Why h changes, or why it stays as it is, as one sentence."""
         chosen, N = self.improvement, self.threshold
         actions, visits = chosen.controller.actions, chosen.mdp.visits[h]
         new, old = chosen.policy[h], chosen.behavior_policy[h]
@@ -102,7 +102,9 @@ class Decisions(Shown):
             tried = f"{shown(actions[up])!r} was tried {times(int(visits[up]))} here"
             if self.gain[h] <= 0:  # worth it only if the rest of the new controller follows
                 return f"{tried}; it pays off together with the other changes"
-            return f"{tried}, and from here on is worth {self.gain[h]:.4g} more than the old rule"
+            return (
+                f"{tried}; from here on, the new way is worth {self.gain[h]:.4g} more than the old"
+            )
         if self._entry and self._entry.words.kept:
             return self._entry.words.kept(bool(self.changed.any()))
         known = np.flatnonzero(visits > N)
@@ -120,13 +122,13 @@ class Decisions(Shown):
             return f"only {shown(actions[int(known[0])])!r} was ever tried: nothing to compare"
         if len(known) < len(actions):
             tried = "ever tried" if N == 0 else f"tried more than {times(int(N))}"
-            return f"the rule is already the best of what was {tried}"
-        return "the rule is already the best one admitted"
+            return f"the old controller already does the best of what was {tried}"
+        return "the old controller already does the best that is admitted"
 
     def thin(self) -> list[Thin]:
         """Where more data could change the answer: actions tried too seldom to be trusted. First
-        those that look better than the rule so far, then those never tried, then those that look
-        worse; of equal ones, those of the situations met most."""
+        those that look better than the old controller so far, then those never tried, then those
+        that look worse; of equal ones, those of the history states met most."""
         chosen = self.improvement
         visits, N = chosen.mdp.visits, self.threshold
         value = chosen.behavior_values[:, None]
@@ -147,8 +149,8 @@ class Decisions(Shown):
         )
 
     def to_csv(self, verdict: str) -> str:
-        """One row per history state, for a spreadsheet; each repeats the verdict on the whole, for
-        rows get copied elsewhere."""
+        """One row per history state, for a spreadsheet. Each row repeats the verdict on the whole,
+        because rows get copied elsewhere."""
         chosen = self.improvement
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
@@ -156,8 +158,8 @@ class Decisions(Shown):
             [
                 *self.heads,
                 "changed",
-                "old rule",
-                "new rule",
+                "old",
+                "new",
                 "times seen",
                 *(f"tried: {shown(action)}" for action in chosen.controller.actions),
                 "gain each time",
@@ -169,10 +171,10 @@ class Decisions(Shown):
         for h in self.order.tolist():
             writer.writerow(
                 [
-                    *map(_cell, self.situation(h)),
+                    *map(_cell, self.history_state(h)),
                     "yes" if self.changed[h] else "no",
-                    _cell(self.rule(h, new=False)),
-                    _cell(self.rule(h, new=True)),
+                    _cell(self.actions_at(h, new=False)),
+                    _cell(self.actions_at(h, new=True)),
                     int(self.visits[h]),
                     *(int(n) for n in chosen.mdp.visits[h]),
                     f"{self.gain[h]:.10g}",
@@ -192,7 +194,9 @@ class Thin:
     a: int
     tried: int
     missing: int  # more tries that would make it count
-    promise: float | None  # how much better than the rule it looks so far; None: never tried
+    promise: (
+        float | None
+    )  # how much better than the old controller it looks so far; None: never tried
     visits: int  # times h was met
 
 

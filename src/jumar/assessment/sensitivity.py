@@ -27,7 +27,7 @@ class Variant:
 
     n_wedge: int | float  # the threshold
     gain: float  # estimated, by the model of its own memory
-    changed: int  # history states with a new rule
+    changed: int  # history states that change
 
 
 @dataclass(frozen=True)

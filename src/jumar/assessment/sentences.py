@@ -49,7 +49,7 @@ def sentence(made: Decisions, h: int) -> str:
     actions = chosen.controller.actions
     old, new = chosen.behavior_policy[h], chosen.policy[h]
     up, down = int(np.argmax(new - old)), int(np.argmin(new - old))
-    *before, now = made.situation(h)
+    *before, now = made.history_state(h)
     when = f"When you see “{now}”" + (f" (memory: {before[0]})" if before else "")
     return (
         f"{when}: “{shown(actions[up])}” {percent(float(new[up]))} of the time (was "
@@ -64,7 +64,7 @@ def gain(result: Result, again: Resampled) -> str:
     old, new, won = improvement.behavior_performance, improvement.performance, improvement.gain
     if improvement.changed == 0:
         text = f"costs {number(-old)}" if costs(result) else f"brings {number(old)}"
-        return f"The rule of today {text} per episode, as far as the log tells."
+        return f"The old controller {text} per episode, by the estimate from the log."
     low, high = again.interval()
     if result.selection and result.selection.chosen:
         first = _held_out(result.selection, result.selection.chosen, costs(result))
@@ -76,17 +76,17 @@ def gain(result: Result, again: Resampled) -> str:
             both = f"{number(old)} → {number(new)}"
         return (
             f"{first} The model estimated from the whole log says {what} per episode ({both}; in "
-            f"90 % of logs redrawn from this one, between {number(low)} and {number(high)}); but "
-            "it also knows the episodes that the rule was learned from, and assumes that the "
-            "memory suffices."
+            f"90 % of logs redrawn from this one, between {number(low)} and {number(high)}). But "
+            "this model also contains the episodes that the controller was learned from, and it "
+            "assumes that the memory suffices."
         )
     if costs(result):
         what = f"saves {number(won)} per episode (cost {number(-old)} → {number(-new)})"
     else:
         what = f"brings {number(won)} more per episode ({number(old)} → {number(new)})"
     return (
-        f"By the estimate from the log, the new rule {what}; in 90 % of logs redrawn from this "
-        f"one, between {number(low)} and {number(high)}."
+        f"By the estimate from the log, the new controller {what}; in 90 % of logs redrawn from "
+        f"this one, between {number(low)} and {number(high)}."
     )
 
 
@@ -96,18 +96,18 @@ def _held_out(selection: Selection, chosen: Trial, costs: bool) -> str:
         rounded(chosen.gain + side * margin, chosen.error) for side in (0.0, -1.0, 1.0)
     )
     said = (
-        "On episodes it was not learned from, the new rule "
+        "In the held-out test, the new controller "
         f"{f'saved {won}' if costs else f'brought {won} more'} per episode (90 % interval "
         f"{low} to {high})."
     )
     passed = sum(trial.passed for trial in selection.trials)
-    if passed > 1:  # the interval is that of one rule, not of the best of several
-        said += f" It was chosen from {passed} that passed, so some of this may be luck."
+    if passed > 1:  # the interval is that of one controller, not of the best of several
+        said += f" It is the best of {passed} that passed, so some of this may be luck."
     return said
 
 
 def memory_contradicted(result: Result, check: Check) -> bool:
-    """Does the guarantee assume that the memory suffices, where the log says that it does not?"""
+    """Does the certificate assume that the memory suffices, and does the log contradict that?"""
     if SUFFICIENT not in result.certificate.assumptions:
         return False
     memory, order = str(result.improvement.mdp.memory), check.sections.get("order")
@@ -125,7 +125,7 @@ def safety(result: Result, check: Check) -> str:
         return f"Nothing changes, so nothing can be lost.{why}"
     if best.vacuous:
         return (
-            "There is no useful guarantee at this size of log: the best bound excludes nothing. "
+            "No certificate says anything at this size of log: the best bound excludes no loss. "
             "The estimate may be right, but nothing here proves it."
         )
     chance = "" if best.odds is None else f", except with a chance of {100 * best.odds:g} %"
@@ -134,7 +134,7 @@ def safety(result: Result, check: Check) -> str:
     if best.reason:
         said = best.reason
     elif best.zeta <= 0:
-        said = f"Not worse than today{chance}."
+        said = f"Not worse than the old controller{chance}."
     else:
         said = f"A loss of more than {number(best.zeta)} per episode is excluded{chance}."
     if memory_contradicted(result, check):
@@ -153,38 +153,38 @@ def warnings(result: Result, check: Check) -> Iterator[Warning]:
     if result.estimated:
         yield Warning(
             "The behavior was estimated.",
-            "Nobody told which rule produced this log; it was read off the log itself. If people "
-            "acted on things that are not in the log (a noise, an experience, a phone call), those "
-            "things may explain both what they did and how it went (confounding), and then even "
-            "endless data of this kind would mislead. No guarantee on this page excludes that.",
+            "Nobody said which controller produced this log; it was estimated from the log itself. "
+            "If people acted on things that are not in the log (a noise, an experience, a phone "
+            "call), those things may explain both what they did and how it went (confounding). "
+            "Then even endless data of this kind would mislead. No certificate excludes that.",
         )
     if remarks and remarks.rewards_assumed:
         yield Warning(
             "The rewards were assumed.",
             "The log does not say what anything cost or paid; the prices were given by hand. Every "
-            "value on this page stands or falls with them.",
+            "value here depends on them.",
         )
     open_ends = int((~result.log.terminated).sum())
     if open_ends:
         every = "Some" if open_ends < len(result.log) else "All"
-        yield Warning(f"{every} records stop before the story ends.", _cut_off(result, open_ends))
+        yield Warning(f"{every} episodes were cut off.", _cut_off(result, open_ends))
 
 
 def _cut_off(result: Result, open_ends: int) -> str:
     were = "was" if open_ends == 1 else "were"
     said = (
-        f"{open_ends:,} of {counted(len(result.log), 'episode')} {were} cut off (the process still "
-        "runs, or recording stopped). What is known ends at the cut"
+        f"{open_ends:,} of {counted(len(result.log), 'episode')} {were} cut off: the process still "
+        "runs, or recording stopped. Nothing is known after the cut"
     )
     left_out = result.counts.unfinished
     if left_out:
         said += (
             f"; {counted(left_out, 'last step')} whose outcome is unknown "
-            f"{'was' if left_out == 1 else 'were'} left out. That is sound as long as the cut had "
-            "nothing to do with what would have come next."
+            f"{'was' if left_out == 1 else 'were'} left out. That is sound if the cut had "
+            "nothing to do with what would have followed."
         )
     else:
-        said += ", and what would have come next is taken from the other episodes."
+        said += ", and what would have followed is estimated from the other episodes."
     beyond = result.log.beyond_cut(result.improvement.mdp.discount)
     said += f" {100 * beyond:.2g} % of the discounted weight lies beyond the cuts."
     if result.selection and result.selection.trials:

@@ -1,5 +1,5 @@
-"""What "auto" tested, as a table for people: every rule on the half of the log it was not learned
-from. The best come first, and the one that was chosen is among them.
+"""What "auto" tested, as a table for people. Every controller was learned from one half of the log
+and tested on the other. The best come first, and the chosen one is among them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOST_TESTED = 8
 
 @dataclass(frozen=True)
 class TestedRow:
-    """One rule that was tested, in words."""
+    """One controller that was tested, in words."""
 
     setting: str  # with the half it was learned from
     promised: str  # by the half it was learned from
@@ -27,7 +27,7 @@ class TestedRow:
     lower: str
     passed: bool
     chosen: bool
-    remark: str  # what stood in the way beside chance
+    remark: str  # why it did not pass, other than by chance
 
 
 @dataclass(frozen=True)
@@ -66,36 +66,37 @@ def in_words(selection: Selection) -> Trials:
 
 def _how(selection: Selection) -> str:
     said = (
-        f"The episodes were dealt into {HALVES} halves by a hash of their labels, and new rules "
-        "were learned from each half and scored on the other one. "
+        f"A hash of their labels deals the episodes into {HALVES} halves. New controllers were "
+        "learned from each half and tested on the other. "
     )
     δ = 100 * selection.delta
     if selection.gate == PROVED:
         return said + (
-            "Somebody who bets on such a rule gets rich only if it is better: if it is not, the "
-            "chance ever to multiply the stake by 1/p is at most p, for every number of episodes. "
-            f"A rule passes when its bet does so; over both halves, p sums to {δ:g} %."
+            "The test is a bet on the new controller. If that is not better, the chance that the "
+            "bet ever multiplies its stake by 1/p is at most p, for every number of episodes. A "
+            "controller passes when its bet reaches that multiple. Over both halves, p sums to "
+            f"{δ:g} %."
         )
     return said + (
-        "A rule passes if even its lower bound is above zero; that bound allows for picking the "
-        f"best of several, and is made to be wrong with a chance of {δ / HALVES:g} % for each "
-        f"half, {δ:g} % in all, when there are enough episodes."
+        "A controller passes if the lower bound of its gain is above zero. The bound allows for "
+        "picking the best of several. When there are enough episodes, it is wrong with a chance of "
+        f"{δ / HALVES:g} % for each half, {δ:g} % in all."
     )
 
 
 def setting_words(setting: Setting) -> str:
-    """How a rule was learned, for those who do not know the names of algorithms.
+    """How a controller was learned, for people who do not know the names of algorithms.
 
     >>> from jumar import window
     >>> setting_words(Setting(window(2), "spibb", (("n_wedge", 20),), 0.5))
     'window of 2; trusts what was tried more than 20 times, leaves the rest as it is; 50% new \
-rule, 50% old rule'
+controller, 50% old'
     """
     entry = ALGORITHMS.get(setting.algorithm)
     does = entry.does(dict(setting.parameters)) if entry else f"method {shown(setting.algorithm)}"
     said = f"{shown(str(setting.memory), 200)}; {does}"
     new = setting.mixture
-    return said if new == 1 else f"{said}; {percent(new)} new rule, {percent(1 - new)} old rule"
+    return said if new == 1 else f"{said}; {percent(new)} new controller, {percent(1 - new)} old"
 
 
 def _row(trial: Trial, chosen: bool) -> TestedRow:
@@ -124,17 +125,17 @@ def _remark(trial: Trial) -> str:
 
 
 def _count(selection: Selection, listed: int) -> str:
-    made, trials = counted(selection.tried, "rule"), len(selection.trials)
+    made, trials = counted(selection.tried, "controller"), len(selection.trials)
     were = "was" if selection.tried == 1 else "were"
     if trials == 0:
-        return f"{made} {were} learned, and none of them promised a gain, so none was tested."
+        return f"{made} {were} learned. None promised a gain, so none was tested."
     best = "most promising one" if trials == 1 else f"{trials:,} most promising ones"
-    said = f"{made} {were} learned, the {best} tested"
-    return f"{said}; here are the best {listed}." if listed < trials else f"{said}."
+    said = f"{made} {were} learned, and the {best} tested"
+    return f"{said}. Here are the best {listed}." if listed < trials else f"{said}."
 
 
 def _summary(trials: tuple[Trial, ...]) -> str:
     passed = sum(trial.passed for trial in trials)
-    said = f"Rules tested on episodes they were not learned from: {passed} of {len(trials)} passed"
+    said = f"Controllers tested on held-out episodes: {passed} of {len(trials)} passed"
     best = max((trial.lower for trial in trials), default=-math.inf)
     return f"{said}; the best lower bound is {number(best)}." if math.isfinite(best) else f"{said}."

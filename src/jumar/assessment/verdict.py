@@ -1,16 +1,16 @@
 """The verdict on a result: one word, one sentence for people, and the reasons.
 
-The word is earned, the strictest rule first:
+The word is the first in this list whose condition holds:
 
 unreliable  a check of the log failed: what was learned from it cannot be trusted
 keep        nothing changes
-safe        a guarantee that is proved or in print says "not worse", and the log does not
-            contradict what it assumes of the memory
-tested      the same, by a test on held-out episodes that becomes exact as these grow in number
-doubtful    the same way of learning lost on held-out episodes, and no proof stands against that
+safe        a certificate that is proved or published says "not worse", and the log does not
+            contradict what the certificate assumes of the memory
+tested      the same, by a held-out test that becomes exact as episodes grow in number
+doubtful    the same way of learning lost in the held-out test, and no proof says otherwise
 test        everything else: worth a trial on a small scale
 
-Whoever shows a result shows this verdict, in words, in JSON, as a colour or as an exit code.
+Every renderer shows this verdict: in words, in JSON, as a colour or as an exit code.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Verdict:
 
     @property
     def exit_code(self) -> int:
-        """Of the command: 1 where nobody should go on, as `jumar check` does."""
+        """Of the command: 1 if a check failed, as `jumar check` does."""
         return 1 if self.word is Word.UNRELIABLE else 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Verdict:
 
 
 def judge(result: Result, check: Check, held_out: Selection | None) -> Verdict:
-    """The verdict. `held_out` is the test on held-out episodes, where one was made."""
+    """The verdict. `held_out` is the held-out test, if one was made."""
     word, reasons = _word(result, check, held_out)
     return Verdict(word, _headline(result, word, held_out), tuple(reasons))
 
@@ -134,9 +134,9 @@ def _mean(test: Selection) -> tuple[float, float]:
 
 
 def same_way(test: Selection) -> str:
-    """What held-out episodes say of rules that were learned in the same way from other ones."""
+    """What the held-out test says about controllers that were learned in the same way."""
     if not test.trials:
-        return "It could not be tested on held-out episodes: no half of the log changes a rule."
+        return "There is no held-out test: what is learned from half of the log changes nothing."
     gain, error = _mean(test)
     passed = sum(trial.passed for trial in test.trials)
     result = "passed" if passed == len(test.trials) else f"passed {passed} of {len(test.trials)}"
@@ -145,31 +145,31 @@ def same_way(test: Selection) -> str:
     what = f"lost {size}" if gain < 0 else f"brought {size} more"
     refused = [trial.refused for trial in test.trials if trial.refused]
     return (
-        "On episodes they were not learned from, rules learned in this way from half of the log "
-        f"{what} per episode (standard error {rounded(error, error)}), and {result} the test for "
-        "“not worse”" + (f": {refused[0]}." if refused else ".")
+        "In the held-out test, controllers learned in this way from half of the log "
+        f"{what} per episode (standard error {rounded(error, error)}) and {result}"
+        + (f": {refused[0]}." if refused else ".")
     )
 
 
 def _headline(result: Result, word: Word, held_out: Selection | None) -> str:
     changed, states = result.improvement.changed, len(result.improvement.mdp)
-    kept = "no change passed the test on held-out episodes"
+    kept = "no change passed the held-out test"
     if not result.selection:
         kept = "the log gives no reason to change it"
-    found = f"The log speaks for changing {counted(changed, 'rule')} of {states:,}."
+    found = f"The log supports changes in {changed:,} of {counted(states, 'history state')}."
     if changed == 0:
-        found = f"Keep the rule as it is: {kept}."
+        found = f"Keep the controller as it is: {kept}."
     if word is Word.UNRELIABLE:
-        return f"This log failed a check: find out why before you rely on it. {found}"
+        return f"This log failed a check. Find out why before you rely on it. {found}"
     if word is Word.KEEP:
         return found
     if word is Word.SAFE:
-        said = f"{found} This is, by its guarantee, not worse than today."
+        said = f"{found} By its certificate, the new controller is not worse than the old one."
     elif word is Word.TESTED:
-        said = f"{found} On episodes it was not learned from, the new rule did better."
+        said = f"{found} In the held-out test, the new controller did better."
     elif word is Word.DOUBTFUL:
-        said = f"Do not change anything yet. {found} But held-out episodes do not confirm it."
+        said = f"Do not change anything yet. {found} But the held-out test does not confirm it."
     else:
-        said = f"{found} No guarantee covers this yet: try it on a small scale first."
+        said = f"{found} No certificate covers this yet: try it on a small scale first."
     named = None if result.selection else held_out
     return f"{said} {same_way(named)}" if named else said

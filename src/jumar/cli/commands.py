@@ -71,11 +71,11 @@ def train(
     episodes: Annotated[int | None, typer.Option(help="Training episodes.")] = None,
     softmax: Annotated[
         float | None,
-        typer.Option(help="Inverse temperature of the final policy; larger is greedier."),
+        typer.Option(help="Inverse temperature of the final controller; larger is greedier."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a behavior policy by Q-learning, as in the paper."""
+    """Train a behavior by Q-learning, as in the paper."""
     from dataclasses import replace
 
     from jumar import evaluate
@@ -201,6 +201,6 @@ def evaluate(
         data.append(item)
     value = "value" if horizon is None else f"value over {horizon} steps"
     heads = ["controller", value, "mean length", *(["simulated"] if simulate else [])]
-    note = [] if optimum is None else [f"The best policy of all is worth {optimum:.10g}."]
+    note = [] if optimum is None else [f"The best possible value is {optimum:.10g}."]
     table = plain_table(heads, rows, right=heads[1:])
     say(as_json, {"model": model, "optimum": optimum, "controllers": data}, table, *note)

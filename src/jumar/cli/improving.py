@@ -51,8 +51,8 @@ def improve(
         bool,
         typer.Option(
             "--assume-memory",
-            help="Where nothing passes: judge long records, given that a memory tells all that "
-            "matters and the log does not contradict it (docs/long-records.md).",
+            help="If nothing passes: judge long records and assume that a memory tells all that "
+            "matters. The log may contradict it (docs/long-records.md).",
         ),
     ] = False,
     seed: Seed = 1,
@@ -60,8 +60,8 @@ def improve(
 ) -> None:
     """Improve the controller that produced a log, and explain it in a report.
 
-    Exits with 0 when the verdict stands, with 1 when a check of the log failed: nothing that was
-    learned from such a log should be relied on.
+    Exits with 1 if a check of the log failed, else with 0. Do not rely on what was learned from a
+    log that failed a check.
     """
     from jumar import improve as run
     from jumar.algorithms import meant

@@ -54,8 +54,8 @@ GateName = Annotated[
     str,
     typer.Option(
         metavar="proved|asymptotic",
-        help="The test on held-out episodes: proved for any number of them, or one that decides "
-        "earlier and is right as they grow.",
+        help="The held-out test: proved for any number of episodes, or one that decides earlier "
+        "and becomes right as episodes grow in number.",
     ),
 ]
 

@@ -27,7 +27,7 @@ def show(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Draw it: picture.svg or picture.dot."),
     ] = None,
-    rows: Annotated[int, typer.Option(min=1, help="Rules to print at most.")] = 40,
+    rows: Annotated[int, typer.Option(min=1, help="Rows to print at most.")] = 40,
     as_json: Json = False,
 ) -> None:
     """Show a controller, or what changes from one to another, as a table or a picture."""

@@ -1,1 +1,1 @@
-"""The nouns that everything else speaks of, and the ground they stand on."""
+"""The data types that all other folders use, and helpers for arrays, names and text."""

@@ -1,7 +1,7 @@
 """A controller that acts, one step at a time: an observation in, an action out.
 
-The same as the program that `jumar.show.program` writes for it, in the same words: `reset`, `act`,
-`probabilities`, `tell`.
+It does the same as the program that `jumar.show.program` writes, with the same methods: `reset`,
+`act`, `probabilities`, `tell`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Agent(Shown):
-    """Somebody who follows a controller and remembers what it needs; see `Controller.start`."""
+    """A running controller: it acts and remembers; see `Controller.start`."""
 
     def __init__(
         self, controller: Controller, seed: int | np.random.Generator, most_likely: bool = False
@@ -43,7 +43,7 @@ class Agent(Shown):
         return c.memory.read_node(self._node[0].tolist(), c.observations, c.actions)
 
     def reset(self) -> None:
-        """Forget everything: a new episode begins. The dice go on where they are."""
+        """Forget everything: a new episode begins. The random numbers continue."""
         self._node = self.controller.memory.initial()[None, :]
 
     def probabilities(self, observation: str) -> dict[str, float]:

@@ -29,7 +29,7 @@ _LIMIT = 2**63
 def freeze(
     values: ArrayLike, dtype: Any, what: str = "array", error: type[JumarError] = ParameterError
 ) -> Array:
-    """A read-only copy: what is handed over can neither change nor be changed.
+    """A read-only copy: neither side can change the data of the other.
 
     Numbers that are not whole, and flags that are not true or false, are refused, not rounded.
 
@@ -80,7 +80,7 @@ def _codes(values: Ints) -> tuple[Ints, int]:
 
 
 def number_rows(rows: Ints) -> tuple[Ints, Ints]:
-    """The distinct rows in lexicographic order, and for every row the number of its twin there.
+    """The distinct rows in lexicographic order, and the number of each row among them.
 
     >>> distinct, number = number_rows(np.array([[5, 1], [0, 2], [5, 1]]))
     >>> distinct.tolist(), number.tolist()

@@ -1,10 +1,10 @@
-"""Controller: a memory and a rule ψ(a | n, z) - a finite-state controller (FSC).
+"""Controller: a memory and action probabilities ψ(a | n, z) - a finite-state controller (FSC).
 
 At every step the controller is in memory node n, sees z, draws a from ψ(· | n, z) and moves to
-n' = step(n, z, a). A rule is a list of exceptions: ⟨n, z⟩ with a row of their own, and for all
-others either one default row or the row of a coarser controller, found by projecting the node.
-So a behavior *lifted* to more memory is nothing but that projection, an improved controller is
-"the behavior, except here", and a long window costs what it changes.
+n' = step(n, z, a). A controller lists exceptions: history states ⟨n, z⟩ with a row of their own.
+All others have one default row, or the row of a coarser controller, found by projecting the node.
+So a behavior *lifted* to more memory is only that projection, and an improved controller is "the
+behavior, except here". A long window takes no more room than its exceptions.
 """
 
 from __future__ import annotations
@@ -112,10 +112,10 @@ class Controller(Frozen, Shown):
         rest = f"as {printable(below.name)!r}" if isinstance(below, Controller) else "one row"
         return (
             f"{printable(self.name)!r}, {self.memory}, {len(self.observations)} observations, "
-            f"{len(self.actions)} actions, own rules: {len(self.rows):,}, otherwise {rest}"
+            f"{len(self.actions)} actions, own rows: {len(self.rows):,}, otherwise {rest}"
         )
 
-    # ---- reading the rule -----------------------------------------------------------------
+    # ---- reading the rows -----------------------------------------------------------------
 
     @cached_property
     def _index(self) -> RowIndex:
@@ -163,7 +163,7 @@ class Controller(Frozen, Shown):
     # ---- acting ---------------------------------------------------------------------------
 
     def start(self, seed: int | np.random.Generator, *, most_likely: bool = False) -> Agent:
-        """Somebody who follows this controller, at the beginning of an episode.
+        """An agent that runs this controller, at the beginning of an episode.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ class Controller(Frozen, Shown):
     # ---- comparing and keeping ------------------------------------------------------------
 
     def same_as(self, other: Controller) -> bool:
-        """Equal names, memory and rules, bit for bit (the name of the controller aside)."""
+        """Equal observations, actions, memory and rows, bit for bit; the name does not count."""
         if isinstance(self.otherwise, Controller) != isinstance(other.otherwise, Controller):
             return False
         if isinstance(self.otherwise, Controller):

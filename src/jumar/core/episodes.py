@@ -1,9 +1,9 @@
 """Episodes: a log of observations, actions and rewards, in columns.
 
-Step t of episode e stands in row start[e] + t. An episode is over for one of two reasons that
-must never be confused: the process *ended* (``terminated``), or the recording was cut off. A
+Step t of episode e stands in row start[e] + t. An episode is over for one of two reasons,
+and they must not be confused: the process *ended* (``terminated``), or the recording was cut off. A
 cut-off episode may carry the observation that would have been acted on next; without it the
-last step has no known successor and teaches nothing about what follows.
+successor of the last step is unknown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGEST_REWARD = 1e100  # squares and sums of it are still numbers
 
 @dataclass(frozen=True)
 class Remarks:
-    """What a person wants to know of a log after it was read: what was put right, left out or
+    """What a person should know about how a log was read: what was corrected, left out or
     assumed.
 
     >>> (Remarks(rows=10, gaps=1) + Remarks(rows=5, costs=True)).rows
@@ -358,8 +358,8 @@ class Episodes(Frozen, Shown):
     def __add__(self, other: Episodes) -> Episodes:
         """The two logs one after the other. Clusters and behaviors of equal names are one.
 
-        A log with propensities, clusters or behaviors and one without do not add: nobody could
-        say how likely, whose, or by whom the steps of the other are.
+        A log with propensities, clusters or behaviors cannot be added to one without: they would be
+        unknown for the other log.
         """
         other = other.align(self.observations, self.actions)
         for part in ("propensity", "cluster", "behavior"):
@@ -394,7 +394,7 @@ class Episodes(Frozen, Shown):
         """The same log with the names numbered as given, so that it fits a controller."""
         if tuple(observations) == self.observations and tuple(actions) == self.actions:
             return self
-        # a name nobody ever logged need not be known to the other side
+        # a name that never occurs need not be known
         seen = np.unique(np.concatenate([self.observation, self.final_observation]))
         z = self._renumbering("observation", observations, seen[seen != UNKNOWN])
         a = self._renumbering("action", actions, np.unique(self.action))
@@ -422,7 +422,7 @@ class Episodes(Frozen, Shown):
 
 
 def not_a_chance(value: float) -> str:
-    """What to say of a propensity that is none."""
+    """The message for a propensity that is not a probability."""
     if value == 0:
         return "the propensity is 0, but the action was taken. Write how likely it was."
     return (

@@ -60,7 +60,7 @@ class ImpossibleClaim(JumarError):
 
 
 def not_one_of(kind: str, name: object, names: Iterable[str]) -> str:
-    """The fact and the remedy for a name nobody knows.
+    """The fact and the remedy for an unknown name.
 
     >>> not_one_of("action", "repaire", ["keep", "inspect", "repair"])
     "action 'repaire' is not one of keep, inspect, repair. Did you mean 'repair'?"

@@ -43,7 +43,7 @@ class Counts(Frozen, Shown):
     pair: Ints  # (L,) int64, h*A + a, ascending
     successor: Ints  # (L,) int64, h', ascending within a pair
     times: Ints  # (L,) int64, how often h' followed
-    unfinished: int = 0  # steps left out because nobody knows what followed
+    unfinished: int = 0  # steps left out because what followed is unknown
 
     @property
     def summary(self) -> str:

@@ -46,8 +46,8 @@ class Improvement(Frozen, Shown):
 
     @property
     def summary(self) -> str:
-        rules = f"{self.changed:,} of {len(self.mdp):,} rules changed"
-        return f"{self.algorithm}: {rules}, estimated gain {self.gain:.4g}"
+        changes = f"changes {self.changed:,} of {len(self.mdp):,} history states"
+        return f"{self.algorithm}: {changes}, estimated gain {self.gain:.4g}"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))

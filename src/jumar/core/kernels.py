@@ -1,6 +1,6 @@
 """Compiled loops on raw arrays: no objects, no checks, no imports from the package.
 
-Whoever calls a kernel has validated what it hands over. Every kernel has a slow, obvious twin in
+The caller of a kernel has validated the arguments. Every kernel has a slow, obvious twin in
 tests/test_kernels.py.
 """
 
@@ -20,7 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile on first use and keep the result on disk; runs without holding other threads up.
+    """Compile on first use and keep the result on disk; runs without blocking other threads.
     To the type checker it is still a function."""
     jitted: Function = njit(cache=True, nogil=True)(function)
     return jitted

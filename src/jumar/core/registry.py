@@ -1,4 +1,4 @@
-"""A registry: names, and what stands behind them, loaded when it is asked for.
+"""A registry: entries by name, loaded when they are asked for.
 
     ALGORITHMS = Registry("algorithm", {"spibb": "jumar.algorithms.spibb:ENTRY", ...})
     ALGORITHMS["spibb"]          # loads the module, returns its ENTRY
@@ -48,7 +48,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return self[name]
 
     def add(self, name: str, entry: T) -> None:
-        """Enter something new; a name is given once."""
+        """Add an entry; a name can be used only once."""
         if name in self._entries:
             raise ParameterError(
                 f"{self.kind} {name!r} is there already. Choose another name, or remove it first."

@@ -63,7 +63,7 @@ class Replay(Frozen, Shown):
 
     def __post_init__(self) -> None:
         for array in (self.states, self.at, self.after):
-            array.setflags(write=False)  # made below, for nobody else: there is no need to copy
+            array.setflags(write=False)  # made below and used nowhere else: no need to copy
 
     @classmethod
     def of(cls, log: Episodes, memory: Memory) -> Replay:
@@ -139,8 +139,8 @@ class Replay(Frozen, Shown):
 
     @cached_property
     def follows(self) -> Ints:
-        """(N,) the state after every step, ENDED where the process ended, UNSEEN where nobody
-        knows."""
+        """(N,) the state after every step, ENDED where the process ended, UNSEEN where it is
+        unknown."""
         follows = np.append(self.at[1:], UNSEEN)
         follows[self.log.last] = self.after
         return _sealed(follows)
@@ -154,7 +154,7 @@ class Replay(Frozen, Shown):
 
     @property
     def outcome(self) -> Ints:
-        """(N,) the next observation, |Z| for the end, UNKNOWN where nobody knows."""
+        """(N,) the next observation, |Z| for the end, UNKNOWN where it is unknown."""
         log = self.log
         outcome = np.append(log.observation[1:], UNKNOWN)
         outcome[log.last] = np.where(log.terminated, len(log.observations), log.final_observation)
@@ -170,7 +170,7 @@ class Replay(Frozen, Shown):
     @cached_property
     def moves(self) -> tuple[Ints, Ints]:
         """(L, 2) the pairs with each of their successors, sorted; (N,) that of every step, or -1
-        where the process ended or nobody knows."""
+        where the process ended or it is unknown."""
         goes_on = self.follows >= 0
         moves, which = number_rows(np.column_stack([self.pair[goes_on], self.follows[goes_on]]))
         move = np.full(self.log.n_steps, -1)
@@ -223,7 +223,7 @@ class Replays(Shown):
     """The replays of one log.
 
     It holds the finest replays only: one, or a few where no memory refines the others. A coarser
-    one is looked up in a finer one when it is asked for, and lives as long as somebody uses it. So
+    one is looked up in a finer one when it is asked for, and is kept as long as it is used. So
     a log of N steps costs 8·N bytes for each replay that is held, and as much again for what was
     asked of it step by step (`follows`, `moves`).
     """
@@ -286,7 +286,7 @@ class Replays(Shown):
     def _make(self, memory: Memory) -> Replay:
         if self._part_of is not None:
             whole, episodes = self._part_of
-            # to replay the whole log for a small part of it would not pay
+            # replaying the whole log for a small part of it costs more
             large = 2 * self.log.n_steps >= whole.log.n_steps
             if large or whole._finer(memory) is not None:
                 return whole.over(memory)._part(episodes, self.log)

@@ -1,4 +1,4 @@
-"""How the nouns look where Python shows a value: one short line, in notebooks too."""
+"""How Python shows our data types: one short line, in notebooks too."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def number(x: float) -> str:
     """
     if x == 0 or not math.isfinite(x):
         return "0" if x == 0 else "unbounded"
-    if 999.95 <= abs(x) < 1e15:  # from here on, four digits are no less than all before the point
+    if 999.95 <= abs(x) < 1e15:  # from here on, all digits before the point are shown
         return f"{x:,.0f}"
     return f"{x:.4g}"
 
@@ -91,7 +91,7 @@ def shown(name: str, most: int = 40, cut: str = "…") -> str:
 
 
 def printable(name: str) -> str:
-    """A name for an error message, in plain letters as far as jumar adds any.
+    """A name for an error message, as plain printable text.
 
     >>> printable("worn"), printable("\x1b[2J"), len(printable("x" * 10_000))
     ('worn', '\\\\x1b[2J', 60)

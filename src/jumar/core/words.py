@@ -1,6 +1,6 @@
-"""How controllers are put into words, wherever people read them: names, probabilities, situations
-⟨n, z⟩ and rules. Names come from files and can be anything, so what could disturb a terminal or a
-page is spelled out, and long ones are cut.
+"""Controllers in words, wherever people read them: names, history states ⟨n, z⟩, and what is done
+there. Names come from files and can be anything. So characters that could disturb a terminal or a
+page are spelled out, and long names are cut.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from jumar.core.text import percent, shown
 COLUMNS = 6  # actions up to which each is spelled out
 
 
-def situation_heads(memory: Memory) -> list[str]:
+def history_state_heads(memory: Memory) -> list[str]:
     return [memory.head, "seen now"] if memory.width else ["seen now"]
 
 
-def situation(controller: Controller, state: Ints) -> list[str]:
-    """⟨n, z⟩ as people read it, under `situation_heads`."""
+def history_state_words(controller: Controller, state: Ints) -> list[str]:
+    """⟨n, z⟩ as people read it, under `history_state_heads`."""
     memory = controller.memory
     now = shown(controller.observations[int(state[-1])])
     if memory.width == 0:
@@ -44,14 +44,15 @@ def _shown_names(value: Any) -> Any:
     return [_shown_names(item) for item in value] if isinstance(value, list) else shown(value)
 
 
-def rule_lines(
+def action_lines(
     actions: Sequence[str], row: Floats, old: Floats | None = None, most: int = COLUMNS
 ) -> list[str]:
-    """A rule as text, the likeliest action first; with what it was, where that is another.
+    """What is done in a history state, the likeliest action first; with `old`, what it was.
 
-    >>> rule_lines(("keep", "repair"), np.array([0.25, 0.75]))
+    >>> action_lines(("keep", "repair"), np.array([0.25, 0.75]))
     ['repair 75%', 'keep 25%']
-    >>> rule_lines(("keep", "repair", "sell"), np.array([0.5, 0.5, 0]), np.array([0.5, 0.25, 0.25]))
+    >>> now, was = np.array([0.5, 0.5, 0]), np.array([0.5, 0.25, 0.25])
+    >>> action_lines(("keep", "repair", "sell"), now, was)
     ['keep 50%', 'repair 25% → 50%', 'dropped: sell 25%']
     """
     before = row if old is None else old

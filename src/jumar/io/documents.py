@@ -1,13 +1,13 @@
 """Reading a TOML or JSON file into a document, and the small checks that every document needs.
 
-A document is what people write: nested tables, lists, text and numbers, and whatever else stands
+A document is what people write: nested tables, lists, text and numbers, and anything else that is
 in a file by mistake. `read_document` refuses what is no document at all; the checks refuse a value
-of the wrong type, a key nobody knows, a format of another version. Each takes the class of error to
+of the wrong type, an unknown key, a format of another version. Each takes the class of error to
 raise and the place its message begins with.
 
-Why by hand. msgspec (0.10 s to import) and pydantic (0.25 s) were tried: both take the last of two
-equal keys without a word, neither says which key was meant, and what to do about an error would
-have to be written here all the same. `jumar --help` has 0.3 s.
+Why by hand. msgspec (0.10 s to import) and pydantic (0.25 s) were tried: both silently
+take the last of two equal keys, neither says which key was meant, and the remedy for each error
+would still have to be written here. `jumar --help` has 0.3 s.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _parse_toml(text: str, source: str, form: Format) -> Any:
 
 @contextmanager
 def nesting(source: str, form: Format) -> Iterator[None]:
-    """Refuse a document within documents, or a list within lists, that has no end."""
+    """Refuse a document that is nested too deeply."""
     try:
         yield
     except RecursionError as error:
@@ -335,7 +335,7 @@ mean 'worn'?
 
 @contextmanager
 def at(place: str, error: type[JumarError]) -> Iterator[None]:
-    """Put the place in front of what others found wrong."""
+    """Put the place in front of the message of another error."""
     try:
         yield
     except JumarError as found:

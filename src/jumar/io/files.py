@@ -40,7 +40,7 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file that takes the place of `path` if the block ends well, and else is gone.
+    """A temporary file that replaces `path` if the block succeeds, and is removed if not.
 
     A symbolic link is followed, and a file that is replaced keeps its permissions.
     """
@@ -85,8 +85,8 @@ def write_folder(folder: str | os.PathLike[str], contents: Mapping[str, str | by
     """Put files into a folder, all of them or none.
 
     They are written beside the folder first. If it is new, it then appears in one step; if it is
-    there already, each file takes its place in one step, and what else is in it stays. Should one
-    of these steps fail, or be interrupted, the files that were there before come back.
+    there already, each file takes its place in one step, and what else is in it stays. If one
+    of these steps fails or is interrupted, the old files are restored.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as place:
@@ -99,7 +99,7 @@ def write_folder(folder: str | os.PathLike[str], contents: Mapping[str, str | by
         raise ParameterError(
             f"{folder}: cannot be made a folder (this is a file). Choose another path."
         )
-    for name in contents:  # found before any file takes its place, or some would be new, some old
+    for name in contents:  # check before any file is replaced, or some would be new and some old
         if (target / name).is_dir():
             raise ParameterError(
                 f"{Path(folder, name)}: this is a directory. Remove it, or choose another folder."
@@ -122,7 +122,7 @@ def write_folder(folder: str | os.PathLike[str], contents: Mapping[str, str | by
 
 
 def _replace_all(staging: Path, target: Path, names: Sequence[str]) -> None:
-    """Move files from one folder to another; if that cannot be finished, as if never begun."""
+    """Move files from one folder to another: all of them, or none."""
     kept = staging / ".kept"
     kept.mkdir()
     for name in names:

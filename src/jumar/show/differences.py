@@ -1,11 +1,12 @@
 """Where two controllers differ.
 
 Two controllers are compared over a memory that knows what both know (`refinement.join`), so that
-each ⟨n, z⟩ has one old row and one new row. Looked at are the situations that either of the two
-can come to: those reached from the start by actions of positive probability, whatever is seen on
-the way. No difference there means that no process, and no log of any length, can tell the two
-apart. A memory too large to be listed is not walked: then the exceptions of both are compared, and
-what they fall back on is compared in turn, over its own, coarser memory.
+each history state ⟨n, z⟩ has one old row and one new row. Only the history states that one of the
+two can come to are compared: those reached from the start by actions of positive probability,
+whatever is seen on the way. If there is no difference there, then no process, and no log of any
+length, can tell the two apart. A memory that is too large to list is not walked. Then the
+exceptions of both are compared, and then the controllers they fall back on, over their own,
+coarser memory.
 """
 
 from __future__ import annotations
@@ -20,26 +21,26 @@ from jumar.core.controller import SUM_TOLERANCE, Controller
 from jumar.core.errors import ControllerError, ParameterError, TooLarge
 from jumar.core.memory import ENUMERABLE, Memory
 from jumar.core.memory.refinement import join
-from jumar.core.text import listing, printable
+from jumar.core.text import counted, listing, printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 MOST_ROWS = 40
-MOST_SITUATIONS = 1_000_000  # looked at one by one: some seconds, some hundred megabytes
+MOST_STATES = 1_000_000  # looked at one by one: some seconds, some hundred megabytes
 
 
 @dataclass(frozen=True, eq=False)
 class Difference(Frozen):
-    """What changes from one controller to another, both over one memory. K situations differ."""
+    """What changes from a controller to another, both over one memory; K history states differ."""
 
     was: Controller
     now: Controller
     states: Ints  # (K, W+1) int64, the ⟨n, z⟩ with another row, sorted
     old: Floats  # (K, A) float64, ψ(· | n, z) of `was` there
     new: Floats  # (K, A) float64, ψ(· | n, z) of `now` there
-    compared: int | None  # situations looked at; None: too many, only the exceptions were
-    rest: Difference | None  # how that differs which both fall back on, where it was not listed
+    compared: int | None  # history states compared; None: too many, only the exceptions
+    rest: Difference | None  # the difference of what they fall back on, if not in `states`
 
     @property
     def same(self) -> bool:
@@ -48,7 +49,7 @@ class Difference(Frozen):
 
     @property
     def memory(self) -> Memory:
-        """What the situations are told apart by."""
+        """The memory over which the two are compared."""
         return self.now.memory
 
 
@@ -64,17 +65,17 @@ def difference(was: Controller, now: Controller) -> Difference:
     True
     """
     old, new = on_one_memory(was, now)
-    if new.memory.count_nodes() * len(now.observations) <= MOST_SITUATIONS:
-        nodes, _ = number_rows(np.concatenate([reachable(c, MOST_SITUATIONS) for c in (old, new)]))
-        states = situations(nodes, len(now.observations))
+    if new.memory.count_nodes() * len(now.observations) <= MOST_STATES:
+        nodes, _ = number_rows(np.concatenate([reachable(c, MOST_STATES) for c in (old, new)]))
+        states = history_states(nodes, len(now.observations))
         return _compare(old, new, states, len(states), None)
     states, bases = _exceptions(old, new)
     if bases[0] is was and bases[1] is now:
         raise TooLarge(
             f"{printable(was.name)} remembers a {was.memory} and {printable(now.name)} a "
-            f"{now.memory}: too many situations together to look at each, and neither "
-            "memory knows what the other does. Compare controllers of which one refines the "
-            "other's memory."
+            f"{now.memory}: together too many history states to compare, and neither "
+            "memory knows what the other does. Compare two controllers where one memory refines "
+            "the other."
         )
     below = None if bases[0].same_as(bases[1]) else difference(*bases)
     return _compare(old, new, states, None, None if below is None or below.same else below)
@@ -106,7 +107,7 @@ def on_one_memory(was: Controller, now: Controller) -> tuple[Controller, Control
 def reachable(controller: Controller, most: int = ENUMERABLE, met: Ints | None = None) -> Ints:
     """(M, W) the nodes a controller can come to, whatever it sees; TooLarge beyond `most`.
 
-    With `met`, only what these ⟨n, z⟩ lead to counts, and only nodes that stand among them.
+    With `met`, only these ⟨n, z⟩ and their nodes count.
 
     >>> from jumar.core.memory import NamedNodes
     >>> two = NamedNodes(("a", "b"), [[[0, 1]], [[1, 1]]])  # only the second action leaves a
@@ -118,7 +119,7 @@ def reachable(controller: Controller, most: int = ENUMERABLE, met: Ints | None =
     places = None if met is None else RowIndex(number_rows(met[:, :-1])[0])
 
     def successors(nodes: Ints) -> Ints:
-        states = situations(nodes, O)
+        states = history_states(nodes, O)
         if known is not None:
             states = states[known.find(states) >= 0]
         s, a = np.nonzero(controller.rows_at(states) > 0)
@@ -128,7 +129,7 @@ def reachable(controller: Controller, most: int = ENUMERABLE, met: Ints | None =
     return closure(memory.initial()[None, :], successors, most, f"Nodes of a {memory}")
 
 
-def situations(nodes: Ints, n_observations: int) -> Ints:
+def history_states(nodes: Ints, n_observations: int) -> Ints:
     """(M·O, W+1) every ⟨n, z⟩ at these nodes, in order."""
     z = np.tile(np.arange(n_observations, dtype=np.int64), len(nodes))
     return np.column_stack([np.repeat(nodes, n_observations, 0), z])
@@ -158,7 +159,7 @@ def _exceptions(*controllers: Controller) -> tuple[Ints, list[Controller]]:
         while isinstance(layer, Controller) and layer.memory == controller.memory:
             found.append(layer.states)
             layer = layer.otherwise
-        if not isinstance(layer, Controller):  # one row for all is a rule without memory
+        if not isinstance(layer, Controller):  # one row for all: a controller without memory
             names = controller.observations, controller.actions
             layer = Controller.constant(*names, layer, name=controller.name)
         bases.append(layer)
@@ -180,7 +181,7 @@ def difference_data(found: Difference) -> dict[str, Any]:
     return {
         "memory": found.memory.to_document(*names),
         "same": found.same,
-        "situations": found.compared,
+        "history_states": found.compared,
         "differences": [
             {
                 "node": found.memory.read_node(state[:-1], *names),
@@ -201,7 +202,7 @@ def _choice(actions: tuple[str, ...], row: list[float]) -> dict[str, float]:
 
 
 def difference_view(found: Difference, most: int = MOST_ROWS) -> RenderableType:
-    """A difference as text: how much of the rule differs, and what it was and is there."""
+    """A difference as text: where the two differ, and what each does there."""
     from rich.console import Group
     from rich.text import Text
 
@@ -223,8 +224,8 @@ def _how_many(found: Difference) -> str:
         return "nowhere: they behave the same everywhere"
     K = len(found.states)
     if found.compared is not None:
-        return f"{K:,} of {found.compared:,} situations that one of them can come to"
-    return "1 situation with a rule of its own" if K == 1 else f"{K:,} situations with own rules"
+        return f"{K:,} of {found.compared:,} history states that one of them can come to"
+    return f"{counted(K, 'history state')} listed in one of the files"
 
 
 def _rows(found: Difference, most: int) -> list[RenderableType]:
@@ -232,23 +233,26 @@ def _rows(found: Difference, most: int) -> list[RenderableType]:
     from rich.padding import Padding
     from rich.text import Text
 
-    from jumar.core.words import rule_lines, situation, situation_heads
+    from jumar.core.words import action_lines, history_state_heads, history_state_words
     from jumar.show.terminal import plain_table
 
     parts: list[RenderableType] = []
     if len(found.states):
         rows = [
-            [*situation(found.now, state), "\n".join(rule_lines(found.now.actions, new, old))]
+            [
+                *history_state_words(found.now, state),
+                "\n".join(action_lines(found.now.actions, new, old)),
+            ]
             for state, old, new in zip(
                 found.states[:most], found.old[:most], found.new[:most], strict=True
             )
         ]
-        parts.append(plain_table([*situation_heads(found.memory), "rule: was → is"], rows))
+        parts.append(plain_table([*history_state_heads(found.memory), "does: was → is"], rows))
     if len(found.states) > most:
         more = len(found.states) - most
-        parts.append(Text(f"  ... and {more:,} more situations", style="dim"))
+        parts.append(Text(f"  ... and {more:,} more history states", style="dim"))
     if found.rest is not None:
-        below = f"Everywhere else they fall back on rules over a {found.rest.memory}, which differ"
-        parts.append(Text(f"{below} in {_how_many(found.rest)}:"))
+        below = f"Everywhere else they fall back on controllers over a {found.rest.memory}. These"
+        parts.append(Text(f"{below} differ in {_how_many(found.rest)}:"))
         parts.append(Padding(Group(*_rows(found.rest, most)), (0, 0, 0, 2)))
     return parts

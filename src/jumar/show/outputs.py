@@ -2,9 +2,9 @@
 
 ===============  ================================================================
 improved.json    the new controller: the behavior, except where it changed
-decisions.csv    every history state: old rule, new rule, counts, gain, why
-certificate.json numbers and guarantees, for machines
-controller.svg   the controller as a picture, new rules marked; .dot for Graphviz
+decisions.csv    every history state: what is done, old and new; counts, gain, why
+certificate.json verdict, numbers and certificates, for machines
+controller.svg   the controller as a picture, changes marked; .dot for Graphviz
 improved.py      the controller as a program that needs nothing but Python
 report.html      one page that explains it all
 run.json         versions, files with fingerprints, settings, the command

@@ -23,7 +23,13 @@ from jumar.core.arrays import Ints
 from jumar.core.controller import Controller
 from jumar.core.errors import TooLarge
 from jumar.core.text import counted, percent, shown
-from jumar.core.words import COLUMNS, node_words, rule_lines, situation, situation_heads
+from jumar.core.words import (
+    COLUMNS,
+    action_lines,
+    history_state_heads,
+    history_state_words,
+    node_words,
+)
 
 if TYPE_CHECKING:
     from jumar.evidence.claims import Certificate
@@ -88,7 +94,7 @@ def _rest(more: int, what: str) -> list[RenderableType]:
 
 
 def controller_view(controller: Controller, most: int = MOST_ROWS) -> RenderableType:
-    """A controller as text: its memory, its rules, and what it does everywhere else."""
+    """A controller as text: its memory, what it does in each history state, and everywhere else."""
     parts: list[RenderableType] = [
         Text(shown(controller.name, 200), style="bold"),
         facts(
@@ -101,15 +107,15 @@ def controller_view(controller: Controller, most: int = MOST_ROWS) -> Renderable
     ]
     states, complete = _states_to_show(controller, most)
     if len(states):
-        parts.append(_rules(controller, states[:most]))
-    parts += _rest(len(states) - most, "rules")
+        parts.append(_choices(controller, states[:most]))
+    parts += _rest(len(states) - most, "history states")
     if isinstance(controller.otherwise, Controller):
         where = "Everywhere else" if len(states) else "Everywhere"
         parts.append(Text(f"{where} it does the same as:"))
         parts.append(Padding(controller_view(controller.otherwise, most), (0, 0, 0, 2)))
     elif not complete:
-        rule = ", ".join(rule_lines(controller.actions, controller.otherwise))
-        parts.append(Text(f"Everywhere else: {rule}"))
+        done = ", ".join(action_lines(controller.actions, controller.otherwise))
+        parts.append(Text(f"Everywhere else: {done}"))
     parts += _moves(controller, most)
     return Group(*parts)
 
@@ -120,7 +126,7 @@ def _names(names: Sequence[str], most: int = 12) -> str:
 
 
 def _states_to_show(controller: Controller, most: int) -> tuple[Ints, bool]:
-    """The ⟨n, z⟩ worth a line, and whether they are all there are."""
+    """The ⟨n, z⟩ that get a line, and whether these are all."""
     if isinstance(controller.otherwise, Controller):
         return controller.states, False
     O = len(controller.observations)
@@ -132,22 +138,20 @@ def _states_to_show(controller: Controller, most: int) -> tuple[Ints, bool]:
     return np.column_stack([nodes[n], z]), True
 
 
-def _rules(controller: Controller, states: Ints) -> RenderableType:
+def _choices(controller: Controller, states: Ints) -> RenderableType:
     actions, rows, behavior = controller.actions, controller.rows_at(states), controller.otherwise
-    heads, columns = situation_heads(controller.memory), ["rule"]
+    heads, columns = history_state_heads(controller.memory), ["does"]
     if isinstance(behavior, Controller):
-        columns = ["rule: was → is"]
+        columns = ["does: was → is"]
         old = behavior.lift(controller.memory).rows_at(states)
-        cells = [["\n".join(rule_lines(actions, *pair))] for pair in zip(rows, old, strict=True)]
+        cells = [["\n".join(action_lines(actions, *pair))] for pair in zip(rows, old, strict=True)]
     elif len(actions) <= COLUMNS:
         columns = [shown(action) for action in actions]
         cells = [[percent(p) if p else "·" for p in row] for row in rows]
     else:
-        cells = [[", ".join(rule_lines(actions, row))] for row in rows]
-    situations = [situation(controller, state) for state in states]
-    return plain_table(
-        [*heads, *columns], [[*s, *c] for s, c in zip(situations, cells, strict=True)]
-    )
+        cells = [[", ".join(action_lines(actions, row))] for row in rows]
+    words = [history_state_words(controller, state) for state in states]
+    return plain_table([*heads, *columns], [[*s, *c] for s, c in zip(words, cells, strict=True)])
 
 
 def _moves(controller: Controller, most: int) -> list[RenderableType]:
@@ -183,7 +187,7 @@ def result_view(assessment: Assessment, most: int = 20) -> RenderableType:
     episodes, steps = int(counts.starts.sum()), int(counts.visits.sum())
     log = f"{counted(episodes, 'episode')}, {counted(steps, 'step')} counted"
     if counts.unfinished:
-        log += f"; {counts.unfinished:,} left out, as the log does not tell what followed them"
+        log += f"; {counts.unfinished:,} left out: the log does not say what followed"
     settings = ", ".join(f"{name}={value}" for name, value in improvement.parameters.items())
     parts: list[RenderableType] = [
         *_verdict(assessment),
@@ -244,23 +248,23 @@ def _evidence(assessment: Assessment) -> list[tuple[str, str | Text]]:
     known = result.counts.visits > threshold
     choices = int((known.sum(1) > 1).sum())
     text = (
-        f"{int(known.sum()):,} of {known.size:,} (state, action) pairs seen more than "
-        f"N∧ = {threshold:g} times; states with a choice of such actions: {choices:,}"
+        f"{int(known.sum()):,} of {known.size:,} pairs (history state, action) seen more than "
+        f"N∧ = {threshold:g} times; history states with a choice of such actions: {choices:,}"
     )
     return [("evidence", text)]
 
 
 def _changes(result: Result, most: int) -> list[RenderableType]:
-    """The changed rules, most visited first."""
+    """The history states that change, most visited first."""
     improvement, controller = result.improvement, result.controller
     changed = np.flatnonzero((improvement.policy != improvement.behavior_policy).any(1))
     visits = improvement.mdp.visits.sum(1)
     order = changed[np.argsort(-visits[changed], kind="stable")]
     rows = [
         [
-            *situation(controller, improvement.mdp.states[h]),
+            *history_state_words(controller, improvement.mdp.states[h]),
             "\n".join(
-                rule_lines(
+                action_lines(
                     controller.actions, improvement.policy[h], improvement.behavior_policy[h]
                 )
             ),
@@ -268,7 +272,7 @@ def _changes(result: Result, most: int) -> list[RenderableType]:
         ]
         for h in order[:most]
     ]
-    heads = [*situation_heads(controller.memory), "rule: was → becomes", "visits"]
+    heads = [*history_state_heads(controller.memory), "does: was → becomes", "visits"]
     table = plain_table(heads, rows, title="What changes", right=["visits"])
     return [table, *_rest(len(order) - most, "history states")]
 
@@ -281,7 +285,7 @@ def _certificates(assessment: Assessment) -> list[RenderableType]:
         ("claim", best.claim),
         ("worth", worth),
     ]
-    if best.bound != "none":  # where nothing is claimed, there is nothing to be valid
+    if best.bound != "none":  # no claim, no validity
         lines.append(("validity", f"{best.validity}. {best.validity.meaning}"))
     labels = ["assumes"] + [""] * len(best.assumptions)
     lines += list(zip(labels, (f"- {text}" for text in best.assumptions), strict=False))

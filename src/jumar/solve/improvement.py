@@ -23,7 +23,7 @@ def improve_by(
     parameters: Mapping[str, object],
     approximate: bool = False,
 ) -> Improvement:
-    """Solve over the admitted policies and dress the solution as an improved controller.
+    """Solve over the admitted policies and return the solution as an improved controller.
 
     `approximate` algorithms hand over a projection that need not find the best row; what that
     may have cost stands in the gap.
@@ -53,7 +53,7 @@ def improvement(
     unseen: float = 0.0,
     trace: Trace | None = None,
 ) -> Improvement:
-    """A policy (H, A) of the model, dressed as an improved controller.
+    """A policy (H, A) of the model, as an improved controller.
 
     `values` are those of the policy and of the behavior, where they are known already.
     """

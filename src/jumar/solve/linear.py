@@ -1,4 +1,4 @@
-"""Discounted linear systems v = r + γ P v with a sub-stochastic P: the two doors to solving one.
+"""Discounted linear systems v = r + γ P v with a sub-stochastic P: two functions that solve one.
 
 `solve_discounted` solves directly. I - γP is a diagonally dominant M-matrix, so elimination without
 pivoting is stable. Small systems are eliminated densely by a compiled kernel, large ones by a
@@ -6,7 +6,7 @@ sparse LU factorisation. The transpose serves the occupancy.
 
 `solve_near` starts from the solution of a system that differs little, and iterates to a relative
 residual of 1e-8: windows make graphs in which elimination fills in almost everything. It eliminates
-where the system is small, or where the iteration does not get there.
+where the system is small, or where the iteration does not converge.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Admitted are all policies whose row at every h lies in a fixed convex set C(h) that contains the
 behavior's row. Starting from the behavior, each round evaluates the policy exactly (a linear
 solve), takes for every h the row of C(h) with the largest π·q, and replaces the rows that get
-strictly better; so values never fall and no policy comes twice.
+strictly better; so values never fall and no policy is met twice.
 
 What is guaranteed. With v the value of the returned policy and r = max_h (best admitted π·q(h) -
 v(h)), the best admitted value is at most v + r/(1-γ) everywhere (r is the residual of a
@@ -16,7 +16,7 @@ The sets are given as a `Rule`, which compiled code knows, or as any function
 r is measured to the best row of all, admitted or not, so that `gap` is still a true bound; however
 large it is, the solution is returned.
 
-Why two loops. `iterate_policy` below is the policy iteration of the house; the optimum of a known
+Why two loops. `iterate_policy` below is the general policy iteration; the optimum of a known
 model (`truth.optimality`) runs it too. `solve.iteration` is the same in compiled code, for rules on
 small models: the paper's grid solves some hundred thousand of them, and numpy calls alone would
 take many times as long. The two share the rules, tolerances, and rows; a test compares them. The
@@ -211,7 +211,7 @@ def _check(trace: Trace, asked: float) -> None:
 
 
 def unseen_value(rule: Rule, mdp: HistoryMdp) -> float:
-    """What a rule takes a pair to be worth that was never tried."""
+    """What a rule assumes that an untried pair is worth."""
     from jumar.solve import iteration
 
     if not np.isnan(rule.unseen_value):

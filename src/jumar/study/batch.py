@@ -117,7 +117,7 @@ def count_sizes(
             for t in range(start[e], start[e + 1]):
                 end = t + 1 == start[e + 1]
                 if end and not terminated[e] and final[e] < 0:
-                    break  # nobody knows what followed
+                    break  # what followed is unknown
                 visits[x, a[t]] += 1.0
                 paid[x, a[t]] += r[t]
                 if end and terminated[e]:
@@ -234,7 +234,7 @@ def _twin(
     out: Floats, i: int, j: int, known: int, kinds: Ints, n_wedges: Floats, unseens: Floats
 ) -> int:
     """An earlier rule of the same kind with as many known pairs: then they are the same pairs,
-    because a larger threshold only ever drops some."""
+    because a larger threshold can only remove pairs."""
     for k in range(j):
         same_unseen = unseens[k] == unseens[j] or (np.isnan(unseens[k]) and np.isnan(unseens[j]))
         same_kind = kinds[k] == kinds[j] and (n_wedges[k] < 0) == (n_wedges[j] < 0)

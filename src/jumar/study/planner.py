@@ -44,7 +44,7 @@ def run_planner(
     simulations: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Play every model of the study with the online planner; what is there is not done again."""
+    """Play every model of the study with the online planner, unless its result is there already."""
     if episodes < 2:
         raise ParameterError(f"planner: {episodes} episodes; a standard error needs at least 2.")
     planned = read_planned(store)

@@ -22,8 +22,8 @@ from jumar.study.store import Store
 from jumar.study.workers import in_processes
 from jumar.truth.model_files import model_hash
 
-BLOCK = 25  # data sets per block: what a kill can cost
-SLOW_BLOCK = 5  # where settings take their time
+BLOCK = 25  # data sets per block: lost at most when the run is killed
+SLOW_BLOCK = 5  # if settings are slow
 
 Block = tuple[int, int]  # number of the behavior, number of the block
 
@@ -63,7 +63,7 @@ def run_study(
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Store:
-    """Run what is missing of a study; `progress` hears of policies done and policies in all.
+    """Run what is missing of a study; `progress` is called with policies done and policies in all.
 
     With more than one job, a study whose settings are not all compiled starts processes that load
     the calling script: such a script calls this below `if __name__ == "__main__":`.
@@ -142,7 +142,7 @@ def _finished(
 def _in_threads(
     work: Callable[[Block], tuple[Block, Any]], todo: list[Block], jobs: int
 ) -> Iterator[tuple[Block, Any]]:
-    """Never more under way than can be worked on."""
+    """No more blocks at a time than there are threads."""
     waiting = iter(todo)
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
         under_way: set[Future[tuple[Block, Any]]] = set()
@@ -156,7 +156,7 @@ def _in_threads(
                 if not under_way:
                     return
                 finished, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                # what is done is kept, also where another failed at the same time
+                # keep finished blocks, even if another one failed at the same time
                 for future in sorted(finished, key=lambda done: done.exception() is not None):
                     yield future.result()
         except BaseException:

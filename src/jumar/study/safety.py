@@ -4,7 +4,7 @@ A *line* is one setting with one amount of memory beyond the behavior's, so that
 different windows can be put side by side. It has one cell per behavior and size; its share of data
 sets that end worse is taken over all of them, and its worst cell is the one with the largest share.
 
-*In hindsight* is what a user could reach who knew the truth: for every behavior and size the one
+*In hindsight* is the best that a user could do who knew the truth: for every behavior and size, the
 setting of SPIBB with the best mean.
 """
 

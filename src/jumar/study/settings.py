@@ -47,7 +47,7 @@ class StudySetting:
 
     @property
     def compiled(self) -> bool:
-        """It is a rule that compiled loops know."""
+        """Can compiled loops run it?"""
         return ALGORITHMS[self.algorithm].rule is not None
 
     @property

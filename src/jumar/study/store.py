@@ -1,4 +1,4 @@
-"""Where the results of a study live, so that a run can be killed at any moment and goes on.
+"""Where the results of a study are stored. A run can be killed at any moment and resumed.
 
 A run works through *blocks*: some data sets of one behavior. A finished block is one file, renamed
 into place whole; so a block is either done or not, and never done twice. When all are there they
@@ -105,7 +105,7 @@ class Store:
             tables = [pq.read_table(self.block(*block)) for block in blocks]
             self._write(self.results, pa.concat_tables(tables).unify_dictionaries())
         shutil.rmtree(self.folder / "blocks", ignore_errors=True)
-        for left_behind in self.folder.glob(".jumar-*.tmp"):  # by a run that was killed
+        for left_behind in self.folder.glob(".jumar-*.tmp"):  # left by a run that was killed
             left_behind.unlink(missing_ok=True)
 
     def read(self) -> Any:

@@ -1,4 +1,4 @@
-"""From a table of results to what people compare: mean, CVaR, how often it got worse.
+"""What people compare in a table of results: mean, CVaR, how often the result is worse.
 
 The α-CVaR of n values is the mean of the ⌈αn⌉ smallest: what to expect in the worst α of cases.
 Normalised improvement is (ρ - ρ_b)/(ρ* - ρ_b): 0 is the behavior, 1 the best policy of all.

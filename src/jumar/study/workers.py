@@ -1,16 +1,16 @@
-"""Worker processes for what holds the interpreter.
+"""Worker processes, for work that holds the interpreter lock.
 
 Each worker is a fresh interpreter with one thread for linear algebra, so that as many workers as
 cores keep the cores busy and results do not depend on how many there are. It builds its function
 once and is handed one item after another through a pipe.
 
-Nobody is left behind. The one who waits ends the workers, however the waiting ends: done, an
-error, Ctrl-C (which workers ignore: it is answered in one place). If it is killed itself, workers
-notice and leave. A worker that dies is an error, never a wait without end.
+No worker outlives its parent. The parent stops all workers when the work is done, on an error and
+on Ctrl-C (workers ignore Ctrl-C; only the parent answers it). If the parent is killed, workers
+notice and stop. A worker that dies raises an error in the parent; the parent never waits for ever.
 
-Why not `concurrent.futures`. A pool of Python 3.11 cannot end work that is under way (that came
-with 3.14), so Ctrl-C would wait for the slowest block. Its workers outlive a parent that was
-killed. And its broken pool does not say at which item a worker died, nor how.
+Why not `concurrent.futures`. A pool of Python 3.11 cannot stop running work (3.14 can), so Ctrl-C
+would wait for the slowest block. Its workers outlive a parent that was killed. And its broken pool
+does not say at which item a worker died, nor how.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def in_processes(
 ) -> Iterator[tuple[Any, Any]]:
     """(item, work(item)) as they finish, with work = make(*arguments) built in every worker.
 
-    `make` is a function of a module, so that workers find it; arguments, items and results travel.
+    `make` is a function of a module, so that workers can import it. Arguments, items and results
+    are sent through pipes.
 
     >>> from functools import partial
     >>> sorted(in_processes(partial, (divmod, 17), [2, 5], jobs=2))
@@ -72,7 +73,7 @@ def in_processes(
 
 
 def _send(connection: Any, item: Any) -> None:
-    with suppress(OSError):  # a worker that is gone: reading from it will tell
+    with suppress(OSError):  # the worker is gone; reading from it raises the error
         connection.send(item)
 
 
@@ -102,7 +103,7 @@ def _start(make: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Connec
 
 @contextmanager
 def _environment(changes: dict[str, str]) -> Iterator[None]:
-    """What a process that starts meanwhile finds in its environment."""
+    """The environment of processes that start inside this block."""
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:
@@ -117,9 +118,9 @@ def _environment(changes: dict[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _deaf_to_ctrl_c() -> Iterator[None]:
-    """A process that starts meanwhile ignores Ctrl-C from its first moment on."""
+    """Processes that start inside this block ignore Ctrl-C from the beginning."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may say so
+        yield  # only the main thread may set this
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -149,7 +150,7 @@ def _serve(connection: Connection, make: Callable[..., Any], arguments: tuple[An
 
 
 def _that_travels(error: Exception) -> Exception:
-    """Our own errors as they are; of others, which may not survive the way, everything they say."""
+    """An error that can be sent: our own as it is, any other as its text."""
     if isinstance(error, JumarError):
         return error
     return RuntimeError("in a worker process: " + "".join(traceback.format_exception(error)))

@@ -141,7 +141,7 @@ class BeliefGraph:
 
 
 class Explorer:
-    """Finds beliefs step by step; whoever drives it says which to expand."""
+    """Finds beliefs step by step; the caller says which to expand."""
 
     def __init__(self, pomdp: Pomdp, most: int = MOST_BELIEFS) -> None:
         self.pomdp, self.most = pomdp, most
@@ -269,7 +269,7 @@ def history_mdp(pomdp: Pomdp, depth: int) -> HistoryMdp:
     >>> mdp.shape, mdp.visits[0].tolist(), mdp.probability[:2].round(3).tolist()
     ((6, 3), [inf, inf, inf], [0.745, 0.255])
     """
-    # whoever does everything and remembers everything visits every history, and averages nothing
+    # a controller that does everything and remembers everything visits every history
     anything = Controller.uniform(pomdp.observations, pomdp.actions)
     memory = window(check_depth(depth) + 1, actions=True)
     return limit_mdp(pomdp, anything, memory, horizon=depth)

@@ -1,4 +1,4 @@
-"""The value of the best policy of all, with whatever memory, on a known model: a proven bracket.
+"""The value of the best policy of all, with any memory, on a known model: a proven bracket.
 
 The best policy acts on the belief b alone, and its value V solves the Bellman equation on beliefs
 

@@ -2,7 +2,7 @@
 
 Before every decision the planner simulates the model many times from what it believes, in a tree of
 the histories that could follow, and does what looks best. Its belief is a set of states, the
-particles. `jumar.truth.pouct` has the rules; what the settings mean:
+particles. `jumar.truth.pouct` has the formulas. What the settings mean:
 
 - `simulations` run before every decision. What the last ones learned about the history that
   really followed is kept.
@@ -147,7 +147,7 @@ def plan(
 
 
 class Planner:
-    """The planner on its own, for whatever world answers it: begin, then decide and observe.
+    """The planner alone, for any process: begin, then decide and observe.
 
     >>> from jumar import models
     >>> tiger = models.tiger()

@@ -85,7 +85,7 @@ def model_tables(pomdp: Pomdp) -> tuple[Floats, Ints, Ints, Ints, Floats, Ints, 
 
 
 def controller_tables(chain: Chain, controller: Controller) -> tuple[Floats, Ints, Ints, int]:
-    """What the kernels run: the rules as cumulative probabilities, and the nodes."""
+    """What the kernels run: the controller's rows as cumulative probabilities, and the nodes."""
     return np.cumsum(chain.rows, 1).ravel(), *compact_nodes(chain, controller.memory)
 
 

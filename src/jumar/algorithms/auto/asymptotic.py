@@ -17,8 +17,8 @@ candidates judged on the same n units, simultaneously
   with a weight w ≠ 1 let q be the mean weight (the share of the candidate's own episodes that they
   stand for) and n_j = (Σw)²/Σw² their effective size; what did not occur in those may matter
   2·q/n_j of the time (the 2 was set by measurement). Where the rewards are declared, and R may be
-  much larger than what the log shows, the worst that a single rare situation can hide is charged:
-  ln(1/δ)·max w/n;
+  much larger than what the log shows, the worst that a single rare history state can hide is
+  charged: ln(1/δ)·max w/n;
 - weights have mean 1, whatever the environment. Where their mean in the log is lower than chance
   explains, w̄ + z_α·s_w/√n < 1, the candidate does things that the behavior practically never did,
   such as waiting for long; what is missing, m_j = 1 - w̄ - z_α·s_w/√n, counts as lost.

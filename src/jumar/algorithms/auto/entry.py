@@ -124,7 +124,7 @@ def _label(parameters: Parameters) -> str:
 
 def _kept(others_changed: bool) -> str:
     if others_changed:
-        return "the change that was tested leaves this rule as it is"
+        return "the change that was tested leaves this history state as it is"
     return "no change passed the test on held-out episodes"
 
 

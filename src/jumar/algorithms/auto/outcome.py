@@ -148,7 +148,7 @@ def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
     kind = "episode" if selection.units == selection.episodes else "cluster"
     where = f"On {counted(chosen.units, f'held-out {kind}')}"
     if estimated:
-        where += " (though the old rule was estimated from all of them)"
+        where += " (though the behavior was estimated from all of them)"
     parts = [f"{where}, the new controller did better than the old one"]
     if chosen.lower > 0:
         alike = ", each cluster counting the same" if kind == "cluster" else ""

@@ -45,7 +45,7 @@ __all__ = ["LongTrial", "LongVerdict", "MemoryTest", "Refusal", "Rung", "judge_l
 LONGEST = 4  # observations of the longest window, which serves only to be compared with
 FEWEST = 4  # records (or clusters) in a half
 POWER = 0.84  # four times in five
-THIN = {"weight", "stretches"}  # rules that more records of the same kind satisfy
+THIN = {"weight", "stretches"}  # conditions that more records of the same kind satisfy
 NOISE = {"lower bound", "gently, lower bound", *THIN}
 MOST_BEYOND = 2 / 3  # of the discounted weight, beyond the end of the records
 
@@ -107,7 +107,12 @@ class LongVerdict:
 
         def reasons(found: tuple[Refusal, ...]) -> list[dict[str, Any]]:
             return [
-                {"rule": r.rule, "text": r.text, "value": finite(r.value), "limit": finite(r.limit)}
+                {
+                    "condition": r.condition,
+                    "text": r.text,
+                    "value": finite(r.value),
+                    "limit": finite(r.limit),
+                }
                 for r in found
             ]
 
@@ -329,7 +334,7 @@ def _controller(board: Board, candidate: Candidate) -> Controller:
 def _needed(best: LongTrial, test: Bench, records: int) -> int | None:
     """Records after which the test would pass four times in five, if noise is all that stands
     against it; None where it is not."""
-    if best.gain <= 0 or any(r.rule not in NOISE for r in best.refusals):
+    if best.gain <= 0 or any(r.condition not in NOISE for r in best.refusals):
         return None
     room = best.gain - test.range * best.unseen
     if room <= 0:
@@ -338,5 +343,5 @@ def _needed(best: LongTrial, test: Bench, records: int) -> int | None:
     # hidden falls faster
     short = room - best.lower + POWER * best.error
     factor = (short / room) ** 2
-    thin = [r.limit / max(r.value, 1e-9) for r in best.refusals if r.rule in THIN]
+    thin = [r.limit / max(r.value, 1e-9) for r in best.refusals if r.condition in THIN]
     return math.ceil(records * max(1.0, factor, *thin))

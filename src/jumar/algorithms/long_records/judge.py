@@ -78,8 +78,8 @@ class Judge:
         """The gain of a policy on one rung."""
         scores, mass = self.fitted.scores(values, self.held_out, exact)
         differences = self._by_unit(scores - self.behavior_scores(exact))
-        # a change in a rare situation leaves most weights as they were: only the records that show
-        # what is to be done more often tell of it
+        # a change in a rare history state leaves most weights as they were: only records that
+        # show what is to be done more often count
         sizes = [effective_size(self._by_unit(column)) for column in mass.T]
         return Reading(exact, differences, min(sizes))
 

@@ -45,7 +45,7 @@ def in_words(memory: Memory) -> str:
     # of two that look equally far back, the one that takes more words knows more
     _, told = max(windows, key=lambda told: (told[0], len(told[1])), default=(1, NOW))
     if len(windows) < len(memory.parts):
-        return f"the old rule's own memory and {told}"
+        return f"the old controller's own memory and {told}"
     return told
 
 

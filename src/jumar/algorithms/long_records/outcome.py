@@ -22,7 +22,7 @@ _KNOWN = "The behavior given is the one that produced the log."
 _LARGE = "The held-out records are many enough for their mean to be nearly normal."
 _WORST = "What they did not show is no worse than the returns in the log."
 _STRETCH = (
-    "Nothing new happens to those who follow the new rule for longer than the log shows it followed"
+    "Nothing new happens under the new controller after more steps than the log shows it followed"
 )
 
 
@@ -74,7 +74,7 @@ def _sentence(verdict: LongVerdict, chosen: LongTrial, estimated: bool) -> str:
         "had not learned from"
     ]
     if estimated:
-        parts.append(" (though the old rule was estimated from all of them)")
+        parts.append(" (though the behavior was estimated from all of them)")
     if verdict.beyond > 0:
         parts.append(f". {percent(verdict.beyond)} of what it counts lies beyond the records' end")
     if not estimated:

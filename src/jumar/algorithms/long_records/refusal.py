@@ -7,7 +7,7 @@ bound on the gain of a candidate at rung j is
     L_j = gain_j - c · error_j - R · (unseen + max(ln(1/δ)/n, 2/n_eff)),
 
 R being the range of the returns: what the log did not show may be the worst. A candidate passes
-when none of these rules speaks against it:
+when all of these conditions hold:
 
 1. *weight*: at least 30 records' worth of weight, counted over the steps it would do more often;
 2. *stretches*: the same on all rungs up to j = 16, as far as records are that long. The log then
@@ -16,7 +16,7 @@ when none of these rules speaks against it:
 3. *lower bound*: L_j > 0 on every rung that has weight; the least of them is what is claimed;
 4. *drift*: no rung with weight lies farther from the first than chance would put any of them five
    times in a hundred, counted in standard errors of the difference;
-5. *gently*: the same two rules for its gentle version, whose rungs reach far: a tenth of the
+5. *gently*: the same two conditions for its gentle version, whose rungs reach far: a tenth of the
    change, judged with long stretches of exact weights, must also be found to gain, and the same;
 6. *longer memory*: judged with the next longer memory, the gain differs by at most two standard
    errors of the difference;
@@ -46,7 +46,7 @@ TIE = 1e-9
 class Refusal:
     """One reason against a candidate, or against judging at all."""
 
-    rule: str  # short name
+    condition: str  # short name
     text: str  # for people, with the numbers
     value: float
     limit: float
@@ -161,7 +161,7 @@ def _bounds(candidate: Candidate, bench: Bench) -> list[Refusal]:
     ]
 
 
-def _drift(rule: str, who: str, rungs: Sequence[Reading]) -> list[Refusal]:
+def _drift(condition: str, who: str, rungs: Sequence[Reading]) -> list[Refusal]:
     if len(rungs) < 2:
         return []
     from scipy.special import ndtri
@@ -173,7 +173,7 @@ def _drift(rule: str, who: str, rungs: Sequence[Reading]) -> list[Refusal]:
         return []
     return [
         Refusal(
-            rule,
+            condition,
             f"With the last {far.exact + 1} steps weighed exactly {who} gains {far.gain:.4g} "
             f"instead of {rungs[0].gain:.4g}, {abs(apart):.1f} standard errors apart: more of the "
             "past matters than the memory knows.",

@@ -1,11 +1,11 @@
-"""Memory: what a controller remembers, as a rule n' = step(n, z, a).
+"""Memory: what a controller remembers, as an automaton n' = step(n, z, a).
 
-A node is a row of `width` non-negative integers ("words"), and a memory is a rule on such rows,
-not a table of all of them: a window of 8 on a 7-observation maze has two million nodes, of which
-a log visits a few thousand, and only those are ever numbered. A memory without any nodes to tell
-apart (a window of 1) has width 0; a product sets the words of its parts side by side; a window
-puts as many base-(|Z|+1) digits into a word as 63 bits hold and then starts another word. So
-nothing overflows, nothing is interned, and a node means the same in every log and every process.
+A node is a row of `width` non-negative integers ("words"). A memory computes the next row; it is
+not a table of all nodes. A window of 8 on a 7-observation maze has two million nodes. A log visits
+a few thousand of them, and only those are numbered. A memory with a single node (a window of 1) has
+width 0. A product puts the words of its parts side by side. A window puts as many base-(|Z|+1)
+digits into a word as 63 bits hold, and then starts another word. So nothing overflows, and a node
+means the same in every log and every process.
 
 `window(k)` counts observations including the current one: k=1 is memoryless, and the node holds
 the last k-1 observations (or observation-action pairs), with "nothing yet" before the start.

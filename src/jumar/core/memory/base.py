@@ -180,7 +180,7 @@ class Memory(Frozen, Shown, ABC):
 
     @property
     def knows(self) -> str:
-        """What it knows of the past, in words that go on a sentence."""
+        """What it knows of the past, as words in a sentence."""
         return str(self)
 
     def resized(self, span: int) -> Memory | None:
@@ -242,12 +242,12 @@ class Memory(Frozen, Shown, ABC):
         return words
 
     def refused(self, fact: str) -> ControllerError:
-        """The error for a node that is none."""
+        """The error for a node that does not exist."""
         return ControllerError(f"{fact} {self.node_help}".rstrip())
 
     @property
     def node_help(self) -> str:
-        """What is remembered, for whoever wrote a wrong node; a sentence, or nothing."""
+        """What is remembered, to help a person who wrote a wrong node; a sentence, or nothing."""
         return ""
 
     @property
@@ -260,7 +260,7 @@ class Memory(Frozen, Shown, ABC):
         return forms.speak(value)
 
     def moves(self, observations: Sequence[str], actions: Sequence[str]) -> list[dict[str, str]]:
-        """Where nodes go, for people; empty if the name of the memory says it already."""
+        """The moves, for people; empty if the name of the memory says them already."""
         return []
 
     # ---- in files and programs --------------------------------------------------------------

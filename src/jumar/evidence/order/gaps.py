@@ -21,27 +21,27 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory
 from jumar.core.text import shown
-from jumar.core.words import situation
+from jumar.core.words import history_state_words
 from jumar.evidence.order.steps import Steps, Tally
 
 FEWEST = 10  # episodes for an interval
 BLOCKS = 2000  # beyond so many episodes, blocks of them are drawn
 DRAWS = 200
 BATCH = 4_000_000  # numbers held at once
-SUPPORT = 20  # visits of a situation worth naming
+SUPPORT = 20  # visits of a history state worth naming
 CLEAR = 2.0  # times what chance alone would make, for a gap worth naming
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A situation of the finer memory in which something else follows than the base expects."""
+    """A history state of the finer memory in which something else follows than the base expects."""
 
     situation: str  # of the finer memory, in words
     action: str
     visits: int
     what: str  # the outcome that differs most, or the mean reward
-    here: float  # its share, or the mean, in this situation
-    usual: float  # the same in all situations that the base memory takes for this one
+    here: float  # its share, or the mean, in this history state
+    usual: float  # the same in all history states that are one to the base memory
     size: float  # distance of the laws (total variation), or of the mean rewards
 
 
@@ -161,7 +161,9 @@ def _words(steps: Steps, tally: Tally, y: int) -> tuple[str, str]:
 
 def history_words(log: Episodes, memory: Memory, state: Ints) -> str:
     """A history state as people read it."""
-    *before, now = situation(Controller.uniform(log.observations, log.actions, memory), state)
+    *before, now = history_state_words(
+        Controller.uniform(log.observations, log.actions, memory), state
+    )
     return f"{shown(before[0], 200)}; now {now}" if before else now
 
 

@@ -76,7 +76,7 @@ class OrderTest:
         if self.decided == 0:
             return (
                 f"The log cannot tell a {self.finer} from a {self.base}: no action was done in a "
-                "situation where both the past and what followed differ."
+                "history state where both the past and what followed differ."
             )
         if not self.rejected:
             return (

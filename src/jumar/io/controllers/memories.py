@@ -128,7 +128,7 @@ class Entry:
 
 
 def never(place: str, noun: str, i: int, rivals: Ints) -> ControllerError:
-    """The error for a rule or a move to which earlier ones leave nothing."""
+    """The error for a rule or a move that never applies, because earlier ones always fit first."""
     if len(rivals) == 1:
         by = f"{noun} {rivals[0] + 1} comes first and fits everything it fits"
     else:

@@ -51,12 +51,12 @@ class Nodes:
             return [forms.ANY] * self.n_fields
         try:
             return forms.read(self._form, node)
-        except (ControllerError, ValueError) as error:  # Python prints no number of any length
+        except (ControllerError, ValueError) as error:  # Python does not print very long numbers
             _check_node_text(node, place)
             raise self.memory.refused(f"{place}: {error}") from error
 
     def refused(self, node: Any, place: str) -> ControllerError:
-        """The error for a node whose names are right, but which is none."""
+        """The error for a node whose names are right, but which does not exist."""
         return self.memory.refused(f"{place}: node {show(node)} does not exist in a {self.memory}.")
 
     def write(self, words: Ints) -> list[Any]:

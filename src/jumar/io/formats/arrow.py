@@ -1,7 +1,7 @@
 """Parquet and Arrow files, and tables in memory: columns that already have a type.
 
-A damaged file may hold text that is none, or codes without a name; so every batch is validated in
-full before anybody looks at it."""
+A damaged file may hold invalid text, or codes without a name. So every batch is fully validated
+before it is used."""
 
 from __future__ import annotations
 

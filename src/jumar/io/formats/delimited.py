@@ -119,7 +119,7 @@ def _not_utf8(text: str) -> bool:
 
 
 def _has_blank_lines(blocks: Iterator[bytes]) -> bool:
-    """Whether a blank line comes before the last row; those at the end disturb nobody.
+    """Whether a blank line comes before the last row; those at the end do not matter.
 
     >>> [_has_blank_lines(iter([text])) for text in (b"a\\nb\\n\\n", b"a\\n\\nb\\n", b"\\na\\n")]
     [False, True, True]

@@ -1,4 +1,4 @@
-"""What every log file has in common, and errors of the libraries that read it as errors of ours."""
+"""What all log formats share, and how errors of other libraries become our own errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BATCH_ROWS = 1 << 18  # of a format that is not read in blocks of bytes
 
 
 class Source(ABC):
-    """A log on its way in."""
+    """A log file that is being read."""
 
     name: str  # how messages call it
     names: list[str]  # its columns; in NDJSON those of the first few megabytes
@@ -42,7 +42,7 @@ class Source(ABC):
 
 @contextmanager
 def naming(name: str, kind: str) -> Iterator[None]:
-    """Whatever a library says of a damaged file, as an error that names the file and the remedy."""
+    """An error of a library about a damaged file, as one that names the file and the remedy."""
     import pyarrow as pa
 
     try:
@@ -57,7 +57,7 @@ def naming(name: str, kind: str) -> Iterator[None]:
 
 
 def no_rows(name: str) -> LogError:
-    """What to say of a log without rows."""
+    """The error for a log without rows."""
     return LogError(f"{name}: the log is empty: it has no rows. Give at least one episode.")
 
 

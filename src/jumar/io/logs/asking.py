@@ -1,4 +1,4 @@
-"""What may be asked of a reader, checked before the log is opened."""
+"""The options of reading a log, checked before the log is opened."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def ask(
     repeated: str,
     prices: Mapping[str, float] | None,
 ) -> Asked:
-    """The wishes in one piece, or an error that shows how to say them."""
+    """The options as one value, or an error that shows how to write them."""
     chosen: dict[str, Any] = {}
     for name, kind, value, choices in (
         ("ends", "meaning", ends, Ends),

@@ -52,7 +52,7 @@ class Times(Encoder):
             column = pc.utf8_trim_whitespace(column)
             column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
         if column.null_count:
-            # told in the end: in NDJSON a column that is not there looks like this, too
+            # reported at the end: in NDJSON, a column that is not there looks like this too
             nulls = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
             self._holes.append(self._read + nulls)
             return

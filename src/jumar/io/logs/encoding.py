@@ -49,7 +49,7 @@ class Amounts:
 
 
 class Encoder(ABC):
-    """One column on its way in."""
+    """One column that is being read."""
 
     def __init__(self, source: Source, column: str) -> None:
         self._source, self._column = source, column

@@ -32,7 +32,7 @@ class Parts:
 
 
 def find_parts(source: Source, asked: Asked) -> Parts:
-    """Find the columns, or say which is missing and what may be meant."""
+    """Find the columns, or raise an error that says which is missing and what may be meant."""
     found = _Finder(source, asked)
     single = {}
     for part in (*NEEDED, *OPTIONAL):
@@ -56,7 +56,7 @@ def find_parts(source: Source, asked: Asked) -> Parts:
 
 
 def check_clock(source: Source, asked: Asked, single: Mapping[str, str]) -> None:
-    """Some wishes need a column that says when."""
+    """Some options need a column that says when."""
     for wish, wanted in (("gap", asked.gap is not None), ("repeated", asked.repeated == "drop")):
         if wanted and "step" not in single and "time" not in single:
             raise LogError(
@@ -127,7 +127,7 @@ class _Finder:
 
 
 def no_column(source: Source, part: str, name: str) -> LogError:
-    """What to say when a column is not there."""
+    """The error for a column that is not there."""
     found = source.names
     fact = not_one_of("column", name, found) if found else "there are no columns."
     return LogError(f"{source.name}: no column for the {part}: {fact} {_remedy(source, part)}")
@@ -152,7 +152,7 @@ def _remedy(source: Source, part: str) -> str:
 
 
 def those_that_came(source: Source, parts: Parts, asked: Asked) -> Parts:
-    """The parts without those that were looked for all along and never came (in NDJSON)."""
+    """The parts without those whose column never occurred (in NDJSON)."""
     if not source.may_have_more:
         return parts
     single = {part: name for part, name in parts.single.items() if name in source.seen}

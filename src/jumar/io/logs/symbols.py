@@ -113,4 +113,4 @@ def _stored_names(source: Source) -> dict[str, tuple[str, ...]]:
             for part in ("observation", "action")
         }
     except (ValueError, TypeError, KeyError, LogError):
-        return {}  # somebody else's metadata: the names in the columns will do
+        return {}  # not our metadata: use the names in the columns

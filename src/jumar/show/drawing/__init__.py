@@ -3,7 +3,7 @@
 `draw` decides what to say (`graph`), writes it as DOT (`dot`), and lets Graphviz lay that out
 (`svg`). A picture holds the memory nodes the controller can come to, or those of them that a log
 has visited; beyond `most` of them, arrows can no longer be followed, and the picture becomes a
-table of the rules that matter most: what changed, then what was met most often.
+table of the most important history states: first what changed, then what was met most often.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.memory import ENUMERABLE
 from jumar.core.text import counted, shown
-from jumar.core.words import rule_lines, situation, situation_heads
-from jumar.show.differences import on_one_memory, reachable, situations
+from jumar.core.words import action_lines, history_state_heads, history_state_words
+from jumar.show.differences import history_states, on_one_memory, reachable
 from jumar.show.drawing.dot import CHANGED, START, graph_dot, table_dot
-from jumar.show.drawing.graph import Rules, graph_of, rules_at
+from jumar.show.drawing.graph import DrawnStates, drawn_states, graph_of
 from jumar.show.drawing.svg import render
 
 __all__ = ["Drawing", "draw"]
@@ -31,7 +31,7 @@ __all__ = ["Drawing", "draw"]
 MOST_NODES = 30
 MOST_ROWS = 40  # of a table
 ARROWS = 3  # per node that may be drawn, beyond which they can no longer be followed
-TOLD = 12  # changed rules in the text alternative
+TOLD = 12  # changes in the text alternative
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ def draw(
     where: str = "the file of the controller",
     note: str = "",
 ) -> Drawing:
-    """Draw a controller; rules that differ from those of `behavior` are marked.
+    """Draw a controller; where it differs from `behavior`, this is marked.
 
-    `visits` are situations ⟨n, z⟩ of the controller's memory, (K, W+1), and how often a log met
-    each, (K,). `where` says in which place the rules stand that a table has no room for. `note` is
-    written below. Ids inside the SVG are made from what the drawing shows, so that two on one page
-    do not clash.
+    `visits` are history states ⟨n, z⟩ of the controller's memory, (K, W+1), and how often a log
+    met each, (K,). `where` names the place of the history states that a table has no room for.
+    `note` is written below. Ids inside the SVG are made from what the drawing shows, so that two
+    on one page do not clash.
 
     >>> keep = Controller.constant(("good", "worn"), ("keep", "repair"), [1, 0], name="keep")
     >>> careful = keep.except_at(np.array([[1]]), np.array([[0.5, 0.5]]), name="careful")
@@ -72,7 +72,7 @@ def draw(
     >>> drawing.kind, "keep 100% → 50%" in drawing.svg
     ('graph', True)
     >>> print(drawing.description)
-    Controller careful: 1 memory node, 2 rules. 1 of them changed.
+    Controller careful: 1 memory node, 2 history states. 1 of them changed.
     On seeing worn: keep 100% → 50%, repair 0% → 50%.
     """
     if most < 1:
@@ -85,18 +85,18 @@ def draw(
     said = [note] if note else []
     try:
         nodes = reachable(now, most, None if visits is None else visits[0][visits[1] > 0])
-        rules = rules_at(situations(nodes, len(now.observations)), now, was, visits)
-        graph = graph_of(nodes, rules)
+        drawn = drawn_states(history_states(nodes, len(now.observations)), now, was, visits)
+        graph = graph_of(nodes, drawn)
     except TooLarge:
-        rules, notes = _rules_of_many(now, was, visits)
+        drawn, notes = _states_of_many(now, was, visits)
     kind: Literal["graph", "table"]
     if graph is not None and len(graph.arrows) <= ARROWS * most:
         kind, memory = "graph", counted(len(graph.boxes), "memory node")
-        dot = graph_dot(graph, title, [*_notes(nodes, rules, was, visits), *said])
+        dot = graph_dot(graph, title, [*_notes(nodes, drawn, was, visits), *said])
     else:
         kind, memory = "table", str(now.memory)
-        dot = _table(rules, title, where, [*notes, *said])
-    description = "\n".join([_description(title, rules, memory), *said])
+        dot = _table(drawn, title, where, [*notes, *said])
+    description = "\n".join([_description(title, drawn, memory), *said])
     prefix = f"jumar-{hashlib.sha256(dot.encode()).hexdigest()[:8]}"
     return Drawing(dot, render(dot, title, description, prefix), kind, description)
 
@@ -113,29 +113,29 @@ def _checked(visits: tuple[Ints, Ints], controller: Controller) -> tuple[Ints, I
     return states, count
 
 
-def _rules_of_many(
+def _states_of_many(
     now: Controller, was: Controller | None, visits: tuple[Ints, Ints] | None
-) -> tuple[Rules, list[str]]:
-    """The rules of a controller with too many nodes to draw: those the log met, else those of
-    the nodes it can come to, else the ones that are written out, with a note about all others."""
+) -> tuple[DrawnStates, list[str]]:
+    """The history states of a controller with too many nodes to draw: those the log met; else those
+    it can come to; else those written out in its file, with a note about all others."""
     notes = []
     if visits is not None:
         states = visits[0][visits[1] > 0]
     else:
         try:
-            states = _rules_in_reach(now, ENUMERABLE // len(now.observations))
+            states = _states_in_reach(now, ENUMERABLE // len(now.observations))
         except TooLarge:
             layers = [_written_out(c) for c in (now, was) if c is not None]
             states, below = np.concatenate([found for found, _ in layers]), layers[0][1]
             if isinstance(below, Controller):
                 notes.append(f"Everywhere else it does the same as {shown(below.name)}.")
             else:
-                notes.append(f"Everywhere else: {', '.join(rule_lines(now.actions, below))}")
-    return rules_at(np.unique(states, axis=0), now, was, visits), notes
+                notes.append(f"Everywhere else: {', '.join(action_lines(now.actions, below))}")
+    return drawn_states(np.unique(states, axis=0), now, was, visits), notes
 
 
-def _rules_in_reach(controller: Controller, most: int) -> Ints:
-    return situations(reachable(controller, most), len(controller.observations))
+def _states_in_reach(controller: Controller, most: int) -> Ints:
+    return history_states(reachable(controller, most), len(controller.observations))
 
 
 def _written_out(controller: Controller) -> tuple[Ints, Controller | Floats]:
@@ -149,19 +149,19 @@ def _written_out(controller: Controller) -> tuple[Ints, Controller | Floats]:
 
 
 def _notes(
-    nodes: Ints, rules: Rules, was: Controller | None, visits: tuple[Ints, Ints] | None
+    nodes: Ints, drawn: DrawnStates, was: Controller | None, visits: tuple[Ints, Ints] | None
 ) -> list[str]:
     """How to read the picture, and what changed that is not in it."""
     notes = []
     if len(nodes) > 1:
         notes.append(f"{START} begins here")
-    if rules.changed.any():
-        changed = f"{int(rules.changed.sum()):,} of {counted(len(rules.states), 'rule')}"
+    if drawn.changed.any():
+        changed = f"{int(drawn.changed.sum()):,} of {counted(len(drawn.states), 'history state')}"
         notes.append(f"{CHANGED} changed ({changed}): was → is")
-    if rules.count is not None:
-        notes.append("only what the log has met has arrows")
+    if drawn.count is not None:
+        notes.append("arrows only where the log has been")
     lines = [" · ".join(notes)] if notes else []
-    left = 0 if was is None else _left_behind(nodes, rules.controller, was, visits)
+    left = 0 if was is None else _left_behind(nodes, drawn.controller, was, visits)
     if left:
         lines.append(f"{left:,} more changed where this controller never comes")
     return lines
@@ -170,52 +170,54 @@ def _notes(
 def _left_behind(
     nodes: Ints, now: Controller, was: Controller, visits: tuple[Ints, Ints] | None
 ) -> int:
-    """How many rules changed where the behavior came and the controller does not."""
+    """How many history states changed that only the behavior comes to, not the controller."""
     if visits is None:
         try:
-            states = _rules_in_reach(was, ENUMERABLE // len(now.observations))
+            states = _states_in_reach(was, ENUMERABLE // len(now.observations))
         except TooLarge:
             return 0
     else:
         states = np.unique(visits[0][visits[1] > 0], axis=0)
     states = states[RowIndex(nodes).find(states[:, :-1]) < 0]
-    return int(rules_at(states, now, was).changed.sum())
+    return int(drawn_states(states, now, was).changed.sum())
 
 
-def _table(rules: Rules, title: str, where: str, notes: Sequence[str]) -> str:
-    """The rules that matter most, and how many there are beside them."""
-    K = len(rules.states)
+def _table(drawn: DrawnStates, title: str, where: str, notes: Sequence[str]) -> str:
+    """The most important history states, and how many others there are."""
+    K = len(drawn.states)
     rows = []
-    for i in rules.order[:MOST_ROWS].tolist():
-        words = situation(rules.controller, rules.states[i])
-        rows.append((words, rules.line(i, words[-1])))
-    changed, notes = int(rules.changed.sum()), list(notes)
+    for i in drawn.order[:MOST_ROWS].tolist():
+        words = history_state_words(drawn.controller, drawn.states[i])
+        rows.append((words, drawn.line(i, words[-1])))
+    changed, notes = int(drawn.changed.sum()), list(notes)
     if changed:
-        notes.insert(0, f"{CHANGED} changed ({changed:,} of {counted(K, 'rule')}): was → is")
+        notes.insert(
+            0, f"{CHANGED} changed ({changed:,} of {counted(K, 'history state')}): was → is"
+        )
     if len(rows) < K:
         hidden = max(0, changed - MOST_ROWS)
         left = [f"{hidden:,} more that changed"] * (hidden > 0)
         kept = "that stay as they were" if changed else "more"
         left += [f"{K - len(rows) - hidden:,} {kept}"] * (K - len(rows) > hidden)
         notes.append(f"Not shown: {' and '.join(left)}. They stand in {shown(where, 80)}.")
-    return table_dot(situation_heads(rules.controller.memory), rows, title, notes)
+    return table_dot(history_state_heads(drawn.controller.memory), rows, title, notes)
 
 
-def _description(title: str, rules: Rules, memory: str) -> str:
+def _description(title: str, drawn: DrawnStates, memory: str) -> str:
     """The picture in sentences."""
-    changed = rules.order[: int(rules.changed.sum())]
-    sentences = [f"Controller {title}: {memory}, {counted(len(rules.states), 'rule')}."]
+    changed = drawn.order[: int(drawn.changed.sum())]
+    sentences = [f"Controller {title}: {memory}, {counted(len(drawn.states), 'history state')}."]
     if len(changed):
         sentences[0] += f" {len(changed):,} of them changed."
     for i in changed[:TOLD]:
-        pieces = rule_lines(rules.controller.actions, rules.rows[i], rules.old[i])
-        sentences.append(f"{_when(rules.controller, rules.states[i])}: {', '.join(pieces)}.")
+        pieces = action_lines(drawn.controller.actions, drawn.rows[i], drawn.old[i])
+        sentences.append(f"{_when(drawn.controller, drawn.states[i])}: {', '.join(pieces)}.")
     if len(changed) > TOLD:
         sentences.append(f"And {len(changed) - TOLD:,} more.")
     return "\n".join(sentences)
 
 
 def _when(controller: Controller, state: Ints) -> str:
-    words: Sequence[str] = situation(controller, state)
+    words: Sequence[str] = history_state_words(controller, state)
     before = f"In {words[0]}, on" if len(words) > 1 else "On"
     return f"{before} seeing {words[-1]}"

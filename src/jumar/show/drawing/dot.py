@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from jumar.show.drawing.graph import Arrow, Box, Graph, RuleLine
+from jumar.show.drawing.graph import Arrow, Box, Graph, StateLine
 
 FONT = "Arial"  # Graphviz knows its widths by heart, and other systems have a font as wide
 WIDEST = 44  # letters on a line, beyond which it is broken
@@ -78,13 +78,13 @@ def graph_dot(graph: Graph, title: str, notes: Sequence[str] = ()) -> str:
 
 def table_dot(
     heads: Sequence[str],
-    rows: Sequence[tuple[Sequence[str], RuleLine]],
+    rows: Sequence[tuple[Sequence[str], StateLine]],
     title: str,
     notes: Sequence[str] = (),
 ) -> str:
-    """A digraph whose one node is a table: the words of a situation, and its rule."""
+    """A digraph whose one node is a table: a history state in words, and what is done there."""
     counted = any(line.count is not None for _, line in rows)
-    titles = [" ", *heads, "rule", *(["seen"] if counted else [])]
+    titles = [" ", *heads, "does", *(["seen"] if counted else [])]
     table = [[_cell([title], BOLD, INK["head"]) for title in titles]]
     for words, line in rows:
         look, back = (CHANGE, INK["mark"]) if line.changed else (PLAIN, None)
@@ -136,9 +136,9 @@ def _box(box: Box) -> str:
     return _table(table, border=2 if box.initial else 1)
 
 
-def _pieces(line: RuleLine) -> list[str]:
-    """A rule on a few lines."""
-    return broken(", ".join(line.rule).split(", "), ", ")
+def _pieces(line: StateLine) -> list[str]:
+    """What is done, on a few lines."""
+    return broken(", ".join(line.done).split(", "), ", ")
 
 
 def _newest(name: str) -> list[str]:

@@ -1,10 +1,10 @@
 """What a picture of a controller says, before it has a shape.
 
-A box is a memory node with one line for each rule it holds: observations that are treated alike
+A box is a memory node with one line for each observation; observations that are treated alike
 share a line. An arrow n → n' stands for all ⟨z, a⟩ of positive probability that lead from n to n',
 and carries the shortest true description of them: nothing if they are all there are at n, the
 observations if these decide, the actions if these do, and otherwise both. With a log, the ⟨z, a⟩
-of situations that it has never met do not count.
+of history states that it has never met do not count.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import numpy as np
 from jumar.core.arrays import Bools, Floats, Ints, RowIndex, number_rows
 from jumar.core.controller import Controller
 from jumar.core.text import shown
-from jumar.core.words import node_words, rule_lines
-from jumar.show.differences import settled, situations
+from jumar.core.words import action_lines, node_words
+from jumar.show.differences import history_states, settled
 
-MOST_LINES = 12  # rules in one box
+MOST_LINES = 12  # in one box
 MOST_NAMES = 3  # observations in one line, descriptions on one arrow
-MOST_ACTIONS = 4  # actions in one rule
+MOST_ACTIONS = 4  # actions in one line
 
 
 @dataclass(frozen=True)
-class RuleLine:
-    """One rule: on seeing this, do that."""
+class StateLine:
+    """One line of a box: on seeing this, do that."""
 
     seen: str
-    rule: tuple[str, ...]  # the pieces of `rule_lines`
+    done: tuple[str, ...]  # the pieces of `action_lines`
     changed: bool
     count: int | None  # times the log met it; None where there is no log
 
@@ -41,7 +41,7 @@ class Box:
 
     name: str
     initial: bool
-    lines: tuple[RuleLine, ...]
+    lines: tuple[StateLine, ...]
     more: int  # lines that are left out
 
 
@@ -63,14 +63,14 @@ class Graph:
 
 
 @dataclass(frozen=True, eq=False)
-class Rules:
-    """Some situations of a controller with all that a picture says about them. K of them."""
+class DrawnStates:
+    """K history states of a controller, with all that a picture says about them."""
 
     controller: Controller
     states: Ints  # (K, W+1) int64, the ⟨n, z⟩
     rows: Floats  # (K, A) float64, what is done there
     old: Floats  # (K, A) float64, what was done there; the same where nothing is compared
-    changed: Bools  # (K,) is the rule another one?
+    changed: Bools  # (K,) does it differ?
     count: Ints | None  # (K,) int64, times the log met it
 
     @property
@@ -79,22 +79,22 @@ class Rules:
         count = np.zeros(len(self.states), np.int64) if self.count is None else self.count
         return np.lexsort([-count, ~self.changed])
 
-    def line(self, i: int, seen: str) -> RuleLine:
-        """Situation i as a line."""
+    def line(self, i: int, seen: str) -> StateLine:
+        """History state i as a line."""
         old = self.old[i] if self.changed[i] else None
-        pieces = rule_lines(self.controller.actions, self.rows[i], old, MOST_ACTIONS)
+        pieces = action_lines(self.controller.actions, self.rows[i], old, MOST_ACTIONS)
         count = None if self.count is None else int(self.count[i])
-        return RuleLine(seen, tuple(pieces), bool(self.changed[i]), count)
+        return StateLine(seen, tuple(pieces), bool(self.changed[i]), count)
 
 
-def rules_at(
+def drawn_states(
     states: Ints,
     controller: Controller,
     behavior: Controller | None = None,
     visits: tuple[Ints, Ints] | None = None,
-) -> Rules:
-    """The rules of a controller in these situations, beside those of a behavior over the same
-    memory, and how often a log met them."""
+) -> DrawnStates:
+    """What a controller does in these history states, what a behavior over the same memory did, and
+    how often a log met them."""
     rows = controller.rows_at(states)
     old, changed = settled(rows if behavior is None else behavior.rows_at(states), rows)
     count = None
@@ -103,24 +103,24 @@ def rules_at(
         times = np.zeros(len(distinct) + 1, np.int64)  # the last one is for states never met
         np.add.at(times, number, visits[1])
         count = times[RowIndex(distinct).find(states)]
-    return Rules(controller, states, rows, old, changed, count)
+    return DrawnStates(controller, states, rows, old, changed, count)
 
 
-def graph_of(nodes: Ints, rules: Rules) -> Graph:
-    """Boxes for the given nodes; `rules` holds their situations, node by node."""
-    controller, M = rules.controller, len(nodes)
-    boxes = tuple(_box(nodes, n, rules) for n in range(M))
+def graph_of(nodes: Ints, drawn: DrawnStates) -> Graph:
+    """Boxes for the given nodes; `drawn` holds their history states, node by node."""
+    controller, M = drawn.controller, len(nodes)
+    boxes = tuple(_box(nodes, n, drawn) for n in range(M))
     arrows: list[Arrow] = []
     O = len(controller.observations)
     goes_to = _moves(controller, nodes)  # (M, O, A)
     for n in range(M):
         here = slice(n * O, (n + 1) * O)
-        possible = rules.rows[here] > 0
-        if rules.count is not None:  # what no log has met is a rule, but no way that was gone
-            possible &= rules.count[here, None] > 0
+        possible = drawn.rows[here] > 0
+        if drawn.count is not None:  # the log never went this way
+            possible &= drawn.count[here, None] > 0
         targets = goes_to[n]
         for m in np.unique(targets[possible]):
-            if m >= 0 and M > 1:  # a rule without memory stays where it is: nothing to draw
+            if m >= 0 and M > 1:  # without memory there is no arrow to draw
                 goes = possible & (targets == m)
                 when = describe(goes, possible, controller.observations, controller.actions)
                 arrows.append(Arrow(n, int(m), when))
@@ -130,7 +130,7 @@ def graph_of(nodes: Ints, rules: Rules) -> Graph:
 def _moves(controller: Controller, nodes: Ints) -> Ints:
     """(M, O, A) the number of the node each node goes to, -1 for one that is not drawn."""
     O, A = len(controller.observations), len(controller.actions)
-    states = np.repeat(situations(nodes, O), A, 0)
+    states = np.repeat(history_states(nodes, O), A, 0)
     a = np.tile(np.arange(A, dtype=np.int64), len(nodes) * O)
     moved = controller.memory.step(states[:, :-1], states[:, -1], a)
     return RowIndex(nodes).find(moved).reshape(len(nodes), O, A)
@@ -151,23 +151,23 @@ def node_name(controller: Controller, node: Ints) -> str:
     return node_words(memory, memory.read_node(words, controller.observations, controller.actions))
 
 
-def _box(nodes: Ints, n: int, rules: Rules) -> Box:
-    controller = rules.controller
+def _box(nodes: Ints, n: int, drawn: DrawnStates) -> Box:
+    controller = drawn.controller
     O = len(controller.observations)
     alike: dict[tuple[object, ...], list[int]] = {}
     for i in range(n * O, (n + 1) * O):
-        met = None if rules.count is None else bool(rules.count[i])
-        alike.setdefault((*rules.rows[i], *rules.old[i], met), []).append(i)
+        met = None if drawn.count is None else bool(drawn.count[i])
+        alike.setdefault((*drawn.rows[i], *drawn.old[i], met), []).append(i)
     groups = list(alike.values())
     if len(groups) > MOST_LINES:  # what changed is never left out for what did not
-        groups.sort(key=lambda group: not rules.changed[group[0]])
+        groups.sort(key=lambda group: not drawn.changed[group[0]])
     lines = []
     for group in groups[:MOST_LINES]:
         names = [shown(controller.observations[i - n * O]) for i in group]
         everything = len(group) == O > 1
-        line = rules.line(group[0], "anything" if everything else ", ".join(cut(names)))
-        count = None if rules.count is None else int(rules.count[group].sum())
-        lines.append(RuleLine(line.seen, line.rule, line.changed, count))
+        line = drawn.line(group[0], "anything" if everything else ", ".join(cut(names)))
+        count = None if drawn.count is None else int(drawn.count[group].sum())
+        lines.append(StateLine(line.seen, line.done, line.changed, count))
     initial = bool((nodes[n] == controller.memory.initial()).all())
     more = len(groups) - len(lines)
     return Box(node_name(controller, nodes[n]), initial, tuple(lines), more)

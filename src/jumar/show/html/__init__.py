@@ -15,10 +15,11 @@ from jumar.show.html.content import Content, content
 from jumar.show.html.figures import histogram
 
 PICTURES = {
-    "graph": "Each box is what the rule remembers, with one line for what it may see then; arrows "
-    "lead to what it remembers next. New rules are marked. The same picture is in controller.svg.",
-    "table": "This memory has too many nodes for a readable graph; the rules that change are "
-    "listed. All of them are in decisions.csv.",
+    "graph": "Each box is a node of the memory: what the controller remembers. It has one line for "
+    "each observation. Arrows lead to the next node. Changes are marked. The same picture is in "
+    "controller.svg.",
+    "table": "This memory has too many nodes for a readable graph. So the history states that "
+    "change are listed. All of them are in decisions.csv.",
 }
 SIGNS = {"passed": "✓", "look": "!", "failed": "✗"}
 LONGEST = 5000  # letters of a command that are shown; run.json has them all
@@ -85,7 +86,7 @@ def _histogram(assessment: Assessment, said: Content) -> str:
     return histogram(
         again.gains,
         said.interval,
-        f"{said.unit} per episode by the new rule",
+        f"{said.unit} per episode by the new controller",
         "gain",
         f"Histogram of the estimated gain in {len(again.gains)} redrawn logs: 90 % lie "
         f"between {number(low)} and {number(high)}; {100 * again.worse:.3g} % are not "

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 1000  # decisions on the page; all of them are in decisions.csv
 MOST_CHANGES = 5  # told in the answer
-MOST_REASONS = 12  # situations whose actions are compared one by one
+MOST_REASONS = 12  # history states whose actions are compared one by one
 MOST_THIN = 12
 
 
 @dataclass(frozen=True)
 class Change:
-    """One situation with its old and its new rule."""
+    """One history state, with what the old and the new controller do there."""
 
-    situation: tuple[str, ...]
+    state: tuple[str, ...]
     old: str
     new: str
     visits: int
@@ -45,21 +45,21 @@ class Change:
 
 @dataclass(frozen=True)
 class Option:
-    """One action in one situation, as the log shows it."""
+    """One action in one history state, as the log shows it."""
 
     action: str
     tried: int
     old: str
     new: str
-    value: float  # what it is worth against the old rule
+    value: float  # what it is worth against the old controller
     bar: float  # from -1 to 1, for the eye
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a rule changed: its actions side by side."""
+    """Why a history state changes: its actions side by side."""
 
-    situation: tuple[str, ...]
+    state: tuple[str, ...]
     options: tuple[Option, ...]
     never: str  # the actions that were never tried here
     why: str
@@ -77,7 +77,7 @@ class Content:
     safety: str
     warnings: tuple[Warning, ...]
     facts: tuple[Fact, ...]
-    assumptions: tuple[str, ...]  # of the best guarantee; what the others assume is with them
+    assumptions: tuple[str, ...]  # of the best certificate; the others list their own
     heads: tuple[str, ...]
     decisions: tuple[Change, ...]
     all_decisions: int
@@ -134,9 +134,9 @@ def content(assessment: Assessment) -> Content:
 
 def _change(made: Decisions, h: int) -> Change:
     return Change(
-        situation=tuple(made.situation(h)),
-        old=made.rule(h, new=False),
-        new=made.rule(h, new=True),
+        state=tuple(made.history_state(h)),
+        old=made.actions_at(h, new=False),
+        new=made.actions_at(h, new=True),
         visits=int(made.visits[h]),
         gain=float(made.gain[h]),
         share=float(made.share[h]),
@@ -152,7 +152,7 @@ def _reason(made: Decisions, h: int) -> Reason:
     tried = np.flatnonzero(visits > 0).tolist()
     scale = max((abs(value[a]) for a in tried), default=0.0) or 1.0
     return Reason(
-        tuple(made.situation(h)),
+        tuple(made.history_state(h)),
         tuple(
             Option(
                 shown(actions[a]),
@@ -172,26 +172,24 @@ def _reason(made: Decisions, h: int) -> Reason:
 def _bootstrap(assessment: Assessment) -> str:
     again = assessment.resampled
     return (
-        f"The episodes of the log were drawn again at random {len(again.gains):,} times, as if "
-        "other logs of the same kind had been kept, and both rules were valued in each: the new "
-        f"rule is better in {percent(1 - again.worse)} of them. Because the rule was chosen by the "
-        "same log, the picture is a little too hopeful; and it cannot show what too short a memory "
-        "would hide."
+        f"{len(again.gains):,} other logs were made; each draws its episodes at random from this "
+        "log. Both controllers were valued in each, and the new one is better in "
+        f"{percent(1 - again.worse)} of them. The picture is a little too hopeful, because the "
+        "same log chose the controller. It cannot show what too short a memory hides."
     )
 
 
 def _sensitivity_text(assessment: Assessment) -> str:
     result, grid, costs = assessment.result, assessment.sensitivity, assessment.costs
     if not grid and assessment.threshold is not None:
-        return "They were not tried: with so many situations, that would take too long."
+        return "They were not tried: with so many history states, that would take too long."
     if not grid:
         return ""
     gains = [cell.gain for row in grid for cell in row.cells]
     values = sorted(-row.behavior if costs else row.behavior for row in grid)
     text = (
-        "Every cell is learned from the whole log and tested on nothing, so none of them is the "
-        "rule on this page: the table only shows how much the model's estimate hangs on the "
-        "settings. "
+        "Every cell is learned from the whole log and not tested, so no cell is the controller "
+        "on this page. The table only shows how much the estimate depends on the settings. "
         if result.selection
         else ""
     )
@@ -201,14 +199,15 @@ def _sensitivity_text(assessment: Assessment) -> str:
     )
     if values[-1] - values[0] > 0.1 * max(1e-12, *map(abs, values)):
         text += (
-            f" The memories disagree even on what today's rule {'costs' if costs else 'is worth'} "
-            f"({number(values[0])} to {number(values[-1])}): a sign that memory matters here."
+            f" The memories disagree even on what the old controller "
+            f"{'costs' if costs else 'is worth'} ({number(values[0])} to {number(values[-1])}): "
+            "a sign that memory matters here."
         )
     return text
 
 
 def _thin(made: Decisions) -> list[tuple[str, ...]]:
-    """What to try, one line per situation for all that was never tried there."""
+    """What to try, one line per history state for all that was never tried there."""
     actions = made.improvement.controller.actions
     groups: dict[tuple[int, int], list[Thin]] = {}
     for item in made.thin():
@@ -222,7 +221,7 @@ def _thin(made: Decisions) -> list[tuple[str, ...]]:
             looks = f"{number(abs(first.promise))} {better}" if first.promise else "no different"
         rows.append(
             (
-                *made.situation(first.h),
+                *made.history_state(first.h),
                 listing([shown(actions[item.a]) for item in items], 4),
                 f"{first.visits:,}",
                 f"{first.tried:,}",
@@ -238,15 +237,12 @@ def _thin_text(made: Decisions) -> str:
     thin = int((visits <= most).sum())
     if thin == 0:
         if most == 0:
-            return "Nowhere: in every situation every action was tried."
-        return (
-            f"Nowhere: there is no situation with an action that was tried at most {times(most)}."
-        )
+            return "Nowhere: in every history state every action was tried."
+        return f"Nowhere: every pair was tried more than {times(most)}."
     were = "was" if thin == 1 else "were"
-    said = f"{thin:,} of {counted(visits.size, 'combination')} of situation and action {were} "
-    said += f"tried at most {times(most)}, which is too little to go by" if most else "never tried"
-    these = "this is the one" if thin == 1 else "these are the ones"
-    return f"{said}. If trying is affordable, {these} to try first."
+    said = f"{thin:,} of {counted(visits.size, 'pair')} (history state and action) {were} "
+    said += f"tried at most {times(most)}, which is too seldom" if most else "never tried"
+    return f"{said}. If you can afford to try something, start here."
 
 
 def _log(assessment: Assessment) -> str:

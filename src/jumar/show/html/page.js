@@ -18,7 +18,7 @@
       row.hidden = !fits;
       shown += fits;
     }
-    count.textContent = `${shown} of ${rows.length} situation${rows.length === 1 ? "" : "s"}`;
+    count.textContent = `${shown} of ${rows.length} history state${rows.length === 1 ? "" : "s"}`;
   };
 
   const key = (row, column, type) => {

@@ -34,7 +34,7 @@ _FUTURE = "from __future__ import annotations\n"
 
 _HEADER = '''\
 #!/usr/bin/env python3
-"""A decision rule that runs step by step (format jumar-program/1).
+"""A controller that runs step by step (format jumar-program/1).
 
 This file needs Python 3.9 or newer and nothing else. In a program of your own:
 

@@ -41,12 +41,12 @@ DEFAULT: tuple[float, ...] = (1.0, 0.0)
 
 # How the data are written. Observations and actions are numbers, in the order of their lists.
 #
-# A layer is (memory, rules). The first layer with a rule for what is remembered and what is seen
-# decides; where none has one, DEFAULT does. All layers remember all along, each in its own way.
+# A layer is (memory, rows). The first layer with a row for the history state (what is remembered
+# and what is seen) decides; if none has one, DEFAULT does. Every layer always updates its memory.
 #
 # A memory is a tuple of parts (next, first, data): what it holds before the first step is `first`,
 # and after z was seen and a was done at a node it holds next(data, node, z, a).
-# The rules are {(part, part, ..., z): (probability of every action, ...)}.
+# The rows are {(part, part, ..., z): (probability of every action, ...)}.
 
 RESET = "reset"
 
@@ -97,8 +97,8 @@ class Controller:
         return numbers[name]
 
     def _row(self, z: int) -> Sequence[float]:
-        for layer, (_, rules) in enumerate(LAYERS):
-            row: Sequence[float] | None = rules.get((*self._nodes[layer], z))
+        for layer, (_, rows) in enumerate(LAYERS):
+            row: Sequence[float] | None = rows.get((*self._nodes[layer], z))
             if row is not None:
                 return row
         return DEFAULT

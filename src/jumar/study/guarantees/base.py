@@ -137,12 +137,12 @@ def rule(pomdp: Pomdp, rows: Mapping[str, Sequence[float]], name: str) -> Contro
 
 
 def declared(pomdp: Pomdp) -> RewardRange:
-    """What an owner declares who knows the least and the greatest reward of a step. Where every
-    step ends the episode, none that goes on pays anything."""
+    """The reward range that an owner declares. If every step ends the episode, a step that goes on
+    pays nothing."""
     going, ending = (pomdp.reward_extremes(ending=over) for over in (False, True))
     return RewardRange(going or (0.0, 0.0), ending)
 
 
 def renamed(process: Process, name: str, mechanism: str, rewards: RewardRange | None) -> Process:
-    """The same process, its owner telling something else."""
+    """The same process, with another declaration by its owner."""
     return replace(process, name=name, mechanism=mechanism, rewards=rewards)

@@ -180,7 +180,7 @@ def try_gate(trial: TriedLog, name: str, gate: TriedGate) -> ClaimRow:
     before = process.value(process.behavior)
     gain = process.value(controller) - before
     slack = ROUNDING * max(1.0, abs(before))
-    # who deploys says that there is a gain; with none the claim is false, whatever the bound
+    # to deploy is to claim a gain; without a gain the claim is false, whatever the bound
     false = gain <= slack or (lower is not None and gain < lower - slack)
     for_ever = None
     if process.horizon is not None:
@@ -326,8 +326,8 @@ class ClaimKind:
 
 
 def measure(trial: TriedLog) -> list[ClaimRow]:
-    """All claims of the trial's part about its log; and that it was drawn, as a log about which
-    nothing is claimed counts too."""
+    """All claims of one kind about a log, and one row for the log itself: a log without any claim
+    counts too."""
     return [trial.row(LOG, "", "", made=False, false=False), *PARTS[trial.part].measure(trial)]
 
 

@@ -161,8 +161,8 @@ def wear_in_view() -> Process:
     return Process(
         name="wear-in-view",
         mechanism=(
-            "Nothing is hidden; records of 15 steps leave few whole episodes that another rule "
-            "could have made."
+            "Nothing is hidden; records of 15 steps leave few whole episodes that another "
+            "controller could have made."
         ),
         pomdp=pomdp,
         behavior=rule(pomdp, rows | {"wear-3": (0.3, 0.7)}, "renews late"),
@@ -177,8 +177,8 @@ def wear_in_view() -> Process:
 
 
 def plain_choice() -> Process:
-    """One decision in one of two situations: the right action pays 1 with a chance of 70 %, the
-    wrong one with 30 %."""
+    """One decision after one of two observations: the right action pays 1 with a chance of 70 %,
+    the wrong one with 30 %."""
     right = {"high": "up", "low": "down"}
     pomdp = model(
         "plain-choice",

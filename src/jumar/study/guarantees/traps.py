@@ -166,7 +166,7 @@ def rare_trap() -> Process:
         name="rare-trap",
         kind="M3",
         mechanism=(
-            "A rare situation, a rarely explored action and a rare large loss: most logs hold a "
+            "A rare observation, a rarely explored action and a rare large loss: most logs hold a "
             "dozen episodes that matter and none that shows the loss."
         ),
         pomdp=pomdp,
@@ -183,8 +183,8 @@ def rare_trap() -> Process:
 
 def break_downs() -> Process:
     """A machine is young, and old after ten periods on average. A noise comes in 0.6 % of a young
-    one's periods and in 1.8 % of an old one's. On a noise the written rule overhauls it, which
-    costs 3 and ends the episode. Whoever runs on earns 1 as ever, but in 6 % of the cases the
+    one's periods and in 1.8 % of an old one's. On a noise the written controller overhauls it,
+    which costs 3 and ends the episode. Whoever runs on earns 1 as ever, but in 6 % of the cases the
     machine breaks down, which costs 180. Any period is the last with a chance of 10 %."""
     over, fails = 0.1, 0.06
     noise = {"young": 0.006, "old": 0.018}
@@ -216,7 +216,7 @@ def break_downs() -> Process:
         kind="M3",
         mechanism=(
             "Running on after a noise pays at once and leads to break-downs that are rare under "
-            "the written rule."
+            "the written controller."
         ),
         pomdp=pomdp,
         behavior=rule(pomdp, {"quiet": (1.0, 0.0), "noise": (0.05, 0.95)}, "overhauls on a noise"),
@@ -244,8 +244,8 @@ def lottery() -> Process:
         name="lottery",
         kind="M4",
         mechanism=(
-            "What pays has often not happened in the log, and nobody declared that it can: a rule "
-            "that stops playing looks better."
+            "What pays has often not happened in the log, and nobody declared that it can: a "
+            "controller that stops playing looks better."
         ),
         pomdp=pomdp,
         behavior=rule(pomdp, {"now": (0.5, 0.5)}, "plays every other time"),
