@@ -89,6 +89,6 @@ def by_episode(log: Episodes) -> str:
     if log.cluster is None or len(log.cluster.present[0]) == len(log):
         return ""
     return (
-        " This test takes episodes for independent. Where those of one cluster are alike, its p can "
-        "be too small."
+        " This test takes episodes for independent. Where those of one cluster are alike, its p "
+        "can be too small."
     )
