@@ -25,6 +25,8 @@ from jumar.core.episodes import Episodes
 from jumar.core.memory import window
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
+from jumar.evidence.checking.base import Finding
+from jumar.evidence.checking.order import Order
 from jumar.evidence.claims import Certificate
 from jumar.evidence.resampling import resample
 from jumar.evidence.validity import Validity
@@ -54,11 +56,12 @@ def unchanged_result() -> Result:
     return jm.improve(one_step_log(30, 30), HALF, discount=0.9, n_wedge=40)
 
 
-SOUND = SimpleNamespace(sections={}, order=SimpleNamespace(tests=()))
-FAILED = SimpleNamespace(
-    sections={"fit": SimpleNamespace(verdict=SimpleNamespace(status="failed", sentence="No."))},
-    order=SimpleNamespace(tests=()),
-)
+def checked(**sections: object) -> Check:
+    return Check(60, 60, "half", 0.01, sections)
+
+
+SOUND = checked()
+FAILED = checked(fit=SimpleNamespace(verdict=Finding("failed", "No.")))
 
 
 def test_the_interval_of_a_held_out_gain_is_that_of_student():
@@ -155,16 +158,15 @@ def test_a_guarantee_whose_assumption_the_log_contradicts_makes_nothing_safe():
     assuming = replace(result.certificate, assumptions=(SUFFICIENT,))
     result = replace(result, certificates=(assuming,))
     assert judge(result, SOUND, None).word == "safe"
-    rejected = SimpleNamespace(memory="window of 1", rejected=True)
-    short = SimpleNamespace(sections={}, order=SimpleNamespace(tests=(rejected,)))
+    short = rejecting("window of 1")
     assert judge(result, short, None).word == "test"
     assert "the log says that it does not" in safety(result, short)
-    longer = SimpleNamespace(memory="window of 2", rejected=True)
-    assert judge(result, replaced(short, longer), None).word == "safe"
+    assert judge(result, rejecting("window of 2"), None).word == "safe"
 
 
-def replaced(check: SimpleNamespace, test: SimpleNamespace) -> SimpleNamespace:
-    return SimpleNamespace(sections=check.sections, order=SimpleNamespace(tests=(test,)))
+def rejecting(memory: str) -> Check:
+    test = SimpleNamespace(memory=memory, rejected=True)
+    return checked(order=Order((test,), "window of 3", True, Finding("look", "Too short.")))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from jumar import models, simulate, stream
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels, Origin
 from jumar.evidence.checking import check
@@ -117,4 +118,23 @@ def test_it_is_a_section_of_the_check():
     assert sections["clusters"].verdict.status == "look"
     plain = check(replace(log, cluster=None), behavior, rng=np.random.default_rng(1))
     assert "clusters" not in plain.sections
-    assert plain.drift.p == sections["drift"].p  # the other tests draw the same numbers
+    assert plain.sections["drift"].p == sections["drift"].p  # the other tests draw the same numbers
+
+
+def test_tests_that_take_episodes_for_independent_say_so_where_there_are_clusters():
+    tiger = models.tiger()
+    fair = Controller.uniform(tiger.observations, tiger.actions)
+    log = simulate(tiger, fair, episodes=200, rng=stream(1, "data"))
+
+    def findings(cluster: list[str] | None) -> dict[str, str]:
+        labelled = log if cluster is None else replace(log, cluster=Labels.of(cluster))
+        found = check(labelled, fair, rng=stream(1, "check"), estimated=True, resamples=99)
+        return {name: s.verdict.sentence for name, s in found.sections.items()}
+
+    plain = findings(None)
+    alone = findings([f"{e}" for e in range(200)])
+    grouped = findings([f"{e // 5}" for e in range(200)])
+    assert plain == {name: alone[name] for name in plain}
+    more = {name: grouped[name].removeprefix(said) for name, said in plain.items()}
+    assert {name for name, said in more.items() if said} == {"longer", "order", "drift"}
+    assert all("independent" in said and "cluster" in said for said in more.values() if said)

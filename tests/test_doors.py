@@ -1,5 +1,5 @@
-"""The doors for algorithms, estimators, intervals and bounds, tried: each test enters a minimal new
-one from here, without a change in src, and uses it wherever the house asks for one.
+"""The doors for algorithms, estimators, intervals, bounds and checks, tried: each test enters a
+minimal new one from here, without a change in src, and uses it wherever the house asks for one.
 
 Between the marks ``# --- 8< ---`` stands all that the new one takes.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,8 +25,12 @@ from jumar.assessment.decisions import decide
 from jumar.assessment.tested import setting_words
 from jumar.core.errors import ParameterError
 from jumar.core.registry import Registry
+from jumar.core.tabular import Facts, TextTable
 from jumar.evidence.bounds import BOUNDS, SUFFICIENT, Bound
 from jumar.evidence.certificate import worth_showing
+from jumar.evidence.checking import QUESTIONS, check
+from jumar.evidence.checking.base import Finding
+from jumar.evidence.checking.question import Question, Section
 from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, best_of
 from jumar.evidence.offpolicy.estimators import Estimator, pdis
 from jumar.evidence.offpolicy.intervals import Interval, Method, standard_error
@@ -93,9 +96,10 @@ def tiger_log(episodes: int = 1500) -> jm.Episodes:
     return jm.simulate(TIGER, CAREFUL, episodes=episodes, rng=jm.stream(1, "data"))
 
 
-def lines_between_marks() -> int:
+def lines_between_marks(what: str = "a new algorithm") -> int:
     source = Path(__file__).read_text(encoding="utf-8")
-    part = re.split(r"^# --- 8< ---.*$", source, flags=re.MULTILINE)[1]
+    part = source.partition(f"\n# --- 8< --- {what}\n")[2].partition("\n# --- 8< ---\n")[0]
+    assert part
     return sum(bool(line.strip()) for line in part.splitlines())
 
 
@@ -314,3 +318,120 @@ def test_what_is_worth_showing_is_what_a_person_can_learn_from():
     assert len(result.certificates) >= len(BOUNDS)  # the others are reachable
     auto = jm.improve(tiger_log(4000), CAREFUL, discount=0.95)
     assert "held-out" in {c.bound for c in worth_showing(auto.certificates)}
+
+
+# ---- a check ------------------------------------------------------------------------------------
+
+# --- 8< --- a new check
+
+
+@dataclasses.dataclass(frozen=True)
+class Zeros(Section):
+    """Steps that paid nothing."""
+
+    zeros: int
+    verdict: Finding
+
+    def details(self):
+        yield Facts([("zeros", f"{self.zeros:,} steps")])
+        yield TextTable(["reward", "steps"], [["0", f"{self.zeros:,}"]], "Nothings", ["steps"])
+
+
+def zeros_of(subject, rng):
+    zeros = int((subject.log.reward == 0).sum())
+    found = Finding("passed", "No reward is exactly zero.")
+    return Zeros(zeros, Finding("failed", f"{zeros} rewards are exactly zero.") if zeros else found)
+
+
+ZEROS = Question("zeros", "Are rewards ever exactly zero?", zeros_of)
+
+# --- 8< ---
+
+
+@pytest.fixture
+def with_zeros():
+    with entered(QUESTIONS, "zeros", ZEROS):
+        yield
+
+
+def with_a_zero(log: jm.Episodes) -> jm.Episodes:
+    return dataclasses.replace(log, reward=np.append(0.0, log.reward[1:]))
+
+
+def checked_files(log: jm.Episodes, folder: Path) -> list[object]:
+    jm.write_logs(log, folder / "log.csv")
+    CAREFUL.save(folder / "careful.json")
+    return [folder / "log.csv", "--policy", folder / "careful.json"]
+
+
+def test_a_new_check_takes_less_than_twenty_lines():
+    assert lines_between_marks("a new check") < 20
+
+
+def test_a_new_check_is_asked_and_shown_by_the_command(with_zeros, tmp_path, capsys):
+    files = checked_files(tiger_log(100), tmp_path)
+    passed = run(capsys, "check", *files)
+    assert passed.code == 0
+    assert f"{ZEROS.text} passed No reward is exactly zero. zeros 0 steps" in passed.text
+    files = checked_files(with_a_zero(tiger_log(100)), tmp_path)
+    failed = run(capsys, "check", *files)
+    assert failed.code == 1
+    for words in ("zeros failed.", f"{ZEROS.text} failed 1 rewards", "zeros 1 steps", "Nothings"):
+        assert words in failed.text
+    data = run(capsys, "check", *files, "--json").data
+    assert data["verdict"]["status"] == "failed"
+    assert data["sections"]["zeros"] == {
+        "zeros": 1,
+        "verdict": {"status": "failed", "sentence": "1 rewards are exactly zero."},
+    }
+
+
+def test_a_new_check_that_fails_makes_a_result_unreliable_everywhere(with_zeros, tmp_path, capsys):
+    files = checked_files(with_a_zero(tiger_log(300)), tmp_path)
+    done = run(
+        capsys, "improve", *files, "--discount", 0.95, "--n-wedge", 20, "-o", tmp_path / "out",
+        "--json",
+    )  # fmt: skip
+    finding = "1 rewards are exactly zero."
+    assert (done.code, done.data["verdict"]["word"]) == (1, "unreliable")
+    assert f"{ZEROS.text} {finding}" in done.data["verdict"]["reasons"]
+    assert done.data["checks"]["zeros"] == {"status": "failed", "finding": finding}
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert certificate["verdict"] == done.data["verdict"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.count(ZEROS.text) >= 1 <= page.count(finding)
+    told = run(capsys, "improve", *files, "--discount", 0.95, "--n-wedge", 20)
+    assert (told.code, finding in told.text) == (1, True)
+
+
+def test_a_new_check_that_passes_changes_no_verdict(with_zeros):
+    log = tiger_log(300)
+    found = jm.improve(log, CAREFUL, discount=0.95, n_wedge=20).assessment
+    assert found.check.sections["zeros"].verdict.status == "passed"
+    assert ZEROS.text in {fact.text for fact in found.facts}
+    word = found.verdict.word
+    QUESTIONS.remove("zeros")
+    try:
+        assert jm.improve(log, CAREFUL, discount=0.95, n_wedge=20).assessment.verdict.word == word
+    finally:
+        QUESTIONS.add("zeros", ZEROS)
+
+
+def test_what_a_new_check_draws_is_its_own_and_moves_no_other():
+    def drawing(name: str) -> Question:
+        def answer(subject, rng):
+            return Zeros(int(rng.integers(2**60)), Finding("passed", "Drawn."))
+
+        return Question(name, "What comes up?", answer)
+
+    def sections() -> dict:
+        return check(tiger_log(100), CAREFUL, rng=jm.stream(1, "check")).to_dict()["sections"]
+
+    before = sections()
+    with entered(QUESTIONS, "dice", drawing("dice")):
+        alone = sections()
+        with entered(QUESTIONS, "cards", drawing("cards")):
+            both = sections()
+    assert {name: alone[name] for name in before} == before
+    assert {name: both[name] for name in alone} == alone
+    assert both["cards"]["zeros"] != both["dice"]["zeros"]

@@ -623,7 +623,9 @@ def test_a_check_of_the_longest_window_says_that_there_is_no_longer_one():
 def test_any_log_can_be_tested(case, seed):
     log_, base, _ = case
     behavior = Controller.uniform(log_.observations, log_.actions, base)
-    found = check(log_, behavior, rng=stream(seed, "check"), level=0.5, resamples=3).order
+    found = check(log_, behavior, rng=stream(seed, "check"), level=0.5, resamples=3).sections[
+        "order"
+    ]
     for step in found.tests:
         assert 0 < step.p <= 1
         assert 0 <= step.effect <= 1

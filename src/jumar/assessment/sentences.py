@@ -13,7 +13,7 @@ from jumar.assessment.decisions import Decisions
 from jumar.assessment.result import Result
 from jumar.core.text import counted, number, percent, rounded, shown
 from jumar.evidence.bounds import SUFFICIENT
-from jumar.evidence.checking import QUESTIONS, Check
+from jumar.evidence.checking import Check
 from jumar.evidence.checking.order import Order
 from jumar.evidence.claims import AS_SEEN
 from jumar.evidence.resampling import Resampled
@@ -195,8 +195,8 @@ def _cut_off(result: Result, open_ends: int) -> str:
 def facts(check: Check) -> list[Fact]:
     """What was asked of the log."""
     return [
-        Fact(QUESTIONS[name].text, section.verdict.status, section.verdict.sentence)
-        for name, section in check.sections.items()
+        Fact(question, section.verdict.status, section.verdict.sentence)
+        for question, section in check.answers
     ]
 
 

@@ -23,7 +23,7 @@ from jumar.algorithms.auto import Selection
 from jumar.assessment.result import Result
 from jumar.assessment.sentences import memory_contradicted
 from jumar.core.text import counted, rounded
-from jumar.evidence.checking import QUESTIONS, Check
+from jumar.evidence.checking import Check
 from jumar.evidence.claims import Certificate
 from jumar.evidence.validity import Validity
 
@@ -86,8 +86,8 @@ def judge(result: Result, check: Check, held_out: Selection | None) -> Verdict:
 def failed(check: Check) -> list[str]:
     """Every check that failed, as question and finding."""
     return [
-        f"{QUESTIONS[name].text} {section.verdict.sentence}"
-        for name, section in check.sections.items()
+        f"{question} {section.verdict.sentence}"
+        for question, section in check.answers
         if section.verdict.status == "failed"
     ]
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from jumar.core.tabular import Detail, Facts
 from jumar.core.text import counted, shown
-from jumar.evidence.checking import QUESTIONS, Check
-from jumar.evidence.checking.base import Finding
 from jumar.show.terminal import facts, plain_table
+
+if TYPE_CHECKING:
+    from jumar.evidence.checking import Check
+    from jumar.evidence.checking.base import Finding
 
 COLORS = {"passed": "green", "look": "yellow", "failed": "red"}
 
@@ -28,8 +32,8 @@ def check_view(found: Check) -> RenderableType:
             ]
         ),
     ]
-    for name, section in found.sections.items():
-        parts += [Text(), Text(QUESTIONS[name].text, style="bold")]
+    for question, section in found.answers:
+        parts += [Text(), Text(question, style="bold")]
         parts += [facts([("", _verdict(section.verdict))]), *map(_view, section.details())]
     return Group(*parts)
 

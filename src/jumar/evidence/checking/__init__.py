@@ -66,6 +66,11 @@ class Check(Shown):
         return f"{self.verdict.status}. {self.verdict.sentence}"
 
     @property
+    def answers(self) -> list[tuple[str, Section]]:
+        """Every question that applies, in words, and its section."""
+        return [(QUESTIONS[name].text, part) for name, part in self.sections.items()]
+
+    @property
     def verdict(self) -> Finding:
         """All verdicts in one."""
         status = worst([part.verdict.status for part in self.sections.values()])

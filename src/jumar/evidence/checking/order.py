@@ -104,7 +104,7 @@ def order_of(
         level=settings.level,
     )
     wanted, enough = str(suggested(found)), not found[-1].rejected
-    said, independent = found[0].sentence, by_episode(replays.log)
+    said, independent = found[0].sentence, by_episode(replays.log) if found[0].decided else ""
     verdict = Finding("passed", f"{said}{independent}")
     if found[0].rejected:
         least = "Learn with" if enough else "None of those tested is; learn with at least"
