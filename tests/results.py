@@ -137,7 +137,7 @@ def named(alphabet: tuple[str, ...], name: str, nodes: int | None = None) -> Res
     return jm.improve(log, behavior, discount=0.9, n_wedge=1)
 
 
-# of ten rules learned, two were tested; the second by its lower bound was chosen
+# of ten controllers learned, two were tested; the second by its lower bound was chosen
 LOWER = Trial(
     Setting(window(1), "spibb", (("n_wedge", 5),), 1.0),
     0,

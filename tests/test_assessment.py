@@ -14,6 +14,7 @@ import pytest
 
 import jumar as jm
 from commands import RULE, run_command
+from facts import says
 from jumar.algorithms.auto.trials import Setting
 from jumar.assessment import assessing
 from jumar.assessment.result import Result
@@ -23,6 +24,7 @@ from jumar.assessment.verdict import BADGES, judge
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
+from jumar.core.text import rounded
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
 from jumar.evidence.checking.base import Finding
@@ -68,14 +70,11 @@ def test_the_interval_of_a_held_out_gain_is_that_of_student():
     """Of 50 episodes 5 % lie beyond 1.677 standard errors on either side; 5 ± 1.677."""
     result = chosen_by_test(one_step_log(50, 50))
     said = gain(result, resample(result.log, result.improvement, rng=jm.stream(1, "bootstrap")))
-    assert said.startswith(
-        "On episodes it was not learned from, the new rule brought 5.0 more per episode (90 % "
-        "interval 3.3 to 6.7). It was chosen from 2 that passed, so some of this may be luck. The "
-        "model estimated from the whole log says 1 more per episode (2 → 3; in 90 % of logs "
-        "redrawn from this one, between 1 and 1)"
-    )
+    test, _, model = said.partition("whole log")
+    says(test, "brought 5.0 more per episode", "90 % interval 3.3 to 6.7", "2 that passed", "luck")
+    says(model, "1 more per episode", "2 → 3", "in 90 % of logs redrawn", "between 1 and 1")
     only = chosen_by_test(one_step_log(50, 50), (CHOSEN, FAR))
-    assert "chosen from" not in gain(only, resample(only.log, only.improvement, rng=jm.stream(1)))
+    assert "luck" not in gain(only, resample(only.log, only.improvement, rng=jm.stream(1)))
 
 
 def test_held_out_costs_are_saved_and_a_model_that_disagrees_is_told():
@@ -83,7 +82,7 @@ def test_held_out_costs_are_saved_and_a_model_that_disagrees_is_told():
     result = chosen_by_test(replace(log, reward=log.reward - 4))  # costs 3 and 1
     again = resample(result.log, result.improvement, rng=jm.stream(1, "bootstrap"))
     said = gain(result, again)
-    assert "the new rule saved 5.0 per episode (90 % interval 3.3 to 6.7)." in said
+    says(said, "saved 5.0 per episode (90 % interval 3.3 to 6.7)")
     assert "says 1 saved per episode (cost 2 → 1;" in said
     assert "saved on the other half" in page_of(result).text
     worse = replace(result.improvement, performance=-3.0)
@@ -98,11 +97,11 @@ def test_the_best_eight_are_shown_and_the_chosen_one_is_always_among_them():
     assert len(shown.rows) == MOST_TESTED == 8
     assert [row.lower for row in shown.rows] == ["20", "19", "18", "17", "16", "15", "14", "0.5"]
     assert [row.chosen for row in shown.rows] == [False] * 7 + [True]
-    assert shown.count.endswith("the 13 most promising ones tested; here are the best 8.")
+    says(shown.count, "13 most promising ones tested", "best 8")
 
 
 def test_a_setting_of_another_method_is_named():
-    assert setting_words(Setting(window(1), "other")) == "window of 1; method other"
+    says(setting_words(Setting(window(1), "other", (), 1.0)), "window of 1", "method other")
 
 
 def test_a_single_record_that_stops_early_is_told_in_the_singular():
@@ -118,41 +117,39 @@ def test_records_that_stop_are_warned_about_even_where_no_step_is_left_out():
     named = jm.improve(cut, HALF, discount=0.9, n_wedge=5)
     assert named.counts.unfinished == 0
     (told,) = warnings(named, SOUND)
-    assert told.title == "All records stop before the story ends."
-    assert told.text == (
-        "60 of 60 episodes were cut off (the process still runs, or recording stopped). What is "
-        "known ends at the cut, and what would have come next is taken from the other episodes. "
-        "90 % of the discounted weight lies beyond the cuts."
-    )
+    says(told.title, "All episodes", "cut off")
+    says(told.text, "60 of 60 episodes were cut off", "estimated from the other episodes")
+    says(told.text, "90 % of the discounted weight lies beyond the cuts")
+    assert "up to the cut" not in told.text
     (told,) = warnings(chosen_by_test(cut), SOUND)
-    assert told.text.endswith("The test counts up to the cut.")
+    says(told.text, "The test counts up to the cut")
 
 
 @pytest.mark.parametrize(
     ("result", "found", "expected", "words"),
     [
-        (certified(-1.0, Validity.PROVED), SOUND, "safe", "by its guarantee, not worse than today"),
-        (certified(0.0, Validity.PUBLISHED), SOUND, "safe", "not worse than today"),
-        (certified(-1.0, Validity.CLAIMED), SOUND, "test", "No guarantee covers this"),
-        (certified(-1.0, Validity.ASYMPTOTIC), SOUND, "tested", "the new rule did better"),
+        (certified(-1.0, Validity.PROVED), SOUND, "safe", "certificate"),
+        (certified(0.0, Validity.PUBLISHED), SOUND, "safe", "not worse"),
+        (certified(-1.0, Validity.CLAIMED), SOUND, "test", "No certificate"),
+        (certified(-1.0, Validity.ASYMPTOTIC), SOUND, "tested", "held-out test"),
         (certified(-1.0, Validity.ASYMPTOTIC), FAILED, "unreliable", "failed a check"),
         (certified(-1.0, Validity.PROVED), FAILED, "unreliable", "failed a check"),
-        (certified(2.0, Validity.PROVED), SOUND, "test", "No guarantee covers this"),
-        (certified(10.0, Validity.PROVED), SOUND, "test", "No guarantee covers this"),
-        (unchanged_result(), SOUND, "keep", "Keep the rule as it is"),
+        (certified(2.0, Validity.PROVED), SOUND, "test", "No certificate"),
+        (certified(10.0, Validity.PROVED), SOUND, "test", "No certificate"),
+        (unchanged_result(), SOUND, "keep", "Keep the controller"),
         (unchanged_result(), FAILED, "unreliable", "failed a check"),
     ],
 )
-def test_only_a_trusted_guarantee_of_no_loss_and_a_sound_log_make_it_safe(
+def test_only_a_trusted_certificate_of_no_loss_and_a_sound_log_make_it_safe(
     result: Result, found: Check, expected: str, words: str
 ):
     found = judge(result, found, None)
     assert found.word == expected
-    assert words in found.headline
+    says(found.headline, words)
     assert found.exit_code == (expected == "unreliable")
 
 
-def test_a_guarantee_whose_assumption_the_log_contradicts_makes_nothing_safe():
+def test_a_certificate_whose_assumption_the_log_contradicts_makes_nothing_safe():
     """It is proved if a window of 1 suffices; the order test rejects a window of 1."""
     result = certified(-1.0, Validity.PROVED_IF_SUFFICIENT)
     assuming = replace(result.certificate, assumptions=(SUFFICIENT,))
@@ -186,25 +183,25 @@ def test_a_named_algorithm_that_loses_on_held_out_episodes_is_not_confirmed(
     test = replace(chosen_by_test(one_step_log(30, 30)).selection, trials=trials, chosen=None)
     found = judge(certified(-1.0, validity), SOUND, test)
     assert found.word == expected
-    assert "On episodes they were not learned from" in found.headline
+    gain, error = np.mean(gains), 1 / np.sqrt(2)  # two trials with a standard error of 1
+    says(found.headline, "held-out test", rounded(abs(gain), error), "did not pass")
 
 
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        (certified(-1.0, Validity.PROVED), "Not worse than today, except with a chance of 5 %."),
-        (certified(2.0, Validity.PROVED), "A loss of more than 2 per episode is excluded, except "
-         "with a chance of 5 %."),
-        (certified(2.0, Validity.PROVED, None), "A loss of more than 2 per episode is excluded."),
-        (certified(2.0, Validity.CLAIMED), "But this is only claimed: it was proposed, but"),
-        (certified(10.0, Validity.PROVED), "the best bound excludes nothing"),
+        (certified(-1.0, Validity.PROVED), ["not worse", "a chance of 5 %"]),
+        (certified(2.0, Validity.PROVED), ["more than 2 per episode", "a chance of 5 %"]),
+        (certified(2.0, Validity.PROVED, None), ["more than 2 per episode is excluded."]),
+        (certified(2.0, Validity.CLAIMED), ["more than 2 per episode", "only claimed"]),
+        (certified(10.0, Validity.PROVED), ["excludes no loss"]),
     ],
-)  # fmt: skip
-def test_how_safe_it_is_in_words(result: Result, words: str):
-    assert words in safety(result, SOUND)
+)
+def test_how_safe_it_is_in_words(result: Result, words: list[str]):
+    says(safety(result, SOUND), *words)
 
 
-def test_keeping_a_rule_that_was_only_estimated_is_not_called_safe_beyond_going_on_as_before():
+def test_keeping_what_was_only_estimated_is_not_called_safe_beyond_going_on_as_before():
     result = jm.improve(one_step_log(30, 3), HALF, discount=0.9, n_wedge=20, estimated=True)
     assert result.improvement.changed == 0
     assert safety(result, SOUND) == result.certificate.claim
@@ -217,7 +214,7 @@ def test_a_warning_stands_for_each_failed_check():
 
 
 def test_in_a_large_model_iteration_finds_the_bootstrap_that_elimination_finds(monkeypatch):
-    """20 observations seen at random: a window of 2 has 420 situations."""
+    """20 observations seen at random: a window of 2 has 420 history states."""
     rng = np.random.default_rng(1)
     O, N = 20, 6000
     log = Episodes(

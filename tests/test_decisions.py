@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jumar as jm
+from facts import says
 from jumar.algorithms import ALGORITHMS
 from jumar.assessment.decisions import decide
 from jumar.assessment.sensitivity import sensitivity
@@ -60,9 +61,7 @@ def test_moving_half_the_mass_to_what_pays_two_more_gains_one():
     assert made.gain.tolist() == [1.0]
     assert made.met.tolist() == [1.0]
     assert made.share.tolist() == [1.0]
-    assert made.why(0) == (
-        "'repair' was tried 30 times here, and from here on is worth 1 more than the old rule"
-    )
+    says(made.why(0), "'repair'", "30 times", "worth 1 more")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ def test_moving_half_the_mass_to_what_pays_two_more_gains_one():
         (5, 3, "every action was tried 20 times or less here: too little to learn from"),
     ],
 )
-def test_a_rule_that_stays_says_why(keep, repair, reason):
+def test_a_history_state_that_stays_says_why(keep, repair, reason):
     made = decide(
         jm.improve(one_step_log(keep, repair), HALF, discount=0.9, algorithm="spibb").improvement
     )
@@ -93,7 +92,7 @@ def test_what_to_log_next_names_the_promising_action_first():
     )
     (thin,) = made.thin()
     assert (thin.a, thin.tried, thin.missing) == (1, 3, 18)
-    assert thin.promise == pytest.approx(3 - 2)  # 3, against the half-and-half rule's 2
+    assert thin.promise == pytest.approx(3 - 2)  # 3, against the half-and-half controller's 2
 
 
 def test_the_table_for_spreadsheets_has_a_row_per_history_state_and_no_formulas():
@@ -120,9 +119,9 @@ def test_drawing_every_episode_alike_gives_back_the_estimate():
 
 
 def test_the_spread_of_the_bootstrap_is_that_of_a_mean():
-    """Rewards 0 or 2 by a fair coin after repair, 0 after keep; the new rule always repairs, so
-    the gain is half the mean of n coins: standard deviation 1/2 / sqrt(n) (10 % at 1,000 draws is
-    more than four standard errors of a standard deviation)."""
+    """Rewards 0 or 2 by a fair coin after repair, 0 after keep. The new controller always repairs,
+    so the gain is half the mean of n coins: standard deviation 1/2 / sqrt(n) (10 % at 1,000 draws
+    is more than four standard errors of a standard deviation)."""
     rng = np.random.default_rng(3)
     n = 400
     reward = np.where(np.arange(2 * n) % 2 == 1, 2.0 * (rng.permutation(2 * n) % 2), 0.0)

@@ -99,9 +99,9 @@ def test_a_page_where_nothing_changes_opens_too(visit, tmp_path):
     assert page.locator(".badge").inner_text() == "keep as it is"
 
 
-def test_a_page_about_one_situation_counts_in_the_singular(visit, tmp_path):
+def test_a_page_about_one_history_state_counts_in_the_singular(visit, tmp_path):
     page = visit(written(tmp_path, jm.improve(one_step_log(30, 3), HALF, discount=0.9, n_wedge=20)))
-    assert page.get_by_role("status").inner_text() == "1 of 1 situation"
+    assert page.get_by_role("status").inner_text() == "1 of 1 history state"
 
 
 # ---------------------------------------------------------------- the table
@@ -154,19 +154,19 @@ def test_words_find_rows_and_the_count_is_announced(visit, address):
     page = visit(address)
     everything = len(cells(page, 0))
     status = page.get_by_role("status")
-    assert status.inner_text() == f"{everything} of {everything} situations"
+    assert status.inner_text() == f"{everything} of {everything} history states"
     assert status.get_attribute("aria-live") == "polite"
     page.get_by_role("searchbox", name="Find").fill("NAME 03  name 07")
     shown = page.locator("#decisions tbody tr:visible").all_inner_texts()
     assert 0 < len(shown) < everything
     assert all("name" in text and "03" in text and "07" in text for text in shown)
-    assert status.inner_text() == f"{len(shown)} of {everything} situations"
+    assert status.inner_text() == f"{len(shown)} of {everything} history states"
     page.get_by_role("searchbox", name="Find").fill("no such word")
-    assert status.inner_text() == f"0 of {everything} situations"
+    assert status.inner_text() == f"0 of {everything} history states"
 
 
 def test_only_what_changes_can_be_shown(visit, tmp_path):
-    """Of two situations one has a new rule."""
+    """Of two history states one changes."""
     log = jm.Episodes(
         ("good", "worn"), ("keep", "repair"), [0] * 60 + [1] * 30, [0, 1] * 30 + [0] * 30,
         [1.0, 3.0] * 30 + [1.0] * 30, list(range(91)), [-1] * 90, [True] * 90,
@@ -175,7 +175,7 @@ def test_only_what_changes_can_be_shown(visit, tmp_path):
     page = visit(written(tmp_path, jm.improve(log, behavior, discount=0.9, n_wedge=20)))
     page.get_by_label("only what changes").check()
     assert cells(page, 0) == ["good"]
-    assert page.get_by_role("status").inner_text() == "1 of 2 situations"
+    assert page.get_by_role("status").inner_text() == "1 of 2 history states"
     page.get_by_label("only what changes").uncheck()
     assert cells(page, 0) == ["good", "worn"]
 
@@ -284,7 +284,7 @@ def test_text_can_be_read_by_day_and_by_night(visit, address):
                 " `<span class='state ${k}'>x</span>`)",
                 kind,
             )
-        for verdict in ("safe", "tested", "test", "keep"):
+        for verdict in ("safe", "tested", "test", "doubtful", "keep", "unreliable"):
             page.evaluate(
                 "v => { document.querySelector('.answer').className = 'answer ' + v }", verdict
             )
@@ -308,10 +308,10 @@ def test_a_narrow_screen_does_not_scroll_sideways(visit, request, which):
         .nth(2)
         .evaluate("e => getComputedStyle(e, '::before').content")
     )
-    assert "old rule" in label
+    assert "old" in label
 
 
-def test_what_was_tested_is_a_table_and_on_a_phone_a_card_for_each_rule(visit, tmp_path):
+def test_what_was_tested_is_a_table_and_on_a_phone_a_card_for_each_controller(visit, tmp_path):
     address = written(tmp_path, chosen_by_test(one_step_log(50, 50)))
     for scheme in ("light", "dark"):
         page = visit(address, color_scheme=scheme)

@@ -15,6 +15,7 @@ from rich.console import Console
 
 import jumar as jm
 from commands import RULE, run_command
+from facts import says
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, ParameterError, TooLarge
 from jumar.core.memory import NamedNodes, product, window
@@ -163,9 +164,8 @@ def test_a_long_memory_is_compared_where_it_has_rules_of_its_own():
     assert below.rest is not None
     assert (len(below.rest.states), below.rest.compared) == (7, 7)
     text = " ".join(rendered(difference_view(below)).split())
-    assert "differ 1 situation with a rule of its own" in text
-    assert "Everywhere else they fall back on rules over a window of 1" in text
-    assert difference_data(below)["everywhere_else"]["situations"] == 7
+    says(text, "differ 1 history state", "window of 1", "differ in 7 of 7 history states")
+    assert difference_data(below)["everywhere_else"]["history_states"] == 7
 
 
 def test_two_long_memories_that_do_not_know_each_other_cannot_be_compared():
@@ -205,9 +205,9 @@ def test_a_difference_letter_by_letter():
     assert rendered(difference_view(difference(keeping(), now))).strip() == (
         "From keep to careful\n"
         "  compared over  window of 1\n"
-        "  differ         1 of 2 situations that one of them can come to\n"
+        "  differ         1 of 2 history states that one of them can come to\n"
         "\n"
-        "  seen now   rule: was → is\n"
+        "  seen now   does: was → is\n"
         "  ──────────────────────────\n"
         "  worn       keep 100% → 50%\n"
         "             repair 0% → 50%"
@@ -218,7 +218,7 @@ def test_a_long_difference_is_cut():
     many = names("z", 9)
     was, now = (Controller.constant(many, DONE, row) for row in (KEEP, REPAIR))
     text = rendered(difference_view(difference(was, now), most=2))
-    assert "... and 7 more situations" in text
+    assert "... and 7 more history states" in text
     assert "z2" not in text
     with pytest.raises(ParameterError, match="0 rows"):
         difference_view(difference(was, now), most=0)
@@ -259,8 +259,8 @@ def test_a_rule_written_by_hand(show):
 
 def test_long_controllers_are_cut(show):
     """Worn at both nodes, and the two other observations when due: four exceptions."""
-    assert "... and 2 more rules" in show("rule.toml", "--rows", 2)[1]
-    assert "more rules" not in show("rule.toml")[1]
+    assert "... and 2 more history states" in show("rule.toml", "--rows", 2)[1]
+    assert "more history states" not in show("rule.toml")[1]
 
 
 def test_the_difference_of_two(show):
@@ -268,7 +268,7 @@ def test_the_difference_of_two(show):
     assert code == 0
     text = " ".join(printed.split())
     assert "From inspect every second year to improved" in text
-    assert "1 of 6 situations that one of them can come to" in text
+    assert "1 of 6 history states that one of them can come to" in text
     assert "due worn inspect 0.7% → 50% repair 98.7% → 50% dropped: keep 0.7%" in text
     assert "they behave the same everywhere" in show("rule.toml", "rule.toml")[1]
 
@@ -276,7 +276,7 @@ def test_the_difference_of_two(show):
 def test_the_difference_for_machines(show):
     data = json.loads(show("rule.toml", "improved.json", "--json")[1])
     assert (data["was"], data["is"]) == ("rule.toml", "improved.json")
-    assert (data["same"], data["situations"], data["everywhere_else"]) == (False, 6, None)
+    assert (data["same"], data["history_states"], data["everywhere_else"]) == (False, 6, None)
     (one,) = data["differences"]
     assert (one["node"], one["observation"]) == ("due", "worn")
     assert one["is"] == {"inspect": 0.5, "repair": 0.5}
@@ -300,7 +300,7 @@ def test_a_picture_of_the_difference(show):
     dot = Path("change.DOT").read_text("utf-8")
     assert dot.startswith("digraph controller {")
     assert "▲ worn" in dot
-    assert "(1 of 6 rules)" in dot
+    assert "(1 of 6 history states)" in dot
     backwards = show("improved.json", "rule.toml", "--json", "-o", "back.svg")
     assert json.loads(backwards[1])["differences"][0]["was"] == {"inspect": 0.5, "repair": 0.5}
     assert "▲ worn" in Path("back.svg").read_text("utf-8")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import jumar as jm
+from facts import says
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError
@@ -88,7 +89,7 @@ def test_every_name_is_printable_and_short(name):
     assert len(shown(name)) <= 40
 
 
-def test_a_rule_tells_what_it_was():
+def test_actions_tell_what_they_were():
     actions = ("a", "b", "c", "d", "e")
     new, old = np.array([0, 0.75, 0.25, 0, 0]), np.array([0.125, 0.25, 0.25, 0.375, 0])
     assert action_lines(actions, new) == ["b 75%", "c 25%"]
@@ -204,7 +205,7 @@ better
   observations  good, worn
   actions       keep, repair
 
-  memory       seen now   rule: was → is
+  memory       seen now   does: was → is
   ─────────────────────────────────────────
   due | good   worn       repair 25% → 100%
                           dropped: keep 75%
@@ -270,7 +271,7 @@ def test_rows_beyond_the_limit_are_counted():
         *NAMES, uniform.memory, [[0, 0], [0, 1], [1, 0]], [[1, 0]] * 3, [0, 1], name="t"
     )
     text = rendered(controller_view(trained, 2))
-    assert "... and 1 more rules" in text
+    assert "... and 1 more history state\n" in text
     assert "Everywhere else: repair 100%" in text
     moving = Controller.uniform(*NAMES, memory=TWO, name="m")
     assert "... and 3 more moves" in rendered(controller_view(moving, 1))
@@ -321,15 +322,12 @@ def test_evidence_tells_where_there_is_a_choice():
     text = rendered(
         result_view(jm.improve(one_step_log(30), HALF, discount=0.9, n_wedge=29).assessment), 200
     )
-    assert (
-        "2 of 2 (state, action) pairs seen more than N∧ = 29 times; "
-        "states with a choice of such actions: 1" in text
-    )
+    says(text, "2 of 2 pairs", "more than N∧ = 29 times", "with a choice of such actions: 1")
     assert "spibb(n_wedge=29)" in text
     none = rendered(
         result_view(jm.improve(one_step_log(30), HALF, discount=0.9, n_wedge=30).assessment), 200
     )
-    assert "0 of 2 (state, action) pairs" in none
+    assert "0 of 2 pairs" in none
     assert "What changes" not in none
     assert "The controller is the behavior itself, so nothing can be lost." in none
 
@@ -344,7 +342,7 @@ def test_steps_left_out_are_told():
         ),
         200,
     )
-    assert "steps counted; 60 left out, as the log does not tell what followed them" in text
+    says(text, "steps counted", "60 left out", "what followed")
 
 
 def test_bounds_that_say_nothing_are_only_counted():

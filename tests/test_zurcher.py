@@ -117,7 +117,7 @@ def test_only_where_both_actions_were_seen_often_enough_may_the_rule_move(out, n
         assert both == (name in free)
         if name not in free:
             assert row["changed"] == "no"
-            assert row["old rule"] == row["new rule"]
+            assert row["old"] == row["new"]
             assert row["why"].startswith("only 'keep' was tried more than")
     changed = [name for name, row in decisions(out[n_wedge]).items() if row["changed"] == "yes"]
     assert sorted(changed) == sorted(free)
@@ -126,19 +126,19 @@ def test_only_where_both_actions_were_seen_often_enough_may_the_rule_move(out, n
 def test_the_page_says_what_an_honest_page_must_say(out):
     page = Page((out[20] / "report.html").read_text("utf-8"))
     assert "166 episodes, 15,964 steps" in page.text
-    assert "The log speaks for changing 3 rules of 8." in page.text
+    assert "3 of 8 history states" in page.text
     assert "The behavior was estimated." in page.text
     assert "(confounding)" in page.text
     assert "The rewards were assumed." in page.text
     assert "166 of 166 episodes were cut off" in page.text
-    assert "There is no useful guarantee at this size of log" in page.text
+    assert "No certificate says anything" in page.text
     assert "do not rely on this" in page.text
     # the file goes group by group, so its two halves hold different groups of buses
     first = page.text.index("A check failed: is the process the same over the whole log?")
     assert first < page.text.index("What to change")
 
 
-def test_no_guarantee_is_better_than_claimed_and_all_are_vacuous(out):
+def test_no_certificate_is_better_than_claimed_and_all_are_vacuous(out):
     told = json.loads((out[20] / "certificate.json").read_text())
     assert told["behavior"] == "estimated from the log"
     assert {c["validity"] for c in told["certificates"]} <= {"claimed", "nothing claimed"}
@@ -150,6 +150,6 @@ def test_the_estimated_gain_is_that_of_the_page(out):
     told = json.loads((out[20] / "certificate.json").read_text())
     page = Page((out[20] / "report.html").read_text("utf-8"))
     gain = told["estimated"]["gain"]
-    assert f"the new rule brings {gain:.4g} more per episode" in page.text
+    assert f"the new controller brings {gain:.4g} more per episode" in page.text
     shares = sum(float(row["share of the gain"]) for row in decisions(out[20]).values())
     assert shares == pytest.approx(gain)

@@ -234,7 +234,7 @@ def _rows(found: Difference, most: int) -> list[RenderableType]:
     from rich.text import Text
 
     from jumar.core.words import action_lines, history_state_heads, history_state_words
-    from jumar.show.terminal import plain_table
+    from jumar.show.terminal import plain_table, rest
 
     parts: list[RenderableType] = []
     if len(found.states):
@@ -248,9 +248,7 @@ def _rows(found: Difference, most: int) -> list[RenderableType]:
             )
         ]
         parts.append(plain_table([*history_state_heads(found.memory), "does: was → is"], rows))
-    if len(found.states) > most:
-        more = len(found.states) - most
-        parts.append(Text(f"  ... and {more:,} more history states", style="dim"))
+    parts += rest(len(found.states) - most, "history state")
     if found.rest is not None:
         below = f"Everywhere else they fall back on controllers over a {found.rest.memory}. These"
         parts.append(Text(f"{below} differ in {_how_many(found.rest)}:"))

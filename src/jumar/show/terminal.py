@@ -22,7 +22,7 @@ from jumar.assessment.result import Result
 from jumar.core.arrays import Ints
 from jumar.core.controller import Controller
 from jumar.core.errors import TooLarge
-from jumar.core.text import counted, percent, shown
+from jumar.core.text import counted, percent, plural, shown
 from jumar.core.words import (
     COLUMNS,
     action_lines,
@@ -86,8 +86,10 @@ def facts(pairs: Iterable[tuple[str, str | Text]]) -> RenderableType:
     return Padding(grid, (0, 0, 0, 2))
 
 
-def _rest(more: int, what: str) -> list[RenderableType]:
-    return [Text(f"  ... and {more:,} more {what}", style="dim")] if more > 0 else []
+def rest(more: int, noun: str) -> list[RenderableType]:
+    """A line about what is not shown, if there is any."""
+    text = f"  ... and {more:,} more {plural(noun, more)}"
+    return [Text(text, style="dim")] if more > 0 else []
 
 
 # ---- controllers --------------------------------------------------------------------------------
@@ -108,7 +110,7 @@ def controller_view(controller: Controller, most: int = MOST_ROWS) -> Renderable
     states, complete = _states_to_show(controller, most)
     if len(states):
         parts.append(_choices(controller, states[:most]))
-    parts += _rest(len(states) - most, "history states")
+    parts += rest(len(states) - most, "history state")
     if isinstance(controller.otherwise, Controller):
         where = "Everywhere else" if len(states) else "Everywhere"
         parts.append(Text(f"{where} it does the same as:"))
@@ -170,7 +172,7 @@ def _moves(controller: Controller, most: int) -> list[RenderableType]:
         heads = ["memory", "on seeing", "after doing", "goes to"]
         start = node_words(part, part.read_node(part.initial().tolist(), *names))
         title = f"How the memory moves; it starts with {start!r}"
-        views += [plain_table(heads, rows[:most], title=title), *_rest(len(rows) - most, "moves")]
+        views += [plain_table(heads, rows[:most], title=title), *rest(len(rows) - most, "move")]
     return views
 
 
@@ -245,7 +247,7 @@ def _evidence(assessment: Assessment) -> list[tuple[str, str | Text]]:
     threshold, result = assessment.threshold, assessment.result
     if threshold is None:
         return []
-    known = result.counts.visits > threshold
+    known = assessment.result.counts.visits > threshold
     choices = int((known.sum(1) > 1).sum())
     text = (
         f"{int(known.sum()):,} of {known.size:,} pairs (history state, action) seen more than "
@@ -274,7 +276,7 @@ def _changes(result: Result, most: int) -> list[RenderableType]:
     ]
     heads = [*history_state_heads(controller.memory), "does: was → becomes", "visits"]
     table = plain_table(heads, rows, title="What changes", right=["visits"])
-    return [table, *_rest(len(order) - most, "history states")]
+    return [table, *rest(len(order) - most, "history state")]
 
 
 def _certificates(assessment: Assessment) -> list[RenderableType]:
