@@ -28,7 +28,7 @@ from jumar.truth.sufficiency import approximate_loss, sufficiency_gap
 SMALL = [name for name in models.MODELS if len(models.build(name).actions) <= 4]
 
 
-PAGE = Path(__file__).parent.parent / "docs" / "sufficiency.md"
+PAGE = Path(__file__).parents[2] / "docs" / "sufficiency.md"
 
 
 def uniform(pomdp):

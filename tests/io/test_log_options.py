@@ -13,7 +13,7 @@ from jumar.cli import log_options as options
 from jumar.core.errors import ParameterError
 from jumar.io.logs import read_logs
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "zurcher" / "zurcher_log.csv"
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "zurcher" / "zurcher_log.csv"
 
 app = typer.Typer()
 

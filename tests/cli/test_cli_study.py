@@ -18,7 +18,7 @@ import jumar as jm
 from jumar.cli import main
 from jumar.study.spec import load_study
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 BLOCKS = re.findall(r"```toml\n(.*?)```", (DOCS / "studies.md").read_text(), re.DOTALL)
 EXAMPLE = next(block for block in BLOCKS if "jumar-study/1" in block)
 MACHINE = next(block for block in BLOCKS if "jumar-model/1" in block)

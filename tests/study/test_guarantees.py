@@ -39,7 +39,7 @@ from jumar.study.guarantees.summary import (
 from jumar.study.store import Store
 from jumar.truth.model_files import model_hash
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 SMALL = GuaranteesSpec(seed=3, datasets=3, processes=("lottery", "near-ties"), sizes=(30,))
 
 

@@ -28,7 +28,7 @@ from jumar.evidence.validity import Validity
 TIGER = RewardRange(continuing=(-1, -1), ending=(-100, 10))
 SCALE = TIGER.scale(states=6, actions=3, outcomes=3, discount=0.95)
 ALIKE = Starts([1.0, 1.0], [50, 50])  # the gain is 1 wherever an episode begins
-DOCS = Path(__file__).parent.parent / "docs" / "bounds.md"
+DOCS = Path(__file__).parents[2] / "docs" / "bounds.md"
 
 
 # ---------------------------------------------------------------- what a return can be

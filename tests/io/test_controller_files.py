@@ -35,7 +35,7 @@ from jumar.io.controllers import (
 from jumar.io.controllers.nodes import Alphabet, Nodes
 from jumar.io.files import write_atomically
 
-PAGE = Path(__file__).parents[1] / "docs" / "controller-files.md"
+PAGE = Path(__file__).parents[2] / "docs" / "controller-files.md"
 BLOCKS = [
     block
     for block in re.findall(r"```toml\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)

@@ -16,7 +16,7 @@ from jumar.core.errors import JumarError, ModelError
 from jumar.truth.model_files import load_model, model_from_document, model_to_document
 from strategies import pomdps
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 BLOCKS = re.findall(r"```toml\n(.*?)```", (DOCS / "studies.md").read_text(), re.DOTALL)
 MACHINE = next(block for block in BLOCKS if "jumar-model/1" in block)
 

@@ -29,7 +29,7 @@ from jumar.show.drawing.svg import render
 from strategies import controllers, names
 
 SEEN, DONE = ("nothing seen", "good", "worn"), ("keep", "inspect", "repair")
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
 KEEP, INSPECT, REPAIR = np.eye(3)
 
