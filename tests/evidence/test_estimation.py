@@ -10,21 +10,10 @@ from numpy.testing import assert_allclose
 
 from jumar import load_controller
 from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.memory import NamedNodes, product, window
 from jumar.evidence.estimation import estimate_behavior
+from small_logs import A, Z, log_of
 from strategies import logs, memories, names
-
-Z, A = ("good", "worn"), ("keep", "repair")
-
-
-def log_of(*episodes: list[tuple[int, int]], ended: bool = True) -> Episodes:
-    """Episodes of (observation, action) pairs without rewards."""
-    steps = [step for episode in episodes for step in episode]
-    start = np.cumsum([0, *(len(episode) for episode in episodes)])
-    z, a = zip(*steps, strict=True)
-    E = len(episodes)
-    return Episodes(Z, A, z, a, [0.0] * len(steps), start, [-1] * E, [ended] * E)
 
 
 def test_three_of_four_is_three_quarters():

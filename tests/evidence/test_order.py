@@ -1,14 +1,9 @@
-"""The memory order test: closed forms, exact orders, size, power and effects.
-
-False alarms: a test at level 0.05 on 200 sound logs rejects more than 20 of them with probability
-0.0007, as the binomial law says; the seeds are fixed, so a test that is green stays green.
-"""
+"""The memory order test: closed forms, exact orders, one memory after the other."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import cache
 from math import log
 
 import numpy as np
@@ -17,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from jumar import models, order_test, order_tests, simulate, stream
+from jumar import order_test, order_tests, simulate, stream
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import MemoryMismatch, ParameterError
@@ -28,48 +23,11 @@ from jumar.evidence.checking import check
 from jumar.evidence.checking.base import Settings
 from jumar.evidence.checking.order import order_of
 from jumar.evidence.order import suggested, testing
-from jumar.evidence.order.gaps import beyond_chance
-from jumar.evidence.order.steps import _reward_classes, cut_into_steps
+from jumar.evidence.order.steps import _reward_classes
 from jumar.evidence.order.walks import reorder
-from jumar.truth.pomdp import Pomdp, from_arrays
-from jumar.truth.training import train_behavior
-from strategies import logs, memories, names
-from test_checking import MOST, listening
-from test_checking import run as run_tiger
-
-ONE = ("go",)
-
-
-def log_of(episodes: list[list[int]], n_observations: int, rewards=None, actions=ONE) -> Episodes:
-    """Cut-off episodes of one action, each with its last observation; reward 0 unless given."""
-    seen = [z for episode in episodes for z in episode[:-1]]
-    paid = np.zeros(len(seen)) if rewards is None else rewards
-    lengths = [len(episode) - 1 for episode in episodes]
-    return Episodes(
-        names("z", n_observations),
-        actions,
-        seen,
-        np.zeros(len(seen), np.int64),
-        paid,
-        np.concatenate([[0], np.cumsum(lengths)]),
-        [episode[-1] for episode in episodes],
-        np.zeros(len(episodes), bool),
-    )
-
-
-def fork(zeros: int, ones: int, flips: int = 0) -> Episodes:
-    """0 or 1, then always 2, then 3 after 0 and 4 after 1, except for `flips` of each."""
-    after_zero = [[0, 2, 4]] * flips + [[0, 2, 3]] * (zeros - flips)
-    return log_of(after_zero + [[1, 2, 3]] * flips + [[1, 2, 4]] * (ones - flips), 5)
-
-
-def only(log_: Episodes) -> Controller:
-    return Controller.uniform(log_.observations, log_.actions)
-
-
-def steps_of(log_: Episodes, base: Memory, finer: Memory, rewards: bool = True):
-    return cut_into_steps(Replay.of(log_, base), Replay.of(log_, finer), rewards)
-
+from order_logs import cases, finite_history, fork, forks, log_of, only, steps_of
+from small_logs import listening
+from small_logs import run as run_tiger
 
 # ---- the statistic ------------------------------------------------------------------------------
 
@@ -119,14 +77,6 @@ def test_equal_rewards_are_of_one_class():
     reward = np.array([0.0] * 9 + [1, 2, 3, 4, 5, 6, 7.0])
     kinds = _reward_classes(np.zeros(16, np.int64), reward)
     assert kinds.tolist() == [0] * 9 + [2] * 3 + [3] * 4
-
-
-@st.composite
-def cases(draw):
-    O, A = draw(st.integers(1, 3)), draw(st.integers(1, 2))
-    log_ = draw(logs(names("z", O), names("a", A), most_episodes=8))
-    base = draw(memories(O, A))
-    return log_, base, product(base, window(draw(st.integers(2, 3)))).on(O, A)
 
 
 def obvious(log_: Episodes, base: Memory, finer: Memory) -> tuple[float, float, float]:
@@ -261,173 +211,6 @@ def test_what_one_past_alone_has_cannot_be_told_by_another_order():
     assert (found.statistic, found.p, found.decided) == (0, 1, 0)
     assert found.sentence.startswith("The log cannot tell a window of 2 from a window of 1")
     assert (found.interval, found.largest, found.rejected) == (None, None, False)
-
-
-# ---- size and power -----------------------------------------------------------------------------
-
-
-def finite_history(
-    rng: np.random.Generator, k: int, O: int, A: int, end: float
-) -> tuple[Pomdp, Controller]:
-    """A random process whose law depends on the last k observations, and a random behavior."""
-    memory = window(k).on(O, A)
-    histories = [(*node, z) for node in memory.enumerate().tolist() for z in range(O)]
-    number = {history: i for i, history in enumerate(histories)}
-    S = len(histories)
-    law, see = np.zeros((A, S, S)), np.zeros((A, S, O))
-    for *node, z in histories:
-        i = number[(*node, z)]
-        see[:, i, z] = 1
-        for a in range(A):
-            row = np.array([node], np.int64).reshape(1, -1)
-            after = memory.step(row, np.array([z]), np.array([a]))[0].tolist()
-            p = rng.dirichlet(np.ones(O)) * (1 - end * 2 * rng.random())
-            law[a, i, [number[(*after, to)] for to in range(O)]] = p
-    start = np.zeros(S)
-    start[[number[(*memory.initial().tolist(), z)] for z in range(O)]] = rng.dirichlet(np.ones(O))
-    pomdp = from_arrays(
-        name="finite history",
-        states=names("s", S),
-        actions=names("a", A),
-        observations=names("z", O),
-        transition=law,
-        ending=np.maximum(1 - law.sum(2), 0),
-        observation=see,
-        reward=np.zeros((A, S)),
-        start=start,
-        first_observation=see[0],
-        discount=0.9,
-    )
-    rows = rng.dirichlet(np.ones(A), S)
-    behavior = Controller(
-        pomdp.observations, pomdp.actions, memory, np.array(histories), rows, np.full(A, 1 / A)
-    )
-    return pomdp, behavior
-
-
-def rejections(k: int, episodes: int, max_steps: int, end: float, runs: int = 200) -> int:
-    """Of so many logs of processes for which a window of k is enough; rewards 0 or 1 by chance."""
-    rejected = 0
-    for run in range(runs):
-        rng = stream(run, "size", k, episodes, max_steps)
-        pomdp, behavior = finite_history(rng, k, O=3, A=2, end=end)
-        log_ = simulate(pomdp, behavior, episodes=episodes, rng=rng, max_steps=max_steps)
-        log_ = replace(log_, reward=(rng.random(log_.n_steps) < 0.4).astype(float))
-        # 19 draws: rejected when the log is the most telling of 20
-        rejected += order_test(log_, behavior, rng=rng, resamples=19).rejected
-    return rejected
-
-
-@pytest.mark.parametrize(
-    ("k", "episodes", "max_steps", "end"),
-    [(1, 50, 40, 0.2), (2, 50, 40, 0.2), (2, 40, 6, 0.0)],
-    ids=["window of 1", "window of 2", "all cut off after 6 steps"],
-)
-def test_a_memory_that_is_enough_is_rejected_as_often_as_promised(k, episodes, max_steps, end):
-    assert rejections(k, episodes, max_steps, end) <= MOST
-
-
-def test_tiger_with_one_observation_is_seen_through_in_200_episodes():
-    """With power 0.9 fewer than 23 of 30 have probability 0.008."""
-    tiger = models.tiger()
-    seeds = (1, 2, 3)
-    behaviors = [
-        train_behavior(tiger, window(1), models.training("tiger", tiger), seed) for seed in seeds
-    ]
-    found = [
-        order_test(
-            simulate(tiger, behavior, episodes=200, rng=stream(run, "data")),
-            behavior,
-            rng=stream(run, "order"),
-            resamples=39,
-        ).rejected
-        for behavior in behaviors
-        for run in range(10)
-    ]
-    assert sum(found) >= 23
-
-
-# ---- effects ------------------------------------------------------------------------------------
-
-
-@cache
-def forks(seed: int, episodes: int, sure: float) -> Episodes:
-    """0 or 1, then 2, then 3 or 4: as 0 or 1 foretold with probability `sure`."""
-    rng = stream(seed, "fork", episodes)
-    first = rng.integers(0, 2, episodes)
-    last = np.where(rng.random(episodes) < sure, first, 1 - first) + 3
-    return log_of([[a, 2, b] for a, b in zip(first.tolist(), last.tolist(), strict=True)], 5)
-
-
-def test_gaps_and_chance_add_up_as_squares():
-    found = beyond_chance(np.array([0.5, 0.3, 0.1]), np.array([0.4, 0.0, 0.2]))
-    assert_allclose(found, [0.3, 0.3, 0])
-
-
-def test_the_effect_is_the_mean_distance_of_laws():
-    """Of half of the steps, 0.9 against one half: 0.2 on average."""
-    log_ = forks(1, 4000, 0.9)
-    found = order_test(log_, only(log_), rng=stream(1, "order"), resamples=99)
-    assert found.effect == pytest.approx(0.2, abs=0.015)
-    assert found.interval[0] < found.effect < found.interval[1]
-    assert found.interval[1] - found.interval[0] < 0.03
-    assert found.reward_effect == 0
-
-
-def test_the_interval_holds_the_effect_in_19_of_20_logs():
-    """Fewer than 87 of 100 have probability 0.0015 if it holds it in 95 of 100."""
-    held = 0
-    for seed in range(100):
-        log_ = forks(seed, 200, 0.75)
-        found = order_test(log_, only(log_), rng=stream(seed, "order"), resamples=49)
-        held += found.interval[0] <= 0.125 <= found.interval[1]
-    assert held >= 87
-
-
-def test_where_there_is_no_effect_the_interval_holds_0_and_no_gap_is_named():
-    """The low end lies above 0 in 5 of 100 logs, and chance makes a gap of twice its mean in 11;
-    more than 12 and 25 have probabilities 0.0015 and 0.00001."""
-    above = named = 0
-    for seed in range(100):
-        log_ = forks(seed, 200, 0.5)
-        found = order_test(log_, only(log_), rng=stream(seed, "order"), resamples=49)
-        above += found.interval[0] > 0
-        named += found.largest is not None
-    assert above <= 12
-    assert named <= 25
-
-
-def test_the_clearest_gap_is_named():
-    log_ = forks(1, 4000, 0.9)
-    gap = order_test(log_, only(log_), rng=stream(1, "order"), resamples=99).largest
-    assert gap.situation in ("z0; now z2", "z1; now z2")
-    assert gap.what == {"z0; now z2": "z3", "z1; now z2": "z4"}[gap.situation]
-    assert (gap.action, gap.visits > 1900) == ("go", True)
-    assert_allclose([gap.here, gap.usual, gap.size], [0.9, 0.5, 0.4], atol=0.03)
-
-
-def test_a_gap_that_happens_to_be_0_is_not_certain_to_be():
-    """15 of 30 both times, by luck."""
-    log_ = fork(30, 30, flips=15)
-    found = order_test(log_, only(log_), rng=stream(1, "order"))
-    assert (found.largest, found.largest_reward, found.effect) == (None, None, 0)
-    low, high = found.interval
-    assert low == 0 < high
-
-
-def test_names_are_shown_harmless_and_short():
-    log_ = replace(
-        forks(1, 400, 0.9), observations=("\x1b[2J", "[red]" * 9000, "\u202eb", "c", "d")
-    )
-    gap = order_test(log_, only(log_), rng=stream(1, "order"), resamples=19).largest
-    assert len(gap.situation) < 300
-    assert gap.situation.isprintable()
-
-
-def test_few_episodes_have_no_interval():
-    log_ = fork(4, 4)
-    found = order_test(log_, only(log_), rng=stream(1, "order"))
-    assert (found.interval, found.reward_interval) == (None, None)
 
 
 # ---- one memory after the other -----------------------------------------------------------------

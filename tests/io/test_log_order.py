@@ -16,16 +16,6 @@ from jumar.io.logs import read_logs
 HEADER = "episode,time,observation,action,reward"
 
 
-@pytest.fixture
-def log_file(tmp_path):
-    def write(*rows: str, header: str = HEADER):
-        path = tmp_path / "log.csv"
-        path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-        return path
-
-    return write
-
-
 def timed(times: list, kind: pa.DataType | None = None, part: str = "time") -> pa.Table:
     """Rows of one episode; the reward counts them."""
     n = len(times)

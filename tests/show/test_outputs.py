@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import jumar as jm
+from bad_rows import BAD, GOOD, NEXT, written
 from jumar.cli import main
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
@@ -27,7 +28,6 @@ from jumar.show import outputs
 from jumar.show.outputs import save
 from jumar.show.provenance import Run
 from results import HALF, HOSTILE, RUN, TAME, Page, named, one_step_log, tiger_log
-from test_log_bad_rows import BAD, GOOD, NEXT, written
 
 FILES = [
     "certificate.json",
