@@ -6,6 +6,7 @@ import ast
 import csv
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -44,14 +45,19 @@ from results import (
 from strategies import names
 
 
+@cache
+def improved(n_wedge: int) -> Result:
+    """Shared by all cases: frozen, and the same every time."""
+    return jm.improve(one_step_log(30, 30), HALF, discount=0.9, n_wedge=n_wedge)
+
+
 def certified(zeta: float, validity: Validity, delta: float | None = 0.05) -> Result:
-    result = jm.improve(one_step_log(30, 30), HALF, discount=0.9, n_wedge=20)
     best = Certificate("test", "Test", delta, zeta, 10.0, validity)
-    return replace(result, certificates=(best,))
+    return replace(improved(20), certificates=(best,))
 
 
 def unchanged_result() -> Result:
-    return jm.improve(one_step_log(30, 30), HALF, discount=0.9, n_wedge=40)
+    return improved(40)
 
 
 SOUND = SimpleNamespace(sections={}, order=SimpleNamespace(tests=()))

@@ -22,7 +22,7 @@ def jumar(capsys, monkeypatch):
     return run
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def tiger(tmp_path_factory) -> Path:
     """A folder with a Tiger behavior and a log of 500 episodes."""
     folder = tmp_path_factory.mktemp("tiger")

@@ -1,10 +1,6 @@
-"""`jumar samples`: planning how much more data a certificate takes."""
+"""`jumar samples`: planning how much more data a certificate takes. Run in this process."""
 
 from __future__ import annotations
-
-import json
-import subprocess
-import sys
 
 import pytest
 
@@ -24,17 +20,15 @@ def folder(tmp_path_factory):
     return folder
 
 
-def run(folder, *arguments):
-    command = [sys.executable, "-m", "jumar", "samples", "log.csv", "--policy", "behavior.json"]
-    return subprocess.run(
-        [*command, "--discount", "0.95", *arguments], cwd=folder, capture_output=True, text=True
-    )
+def samples(folder, *arguments):
+    log = ["samples", folder / "log.csv", "--policy", folder / "behavior.json"]
+    return [*log, "--discount", 0.95, *arguments]
 
 
-def test_the_plan_is_the_librarys(folder):
-    done = run(folder, "--json", "--gain", "2", "--power", "0.5", "--power", "0.9")
-    assert done.returncode == 0, done.stderr
-    data = json.loads(done.stdout)
+def test_the_plan_is_the_librarys(jumar, folder):
+    done = jumar(*samples(folder, "--json", "--gain", 2, "--power", 0.5, "--power", 0.9))
+    assert done.code == 0, done.err
+    data = done.data
     behavior = jm.load_controller(folder / "behavior.json")
     log = jm.read_logs(
         folder / "log.csv", observations=behavior.observations, actions=behavior.actions
@@ -46,13 +40,13 @@ def test_the_plan_is_the_librarys(folder):
     assert data["episodes"] == 200
 
 
-def test_people_see_a_table_and_what_it_is_worth(folder):
-    text = " ".join(run(folder).stdout.split())
+def test_people_see_a_table_and_what_it_is_worth(jumar, folder):
+    text = jumar(*samples(folder)).text
     assert "gain to certify" in text
     assert "a plan, not a promise" in text
 
 
-def test_a_chance_that_is_none_is_refused(folder):
-    done = run(folder, "--power", "1.5")
-    assert done.returncode == 2
-    assert "power: 1.5 must lie between 0 and 1" in done.stderr
+def test_a_chance_that_is_none_is_refused(jumar, folder):
+    done = jumar(*samples(folder, "--power", 1.5))
+    assert done.code == 2
+    assert "power: 1.5 must lie between 0 and 1" in done.err

@@ -190,6 +190,7 @@ def test_ctrl_c_leaves_no_worker_behind_and_says_how_to_go_on(tmp_path):
 def test_ctrl_c_leaves_a_resumable_state_and_says_how_to_go_on(tmp_path):
     out = tmp_path / "p"
     command = [sys.executable, "-m", "jumar", "paper", "-o", str(out), "--planner", "0"]
+    command += ["--only", "tiger:1"]  # 20 blocks, and the first of them is soon there
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     while process.poll() is None and not list(out.glob("blocks/*.parquet")):
         time.sleep(0.01)

@@ -11,7 +11,7 @@ from jumar.core.replay import Replay
 from strategies import random_controller, random_pomdp
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sound() -> list[tuple[Controller, Replay]]:
     """200 logs of 200 random worlds with their true behavior, replayed over its memory."""
     found = []

@@ -227,7 +227,7 @@ def test_a_run_with_workers_survives_kill_9(finished, tmp_path):
     process.communicate()
     assert list(folder.glob("blocks/*.parquet"))
     assert not (folder / "results.parquet").exists()
-    assert rows(run_study(SPEC, folder, jobs=2)) == rows(finished)
+    assert rows(run_study(SPEC, folder)) == rows(finished)
 
 
 # ---- the numbers, by hand -----------------------------------------------------------------------
