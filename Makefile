@@ -20,11 +20,13 @@ demo: .venv/.ready
 	  --ends cut --discount 0.95 --assume-memory -o out/bridge
 	@echo "Open out/voicemail/report.html and out/bridge/report.html in a browser."
 
+# Types are checked beside the tests, on whatever core is free. worksteal: tests of one file stay on
+# one worker and share their fixtures. -rs: say what was skipped, and why.
 test: .venv/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/pytest -n auto -rs  # -rs: say what was skipped, and why
+	$(BIN)/mypy & types=$$!; $(BIN)/pytest -n auto --dist worksteal -rs; tests=$$?; \
+	  wait $$types && exit $$tests
 
 bench: .venv/.ready
 	$(BIN)/python benchmarks/run.py

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from jumar.cli import main
 
+HEADER = "episode,observation,action,reward,terminated"
 # as a maintenance engineer writes it
 RULE = """\
 format = "jumar-controller/1"
@@ -67,3 +69,11 @@ def run_command(capsys, *arguments: object) -> Finished:
         main([str(argument) for argument in arguments])
     captured = capsys.readouterr()
     return Finished(left.value.code or 0, captured.out, captured.err)
+
+
+def improve(folder: Path, *more: object) -> list[object]:
+    """SPIBB unless told otherwise: what comes out is then known beforehand."""
+    name = "rule.toml" if (folder / "rule.toml").exists() else "behavior.json"
+    usual = [] if "--algorithm" in more else ["--algorithm", "spibb"]
+    log = ["improve", folder / "log.csv", "--policy", folder / name, "--discount", 0.95]
+    return [*log, *usual, *more]

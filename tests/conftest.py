@@ -1,8 +1,7 @@
-"""What every test shares: how hypothesis runs, and small logs in files."""
+"""What every test shares: how hypothesis runs."""
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, settings
 
 # The same examples on every machine and every run: a red test is red for everybody. No deadline,
@@ -19,16 +18,3 @@ settings.register_profile(
     "hunt", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci")
-
-
-@pytest.fixture
-def log_file(tmp_path, request):
-    """Writes rows below the module's HEADER, or another one, into log.csv."""
-
-    def write(*rows: str, header: str | None = None):
-        path = tmp_path / "log.csv"
-        head = header or request.module.HEADER
-        path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
-        return path
-
-    return write

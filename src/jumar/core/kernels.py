@@ -1,7 +1,7 @@
 """Compiled loops on raw arrays: no objects, no checks, no imports from the package.
 
 The caller of a kernel has validated the arguments. Every kernel has a slow, obvious twin in
-tests/test_kernels.py.
+tests/core/test_kernels.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,112 @@
+"""The command line: what a terminal may do with strange names."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jumar as jm
+from commands import HEADER, improve
+from jumar.core.controller import Controller
+
+# ---------------------------------------------------------------- what a terminal may do with names
+
+
+STRANGE = ["[red]worn[/red]", "[/]", ":warning:", "\x1b[31mred", "worn\nout", "תקין", "🔧", "[b"]
+
+
+@pytest.fixture
+def strange(tmp_path) -> Path:
+    """A controller and a log whose names are markup, escapes and worse."""
+    actions = ["[bold]keep", "[/bold]repair\\", "x" * 500]
+    controller = Controller.constant(STRANGE, actions, [0.5, 0.25, 0.25], name="[blink]rule[/]")
+    controller.save(tmp_path / "behavior.json")
+    n = len(STRANGE)
+    log = jm.Episodes(
+        STRANGE,
+        actions,
+        list(range(n)) * 30,
+        [i % 3 for i in range(n * 30)],
+        [float(i % 3) for i in range(n * 30)],
+        range(0, n * 30 + 1, n),
+        [-1] * 30,
+        [True] * 30,
+    )
+    jm.write_logs(log, tmp_path / "log.csv")
+    return tmp_path
+
+
+def test_markup_in_names_is_printed_as_it_is(jumar, strange):
+    done = jumar(*improve(strange, "--n-wedge", 5, "-o", strange / "[red]out[/red]"))
+    assert done.code == 0
+    assert f"Wrote {strange}/[red]out[/red]/improved.json\n" in done.out
+    shown = jumar("show", strange / "[red]out[/red]" / "improved.json").out
+    for output in (done.out, shown):
+        for text in ("[red]worn[/red]", "[/]", ":warning:", "[bold]keep", "[/bold]repair\\", "[b"):
+            assert text in output
+        assert "תקין" in output
+        assert "🔧" in output
+    assert "[blink]rule[/], improved" in shown
+
+
+def test_control_characters_never_reach_the_terminal(jumar, strange):
+    for command in (improve(strange, "--n-wedge", 5), ["show", strange / "behavior.json"]):
+        out = jumar(*command).out
+        assert "\x1b" not in out
+        assert "\\x1b[31mred" in out
+        assert "worn\\nout" in out
+
+
+def test_long_names_do_not_fill_the_screen(jumar, strange):
+    for command in (improve(strange, "--n-wedge", 5), ["show", strange / "behavior.json"]):
+        out = jumar(*command).out
+        assert "x" * 41 not in out.replace("\n", "")
+        assert len(out.splitlines()) < 200
+
+
+def test_names_in_errors_do_not_disturb(jumar, strange):
+    (strange / "log.csv").write_text(f"{HEADER}\n1,[red],keep,0,true\n")
+    done = jumar(*improve(strange))
+    assert done.code == 1
+    assert "observation '[red]' is not one of" in done.err
+
+
+def test_a_terminal_without_these_letters_is_no_reason_to_crash(strange):
+    """N∧ and names are beyond ASCII; run apart, as the encoding belongs to the process."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
+    for command, check in (
+        (improve(strange, "--n-wedge", 5), lambda out: b"N\\u2227 = 5" in out),
+        (
+            ["show", strange / "behavior.json", "--json"],
+            lambda out: json.loads(out)["observations"] == STRANGE,
+        ),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "jumar", *map(str, command)],
+            capture_output=True,
+            env=environment,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert check(done.stdout)
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120, 400])
+def test_every_width_of_terminal(jumar, tiger, strange, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for command in (
+        ["models"],
+        ["algorithms"],
+        improve(tiger),
+        improve(strange, "--n-wedge", 5),
+        ["show", strange / "behavior.json"],
+    ):
+        done = jumar(*command)
+        assert done.code == 0
+        plain = [line for line in done.out.splitlines() if line.isascii()]
+        assert max(map(len, plain)) <= columns

@@ -1,0 +1,52 @@
+"""`jumar samples`: planning how much more data a certificate takes. Run in this process."""
+
+from __future__ import annotations
+
+import pytest
+
+import jumar as jm
+from jumar.algorithms.auto import select
+from jumar.algorithms.auto.samples import needs
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("samples")
+    tiger = jm.models.tiger()
+    behavior = jm.train(tiger, jm.window(2), softmax=0.05, rng=jm.stream(1, "train"))
+    behavior.save(folder / "behavior.json")
+    log = jm.simulate(tiger, behavior, episodes=200, rng=jm.stream(1, "data"))
+    jm.write_logs(log, folder / "log.csv")
+    return folder
+
+
+def samples(folder, *arguments):
+    log = ["samples", folder / "log.csv", "--policy", folder / "behavior.json"]
+    return [*log, "--discount", 0.95, *arguments]
+
+
+def test_the_plan_is_the_librarys(jumar, folder):
+    done = jumar(*samples(folder, "--json", "--gain", 2, "--power", 0.5, "--power", 0.9))
+    assert done.code == 0, done.err
+    data = done.data
+    behavior = jm.load_controller(folder / "behavior.json")
+    log = jm.read_logs(
+        folder / "log.csv", observations=behavior.observations, actions=behavior.actions
+    )
+    found = select(log, behavior, discount=0.95, rng=jm.stream(1, "selection"))
+    plan = needs(found, [2.0], (0.5, 0.9))
+    assert [item["episodes"] for item in data["plan"]] == [need.episodes for need in plan]
+    assert data["plan"][0]["episodes"] < data["plan"][1]["episodes"]
+    assert data["episodes"] == 200
+
+
+def test_people_see_a_table_and_what_it_is_worth(jumar, folder):
+    text = jumar(*samples(folder)).text
+    assert "gain to certify" in text
+    assert "a plan, not a promise" in text
+
+
+def test_a_chance_that_is_none_is_refused(jumar, folder):
+    done = jumar(*samples(folder, "--power", 1.5))
+    assert done.code == 2
+    assert "power: 1.5 must lie between 0 and 1" in done.err

@@ -1,0 +1,317 @@
+"""Checks of a log: p-values, spread, repeats, remarks, nodes, and all together."""
+
+from __future__ import annotations
+
+import json
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from jumar import stream
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes, Labels, Origin, Remarks
+from jumar.core.errors import LogError, ParameterError
+from jumar.core.memory import NamedNodes, product, window
+from jumar.core.replay import Replay
+from jumar.evidence.checking import QUESTIONS, check
+from jumar.evidence.checking.base import Settings, p_value
+from jumar.evidence.checking.fit import binomial_p, holm
+from jumar.evidence.checking.repeats import repeated_episodes
+from jumar.evidence.checking.spread import spread_of
+from jumar.evidence.estimation import estimate_behavior
+from small_logs import EVEN, A, Z, listening, log_of, run
+from strategies import controllers, logs, names
+
+# ---- p-values -----------------------------------------------------------------------------------
+
+
+def test_a_p_value_counts_the_log_among_the_draws():
+    assert p_value(5.0, np.array([1.0, 2.0, 3.0])) == 1 / 4
+    assert p_value(2.0, np.array([1.0, 2.0, 3.0])) == 3 / 4
+
+
+def test_what_differs_by_rounding_only_is_a_tie():
+    assert p_value(0.3, np.array([0.1 + 0.2, 0.1 * 3])) == 1
+
+
+def test_draws_follow_the_size_of_the_log_but_can_always_reject():
+    assert Settings().draws(1) == 999
+    assert Settings().draws(1e6) == 300
+    assert Settings().draws(1e12) == 99
+    assert Settings(level=0.001).draws(1e12) == 999
+
+
+@pytest.mark.parametrize(("level", "resamples"), [(0.01, 98), (0.05, 18), (0.01, 0), (0.01, -5)])
+def test_too_few_draws_to_reject_are_refused(level, resamples):
+    with pytest.raises(ParameterError, match=r"resamples: .* Give at least"):
+        Settings(level, resamples)
+
+
+def test_just_enough_draws_are_not():
+    assert Settings(0.01, 99).resamples == 99
+    assert Settings(0.05, 19).resamples == 19
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, float("nan")])
+def test_a_level_is_a_probability(level):
+    with pytest.raises(ParameterError, match="level"):
+        Settings(level)
+
+
+def test_holm_by_hand():
+    """0.01·3 = 0.03; 0.03·2 = 0.06; 0.04·1 would be less than that, so 0.06."""
+    assert_allclose(holm(np.array([0.04, 0.01, 0.03])), [0.06, 0.03, 0.06])
+
+
+def test_a_binomial_tail_by_hand():
+    """No head in 4 throws: 1/16, and as much for none but heads."""
+    p = binomial_p(np.array([0, 4, 2]), np.array([4, 4, 4]), np.full(3, 0.5))
+    assert_allclose(p, [1 / 8, 1 / 8, 1])
+
+
+def test_binomial_tails_of_certain_events():
+    p = binomial_p(np.array([0, 1, 5, 4]), np.full(4, 5), np.array([0.0, 0.0, 1.0, 1.0]))
+    assert p.tolist() == [1, 0, 1, 0]
+
+
+@given(st.integers(1, 30), st.data())
+def test_binomial_tails_as_sums(n, data):
+    k = data.draw(st.integers(0, n))
+    q = data.draw(st.sampled_from([0.01, 0.3, 0.5, 0.97]))
+    law = [comb(n, i) * q**i * (1 - q) ** (n - i) for i in range(n + 1)]
+    wanted = min(1, 2 * min(sum(law[: k + 1]), sum(law[k:])))
+    assert_allclose(binomial_p(np.array([k]), np.array([n]), np.array([q])), wanted, rtol=1e-9)
+
+
+# ---- spread -------------------------------------------------------------------------------------
+
+
+def test_known_pairs_and_real_choices_by_hand():
+    """good: keep 6, repair 6 times; worn: keep 12 times. The cut-off last step does not count."""
+    log_ = log_of([(0, 0), (0, 1)] * 6 + [(1, 0)] * 13, ended=False)
+    found = spread_of(Replay.of(log_, window(1)))
+    assert (found.histories, found.steps, found.left_out) == (2, 24, 1)
+    assert (found.pairs, found.never) == (4, 1)
+    at = {e.n_wedge: (e.known, e.choices, e.share) for e in found.evidence}
+    assert at[5] == (3, 1, 0.5)
+    assert at[10] == (1, 0, 0)
+    assert at[20] == at[50] == at[100] == (0, 0, 0)
+    assert dict(found.quantiles) == dict.fromkeys((0, 10, 25, 50, 75, 90, 100), 12)
+
+
+def test_a_log_without_a_choice_is_worth_a_look():
+    found = spread_of(Replay.of(log_of([(0, 0)] * 50), window(1)))
+    assert found.verdict.status == "look"
+    assert "nothing can be improved" in found.verdict.sentence
+
+
+def test_a_rare_choice_is_worth_a_look_and_a_usual_one_is_not():
+    rare = log_of([(0, 0), (0, 1)] * 21 + [(1, 0)] * 1000)
+    usual = log_of([(0, 0), (0, 1)] * 21 + [(1, 0)] * 100)
+    assert spread_of(Replay.of(rare, window(1))).verdict.status == "look"
+    assert spread_of(Replay.of(usual, window(1))).verdict.status == "passed"
+
+
+# ---- repeats, rows and nodes --------------------------------------------------------------------
+
+
+@given(st.data())
+def test_repeats_as_the_obvious_program_finds_them(data):
+    log_ = data.draw(logs(names("z", 1), names("a", 2), most_episodes=8, most_steps=2))
+    seen, wanted = {}, []
+    for e in range(len(log_)):
+        steps = slice(log_.start[e], log_.start[e + 1])
+        columns = (log_.observation[steps], log_.action[steps], log_.reward[steps] // 20)
+        key = (*(tuple(c.tolist()) for c in columns), log_.final_observation[e], log_.terminated[e])
+        if key in seen:
+            wanted.append((e, seen[key]))
+        seen.setdefault(key, e)
+    coarse = Episodes(
+        log_.observations,
+        log_.actions,
+        log_.observation,
+        log_.action,
+        log_.reward // 20,
+        log_.start,
+        log_.final_observation,
+        log_.terminated,
+    )
+    assert list(zip(*(x.tolist() for x in repeated_episodes(coarse)), strict=True)) == wanted
+
+
+def test_an_order_of_steps_matters():
+    later, _ = repeated_episodes(log_of([(0, 0), (1, 1)], [(1, 1), (0, 0)]))
+    assert later.tolist() == []
+
+
+def test_a_log_joined_with_itself_is_worth_a_look():
+    log_ = run(listening(0.10), 100, seed=1)
+    once = check(log_, listening(0.10), rng=stream(1, "check")).sections["repeats"]
+    twice = check(log_ + log_, listening(0.10), rng=stream(1, "check")).sections["repeats"]
+    assert once.verdict.status == "passed"
+    assert twice.repeated == 100 + once.repeated
+    assert twice.verdict.status == "look"
+    assert twice.examples[0].where == "Log, episode 100, step 0"
+    assert twice.examples[0].earlier == "Log, episode 0, step 0"
+
+
+def test_how_many_repeats_chance_gives():
+    """Tosses of a coin, 1 step each: the i-th equals an earlier one with probability 1 - 2^-i,
+    of 12 episodes so about 10; 10 of them do."""
+    log_ = log_of(*[[(0, i % 2)] for i in range(12)])
+    found = check(log_, EVEN, rng=stream(1, "check")).sections["repeats"]
+    assert (found.repeated, found.long) == (10, 0)
+    assert_allclose(found.by_chance, sum(1 - 0.5**i for i in range(12)))
+    assert found.verdict.status == "passed"
+
+
+def test_where_nothing_ever_happens_long_repeats_are_no_surprise():
+    log_ = log_of(*[[(0, 0)] * 30] * 50)
+    found = check(log_, Controller.constant(Z, A, [1, 0]), rng=stream(1, "check")).sections[
+        "repeats"
+    ]
+    assert (found.repeated, found.long) == (49, 49)
+    assert found.verdict.status == "passed"
+
+
+def with_remarks(**remarks) -> Episodes:
+    log_ = log_of([(0, 0), (1, 1)])
+    origin = Origin("bridge.csv", np.array([2, 3]), ["north"], Remarks(rows=2, **remarks))
+    columns = log_.observation, log_.action, log_.reward, log_.start
+    return Episodes(Z, A, *columns, log_.final_observation, log_.terminated, origin)
+
+
+@pytest.mark.parametrize(
+    ("remarks", "status", "said"),
+    [
+        ({}, "passed", None),
+        ({"costs": True}, "passed", "2 rows whose reward is a cost"),
+        ({"interleaved": 3}, "passed", "3 episodes with rows of others"),
+        ({"gaps": 1}, "passed", "1 gap at which"),
+        ({"replaced": 4}, "passed", "4 missing observations"),
+        ({"out_of_order": 5, "first_out_of_order": 17}, "look", "5 rows out of order, sorted (fi"),
+        ({"repeated": 6}, "look", "6 rows that repeat another"),
+        ({"dropped": 7}, "look", "7 episodes with a missing value"),
+        ({"rewards_assumed": True}, "look", "2 rows whose reward was computed"),
+    ],
+)
+def test_what_the_reader_remarked(remarks, status, said):
+    found = check(with_remarks(**remarks), EVEN, rng=stream(1, "check")).sections["rows"]
+    assert found.verdict.status == status
+    texts = [f"{remark.count} {remark.what}" for remark in found.remarks]
+    assert len(texts) == (said is not None)
+    assert said is None or texts[0].startswith(said)
+
+
+def with_nodes(names_: tuple[str, ...], code: list[int]) -> Episodes:
+    log_ = log_of([(0, 0), (1, 1), (0, 0)])
+    columns = log_.observation, log_.action, log_.reward, log_.start
+    ends = log_.final_observation, log_.terminated
+    return Episodes(Z, A, *columns, *ends, None, Labels(names_, code))
+
+
+ODD_EVEN = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
+
+
+@pytest.mark.parametrize("memory", [ODD_EVEN, product(ODD_EVEN, window(2))])
+@pytest.mark.parametrize(
+    ("names_", "code", "wrong"),
+    [
+        (("odd", "even"), [1, 0, 1], []),
+        (("odd", "even"), [1, -1, -1], []),
+        (("odd", "even"), [1, 0, 0], [("odd", "even")]),
+        (("even", "elsewhere"), [1, -1, 0], [("elsewhere", "even")]),
+    ],
+)
+def test_logged_nodes_against_the_memory_of_the_policy(memory, names_, code, wrong):
+    behavior = Controller.uniform(Z, A, memory)
+    found = check(with_nodes(names_, code), behavior, rng=stream(1, "check")).sections["nodes"]
+    assert [(e.logged, e.replayed) for e in found.examples] == wrong
+    assert found.mismatches == len(wrong)
+    assert found.steps == sum(c >= 0 for c in code)
+    assert found.verdict.status == ("failed" if wrong else "passed")
+
+
+def test_a_window_has_no_named_nodes():
+    found = check(with_nodes(("a",), [0, 0, 0]), EVEN, rng=stream(1, "check")).sections["nodes"]
+    assert found.verdict.status == "look"
+
+
+# ---- all together -------------------------------------------------------------------------------
+
+
+def test_a_sound_log_passes():
+    """All but one thing: Tiger asks for more memory than the current observation."""
+    behavior = listening(0.30)
+    found = check(run(behavior, 300, seed=2), behavior, rng=stream(1, "check"), discount=0.95)
+    assert found.verdict.sentence == "Usable, but look at: order."
+    assert list(found.sections) == ["fit", "spread", "order", "drift", "repeats"]
+    assert found.sections["drift"].discount == 0.95
+
+
+def test_the_worst_section_decides():
+    found = check(run(listening(0.3), 300, seed=2), listening(0.1), rng=stream(1, "check"))
+    assert found.verdict.status == "failed"
+    assert found.verdict.sentence == ("Do not rely on what is learned from this log: fit failed.")
+
+
+def test_an_estimated_behavior_is_asked_about_its_memory_instead():
+    log_ = run(listening(0.3), 300, seed=2)
+    found = check(log_, estimate_behavior(log_), rng=stream(1, "check"), estimated=True)
+    assert "fit" not in found.sections
+    assert found.sections["longer"].verdict.status == "passed"
+    assert next(iter(found.sections)) == "longer"
+
+
+def test_the_same_generator_gives_the_same_answers():
+    log_ = run(listening(0.3), 50, seed=2)
+    once, again = (check(log_, listening(0.3), rng=stream(1, "check")).to_dict() for _ in "ab")
+    other = check(log_, listening(0.3), rng=stream(2, "check")).to_dict()
+    assert once == again
+    assert once != other
+
+
+def test_names_are_aligned_to_those_of_the_behavior():
+    other = Controller.constant(Z[::-1], A[::-1], [0.0, 1.0])
+    found = check(log_of([(0, 0), (1, 0)]), other, rng=stream(1, "check"))
+    assert found.sections["fit"].impossible == 0
+    with pytest.raises(LogError, match="action 'repair' is not one of keep"):
+        check(log_of([(0, 1)]), Controller.uniform(Z, ("keep",)), rng=stream(1, "check"))
+
+
+@given(st.data())
+@settings(max_examples=30)
+def test_every_answer_is_plain_json(data):
+    log_ = data.draw(logs(names("z", 2), names("a", 2), most_episodes=12))
+    behavior = data.draw(controllers(names("z", 2), names("a", 2)))
+    for estimated in (False, True):
+        used = estimate_behavior(log_, behavior.memory) if estimated else behavior
+        found = check(log_, used, rng=stream(1, "check"), estimated=estimated, resamples=99)
+        document = found.to_dict()
+        assert json.loads(json.dumps(document, allow_nan=False)) == document
+        assert set(document["sections"]) <= set(QUESTIONS)
+
+
+def test_hostile_names_are_tamed():
+    evil = "\x1b[2J<script>\u202e" + "x" * 10_000
+    behavior = Controller.constant((evil,), ("keep", evil), [1, 0], memory=window(50))
+    log_ = Episodes((evil,), ("keep", evil), [0] * 60, [1] * 60, [0.0] * 60, [0, 60], [-1], [True])
+    example = check(log_, behavior, rng=stream(1, "check")).sections["fit"].examples[-1]
+    for text in (example.situation, example.action):
+        assert len(text) < 300
+        assert text.isprintable()
+
+
+@pytest.mark.parametrize("discount", [-0.1, 1.1, float("nan")])
+def test_a_discount_lies_between_0_and_1(discount):
+    with pytest.raises(ParameterError, match="discount"):
+        check(log_of([(0, 0)]), EVEN, rng=stream(1, "check"), discount=discount)
+
+
+def test_a_seed_is_no_generator():
+    with pytest.raises(ParameterError, match="rng: give a numpy Generator"):
+        check(log_of([(0, 0)]), EVEN, rng=1)

@@ -1,0 +1,295 @@
+"""Does a log drift? Slopes by hand, size and power.
+
+False alarms: a test at level 0.05 on 200 sound logs rejects more than 20 of them with probability
+0.0007, as the binomial law says; the seeds are fixed, so a test that is green stays green.
+"""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from jumar import stream
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.memory import window
+from jumar.core.replay import Replay
+from jumar.evidence.checking.base import Settings
+from jumar.evidence.checking.drift import _shuffle, drift_of, step_trend, trend_of
+from jumar.evidence.checking.nodes import _verdict as nodes_verdict
+from small_logs import EVEN, FAST, MOST, A, Z, listening, log_of, run
+
+# ---- drift --------------------------------------------------------------------------------------
+
+
+def test_a_slope_by_hand():
+    """0, 1, 1, 2 over -1.5, -0.5, 0.5, 1.5: (0 - 0.5 + 0.5 + 3) / 5 = 0.6 per episode."""
+    assert_allclose(trend_of(np.array([0.0, 1.0, 1.0, 2.0])).slope, 60)
+
+
+def test_the_standard_error_of_the_slope_by_hand():
+    """Residuals -0.1, 0.3, -0.3, 0.1, leverages 0.7, 0.3, 0.3, 0.7; t with 2 degrees of freedom."""
+    t, e = np.array([-1.5, -0.5, 0.5, 1.5]), np.array([-0.1, 0.3, -0.3, 0.1])
+    error = np.sqrt(((t * e / (1 - np.array([0.7, 0.3, 0.3, 0.7]))) ** 2).sum()) / 5
+    found = trend_of(np.array([0.0, 1.0, 1.0, 2.0]))
+    assert_allclose(found.high - found.slope, 100 * 4.302652729911275 * error)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e100])
+def test_returns_that_never_change_have_no_slope(value):
+    found = trend_of(np.full(50, value))
+    assert (found.slope, found.low, found.high, found.p) == (0, 0, 0, 1)
+
+
+def test_a_straight_line_is_certain():
+    found = trend_of(np.arange(20.0) * 1e99)
+    assert_allclose([found.slope, found.low, found.high], 1e101)
+    assert found.p < 1e-12
+
+
+def test_a_slope_does_not_mind_that_variances_differ():
+    """Noise that grows with the episode: of 200 logs without a trend few are rejected."""
+    p = [
+        trend_of(stream(i, "noise").normal(size=100) * np.linspace(0.1, 5, 100)).p
+        for i in range(200)
+    ]
+    assert (np.array(p) <= 0.05).sum() <= MOST
+
+
+def drift(log_: Episodes, behavior: Controller, setting: Settings = FAST, seed: int = 1):
+    return drift_of(Replay.of(log_, behavior.memory), 1.0, setting, stream(seed, "drift"))
+
+
+def test_tenths_of_the_log():
+    found = drift(log_of(*[[(0, 0)] * (1 + i // 10) for i in range(100)]), EVEN)
+    assert [p.episodes for p in found.parts] == [10] * 10
+    assert [p.mean_length for p in found.parts] == list(range(1, 11))
+    assert [p.first for p in found.parts] == list(range(0, 100, 10))
+
+
+def test_a_short_log_has_fewer_parts_and_no_test():
+    found = drift(log_of(*[[(0, 0)]] * 9), EVEN)
+    assert [(p.episodes, p.standard_error) for p in found.parts] == [(1, None)] * 9
+    assert (found.trend, found.p, found.verdict.status) == (None, None, "look")
+
+
+def test_halves_that_differ_as_much_as_they_can():
+    """keep on good is followed by good in the first half, by worn in the second: G = 2 · 20 log 2,
+    and of the 184,756 ways to halve 20 episodes only two do the same."""
+    log_ = log_of(*[[(0, 0), (0, 0)]] * 10, *[[(0, 0), (1, 0)]] * 10)
+    behavior = Controller.constant(Z, A, [1, 0], memory=window(2))
+    p, B, halves = _shuffle(Replay.of(log_, behavior.memory), FAST, stream(1, "drift"))
+    assert (p, B) == (1 / 100, 99)
+    assert_allclose(halves.contributions(), [40 * log(2)])
+    change = drift(log_, behavior).changes[0]
+    assert (change.situation, change.action) == ("(start); now good", "keep")
+    assert (change.before, change.after, change.visits) == ({"good": 1, "worn": 0}[change.outcome],
+        {"good": 0, "worn": 1}[change.outcome], (10, 10))  # fmt: skip
+
+
+def test_shuffles_are_compared_as_the_obvious_program_would():
+    """p against all 252 ways to halve 10 episodes, one by one."""
+    from itertools import combinations
+
+    log_ = run(listening(0.3), 10, seed=4)
+    r = Replay.of(log_, listening(0.3).memory)
+    episode = np.repeat(np.arange(10), log_.lengths)
+
+    def G(first: tuple[int, ...]) -> float:
+        total = 0.0
+        half = np.isin(episode, first)
+        for x in np.unique(r.at):
+            for a in np.unique(log_.action):
+                here = (r.at == x) & (log_.action == a) & r.known
+                for o in np.unique(r.outcome[here]):
+                    both = (here & (r.outcome == o)).sum()
+                    for side in (half, ~half):
+                        n = (here & (r.outcome == o) & side).sum()
+                        if n:
+                            m = (here & side).sum()
+                            total += 2 * n * log(n * here.sum() / (m * both))
+        return total
+
+    all_of = np.array([G(first) for first in combinations(range(10), 5)])
+    exact = (all_of >= G(tuple(range(5))) - 1e-9).mean()
+    p, _, halves = _shuffle(r, Settings(0.01, 4000), stream(1, "drift"))
+    assert p == pytest.approx(exact, abs=0.032)  # four standard errors
+    assert_allclose(halves.contributions().sum(), G(tuple(range(5))), atol=1e-9)
+
+
+def test_logs_without_drift_are_rejected_no_more_often_than_promised(sound):
+    found = [drift_of(r, 0.9, FAST, stream(i, "drift")) for i, (_, r) in enumerate(sound)]
+    assert sum(d.p <= 0.05 for d in found) <= MOST
+    assert sum(d.trend.p <= 0.05 for d in found) <= MOST
+
+
+def test_two_halves_from_different_models_are_found_out():
+    """In the second half every observation is a toss of a coin: all of 20 logs tell."""
+    behavior = listening(0.10)
+    for seed in range(20):
+        log_ = run(behavior, 100, seed)
+        worse = np.where(
+            stream(seed, "flip").random(log_.n_steps) < 0.5, log_.observation, 1 - log_.observation
+        )
+        half = log_.start[50]
+        later = np.where(np.arange(log_.n_steps) < half, log_.observation, worse)
+        mixed = Episodes(
+            log_.observations,
+            log_.actions,
+            later,
+            log_.action,
+            log_.reward,
+            log_.start,
+            log_.final_observation,
+            log_.terminated,
+        )
+        found = drift(mixed, behavior, seed=seed)
+        assert found.p <= 0.05
+        assert found.verdict.status == "failed"
+        assert found.changes
+
+
+def test_a_return_that_falls_is_found_out():
+    """Each episode pays a quarter less than the one before: 25 per 100 episodes."""
+    log_ = run(listening(0.5), 400, seed=1)
+    reward = log_.reward.copy()
+    reward[log_.start[:-1]] -= np.arange(400) / 4
+    columns = log_.observation, log_.action, reward, log_.start
+    ends = log_.final_observation, log_.terminated
+    found = drift(Episodes(log_.observations, log_.actions, *columns, *ends), listening(0.5))
+    assert found.trend.low < -25 < found.trend.high < 0
+    assert found.trend.p < 1e-6
+    assert found.verdict.sentence.startswith("The return falls by 2")
+
+
+def test_the_trend_of_rewards_step_by_step_by_hand():
+    """Step 0 pays 4, 2, 3 over -1, 0, 1: Σxy = -1, Σx² = 2; step 1 pays 1, 0 over -1/2, 1/2:
+    Σxy = -1/2, Σx² = 1/2. The slope is -1.5 / 2.5 = -0.6 per episode."""
+    assert_allclose(step_trend(np.array([4.0, 1, 2, 0, 3]), np.array([0, 2, 4, 5])).slope, -60)
+
+
+def test_the_standard_error_step_by_step_is_the_jackknife():
+    """Each episode left out in turn, and the slope found anew by ordinary least squares."""
+    rng = stream(5, "records")
+    start = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 15))])
+    reward = rng.normal(size=start[-1])
+    episode = np.repeat(np.arange(15), np.diff(start))
+    step = np.arange(start[-1]) - start[episode]
+
+    def slope(kept: np.ndarray) -> float:
+        design = np.column_stack([episode, step[:, None] == np.arange(step.max() + 1)])[kept]
+        return np.linalg.lstsq(design.astype(float), reward[kept], rcond=None)[0][0]
+
+    all_of = slope(episode >= 0)
+    error = np.sqrt(sum((slope(episode != e) - all_of) ** 2 for e in range(15)))
+    found = step_trend(reward, start)
+    assert_allclose(found.slope, 100 * all_of)
+    assert_allclose(found.high - found.slope, 100 * 2.160368656461013 * error)  # t, 13 degrees
+
+
+def test_step_by_step_records_of_one_step_are_the_returns():
+    returns = stream(6, "returns").normal(size=30)
+    one, other = step_trend(returns, np.arange(31)), trend_of(returns)
+    assert_allclose([one.slope, one.low, one.p], [other.slope, other.low, other.p])
+
+
+def fleet(seed: int, lengths: np.ndarray, change: float = 0.0) -> Episodes:
+    """Machines that age unseen, record after record, each cut off or broken down. An old machine
+    looks worn more often, costs more and breaks down; nothing depends on when it was bought, but
+    for `change` in what an episode costs more per step than the one before."""
+    rng = stream(seed, "fleet")
+    shape = len(lengths), int(lengths.max())
+    age = np.minimum(np.cumsum(rng.random(shape) < 0.1, 1), 5)
+    worn = (rng.random(shape) < 0.1 + 0.16 * age).astype(int)
+    broke = rng.random(shape) < 0.01 * age
+    broke[:, -1] = True
+    lives = broke.argmax(1) + 1
+    recorded = np.minimum(lives, lengths)
+    there = np.arange(shape[1]) < recorded[:, None]
+    cost = (
+        worn + 0.2 * age + 0.3 * rng.normal(size=shape) + change * np.arange(len(lengths))[:, None]
+    )
+    action = rng.integers(0, 2, there.sum())
+    final, ended = np.full(len(lengths), -1), (lives <= lengths) & (lives < shape[1])
+    return Episodes(
+        Z, A, worn[there], action, -cost[there], np.append(0, np.cumsum(recorded)), final, ended
+    )
+
+
+SHRINKING = np.arange(60, 10, -1).repeat(2)  # the newer the machine, the shorter its record
+
+
+def test_records_that_get_shorter_are_no_drift():
+    """200 fleets that never change: returns would rise in every one, as later records are shorter,
+    and what follows would differ, as only early records get old."""
+    logs_ = [fleet(seed, SHRINKING) for seed in range(200)]
+    assert all(trend_of(log_.returns(1.0)).p < 1e-3 for log_ in logs_[:20])
+    found = [drift(log_, EVEN, seed=seed) for seed, log_ in enumerate(logs_)]
+    assert {d.trend.of for d in found} == {"reward"}
+    assert {d.steps for d in found} <= set(range(11, 16))
+    assert sum(d.trend.p <= 0.05 for d in found) <= MOST
+    assert sum(d.p <= 0.05 for d in found) <= MOST
+
+
+def test_records_of_all_lengths_are_no_drift():
+    """200 fleets of 40 machines whose records stop anywhere."""
+    found = [
+        drift(fleet(seed, stream(seed, "cuts").integers(3, 60, 40)), EVEN, seed=seed)
+        for seed in range(200)
+    ]
+    assert sum(d.trend.p <= 0.05 for d in found) <= MOST
+    assert sum(d.p <= 0.05 for d in found) <= MOST
+
+
+def test_costs_that_rise_are_found_out_although_records_get_shorter():
+    """Each machine costs 0.01 more per step than the one before: 1 per 100 episodes."""
+    found = drift(fleet(1, SHRINKING, change=0.01), EVEN)
+    assert found.trend.low < -1 < found.trend.high < 0
+    assert found.verdict.status == "failed"
+    assert "the reward at the same step falls by" in found.verdict.sentence.lower()
+    assert "its order stands for groups rather than time" in found.verdict.sentence
+
+
+def test_records_cut_off_at_the_same_step_keep_their_returns():
+    ended = log_of(*[[(0, 0)] * (1 + i % 3) for i in range(20)])
+    cut = log_of(*[[(0, 0)] * 3] * 20, ended=False)
+    assert [drift(log_, EVEN).trend.of for log_ in (ended, cut, ended + cut)] == ["return"] * 3
+    shorter = log_of([(0, 0)] * 2, ended=False)
+    assert drift(ended + cut + shorter, EVEN).trend.of == "reward"
+
+
+def test_what_follows_is_compared_up_to_where_19_of_20_records_get():
+    """40 records cut off at 3, 4, 5, ... steps: two may be shorter, so up to step 5."""
+    log_ = log_of(*[[(0, 0)] * (3 + i) for i in range(40)], ended=False)
+    assert drift(log_, EVEN).steps == 5
+    assert "outcomes of the first 5 steps" in drift(log_, EVEN).verdict.sentence
+
+
+def test_one_node_is_counted_as_one():
+    assert nodes_verdict(3, 1).sentence.startswith("1 of 3 logged memory nodes is not that of")
+    assert nodes_verdict(1, 0).sentence == "The only logged memory node is that of this policy."
+
+
+def test_one_episode_is_too_few():
+    found = drift(log_of([(0, 0)]), EVEN)
+    assert found.verdict.sentence.startswith("1 episode is too few to tell")
+
+
+def test_in_a_huge_log_only_the_pairs_seen_most_are_compared(monkeypatch):
+    """On good, keep was done 50 times and repair 25, each with three outcomes: with room for three
+    only keep is left."""
+    episodes = [[(0, 0), (i % 2, 0), (0, i % 2)] for i in range(20)]
+    log_ = log_of(*episodes, *[[(0, 1), (i % 2, 1), (0, 0)] for i in range(10)])
+    r = Replay.of(log_, EVEN.memory)
+    assert r.taken[0].tolist() == [50, 25]
+    assert _shuffle(r, FAST, stream(1, "drift"))[2].cells[:, 0].tolist() == [0, 0, 0, 1, 1, 1]
+    monkeypatch.setattr("jumar.evidence.checking.drift.MOST_CELLS", 3)
+    assert _shuffle(r, FAST, stream(1, "drift"))[2].cells[:, 0].tolist() == [0, 0, 0]
+
+
+def test_steps_of_unknown_outcome_teach_nothing_about_what_follows():
+    log_ = log_of(*[[(0, 0)]] * 20, ended=False)
+    assert drift(log_, EVEN).p == 1

@@ -1,0 +1,133 @@
+"""The memory order test: size, power and effects.
+
+False alarms: a test at level 0.05 on 200 sound logs rejects more than 20 of them with probability
+0.0007, as the binomial law says; the seeds are fixed, so a test that is green stays green.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from jumar import models, order_test, simulate, stream
+from jumar.core.memory import window
+from jumar.evidence.order.gaps import beyond_chance
+from jumar.truth.training import train_behavior
+from order_logs import finite_history, fork, forks, only
+from small_logs import MOST
+
+
+def rejections(k: int, episodes: int, max_steps: int, end: float, runs: int = 200) -> int:
+    """Of so many logs of processes for which a window of k is enough; rewards 0 or 1 by chance."""
+    rejected = 0
+    for run in range(runs):
+        rng = stream(run, "size", k, episodes, max_steps)
+        pomdp, behavior = finite_history(rng, k, O=3, A=2, end=end)
+        log_ = simulate(pomdp, behavior, episodes=episodes, rng=rng, max_steps=max_steps)
+        log_ = replace(log_, reward=(rng.random(log_.n_steps) < 0.4).astype(float))
+        # 19 draws: rejected when the log is the most telling of 20
+        rejected += order_test(log_, behavior, rng=rng, resamples=19).rejected
+    return rejected
+
+
+@pytest.mark.parametrize(
+    ("k", "episodes", "max_steps", "end"),
+    [(1, 50, 40, 0.2), (2, 50, 40, 0.2), (2, 40, 6, 0.0)],
+    ids=["window of 1", "window of 2", "all cut off after 6 steps"],
+)
+def test_a_memory_that_is_enough_is_rejected_as_often_as_promised(k, episodes, max_steps, end):
+    assert rejections(k, episodes, max_steps, end) <= MOST
+
+
+def test_tiger_with_one_observation_is_seen_through_in_200_episodes():
+    """With power 0.9 fewer than 23 of 30 have probability 0.008."""
+    tiger = models.tiger()
+    seeds = (1, 2, 3)
+    behaviors = [
+        train_behavior(tiger, window(1), models.training("tiger", tiger), seed) for seed in seeds
+    ]
+    found = [
+        order_test(
+            simulate(tiger, behavior, episodes=200, rng=stream(run, "data")),
+            behavior,
+            rng=stream(run, "order"),
+            resamples=39,
+        ).rejected
+        for behavior in behaviors
+        for run in range(10)
+    ]
+    assert sum(found) >= 23
+
+
+def test_gaps_and_chance_add_up_as_squares():
+    found = beyond_chance(np.array([0.5, 0.3, 0.1]), np.array([0.4, 0.0, 0.2]))
+    assert_allclose(found, [0.3, 0.3, 0])
+
+
+def test_the_effect_is_the_mean_distance_of_laws():
+    """Of half of the steps, 0.9 against one half: 0.2 on average."""
+    log_ = forks(1, 4000, 0.9)
+    found = order_test(log_, only(log_), rng=stream(1, "order"), resamples=99)
+    assert found.effect == pytest.approx(0.2, abs=0.015)
+    assert found.interval[0] < found.effect < found.interval[1]
+    assert found.interval[1] - found.interval[0] < 0.03
+    assert found.reward_effect == 0
+
+
+def test_the_interval_holds_the_effect_in_19_of_20_logs():
+    """Fewer than 87 of 100 have probability 0.0015 if it holds it in 95 of 100."""
+    held = 0
+    for seed in range(100):
+        log_ = forks(seed, 200, 0.75)
+        found = order_test(log_, only(log_), rng=stream(seed, "order"), resamples=49)
+        held += found.interval[0] <= 0.125 <= found.interval[1]
+    assert held >= 87
+
+
+def test_where_there_is_no_effect_the_interval_holds_0_and_no_gap_is_named():
+    """The low end lies above 0 in 5 of 100 logs, and chance makes a gap of twice its mean in 11;
+    more than 12 and 25 have probabilities 0.0015 and 0.00001."""
+    above = named = 0
+    for seed in range(100):
+        log_ = forks(seed, 200, 0.5)
+        found = order_test(log_, only(log_), rng=stream(seed, "order"), resamples=49)
+        above += found.interval[0] > 0
+        named += found.largest is not None
+    assert above <= 12
+    assert named <= 25
+
+
+def test_the_clearest_gap_is_named():
+    log_ = forks(1, 4000, 0.9)
+    gap = order_test(log_, only(log_), rng=stream(1, "order"), resamples=99).largest
+    assert gap.situation in ("z0; now z2", "z1; now z2")
+    assert gap.what == {"z0; now z2": "z3", "z1; now z2": "z4"}[gap.situation]
+    assert (gap.action, gap.visits > 1900) == ("go", True)
+    assert_allclose([gap.here, gap.usual, gap.size], [0.9, 0.5, 0.4], atol=0.03)
+
+
+def test_a_gap_that_happens_to_be_0_is_not_certain_to_be():
+    """15 of 30 both times, by luck."""
+    log_ = fork(30, 30, flips=15)
+    found = order_test(log_, only(log_), rng=stream(1, "order"))
+    assert (found.largest, found.largest_reward, found.effect) == (None, None, 0)
+    low, high = found.interval
+    assert low == 0 < high
+
+
+def test_names_are_shown_harmless_and_short():
+    log_ = replace(
+        forks(1, 400, 0.9), observations=("\x1b[2J", "[red]" * 9000, "\u202eb", "c", "d")
+    )
+    gap = order_test(log_, only(log_), rng=stream(1, "order"), resamples=19).largest
+    assert len(gap.situation) < 300
+    assert gap.situation.isprintable()
+
+
+def test_few_episodes_have_no_interval():
+    log_ = fork(4, 4)
+    found = order_test(log_, only(log_), rng=stream(1, "order"))
+    assert (found.interval, found.reward_interval) == (None, None)

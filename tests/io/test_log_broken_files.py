@@ -1,0 +1,220 @@
+"""Logs that are no logs: what is wrong with a file, and row numbers that are right."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from jumar.core.errors import LogError
+from jumar.io.logs import read_logs, write_logs
+from log_rows import (
+    AS_UTF_8,
+    FILL_IN,
+    FORMATS,
+    HEADER,
+    ONE_OF_EACH,
+    PLAIN_DIGITS,
+    THE_AMOUNT,
+    in_names,
+    refused,
+    three_endings,
+)
+
+# ---------------------------------------------------------------- what is wrong with a file
+
+
+def test_an_empty_log_is_refused_in_every_form(tmp_path):
+    empty = {
+        "": ": the file is empty. A log needs a header and at least one row.",
+        HEADER: ": the log is empty: it has no rows. Give at least one episode.",
+        HEADER + "\n": ": the log is empty: it has no rows. Give at least one episode.",
+        HEADER + "\n\n\n": ": the log is empty: it has no rows. Give at least one episode.",
+    }
+    for i, (text, message) in enumerate(empty.items()):
+        path = tmp_path / f"{i}.csv"
+        path.write_text(text)
+        refused(path, message)
+
+
+def test_an_empty_parquet_log_is_refused(parquet_file):
+    nothing = {name: pa.array([], pa.string()) for name in HEADER.split(",")}
+    refused(
+        parquet_file(**nothing), ": the log is empty: it has no rows. Give at least one episode."
+    )
+
+
+def test_a_path_that_is_no_log_is_refused(tmp_path):
+    refused(tmp_path / "no.csv", ": there is no such file. Check the path.")
+    (tmp_path / "spark.parquet").mkdir()
+    refused(
+        tmp_path / "spark.parquet",
+        ": this is a directory. Give the path of a .csv or .parquet file.",
+    )
+    for name in ("log.xlsx", "log", ".csv", "log.gz", "log.parquet.gz"):
+        (tmp_path / name).write_text(HEADER)
+        refused(
+            tmp_path / name,
+            ": cannot tell the format; end the name in .csv or .parquet, or in .tsv, .arrow or "
+            ".ndjson.",
+        )
+
+
+def test_capitals_in_the_ending_do_not_matter(log_file):
+    assert len(read_logs(log_file("1,z,a,0,true", name="LOG.CSV"))) == 1
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_binary_garbage_is_refused(tmp_path, ending):
+    path = tmp_path / f"log.{ending}"
+    path.write_bytes(bytes(range(256)) * 20)
+    with pytest.raises(
+        LogError, match=r"this is not (CSV|TSV)|cannot be read|is not a JSON object"
+    ) as caught:
+        read_logs(path)
+    assert str(caught.value).startswith((f"{path}: ", f"{path}, row 1: "))
+    assert str(caught.value).isprintable()
+
+
+def test_a_parquet_file_called_csv_is_refused(tmp_path):
+    write_logs(three_endings(("good", "worn"), ("keep", "repair")), tmp_path / "log.parquet")
+    (tmp_path / "log.parquet").rename(tmp_path / "log.csv")
+    refused(tmp_path / "log.csv", ": this is not CSV: its first line is not UTF-8 text." + AS_UTF_8)
+
+
+def test_every_truncation_of_a_parquet_file_is_refused(tmp_path):
+    write_logs(three_endings(("good", "worn"), ("keep", "repair")), tmp_path / "whole.parquet")
+    whole = (tmp_path / "whole.parquet").read_bytes()
+    path = tmp_path / "cut.parquet"
+    for size in range(1, len(whole), 97):
+        path.write_bytes(whole[:size])
+        with pytest.raises(LogError, match=r"cannot be read as Parquet: .* Is the file complete"):
+            read_logs(path)
+
+
+def test_text_in_parquet_that_is_not_utf8_is_refused(parquet_file):
+    """Parquet promises UTF-8 and nobody checks it on writing."""
+    latin = pa.array([b"z", b"\xe4", b"z"]).view(pa.string())
+    path = parquet_file(**{**ONE_OF_EACH, "observation": latin})
+    with pytest.raises(LogError, match=r"log\.parquet: cannot be read as Parquet: .*UTF"):
+        read_logs(path)
+
+
+def test_a_ragged_row_is_named(log_file):
+    remedy = "Is a comma missing, or a quotation mark?"
+    path = log_file("1,z,a,0,", "1,z,a,0")
+    refused(path, f", row 3: has 4 cells, but the header has 5. {remedy}")
+    path = log_file("1,z,a,0,", "", "1,z,a,0,,,")
+    refused(path, f", row 4: has 7 cells, but the header has 5. {remedy}")
+    path = log_file('1,"z,a,0,', "1,z,a,0,")
+    refused(path, f", row 2: has 2 cells, but the header has 5. {remedy}")
+
+
+def test_bytes_that_are_not_utf8_are_named(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_bytes(HEADER.encode() + "\n1,z,a,0,\n1,zustand ä,a,0,\n".encode("latin-1"))
+    refused(path, ", row 3, column 'observation': is not UTF-8 text. Save the file as UTF-8.")
+    path.write_bytes("episode,observation,action,reward,Größe\n1,z,a,0,\n".encode("latin-1"))
+    refused(path, ": this is not CSV: its first line is not UTF-8 text." + AS_UTF_8)
+    path.write_bytes((HEADER + "\n1,z,a,0,\n").encode("utf-16"))
+    refused(path, ": this is not CSV: its first line is not UTF-8 text." + AS_UTF_8)
+
+
+def test_a_byte_order_mark_and_windows_lines_are_read(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + f"{HEADER}\r\n1,z,a,0,\r\n1,y,a,0,1\r\n".encode())
+    assert in_names(read_logs(path)) == [([("z", "a", 0.0), ("y", "a", 0.0)], None, True)]
+
+
+def test_columns_nobody_needs_may_hold_anything(tmp_path):
+    """Arrow guesses a column's type from its first megabyte; a word after that must not matter."""
+    rows = [f"{i},z,a,0,true,{i}" for i in range(120_000)] + ["last,z,a,0,true,a word"]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join([HEADER + ",note", *rows]))
+    assert path.stat().st_size > 2_000_000
+    assert len(read_logs(path)) == 120_001
+    path.write_bytes(HEADER.encode() + b",note\n1,z,a,0,true,\xff\n")
+    assert len(read_logs(path)) == 1
+
+
+# ---------------------------------------------------------------- row numbers
+
+
+BIG = 100_000
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("99,z,a,abc,", ", column 'reward': 'abc' is not a number." + PLAIN_DIGITS),
+        (
+            "99,z,a,nan,",
+            ", column 'reward': reward is nan; rewards must be finite numbers." + THE_AMOUNT,
+        ),
+        (
+            "99,z,,,\n99,z,a,0,",
+            " (episode 99): the action is missing. Only the last row of an "
+            "episode that was cut off may have none." + FILL_IN,
+        ),
+        (
+            "99,z,a,0,,",
+            ": has 6 cells, but the header has 5. Is a comma missing, or a quotation mark?",
+        ),
+    ],
+)
+def test_the_row_is_right_at_the_end_of_a_file_of_many_blocks(tmp_path, bad, message):
+    path = tmp_path / "log.csv"
+    rows = "\n".join(f"{i},some observation,a,0.25,true" for i in range(100, BIG + 100))
+    path.write_text(f"{HEADER}\n{rows}\n{bad}\n")
+    assert path.stat().st_size > 3 * 2**20  # Arrow reads blocks of one megabyte
+    refused(path, f", row {BIG + 2}{message}")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("lines", "row"),
+    [
+        (["1,z,a,0,", "1,z,a,x,"], 3),
+        (["1,z,a,0,", "", "1,z,a,x,"], 4),
+        (["", "1,z,a,0,", "", "", "1,z,a,x,"], 6),
+        (['1,"two\nlines",a,0,', "1,z,a,x,"], 3),  # a spreadsheet shows one row
+        (['1,"one\n\nthree",a,0,', "", "1,z,a,x,"], 4),
+        (["1,z,a,x,", "", ""], 2),
+    ],
+)
+def test_blank_lines_count_as_rows_and_line_breaks_in_quotes_do_not(tmp_path, lines, row, newline):
+    path = tmp_path / "log.csv"
+    path.write_text(newline.join([HEADER, *lines, ""]), newline="")
+    refused(path, f", row {row}, column 'reward': 'x' is not a number." + PLAIN_DIGITS)
+
+
+def test_line_breaks_in_quotes_may_stand_where_a_block_ends(tmp_path):
+    path = tmp_path / "log.csv"
+    rows = "".join(f'{i},"a\nb\n\nc",a,0.25,true\n' for i in range(BIG))
+    path.write_text(f"{HEADER}\n{rows}")
+    assert path.stat().st_size > 2 * 2**20
+    log = read_logs(path)
+    assert (len(log), log.observations) == (BIG, ("a\nb\n\nc",))
+    assert log.origin.row[-1] == BIG + 1
+
+
+def test_a_blank_line_before_the_header_counts_too(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text(f"\n{HEADER}\n1,z,a,x,\n")
+    refused(path, ", row 3, column 'reward': 'x' is not a number." + PLAIN_DIGITS)
+
+
+def test_parquet_rows_are_counted_from_1(parquet_file):
+    path = parquet_file(
+        episode=[1, 1], observation=["z", "z"], action=["a", "a"], reward=[0.0, float("nan")]
+    )
+    refused(
+        path,
+        ", row 2, column 'reward': reward is nan; rewards must be finite numbers." + THE_AMOUNT,
+    )
+
+
+def test_a_path_with_braces_is_printed_as_it_is(log_file):
+    refused(
+        log_file("1,z,a,x,", name="{0}{log}.csv"),
+        ", row 2, column 'reward': 'x' is not a number." + PLAIN_DIGITS,
+    )

@@ -1,0 +1,161 @@
+"""Logs in files: what was written comes back, and a failed write leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from jumar import models, simulate, stream
+from jumar.core.controller import Controller
+from jumar.core.episodes import UNKNOWN, Episodes
+from jumar.core.errors import LogError, ParameterError
+from jumar.io.logs import read_logs, write_logs
+from log_rows import FORMATS, in_names, three_endings
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_the_three_ways_an_episode_can_stop_come_back(tmp_path, ending):
+    log = three_endings(("good", "worn"), ("keep", "repair"))
+    path = tmp_path / f"log.{ending}"
+    write_logs(log, path)
+    back = read_logs(path)
+    assert in_names(back) == in_names(log)
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_simulated_log_comes_back_bit_for_bit(tmp_path, ending):
+    maze = models.cheese_maze()
+    uniform = Controller.uniform(maze.observations, maze.actions)
+    log = simulate(maze, uniform, episodes=300, rng=stream(7, "data"), max_steps=20)
+    assert log.terminated.any()
+    assert (~log.terminated).any()  # both kinds of episode are in it
+    path = tmp_path / f"log.{ending}"
+    write_logs(log, path)
+    back = read_logs(path, observations=maze.observations, actions=maze.actions)
+    for field in ("observation", "action", "reward", "start", "final_observation", "terminated"):
+        assert np.array_equal(getattr(back, field), getattr(log, field)), field
+
+
+@pytest.mark.parametrize("keeping", ["parquet", "arrow"])
+def test_typed_files_keep_names_that_never_occurred_and_csv_does_not(tmp_path, keeping):
+    log = three_endings(("good", "worn", "broken"), ("repair", "keep", "replace"))
+    for ending in FORMATS:
+        write_logs(log, tmp_path / f"log.{ending}")
+    kept, found = read_logs(tmp_path / f"log.{keeping}"), read_logs(tmp_path / "log.csv")
+    assert (kept.observations, kept.actions) == (log.observations, log.actions)
+    assert (found.observations, found.actions) == (("good", "worn"), ("keep", "repair"))
+
+
+STRANGE = {
+    "comma": "worn, badly",
+    "quotes": 'the "good" one',
+    "only a quote": '"',
+    "newline": "first\nsecond",
+    "carriage return": "first\r\nsecond",
+    "emoji": "🔧🌧️",
+    "right to left": "תקין",
+    "both directions": "ok תקין 12",
+    "spaces around": "  worn  ",
+    "a space": " ",
+    "formula": "=1+1",
+    "minus": "-",
+    "null word": "NULL",
+    "not a number": "NaN",
+    "true": "true",
+    "a tab": "\t",
+    "NUL": "a\0b",
+    "escape": "\x1b[31mred",
+    "markup": "[red]",
+    "10,000 letters": "x" * 10_000,
+    "byte order mark": "\ufeffworn",
+    "combining": "e\u0301",  # not the same as é
+}
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("name", STRANGE.values(), ids=STRANGE)
+def test_strange_names_come_back(tmp_path, name, ending):
+    log = three_endings(("é", name), ("y" + name, "é"))
+    path = tmp_path / f"log.{ending}"
+    write_logs(log, path)
+    assert in_names(read_logs(path)) == in_names(log)
+
+
+printable = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
+    lambda name: name != "*"
+)
+
+
+@given(
+    observations=st.lists(printable, min_size=2, max_size=2, unique=True),
+    actions=st.lists(printable, min_size=2, max_size=2, unique=True),
+    ending=st.sampled_from(FORMATS),
+)
+def test_any_names_come_back(tmp_path_factory, observations, actions, ending):
+    log = three_endings(tuple(observations), tuple(actions))
+    path = tmp_path_factory.mktemp("log") / f"log.{ending}"
+    write_logs(log, path)
+    assert in_names(read_logs(path)) == in_names(log)
+
+
+@pytest.mark.parametrize("ending", ["csv", "ndjson"])
+@given(reward=st.floats(-1e100, 1e100))
+@example(reward=5e-324)
+@example(reward=1e100)
+@example(reward=0.1 + 0.2)
+def test_rewards_come_back_exactly_from_text(tmp_path_factory, ending, reward):
+    path = tmp_path_factory.mktemp("log") / f"log.{ending}"
+    log = Episodes(("z",), ("a",), [0], [0], [reward], [0, 1], [UNKNOWN], [True])
+    write_logs(log, path)
+    assert read_logs(path).reward[0] == reward
+
+
+# ---------------------------------------------------------------- writing that fails
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_write_that_fails_leaves_nothing_behind(tmp_path, ending):
+    log = three_endings(("good", "worn"), ("keep", "repair"))
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ParameterError, match="there is no directory"):
+        write_logs(log, tmp_path / "file" / f"log.{ending}")
+    with pytest.raises(ParameterError, match="there is no directory"):
+        write_logs(log, tmp_path / "missing" / f"log.{ending}")
+    (tmp_path / f"folder.{ending}").mkdir()
+    with pytest.raises(ParameterError, match="is a directory"):
+        write_logs(log, tmp_path / f"folder.{ending}")
+    assert sorted(os.listdir(tmp_path)) == ["file", f"folder.{ending}"]
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_disk_that_fills_up_leaves_the_old_log(tmp_path, ending, monkeypatch):
+    def full(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    log = three_endings(("good", "worn"), ("keep", "repair"))
+    path = tmp_path / f"log.{ending}"
+    path.write_text("the old one")
+    monkeypatch.setattr("jumar.io.files._sync", full)
+    with pytest.raises(ParameterError, match="No space left"):
+        write_logs(log, path)
+    assert path.read_text() == "the old one"
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_a_log_is_not_written_under_an_unknown_ending(tmp_path):
+    with pytest.raises(LogError, match=r"end the name in \.csv or \.parquet"):
+        write_logs(three_endings(("good", "worn"), ("keep", "repair")), tmp_path / "log.xlsx")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_half_a_character_cannot_be_written(tmp_path, ending):
+    with pytest.raises(LogError, match="lone surrogate"):
+        write_logs(three_endings(("good", "\ud800"), ("keep", "repair")), tmp_path / f"x.{ending}")
+    assert os.listdir(tmp_path) == []

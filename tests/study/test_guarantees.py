@@ -1,0 +1,449 @@
+"""The study of guarantees: its processes by hand, its counting, and that it can be interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import jumar as jm
+from jumar.algorithms.auto import select
+from jumar.cli import main
+from jumar.core.errors import ParameterError
+from jumar.evidence.consistency import check_rewards
+from jumar.evidence.validity import Validity
+from jumar.study.guarantees.base import rule
+from jumar.study.guarantees.gates import GATES, Answer, TriedGate
+from jumar.study.guarantees.measuring import PARTS, draw, measure
+from jumar.study.guarantees.page_tables import DEFAULTS, markdown, tables
+from jumar.study.guarantees.processes import PROCESSES, process
+from jumar.study.guarantees.report import write_report
+from jumar.study.guarantees.running import GuaranteesSpec, run_guarantees
+from jumar.study.guarantees.summary import (
+    ClaimCell,
+    at_least,
+    at_most,
+    chance_of,
+    findings,
+    trusted_from,
+)
+from jumar.study.store import Store
+from jumar.truth.model_files import model_hash
+
+DOCS = Path(__file__).parents[2] / "docs"
+SMALL = GuaranteesSpec(seed=3, datasets=3, processes=("lottery", "near-ties"), sizes=(30,))
+
+
+def γ_sum(steps: int, discount: float = 0.95) -> float:
+    return sum(discount**t for t in range(steps))
+
+
+# ---- the processes ------------------------------------------------------------------------------
+
+
+def test_the_registry_has_every_way_in_which_a_gate_failed_and_many_more():
+    kinds = {process(name).kind for name in PROCESSES}
+    assert {"M1", "M2", "M3", "M4"} <= kinds
+    assert len(PROCESSES) >= 20
+
+
+@pytest.mark.parametrize("name", PROCESSES)
+def test_a_process_is_what_it_says_and_the_same_every_time(name):
+    one, again = process(name), process(name)
+    assert one.name == name
+    assert model_hash(one.pomdp) == model_hash(again.pomdp)
+    assert one.behavior.same_as(again.behavior)
+    assert one.target.same_as(again.target)
+    assert not one.behavior.same_as(one.target)
+    sizes = (*one.sizes, *one.more_sizes)
+    assert len(set(sizes)) == len(sizes)
+    assert max(sizes) <= 60_000
+    log = one.log(2, jm.stream(1, "log"))
+    if one.rewards is not None:
+        check_rewards(log, one.rewards)
+    if one.horizon is None:
+        assert log.terminated.all()
+    if one.longest is not None:
+        assert log.lengths.max() <= one.longest
+    assert one.mechanism.endswith(".")
+
+
+@pytest.mark.parametrize("name", sorted(set(PROCESSES) - {"one-long-record"}))
+def test_a_target_does_only_what_the_behavior_does_sometimes(name):
+    one = process(name)
+    states = np.arange(len(one.pomdp.observations))[:, None]
+    never = one.behavior.rows_at(states) == 0
+    assert not one.target.rows_at(states)[never].any()
+
+
+def test_a_ticket_is_worth_one_and_the_behavior_buys_half_a_ticket():
+    one = process("lottery")
+    assert one.value(one.behavior) == pytest.approx(0.5 * (0.005 * 400 - 1))
+    assert one.value(one.target) == pytest.approx(0.75 * (0.005 * 400 - 1))
+
+
+def test_a_lottery_shows_its_range_once_somebody_has_won_unless_it_is_declared():
+    one = process("lottery")
+    log = one.log(2000, jm.stream(1, "log"))
+    won = np.flatnonzero(log.reward > 0)
+    losers = np.setdiff1d(np.arange(2000), won)
+    assert one.shown(log)
+    assert not one.shown(log.select(losers))
+    assert process("lottery-declared").shown(log.select(losers))
+
+
+def test_the_rare_loss_makes_the_risky_action_worse():
+    one = process("rare-loss")
+    risky = 1.1 - 251.1 / 1200
+    assert risky < 1
+    assert one.value(one.behavior) == pytest.approx(0.7 + 0.3 * risky)
+
+
+def test_ignoring_the_rare_alarm_loses():
+    one = process("rare-trap")
+    ignoring = 0.92 * 4 - 0.08 * 60
+    assert ignoring < 0
+    assert one.value(one.behavior) == pytest.approx(0.97 * 0.5 + 0.03 * 0.04 * ignoring)
+    assert one.value(one.target) == pytest.approx(0.97 * 0.5 + 0.03 * 0.2 * ignoring)
+
+
+def test_all_returns_are_equal_exactly():
+    one = process("all-equal")
+    assert one.value(one.behavior) == pytest.approx(0.7 * γ_sum(12, 0.85))
+    assert np.ptp(one.log(50, jm.stream(1, "log")).returns(0.85)) < 1e-12
+
+
+@pytest.mark.parametrize(("name", "p", "pays", "costs"), [("fatigue", 0.02, 3, -2)])
+def test_pushing_pays_once_in_a_while_only(name, p, pays, costs):
+    # V(rested) - V(tired) = p (pays - costs), so V(rested) solves one linear equation
+    one, c = process(name), 0.95 * 0.9
+
+    def value(p):
+        return ((1 - p) + p * pays - c * p * p * (pays - costs)) / (1 - c)
+
+    assert one.value(one.behavior) == pytest.approx(value(p))
+    assert one.value(rule(one.pomdp, {"nothing": (0, 1)}, "always")) == pytest.approx(value(1))
+    assert value(1) < value(p) < value(0.1)
+
+
+def test_wear_does_not_show_before_records_stop_and_ruins_what_follows():
+    one = process("hidden-wear")
+    hard = rule(one.pomdp, {"running": (0, 1)}, "hard")
+    assert one.value(one.behavior) == pytest.approx((0.8 * 2 + 0.2 * 3) * γ_sum(5))
+    assert one.value(hard) == pytest.approx(3 * γ_sum(5))
+    assert one.value_for_ever(hard) < one.value_for_ever(one.behavior) - 10
+
+
+def test_without_the_right_memory_every_rule_earns_nothing():
+    one = process("inverted-memory")
+    assert one.value(one.behavior) == pytest.approx(0, abs=1e-12)
+    assert one.value(one.target) == pytest.approx(0, abs=1e-12)
+
+
+def test_the_gain_of_taking_depends_on_where_one_begins():
+    one = process("one-long-record")
+    takes = rule(one.pomdp, {"rich": (1, 0), "poor": (1, 0)}, "takes")
+    # half of the time rich, half of it not taken: 1/4 of 1/(1-γ)
+    gain = one.value_for_ever(takes) - one.value_for_ever(one.behavior)
+    assert gain == pytest.approx(0.25 / 0.5)
+
+
+def test_policies_of_near_ties_differ_by_no_more_than_they_say():
+    one = process("near-ties")
+    best = rule(one.pomdp, dict.fromkeys(one.pomdp.observations, (0, 1, 0)), "b")
+    assert one.value(best) == pytest.approx((0.5 + 1e-6) * γ_sum(2), abs=1e-15)
+    assert 0 < one.value(best) - one.value(one.behavior) < 3e-6
+
+
+def test_bold_is_better_than_steady_by_a_twentieth():
+    one = process("heavy-tails")
+    bold, steady = (one.value(rule(one.pomdp, {"now": row}, "one")) for row in ((1, 0), (0, 1)))
+    assert steady == pytest.approx(0.95 * bold)
+    weights = [2 ** (-1.3 * j) for j in range(13)]
+    assert bold == pytest.approx(sum(2 ** (-0.3 * j) for j in range(13)) / sum(weights))
+
+
+def test_the_voicemail_behavior_is_the_best_without_memory():
+    one = process("voicemail-memoryless")
+    best = one.value(one.behavior)
+    assert best == pytest.approx(0.5257, abs=1e-4)
+    for asks in (0.47, 0.52):
+        row = {"hear-save": (0, 1, 0), "hear-delete": (asks, 0, 1 - asks)}
+        assert one.value(rule(one.pomdp, row, "other")) < best
+
+
+# ---- the truth of a claim -----------------------------------------------------------------------
+
+
+def test_a_row_of_a_gate_is_the_selection_on_that_log_judged_exactly():
+    one = process("plain-choice")
+    gates = {"asymptotic": GATES["asymptotic"]}
+    trial = draw("gates", one, 1000, 1, delta=0.05, seed=4, gates=gates)
+    _, row = measure(trial)
+    found = select(
+        trial.log,
+        one.behavior,
+        discount=0.95,
+        rng=trial.rng("gate"),
+        rewards=one.rewards,
+        gate="asymptotic",
+    )
+    assert row.made == (found.chosen is not None)
+    assert row.gain == jm.evaluate(one.pomdp, found.controller).value - 0.5
+    assert row.lower == found.chosen.lower
+    assert row.false == (row.gain < row.lower)
+
+
+# ---- counting -----------------------------------------------------------------------------------
+
+
+def test_limits_are_those_of_clopper_and_pearson():
+    assert at_most(0, 60) == pytest.approx(1 - 0.05 ** (1 / 60))
+    assert at_least(60, 60) == pytest.approx(0.05 ** (1 / 60))
+    assert (at_most(4, 4), at_least(0, 4)) == (1.0, 0.0)
+    assert chance_of(1, 3, 0.5) == pytest.approx(7 / 8)
+    low, high = at_least(3, 50), at_most(3, 50)
+    assert chance_of(3, 50, low) == pytest.approx(0.05)
+    assert 1 - chance_of(4, 50, high) == pytest.approx(0.05)
+
+
+def cell(false, logs, size=100, unseen=0):
+    return ClaimCell(
+        part="gates",
+        subject="g",
+        of="",
+        label="",
+        process="p",
+        size=size,
+        nominal=0.05,
+        logs=logs,
+        made=logs,
+        false=false,
+        unseen=unseen,
+        worse=0,
+        gain=None,
+        worse_for_ever=None,
+    )
+
+
+def test_a_promise_holds_is_open_or_broken():
+    assert cell(0, 60).verdict == "holds"
+    assert cell(0, 50).verdict == "open"  # too few to tell
+    assert cell(6, 60).verdict == "open"
+    assert cell(12, 60).verdict == "broken"
+    # nobody promised anything about a range that is neither declared nor in the log
+    assert cell(12, 60, unseen=12).verdict == "holds"
+    assert cell(60, 60, unseen=48).verdict == "broken"
+    assert cell(12, 60, unseen=12).limit == cell(12, 60).limit
+
+
+def test_an_interval_is_trusted_from_the_size_from_which_on_no_process_misses_too_often():
+    cells = [cell(9, 100, 20), cell(7, 100, 50), cell(3, 100, 500), cell(7, 100, 500)]
+    assert trusted_from(cells) == 50
+    assert trusted_from([*cells, cell(8, 100, 500)]) is None
+    assert trusted_from([]) is None
+
+
+def careless(log, behavior, discount, rewards, delta, rng):
+    """Deploys a rule that does what was done least often, and says it is a little better."""
+    rarest = np.bincount(log.action, minlength=len(log.actions)).argmin()
+    row = np.eye(len(log.actions))[rarest]
+    new = jm.Controller.constant(log.observations, log.actions, row, behavior.memory)
+    return Answer(new, 1e-3)
+
+
+def timid(log, behavior, discount, rewards, delta, rng):
+    return Answer(None, None)
+
+
+def test_a_gate_that_deploys_always_is_reported_as_broken_and_one_that_never_does_holds(tmp_path):
+    gates = {
+        "careless": TriedGate(careless, Validity.PROVED),
+        "timid": TriedGate(timid, Validity.PROVED),
+    }
+    spec = GuaranteesSpec(
+        datasets=60, processes=("fatigue", "all-equal"), parts=("gates",), sizes=(20,)
+    )
+    found = findings(run_guarantees(spec, tmp_path, jobs=1, gates=gates))
+    fatigue, equal = found.of("gates", subject="careless")
+    assert (fatigue.verdict, fatigue.worse, fatigue.false, fatigue.made) == ("broken", 60, 60, 60)
+    assert fatigue.gain < -1
+    # nobody loses where all returns are equal, but nobody gains either
+    assert (equal.verdict, equal.worse, equal.false) == ("broken", 0, 60)
+    assert [c.verdict for c in found.of("gates", subject="timid")] == ["holds", "holds"]
+    text = markdown(found)
+    assert "The careless gate" in text
+    assert text.count("BROKEN") == 2
+
+
+# ---- the run ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    return run_guarantees(SMALL, tmp_path_factory.mktemp("guarantees"), jobs=1)
+
+
+def rows(store: Store):
+    return store.read().to_pylist()
+
+
+def test_every_claimant_has_a_cell(finished):
+    found = findings(finished)
+    assert {c.part for c in found.cells} == set(PARTS)
+    assert {c.subject for c in found.of("intervals")} == set(jm.offpolicy.INTERVALS)
+    assert {c.of for c in found.of("intervals", subject="bca")} == set(jm.offpolicy.ESTIMATORS)
+    assert {c.subject for c in found.of("tests")} == {
+        "fit", "longer", "drift: outcomes", "drift: returns", "order",
+    }  # fmt: skip
+    assert "data-dependent" in {c.subject for c in found.of("certificates")}
+    assert {c.logs for c in found.cells} == {3}
+    assert {c.process for c in found.of("gates")} == {"lottery", "near-ties"}
+
+
+def test_a_run_that_is_interrupted_goes_on_where_it_was(finished, tmp_path):
+    told = []
+
+    def impatient(done, total):
+        told.append((done, total))
+        if done == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_guarantees(SMALL, tmp_path, jobs=1, progress=impatient)
+    assert not (tmp_path / "results.parquet").exists()
+    kept = {path.name for path in (tmp_path / "blocks").iterdir()}
+    assert len(kept) == 2
+    told.clear()
+    store = run_guarantees(SMALL, tmp_path, jobs=1, progress=lambda *done: told.append(done))
+    assert told[0][0] == 6
+    assert told[-1] == (told[-1][1], told[-1][1])
+    assert rows(store) == rows(finished)
+
+
+def test_another_run_in_the_same_folder_is_refused(finished):
+    with pytest.raises(ParameterError, match="holds the results of another study: seed differ"):
+        run_guarantees(replace(SMALL, seed=4), finished.folder, jobs=1)
+
+
+def test_a_run_with_workers_survives_kill_9_and_finds_the_same(finished, tmp_path):
+    folder = tmp_path / "g"
+    asked = ["--only", "lottery", "--only", "near-ties", "--sizes", "30", "--datasets", "3"]
+    command = [sys.executable, "-m", "jumar", "study", "guarantees", "-o", str(folder), *asked]
+    process = subprocess.Popen(
+        [*command, "--seed", "3", "--jobs", "2"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    while process.poll() is None and not list(folder.glob("blocks/*.parquet")):
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert list(folder.glob("blocks/*.parquet"))
+    assert not (folder / "results.parquet").exists()
+    assert rows(run_guarantees(SMALL, folder, jobs=1)) == rows(finished)
+
+
+def test_the_files_are_json_a_page_and_a_figure(finished):
+    data, page, figure = write_report(finished)
+    read = json.loads(data.read_text())
+    assert read["format"] == "jumar-guarantees/1"
+    assert [one["name"] for one in read["processes"]] == ["lottery", "near-ties"]
+    assert {"made", "false", "false_at_most", "worse", "mean_gain"} <= set(read["cells"][0])
+    assert ElementTree.parse(figure).getroot().tag.endswith("svg")
+    assert "| lottery | M4 | end | read off |" in page.read_text()
+
+
+def test_the_tables_have_every_part(finished):
+    names = [table.name for table in tables(findings(finished))]
+    assert names == [
+        "processes",
+        *(f"gate-{gate}" for gate in GATES),
+        "intervals",
+        *(f"{interval}-{estimator}" for interval, estimator in DEFAULTS),
+        "certificates",
+        "tests",
+    ]
+
+
+# ---- the command --------------------------------------------------------------------------------
+
+
+def run(capsys, *arguments) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as left:
+        main(["study", "guarantees", *map(str, arguments)])
+    told = capsys.readouterr()
+    return left.value.code or 0, told.out, told.err
+
+
+def test_one_process_in_one_command(capsys, tmp_path):
+    asked = ("-o", tmp_path / "g", "--only", "lottery", "--sizes", "20", "--datasets", 2)
+    code, text, _ = run(capsys, *asked, "--seed", 5, "--jobs", 1, "--json")
+    assert code == 0
+    data = json.loads(text)
+    assert (data["seed"], data["datasets"], data["delta"]) == (5, 2, 0.05)
+    assert {c["process"] for c in data["cells"]} == {"lottery"}
+    files = {path.name for path in (tmp_path / "g").iterdir()}
+    assert {"guarantees.json", "guarantees.md", "guarantees.svg"} <= files
+    code, text, _ = run(capsys, "-o", tmp_path / "g", "--summary")
+    assert code == 0
+    assert "The asymptotic gate: false claims at δ = 5 %" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only", "lotery"], "process 'lotery' is not one of"),
+        (["--datasets", "0"], "datasets is 0; at least 1 is needed"),
+        (["--sizes", "0"], "sizes must be whole numbers from 1"),
+        (["--planner", "9"], "the study of guarantees has no planner"),
+        (["--seed", "-1"], "seed is -1"),
+        (["--summary"], "no study has been run here"),
+    ],
+)
+def test_wrong_usage_leaves_nothing_behind(capsys, tmp_path, arguments, message):
+    code, _, error = run(capsys, "-o", tmp_path / "g", *arguments)
+    assert code == 2
+    assert message in error
+    assert not (tmp_path / "g").exists()
+
+
+def test_only_this_study_has_a_full_version(capsys, tmp_path):
+    with pytest.raises(SystemExit):
+        main(["study", "safety", "-o", str(tmp_path / "s"), "--full"])
+    assert "--full: only the study guarantees knows it" in capsys.readouterr().err
+
+
+# ---- the page -----------------------------------------------------------------------------------
+
+
+def test_the_page_shows_every_process_and_every_gate():
+    page = (DOCS / "guarantees.md").read_text("utf-8")
+    first, _, _ = page.partition("<!-- end processes -->")
+    for name in PROCESSES:
+        assert f"| {name} |" in first, f"{name}: run docs/pictures/make.py on a finished run"
+        if PARTS["gates"].concerns(process(name)):
+            assert page.count(f"| {name} |") > 1
+    for gate in GATES:
+        assert f"<!-- begin gate-{gate} -->" in page
+
+
+def test_sizes_of_all_run_from_20_to_60000():
+    sizes = {
+        size
+        for name in PROCESSES
+        for part in PARTS.values()
+        if part.concerns(process(name))
+        for size in part.sizes_of(process(name), full=True)
+    }
+    assert {20, 100, 1000, 10_000, 60_000} <= sizes

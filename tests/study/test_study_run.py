@@ -1,0 +1,325 @@
+"""A study as a run: killed and resumed, any number of jobs, its table, its figures, its page."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import jumar as jm
+from jumar.core.errors import ParameterError
+from jumar.study import planner, runner
+from jumar.study.paper_tables import summary_data, summary_view
+from jumar.study.planner import read_planned, run_planner
+from jumar.study.prepared import dataset_stream, prepare
+from jumar.study.report import write_report
+from jumar.study.runner import run_study
+from jumar.study.spec import study_from_document
+from jumar.study.store import Store, slug
+from jumar.study.summary import Results, cvar
+from jumar.truth.model_files import model_to_document
+
+DOCUMENT = {
+    "format": "jumar-study/1",
+    "title": "a <small> study",
+    "seed": 3,
+    "datasets": 60,
+    "sizes": [1, 10, 100],
+    "behaviors": [
+        {"model": "tiger", "window": 1, "memories": [1, 2]},
+        {"model": "voicemail", "window": 2, "memories": [2]},
+    ],
+    "algorithms": [
+        {"name": "spibb", "n_wedge": [5, 20]},
+        {"name": "basic", "unseen": ["zero", "exclude"]},
+    ],
+}
+SPEC = study_from_document(DOCUMENT)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """One whole run, to compare with and to look at."""
+    folder = tmp_path_factory.mktemp("study")
+    return run_study(SPEC, folder)
+
+
+def rows(store: Store):
+    return pq.read_table(store.results).to_pylist()
+
+
+# ---- the table ----------------------------------------------------------------------------------
+
+
+def test_the_table_has_one_row_for_every_policy(finished):
+    table = pq.read_table(finished.results)
+    assert table.num_rows == SPEC.n_policies == 60 * 3 * 3 * 4
+    keys = ("behavior", "k_new", "parameters", "algorithm", "size", "dataset")
+    assert len({tuple(row[key] for key in keys) for row in rows(finished)}) == table.num_rows
+    assert set(table.column_names) >= {
+        "environment", "k", "k_new", "algorithm", "n_wedge", "size", "dataset", "value",
+        "model_value", "zeta", "known",
+    }  # fmt: skip
+
+
+def test_zeta_stands_only_where_a_bound_applies_and_falls_with_the_estimated_gain(finished):
+    for row in rows(finished):
+        assert (row["zeta"] is None) == (row["algorithm"] != "spibb")
+    spibb = [r for r in rows(finished) if r["n_wedge"] == 5 and r["behavior"] == "tiger:1"]
+    same = {
+        r["zeta"] + r["model_value"] - r["model_behavior_value"] for r in spibb if r["k_new"] == 2
+    }
+    assert max(same) == pytest.approx(min(same))
+
+
+def test_with_one_episode_nothing_is_known_and_spibb_is_the_behavior(finished):
+    values = {e.name: e.behavior for e in Results(finished).environments}
+    first = [r for r in rows(finished) if r["size"] == 1 and r["algorithm"] == "spibb"]
+    unknown = [row for row in first if row["known"] == 0]  # a single episode can be a long one
+    assert len(unknown) > 0.9 * len(first)
+    for row in unknown:
+        assert row["value"] == pytest.approx(values[row["behavior"]], abs=1e-12)
+
+
+# ---- killed and resumed -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_results_do_not_depend_on_the_number_of_jobs(finished, tmp_path, jobs):
+    assert rows(run_study(SPEC, tmp_path, jobs=jobs)) == rows(finished)
+
+
+def test_a_run_goes_on_where_it_was_and_does_nothing_twice(finished, tmp_path, monkeypatch):
+    calls = []
+    work = runner.run_dataset
+
+    def fails_later(spec, prepared, number):
+        calls.append((prepared.spec.name, number))
+        if len(calls) == 40:
+            raise KeyboardInterrupt
+        return work(spec, prepared, number)
+
+    monkeypatch.setattr(runner, "run_dataset", fails_later)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(SPEC, tmp_path)
+    blocks = {b: b.stat().st_mtime_ns for b in (tmp_path / "blocks").iterdir()}
+    assert len(blocks) == 1  # 25 of the 40 data sets are a whole block
+    assert not (tmp_path / "results.parquet").exists()
+    assert len(Results(Store(tmp_path)).cells()) > 0  # what is there can be looked at
+
+    done = []
+    monkeypatch.setattr(runner, "run_dataset", lambda *a: done.append(a[2]) or work(*a))
+    told = []
+    store = run_study(SPEC, tmp_path, progress=lambda done, total: told.append((done, total)))
+    assert len(done) == 2 * 60 - 25
+    assert told[0] == (25 * 3 * 2 * 4, SPEC.n_policies)
+    assert told[-1] == (SPEC.n_policies, SPEC.n_policies)
+    assert rows(store) == rows(finished)
+    assert not (tmp_path / "blocks").exists()
+
+    done.clear()
+    run_study(SPEC, tmp_path)
+    assert done == []  # a finished study is not run again
+
+
+def test_a_run_survives_kill_9_at_any_moment(tmp_path):
+    study = tmp_path / "study.json"
+    study.write_text(json.dumps({**DOCUMENT, "datasets": 500}))
+    folder = tmp_path / "out"
+    command = [sys.executable, "-m", "jumar", "study", str(study), "-o", str(folder), "--json"]
+    kills = 0
+    for _ in range(2):
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        before = len(list(folder.glob("blocks/*.parquet")))
+        while process.poll() is None:
+            if len(list(folder.glob("blocks/*.parquet"))) > before:
+                os.killpg(process.pid, signal.SIGKILL)
+                kills += 1
+                break
+            time.sleep(0.005)
+        process.communicate()
+        if process.returncode == 0:
+            break
+    assert kills >= 1
+    spec = replace(SPEC, datasets=500)
+    assert rows(run_study(spec, folder)) == rows(run_study(spec, tmp_path / "plain"))
+    assert not list(folder.rglob("*.tmp"))  # what a killed writer left behind is gone
+    assert not [f for f in folder.rglob("*.parquet") if f.name != "results.parquet"]
+
+
+def test_a_folder_of_another_study_is_refused(finished):
+    with pytest.raises(ParameterError, match="another study"):
+        run_study(replace(SPEC, seed=4), finished.folder)
+
+
+def test_names_that_look_alike_in_a_file_name_stay_apart():
+    assert slug("tiger:2") != slug("tiger 2")
+    assert re.fullmatch(r"[a-z0-9-]+", slug("../../<evil>/ä 😀"))
+
+
+# ---- summaries ----------------------------------------------------------------------------------
+
+
+def test_cvar_is_the_mean_of_the_worst_share():
+    values = np.arange(500.0)[::-1]
+    assert cvar(values, 0.01) == 2.0
+    assert cvar(values, 0.10) == 24.5
+    assert cvar(values, 1.0) == values.mean()
+    assert cvar(np.array([3.0, 1.0]), 0.01) == 1.0
+
+
+def test_cells_hold_the_values_of_the_table(finished):
+    cell = Results(finished).cell("tiger:1", 2, "spibb", 100, n_wedge=5)
+    wanted = [
+        r["value"]
+        for r in rows(finished)
+        if (r["behavior"], r["k_new"], r["n_wedge"], r["size"]) == ("tiger:1", 2, 5, 100)
+    ]
+    assert cell.values.tolist() == wanted
+    assert cell.worse == np.mean(cell.values < cell.environment.behavior - 1e-9)
+    assert cell.normalised(cell.environment.behavior) == 0
+    assert cell.normalised(cell.environment.optimum) == 1
+
+
+def test_a_cell_that_does_not_exist_is_none(finished):
+    assert Results(finished).cell("tiger:1", 9, "spibb", 100, n_wedge=5) is None
+
+
+def test_summary_data_is_json_with_every_cell(finished):
+    data = json.loads(json.dumps(summary_data(finished)))
+    assert len(data["cells"]) == 3 * 3 * 4
+    assert {"mean", "cvar_10", "cvar_1", "worse", "zeta"} <= set(data["cells"][0])
+
+
+def test_summary_view_has_a_table_for_every_behavior_and_memory(finished):
+    # and a line that explains the columns, and one table of all settings
+    assert len(summary_view(finished)) == 3 + 1 + 1
+
+
+def test_a_summary_of_nothing_says_so(tmp_path):
+    with pytest.raises(ParameterError, match="no study has been run here"):
+        Results(Store(tmp_path))
+
+
+# ---- figures and page ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reported(finished):
+    run_planner(SPEC, finished, episodes=3, simulations=20)
+    return finished, write_report(finished, SPEC)
+
+
+def test_every_figure_is_there_as_svg_pdf_and_png(reported):
+    store, files = reported
+    names = {path.name for path in files}
+    for figure in SPEC.figures_to_draw():
+        assert {f"{figure.name}.{kind}" for kind in ("svg", "pdf", "png")} <= names
+    for path in files:
+        assert path.stat().st_size > 1000
+    for svg in (store.folder / "figures").glob("*.svg"):
+        ElementTree.parse(svg)
+
+
+def test_the_same_results_give_the_same_svg(reported):
+    store, _ = reported
+    before = {p.name: p.read_bytes() for p in (store.folder / "figures").glob("*.svg")}
+    write_report(store, SPEC)
+    assert before == {p.name: p.read_bytes() for p in (store.folder / "figures").glob("*.svg")}
+
+
+def test_the_page_shows_every_figure_escapes_names_and_needs_no_network(reported):
+    store, _ = reported
+    page = (store.folder / "index.html").read_text()
+    assert "a &lt;small&gt; study" in page
+    assert "<small>" not in page
+    for figure in SPEC.figures_to_draw():
+        assert f'src="figures/{figure.name}.svg"' in page
+        assert Path(store.folder, f"figures/{figure.name}.svg").exists()
+    assert not re.findall(r"https?://|//[a-z]|<script", page)
+    assert page.count("<figcaption>") == len(SPEC.figures_to_draw())
+
+
+def test_the_planner_is_not_run_again_for_what_is_known(reported, monkeypatch):
+    store, _ = reported
+    monkeypatch.setattr(planner, "plan", lambda *a, **k: pytest.fail("planned again"))
+    run_planner(SPEC, store, episodes=3, simulations=20)
+
+
+# ---- what a folder knows ------------------------------------------------------------------------
+
+
+def test_a_model_file_that_changed_is_another_study(tmp_path):
+    model = tmp_path / "model.json"
+    model.write_text(json.dumps(model_to_document(jm.models.tiger())))
+    behavior = {"model": "model.json", "window": 1, "memories": [1]}
+    document = {**DOCUMENT, "datasets": 2, "behaviors": [behavior]}
+    spec = study_from_document(document, folder=str(tmp_path))
+    run_study(spec, tmp_path / "out")
+    run_study(spec, tmp_path / "out")
+    other = replace(jm.models.tiger(), max_steps=2)
+    model.write_text(json.dumps(model_to_document(other)))
+    with pytest.raises(ParameterError, match="another study: behaviors differ"):
+        run_study(spec, tmp_path / "out")
+
+
+def test_the_behaviors_are_there_as_controller_files(finished):
+    names = [path.name for path in (finished.folder / "behaviors").iterdir()]
+    assert sorted(names) == sorted(f"{slug(b.name)}.json" for b in SPEC.behaviors)
+    path = finished.folder / "behaviors" / f"{slug('tiger:1')}.json"
+    value = jm.evaluate(jm.models.tiger(), jm.load_controller(path)).value
+    assert value == Results(finished).environments[0].behavior
+
+
+def test_nothing_is_known_before_it_was_tried(finished):
+    basic = [r for r in rows(finished) if r["algorithm"] == "basic" and r["size"] == 1]
+    assert {json.loads(r["parameters"])["unseen"] for r in basic} == {"zero", "exclude"}
+    assert all(0 < r["known"] < 1 for r in basic)
+
+
+def test_an_infinite_zeta_is_null_for_machines(tmp_path):
+    document = {**DOCUMENT, "datasets": 1, "algorithms": [{"name": "spibb", "n_wedge": [0]}]}
+    store = run_study(study_from_document(document), tmp_path)
+    data = summary_data(store)
+    assert json.dumps(data, allow_nan=False)
+    assert data["cells"][0]["zeta"] is None
+
+
+def test_a_broken_planner_file_is_an_error_with_a_remedy(finished, tmp_path):
+    store = Store(tmp_path)
+    (tmp_path / "planner.json").write_text("{")
+    with pytest.raises(ParameterError, match=r"planner\.json: cannot be read.*Delete it"):
+        read_planned(store)
+
+
+def test_zeta_is_the_one_that_improve_reports(finished):
+    """The same log through the public interface, rewards declared."""
+    behavior = SPEC.behaviors[0]
+    prepared = prepare(SPEC, behavior)
+    rng = dataset_stream(SPEC, behavior, 0)
+    log = jm.simulate(prepared.pomdp, prepared.behavior, episodes=100, rng=rng)
+    rewards = jm.RewardRange((-1, -1), (-100, 10))
+    result = jm.improve(
+        log, prepared.behavior, discount=0.95, memory=jm.window(2), rewards=rewards, n_wedge=5
+    )
+    (row,) = (
+        r
+        for r in rows(finished)
+        if (r["behavior"], r["k_new"], r["n_wedge"], r["size"], r["dataset"])
+        == ("tiger:1", 2, 5, 100, 0)
+    )
+    corollary = next(c for c in result.certificates if c.bound == "corollary")
+    assert row["zeta"] == pytest.approx(corollary.zeta)
