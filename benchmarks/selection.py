@@ -15,7 +15,7 @@ def main() -> None:
         pomdp = jm.models.build(name)
         behavior = train_behavior(pomdp, jm.window(k), training(name, pomdp), 1)
         for episodes, limit in LIMITS.items():
-            log = jm.simulate(pomdp, behavior, episodes=episodes, rng=jm.stream(1, "data"))
+            log = jm.simulate(pomdp, behavior, episodes=episodes, seed=jm.random_stream(1, "data"))
 
             def job(log: jm.Episodes = log, behavior: jm.Controller = behavior) -> None:
                 jm.improve(log, behavior, discount=0.95)

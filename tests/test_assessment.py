@@ -64,7 +64,9 @@ FAILED = SimpleNamespace(
 def test_the_interval_of_a_held_out_gain_is_that_of_student():
     """Of 50 episodes 5 % lie beyond 1.677 standard errors on either side; 5 ± 1.677."""
     result = chosen_by_test(one_step_log(50, 50))
-    said = gain(result, resample(result.log, result.improvement, rng=jm.stream(1, "bootstrap")))
+    said = gain(
+        result, resample(result.log, result.improvement, seed=jm.random_stream(1, "bootstrap"))
+    )
     assert said.startswith(
         "On episodes it was not learned from, the new rule brought 5.0 more per episode (90 % "
         "interval 3.3 to 6.7). It was chosen from 2 that passed, so some of this may be luck. The "
@@ -72,13 +74,15 @@ def test_the_interval_of_a_held_out_gain_is_that_of_student():
         "redrawn from this one, between 1 and 1)"
     )
     only = chosen_by_test(one_step_log(50, 50), (CHOSEN, FAR))
-    assert "chosen from" not in gain(only, resample(only.log, only.improvement, rng=jm.stream(1)))
+    assert "chosen from" not in gain(
+        only, resample(only.log, only.improvement, seed=jm.random_stream(1))
+    )
 
 
 def test_held_out_costs_are_saved_and_a_model_that_disagrees_is_told():
     log = read(one_step_log(50, 50), costs=True)
     result = chosen_by_test(replace(log, reward=log.reward - 4))  # costs 3 and 1
-    again = resample(result.log, result.improvement, rng=jm.stream(1, "bootstrap"))
+    again = resample(result.log, result.improvement, seed=jm.random_stream(1, "bootstrap"))
     said = gain(result, again)
     assert "the new rule saved 5.0 per episode (90 % interval 3.3 to 6.7)." in said
     assert "says 1 saved per episode (cost 2 → 1;" in said
@@ -227,9 +231,9 @@ def test_in_a_large_model_iteration_finds_the_bootstrap_that_elimination_finds(m
     behavior = Controller.uniform(log.observations, log.actions)
     better = jm.improve(log, behavior, discount=0.99, memory=window(2), n_wedge=3).improvement
     assert len(better.mdp) == 420 > linear.ITERATED
-    iterated = resample(log, better, rng=jm.stream(1, "bootstrap"), draws=5)
+    iterated = resample(log, better, seed=jm.random_stream(1, "bootstrap"), draws=5)
     monkeypatch.setattr(linear, "ITERATED", 1000)
-    eliminated = resample(log, better, rng=jm.stream(1, "bootstrap"), draws=5)
+    eliminated = resample(log, better, seed=jm.random_stream(1, "bootstrap"), draws=5)
     np.testing.assert_allclose(iterated.gains, eliminated.gains, rtol=1e-6)
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from jumar import models, simulate, stream
+from jumar import models, random_stream, simulate
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels, Origin, Remarks
 from jumar.core.errors import LogError, ParameterError
@@ -49,7 +49,7 @@ def listening(exploration: float) -> Controller:
 
 
 def run(behavior: Controller, episodes: int, seed: int, pomdp=TIGER, **more) -> Episodes:
-    return simulate(pomdp, behavior, episodes=episodes, rng=stream(seed, "data"), **more)
+    return simulate(pomdp, behavior, episodes=episodes, seed=random_stream(seed, "data"), **more)
 
 
 # ---- p-values -----------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def test_binomial_tails_as_sums(n, data):
 
 def fit(log_: Episodes, behavior: Controller, setting: Settings = FAST, seed: int = 1):
     replay = with_policy(Replay.of(log_, behavior.memory), behavior)
-    return fit_policy(replay, setting, stream(seed, "fit"))
+    return fit_policy(replay, setting, random_stream(seed, "fit"))
 
 
 def test_the_likelihood_ratio_by_hand():
@@ -217,10 +217,10 @@ def sound() -> list[tuple[Controller, Replay]]:
     """200 logs of 200 random worlds with their true behavior, replayed over its memory."""
     found = []
     for seed in range(200):
-        rng = stream(seed, "sound")
+        rng = random_stream(seed, "sound")
         pomdp = random_pomdp(rng, S=3, A=3, O=3, discount=0.9)
         behavior = random_controller(rng, pomdp, window(1 + seed % 2))
-        log_ = simulate(pomdp, behavior, episodes=40, rng=rng, max_steps=20)
+        log_ = simulate(pomdp, behavior, episodes=40, seed=rng, max_steps=20)
         found.append((behavior, Replay.of(log_, behavior.memory)))
     return found
 
@@ -247,7 +247,7 @@ def test_more_exploration_than_declared_is_found():
 
 def test_a_deal_keeps_what_everybody_holds_and_what_there_is():
     deal = Deal(np.array([[3, 1], [0, 2], [1, 1]]), np.array([0, 0, 1]), np.array([[3, 3], [1, 1]]))
-    for counts in deal.draws(20, stream(1, "deal")):
+    for counts in deal.draws(20, random_stream(1, "deal")):
         assert counts.sum(1).tolist() == [4, 2, 2]
         assert (counts[0] + counts[1]).tolist() == [3, 3]
         assert counts[2].tolist() == [1, 1]
@@ -257,7 +257,7 @@ def test_a_deal_keeps_what_everybody_holds_and_what_there_is():
 def test_a_deal_is_hypergeometric():
     """2 keep and 2 repair over two hands of 2: both keep in the first with probability 1/6."""
     deal = Deal(np.array([[2, 0], [0, 2]]), np.array([0, 0]), np.array([[2, 2]]))
-    first = [int(counts[0, 0]) for counts in deal.draws(6000, stream(1, "deal"))]
+    first = [int(counts[0, 0]) for counts in deal.draws(6000, random_stream(1, "deal"))]
     shares = np.bincount(first, minlength=3) / 6000
     assert_allclose(shares, [1 / 6, 4 / 6, 1 / 6], atol=0.025)  # four standard errors
 
@@ -271,12 +271,12 @@ def test_the_gain_of_a_longer_memory_by_hand():
 
 def longer(log_: Episodes, memory=None, setting: Settings = FAST, seed: int = 1):
     memory = (memory or window(1)).on(len(log_.observations), len(log_.actions))
-    return longer_memory(Replays(log_), memory, setting, stream(seed, "longer"))
+    return longer_memory(Replays(log_), memory, setting, random_stream(seed, "longer"))
 
 
 def test_somebody_who_remembers_is_found_out_and_then_believed():
     """Repair follows worn, one step later: a window of 1 cannot know, a window of 2 does."""
-    z = stream(1, "memory").integers(0, 2, (100, 10)).tolist()
+    z = random_stream(1, "memory").integers(0, 2, (100, 10)).tolist()
     episodes = [list(zip(seen, [0, *seen[:-1]], strict=True)) for seen in z]
     log_ = log_of(*episodes)
     short = longer(log_)
@@ -370,14 +370,14 @@ def test_a_straight_line_is_certain():
 def test_a_slope_does_not_mind_that_variances_differ():
     """Noise that grows with the episode: of 200 logs without a trend few are rejected."""
     p = [
-        trend_of(stream(i, "noise").normal(size=100) * np.linspace(0.1, 5, 100)).p
+        trend_of(random_stream(i, "noise").normal(size=100) * np.linspace(0.1, 5, 100)).p
         for i in range(200)
     ]
     assert (np.array(p) <= 0.05).sum() <= MOST
 
 
 def drift(log_: Episodes, behavior: Controller, setting: Settings = FAST, seed: int = 1):
-    return drift_of(Replay.of(log_, behavior.memory), 1.0, setting, stream(seed, "drift"))
+    return drift_of(Replay.of(log_, behavior.memory), 1.0, setting, random_stream(seed, "drift"))
 
 
 def test_tenths_of_the_log():
@@ -398,7 +398,7 @@ def test_halves_that_differ_as_much_as_they_can():
     and of the 184,756 ways to halve 20 episodes only two do the same."""
     log_ = log_of(*[[(0, 0), (0, 0)]] * 10, *[[(0, 0), (1, 0)]] * 10)
     behavior = Controller.constant(Z, A, [1, 0], memory=window(2))
-    p, B, halves = _shuffle(Replay.of(log_, behavior.memory), FAST, stream(1, "drift"))
+    p, B, halves = _shuffle(Replay.of(log_, behavior.memory), FAST, random_stream(1, "drift"))
     assert (p, B) == (1 / 100, 99)
     assert_allclose(halves.contributions(), [40 * log(2)])
     change = drift(log_, behavior).changes[0]
@@ -432,13 +432,13 @@ def test_shuffles_are_compared_as_the_obvious_program_would():
 
     all_of = np.array([G(first) for first in combinations(range(10), 5)])
     exact = (all_of >= G(tuple(range(5))) - 1e-9).mean()
-    p, _, halves = _shuffle(r, Settings(0.01, 4000), stream(1, "drift"))
+    p, _, halves = _shuffle(r, Settings(0.01, 4000), random_stream(1, "drift"))
     assert p == pytest.approx(exact, abs=0.032)  # four standard errors
     assert_allclose(halves.contributions().sum(), G(tuple(range(5))), atol=1e-9)
 
 
 def test_logs_without_drift_are_rejected_no_more_often_than_promised(sound):
-    found = [drift_of(r, 0.9, FAST, stream(i, "drift")) for i, (_, r) in enumerate(sound)]
+    found = [drift_of(r, 0.9, FAST, random_stream(i, "drift")) for i, (_, r) in enumerate(sound)]
     assert sum(d.p <= 0.05 for d in found) <= MOST
     assert sum(d.trend.p <= 0.05 for d in found) <= MOST
 
@@ -449,7 +449,9 @@ def test_two_halves_from_different_models_are_found_out():
     for seed in range(20):
         log_ = run(behavior, 100, seed)
         worse = np.where(
-            stream(seed, "flip").random(log_.n_steps) < 0.5, log_.observation, 1 - log_.observation
+            random_stream(seed, "flip").random(log_.n_steps) < 0.5,
+            log_.observation,
+            1 - log_.observation,
         )
         half = log_.start[50]
         later = np.where(np.arange(log_.n_steps) < half, log_.observation, worse)
@@ -490,7 +492,7 @@ def test_the_trend_of_rewards_step_by_step_by_hand():
 
 def test_the_standard_error_step_by_step_is_the_jackknife():
     """Each episode left out in turn, and the slope found anew by ordinary least squares."""
-    rng = stream(5, "records")
+    rng = random_stream(5, "records")
     start = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 15))])
     reward = rng.normal(size=start[-1])
     episode = np.repeat(np.arange(15), np.diff(start))
@@ -508,7 +510,7 @@ def test_the_standard_error_step_by_step_is_the_jackknife():
 
 
 def test_step_by_step_records_of_one_step_are_the_returns():
-    returns = stream(6, "returns").normal(size=30)
+    returns = random_stream(6, "returns").normal(size=30)
     one, other = step_trend(returns, np.arange(31)), trend_of(returns)
     assert_allclose([one.slope, one.low, one.p], [other.slope, other.low, other.p])
 
@@ -517,7 +519,7 @@ def fleet(seed: int, lengths: np.ndarray, change: float = 0.0) -> Episodes:
     """Machines that age unseen, record after record, each cut off or broken down. An old machine
     looks worn more often, costs more and breaks down; nothing depends on when it was bought, but
     for `change` in what an episode costs more per step than the one before."""
-    rng = stream(seed, "fleet")
+    rng = random_stream(seed, "fleet")
     shape = len(lengths), int(lengths.max())
     age = np.minimum(np.cumsum(rng.random(shape) < 0.1, 1), 5)
     worn = (rng.random(shape) < 0.1 + 0.16 * age).astype(int)
@@ -554,7 +556,7 @@ def test_records_that_get_shorter_are_no_drift():
 def test_records_of_all_lengths_are_no_drift():
     """200 fleets of 40 machines whose records stop anywhere."""
     found = [
-        drift(fleet(seed, stream(seed, "cuts").integers(3, 60, 40)), EVEN, seed=seed)
+        drift(fleet(seed, random_stream(seed, "cuts").integers(3, 60, 40)), EVEN, seed=seed)
         for seed in range(200)
     ]
     assert sum(d.trend.p <= 0.05 for d in found) <= MOST
@@ -602,9 +604,16 @@ def test_in_a_huge_log_only_the_pairs_seen_most_are_compared(monkeypatch):
     log_ = log_of(*episodes, *[[(0, 1), (i % 2, 1), (0, 0)] for i in range(10)])
     r = Replay.of(log_, EVEN.memory)
     assert r.taken[0].tolist() == [50, 25]
-    assert _shuffle(r, FAST, stream(1, "drift"))[2].cells[:, 0].tolist() == [0, 0, 0, 1, 1, 1]
+    assert _shuffle(r, FAST, random_stream(1, "drift"))[2].cells[:, 0].tolist() == [
+        0,
+        0,
+        0,
+        1,
+        1,
+        1,
+    ]
     monkeypatch.setattr("jumar.evidence.checking.drift.MOST_CELLS", 3)
-    assert _shuffle(r, FAST, stream(1, "drift"))[2].cells[:, 0].tolist() == [0, 0, 0]
+    assert _shuffle(r, FAST, random_stream(1, "drift"))[2].cells[:, 0].tolist() == [0, 0, 0]
 
 
 def test_steps_of_unknown_outcome_teach_nothing_about_what_follows():
@@ -646,8 +655,8 @@ def test_an_order_of_steps_matters():
 
 def test_a_log_joined_with_itself_is_worth_a_look():
     log_ = run(listening(0.10), 100, seed=1)
-    once = check(log_, listening(0.10), rng=stream(1, "check")).repeats
-    twice = check(log_ + log_, listening(0.10), rng=stream(1, "check")).repeats
+    once = check(log_, listening(0.10), seed=random_stream(1, "check")).repeats
+    twice = check(log_ + log_, listening(0.10), seed=random_stream(1, "check")).repeats
     assert once.verdict.status == "passed"
     assert twice.repeated == 100 + once.repeated
     assert twice.verdict.status == "look"
@@ -659,7 +668,7 @@ def test_how_many_repeats_chance_gives():
     """Tosses of a coin, 1 step each: the i-th equals an earlier one with probability 1 - 2^-i,
     of 12 episodes so about 10; 10 of them do."""
     log_ = log_of(*[[(0, i % 2)] for i in range(12)])
-    found = check(log_, EVEN, rng=stream(1, "check")).repeats
+    found = check(log_, EVEN, seed=random_stream(1, "check")).repeats
     assert (found.repeated, found.long) == (10, 0)
     assert_allclose(found.by_chance, sum(1 - 0.5**i for i in range(12)))
     assert found.verdict.status == "passed"
@@ -667,7 +676,7 @@ def test_how_many_repeats_chance_gives():
 
 def test_where_nothing_ever_happens_long_repeats_are_no_surprise():
     log_ = log_of(*[[(0, 0)] * 30] * 50)
-    found = check(log_, Controller.constant(Z, A, [1, 0]), rng=stream(1, "check")).repeats
+    found = check(log_, Controller.constant(Z, A, [1, 0]), seed=random_stream(1, "check")).repeats
     assert (found.repeated, found.long) == (49, 49)
     assert found.verdict.status == "passed"
 
@@ -694,7 +703,7 @@ def with_remarks(**remarks) -> Episodes:
     ],
 )
 def test_what_the_reader_remarked(remarks, status, said):
-    found = check(with_remarks(**remarks), EVEN, rng=stream(1, "check")).rows
+    found = check(with_remarks(**remarks), EVEN, seed=random_stream(1, "check")).rows
     assert found.verdict.status == status
     texts = [f"{remark.count} {remark.what}" for remark in found.remarks]
     assert len(texts) == (said is not None)
@@ -723,7 +732,7 @@ ODD_EVEN = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
 )
 def test_logged_nodes_against_the_memory_of_the_policy(memory, names_, code, wrong):
     behavior = Controller.uniform(Z, A, memory)
-    found = check(with_nodes(names_, code), behavior, rng=stream(1, "check")).nodes
+    found = check(with_nodes(names_, code), behavior, seed=random_stream(1, "check")).nodes
     assert [(e.logged, e.replayed) for e in found.examples] == wrong
     assert found.mismatches == len(wrong)
     assert found.steps == sum(c >= 0 for c in code)
@@ -731,7 +740,7 @@ def test_logged_nodes_against_the_memory_of_the_policy(memory, names_, code, wro
 
 
 def test_a_window_has_no_named_nodes():
-    found = check(with_nodes(("a",), [0, 0, 0]), EVEN, rng=stream(1, "check")).nodes
+    found = check(with_nodes(("a",), [0, 0, 0]), EVEN, seed=random_stream(1, "check")).nodes
     assert found.verdict.status == "look"
 
 
@@ -741,39 +750,43 @@ def test_a_window_has_no_named_nodes():
 def test_a_sound_log_passes():
     """All but one thing: Tiger asks for more memory than the current observation."""
     behavior = listening(0.30)
-    found = check(run(behavior, 300, seed=2), behavior, rng=stream(1, "check"), discount=0.95)
+    found = check(
+        run(behavior, 300, seed=2), behavior, seed=random_stream(1, "check"), discount=0.95
+    )
     assert found.verdict.sentence == "Usable, but look at: order."
     assert list(found.sections) == ["fit", "spread", "order", "drift", "repeats"]
     assert found.drift.discount == 0.95
 
 
 def test_the_worst_section_decides():
-    found = check(run(listening(0.3), 300, seed=2), listening(0.1), rng=stream(1, "check"))
+    found = check(run(listening(0.3), 300, seed=2), listening(0.1), seed=random_stream(1, "check"))
     assert found.verdict.status == "failed"
     assert found.verdict.sentence == ("Do not rely on what is learned from this log: fit failed.")
 
 
 def test_an_estimated_behavior_is_asked_about_its_memory_instead():
     log_ = run(listening(0.3), 300, seed=2)
-    found = check(log_, estimate_behavior(log_), rng=stream(1, "check"), estimated=True)
+    found = check(log_, estimate_behavior(log_), seed=random_stream(1, "check"), estimated=True)
     assert (found.fit, found.longer.verdict.status) == (None, "passed")
     assert next(iter(found.sections)) == "longer"
 
 
 def test_the_same_generator_gives_the_same_answers():
     log_ = run(listening(0.3), 50, seed=2)
-    once, again = (check(log_, listening(0.3), rng=stream(1, "check")).to_dict() for _ in "ab")
-    other = check(log_, listening(0.3), rng=stream(2, "check")).to_dict()
+    once, again = (
+        check(log_, listening(0.3), seed=random_stream(1, "check")).to_dict() for _ in "ab"
+    )
+    other = check(log_, listening(0.3), seed=random_stream(2, "check")).to_dict()
     assert once == again
     assert once != other
 
 
 def test_names_are_aligned_to_those_of_the_behavior():
     other = Controller.constant(Z[::-1], A[::-1], [0.0, 1.0])
-    found = check(log_of([(0, 0), (1, 0)]), other, rng=stream(1, "check"))
+    found = check(log_of([(0, 0), (1, 0)]), other, seed=random_stream(1, "check"))
     assert found.fit.impossible == 0
     with pytest.raises(LogError, match="action 'repair' is not one of keep"):
-        check(log_of([(0, 1)]), Controller.uniform(Z, ("keep",)), rng=stream(1, "check"))
+        check(log_of([(0, 1)]), Controller.uniform(Z, ("keep",)), seed=random_stream(1, "check"))
 
 
 @given(st.data())
@@ -783,7 +796,7 @@ def test_every_answer_is_plain_json(data):
     behavior = data.draw(controllers(names("z", 2), names("a", 2)))
     for estimated in (False, True):
         used = estimate_behavior(log_, behavior.memory) if estimated else behavior
-        found = check(log_, used, rng=stream(1, "check"), estimated=estimated, resamples=99)
+        found = check(log_, used, seed=random_stream(1, "check"), estimated=estimated, resamples=99)
         document = found.to_dict()
         assert json.loads(json.dumps(document, allow_nan=False)) == document
         assert set(document["sections"]) <= set(QUESTIONS)
@@ -793,7 +806,7 @@ def test_hostile_names_are_tamed():
     evil = "\x1b[2J<script>\u202e" + "x" * 10_000
     behavior = Controller.constant((evil,), ("keep", evil), [1, 0], memory=window(50))
     log_ = Episodes((evil,), ("keep", evil), [0] * 60, [1] * 60, [0.0] * 60, [0, 60], [-1], [True])
-    example = check(log_, behavior, rng=stream(1, "check")).fit.examples[-1]
+    example = check(log_, behavior, seed=random_stream(1, "check")).fit.examples[-1]
     for text in (example.situation, example.action):
         assert len(text) < 300
         assert text.isprintable()
@@ -802,9 +815,9 @@ def test_hostile_names_are_tamed():
 @pytest.mark.parametrize("discount", [-0.1, 1.1, float("nan")])
 def test_a_discount_lies_between_0_and_1(discount):
     with pytest.raises(ParameterError, match="discount"):
-        check(log_of([(0, 0)]), EVEN, rng=stream(1, "check"), discount=discount)
+        check(log_of([(0, 0)]), EVEN, seed=random_stream(1, "check"), discount=discount)
 
 
 def test_a_seed_is_no_generator():
     with pytest.raises(ParameterError, match="rng: give a numpy Generator"):
-        check(log_of([(0, 0)]), EVEN, rng=1)
+        check(log_of([(0, 0)]), EVEN, seed=1)

@@ -113,8 +113,8 @@ def test_it_is_a_section_of_the_check():
     reward, who = alike(np.random.default_rng(7))
     log = log_of(reward, who)
     behavior = Controller.uniform(*NAMES)
-    sections = check(log, behavior, rng=np.random.default_rng(1)).sections
+    sections = check(log, behavior, seed=np.random.default_rng(1)).sections
     assert sections["clusters"].verdict.status == "look"
-    plain = check(replace(log, cluster=None), behavior, rng=np.random.default_rng(1))
+    plain = check(replace(log, cluster=None), behavior, seed=np.random.default_rng(1))
     assert "clusters" not in plain.sections
     assert plain.drift.p == sections["drift"].p  # the other tests draw the same numbers

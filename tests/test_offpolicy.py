@@ -420,10 +420,10 @@ def test_too_few_episodes_or_folds(episodes, folds, error, message):
 def voicemail():
     """A behavior, a better controller made from other data, a log, and the truth."""
     model = jm.models.voicemail()
-    old = jm.train(model, window(2), softmax=0.6, rng=jm.stream(1, "train"))
-    other = jm.simulate(model, old, episodes=2000, rng=jm.stream(1, "other"))
+    old = jm.train_behavior(model, window(2), softmax=0.6, seed=jm.random_stream(1, "train"))
+    other = jm.simulate(model, old, episodes=2000, seed=jm.random_stream(1, "other"))
     new = jm.spibb(jm.count(other, window(3)).mle(0.95), old, n_wedge=30).controller
-    log = jm.simulate(model, old, episodes=4000, rng=jm.stream(1, "data"))
+    log = jm.simulate(model, old, episodes=4000, seed=jm.random_stream(1, "data"))
     return model, new, old, log
 
 
@@ -450,8 +450,10 @@ def test_weighted_estimators_are_consistent(voicemail, estimator):
     def error(size: int) -> float:
         off = []
         for i in range(20):
-            log = jm.simulate(model, old, episodes=size, rng=jm.stream(i, "consistent", size))
-            sample = offpolicy.Sample(log, new, old, 0.95, 2, jm.stream(i, "folds"))
+            log = jm.simulate(
+                model, old, episodes=size, seed=jm.random_stream(i, "consistent", size)
+            )
+            sample = offpolicy.Sample(log, new, old, 0.95, 2, jm.random_stream(i, "folds"))
             off.append(sample.contributions(estimator, False).value - exact)
         return float(np.sqrt(np.mean(np.square(off))))
 
@@ -469,11 +471,11 @@ def test_the_difference_is_steadier_than_two_values(voicemail):
 def test_alone_or_together_an_estimator_says_the_same(voicemail):
     _, new, old, log = voicemail
     some = log.select(np.arange(300))
-    together = offpolicy.estimate_all(some, new, old, discount=0.95, rng=jm.stream(3, "x"))
+    together = offpolicy.estimate_all(some, new, old, discount=0.95, seed=jm.random_stream(3, "x"))
     assert list(together) == list(offpolicy.ESTIMATORS)
     for name, found in together.items():
         alone = offpolicy.estimate(
-            some, new, old, discount=0.95, estimator=name, rng=jm.stream(3, "x")
+            some, new, old, discount=0.95, estimator=name, seed=jm.random_stream(3, "x")
         )
         assert alone == found
 
@@ -483,7 +485,7 @@ def test_the_parts_serve_many_controllers_on_one_log(voicemail):
     _, new, old, log = voicemail
     p_old = weights.behavior_taken(log, old)
     models = crossfit.fit(
-        log, new.memory, discount=0.95, rng=jm.stream(1, "offpolicy").spawn(1)[0], folds=2
+        log, new.memory, discount=0.95, rng=jm.random_stream(1, "offpolicy").spawn(1)[0], folds=2
     )
     q, v = models.values(new)
     ratio = weights.taken(log, new) / p_old

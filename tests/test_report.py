@@ -296,7 +296,7 @@ def test_a_failed_check_comes_before_the_numbers_and_in_the_headline():
 def test_the_bootstrap_on_the_page_is_that_of_the_library():
     log, behavior = tiger_log()
     result = jm.improve(log, behavior, discount=0.95, n_wedge=20)
-    again = resample(result.log, result.improvement, rng=jm.stream(7, "bootstrap"))
+    again = resample(result.log, result.improvement, seed=jm.random_stream(7, "bootstrap"))
     low, high = again.interval()
     text = page_of(replace(result, seed=7)).text
     assert f"between {number(low)} and {number(high)}." in text
@@ -539,7 +539,9 @@ def test_the_shares_on_the_page_sum_to_the_gain():
 def test_the_checks_on_the_page_are_those_of_the_library():
     log, behavior = tiger_log()
     result = jm.improve(log, behavior, discount=0.95, n_wedge=20)
-    found = check(log, behavior, discount=0.95, rng=jm.stream(1, "check"), resamples=RESAMPLES)
+    found = check(
+        log, behavior, discount=0.95, seed=jm.random_stream(1, "check"), resamples=RESAMPLES
+    )
     text = page_of(result).text
     for part in found.sections.values():
         assert part.verdict.sentence in text

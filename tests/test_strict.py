@@ -203,7 +203,7 @@ def test_too_few_returns_give_the_behavior_back():
 def test_the_same_by_hand():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=1000, rng=jm.stream(3, "data"))
+    log = jm.simulate(tiger, behavior, episodes=1000, seed=jm.random_stream(3, "data"))
     rewards = RewardRange((-1, -1), (-100, 10))
     result = jm.improve(
         log, behavior, discount=0.95, memory=window(2), algorithm="strict", rewards=rewards
@@ -218,7 +218,7 @@ def test_the_same_by_hand():
 def test_a_smaller_delta_changes_less():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=500, rng=jm.stream(4, "data"))
+    log = jm.simulate(tiger, behavior, episodes=500, seed=jm.random_stream(4, "data"))
     mdp = jm.count(log, window(2)).mle(0.95)
     visits = first_returns(log, window(2), discount=0.95, rewards=RewardRange((-1, -1), (-100, 10)))
     sure, bold = (jm.strict(mdp, behavior, returns=visits.bounds(δ)) for δ in (1e-12, 0.5))
@@ -236,7 +236,7 @@ def test_the_papers_tiger_behavior_is_improved_and_never_made_worse():
     rewards = RewardRange((-1, -1), (-100, 10))
     gains = []
     for i in range(20):
-        log = jm.simulate(tiger, behavior, episodes=3000, rng=jm.stream(i, "strict"))
+        log = jm.simulate(tiger, behavior, episodes=3000, seed=jm.random_stream(i, "strict"))
         result = jm.improve(log, behavior, discount=0.95, algorithm="strict", rewards=rewards)
         gains.append(jm.evaluate(tiger, result.controller).value - before)
     assert sum(g < -1e-9 for g in gains) < 3

@@ -40,7 +40,7 @@ def improve(
     >>> import jumar as jm
     >>> tiger = jm.models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = jm.simulate(tiger, behavior, episodes=2000, rng=jm.stream(1, "data"))
+    >>> log = jm.simulate(tiger, behavior, episodes=2000, seed=1)
     >>> rewards = jm.RewardRange(continuing=(-1, -1), ending=(-100, 10))
     >>> visits = jm.first_returns(log, jm.window(1), discount=0.95, rewards=rewards)
     >>> mdp = jm.count(log, jm.window(1)).mle(0.95)

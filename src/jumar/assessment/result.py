@@ -35,7 +35,6 @@ class Result(Shown):
     log: Episodes  # with its names numbered as the controller numbers them
     rewards: RewardRange  # declared, or read off the log
     delta: float
-    estimated: bool = False  # the behavior was itself estimated from the log
     selection: Selection | None = None  # what was tried, where "auto" chose
     seed: int = 1
     practice: Practice | None = None  # who made the log
@@ -59,6 +58,11 @@ class Result(Shown):
     @property
     def behavior(self) -> Controller:
         return self.improvement.behavior
+
+    @property
+    def estimated(self) -> bool:
+        """Was the behavior itself estimated from a log? That weakens every claim."""
+        return (self.practice or self.behavior).estimated
 
     @cached_property
     def replays(self) -> Replays:

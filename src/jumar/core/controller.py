@@ -25,6 +25,7 @@ from jumar.core.memory import Memory, window
 from jumar.core.memory.projecting import Projection
 from jumar.core.memory.refinement import projection
 from jumar.core.names import check_names, position_of
+from jumar.core.randomness import Seed
 from jumar.core.shown import Shown
 from jumar.core.text import printable
 
@@ -47,6 +48,8 @@ class Controller(Frozen, Shown):
     rows: Floats  # (K, A) float64, ψ(· | n, z) there
     otherwise: Controller | Floats  # everywhere else: a coarser controller, or one (A,) row
     name: str = "controller"
+    # was it estimated from a log, so that who made the log is not known for certain?
+    estimated: bool = False
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -162,7 +165,7 @@ class Controller(Frozen, Shown):
 
     # ---- acting ---------------------------------------------------------------------------
 
-    def start(self, seed: int | np.random.Generator, *, most_likely: bool = False) -> Agent:
+    def start(self, seed: Seed = 1, *, most_likely: bool = False) -> Agent:
         """Somebody who follows this controller, at the beginning of an episode.
 
         Parameters
@@ -223,14 +226,22 @@ class Controller(Frozen, Shown):
         nothing = np.zeros((0, memory.width + 1), np.int64)
         none = np.zeros((0, len(self.actions)))
         return Controller(
-            self.observations, self.actions, memory, nothing, none, self, name=self.name
+            self.observations,
+            self.actions,
+            memory,
+            nothing,
+            none,
+            self,
+            self.name,
+            self.estimated,
         )
 
     def except_at(self, states: Ints, rows: Floats, name: str | None = None) -> Controller:
-        """This controller, except for the given rows; rows that change nothing are dropped."""
+        """This controller, except for the given rows; rows that change nothing are dropped. It is
+        a new rule, known exactly, whatever this one was estimated from."""
         changed = (self.rows_at(states) != rows).any(1)
         if not changed.any():
-            return replace(self, name=name or self.name)
+            return replace(self, name=name or self.name, estimated=False)
         base: Controller | Floats = self
         if len(self.rows) == 0:
             base = self.otherwise  # no exceptions of its own: skip the empty layer

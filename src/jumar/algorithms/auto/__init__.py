@@ -41,12 +41,14 @@ from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import check_discount
 from jumar.core.memory import Memory
-from jumar.core.replay import Replays
+from jumar.core.randomness import Seed, generator
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.consistency import check_rewards
+from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy.weights import effective_size
-from jumar.evidence.practice import Behaviors, Practice, practice_of
+from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.rewards import RewardRange
+from jumar.io.logs import LogLike
 
 __all__ = ["GATES", "Selection", "Setting", "Trial", "held_out_test", "select"]
 
@@ -54,17 +56,17 @@ MORE_MEMORY = 2
 
 
 def select(
-    log: Episodes | Replays,
-    behavior: Behaviors | Practice,
+    log: LogLike,
+    behavior: BehaviorLike | Practice,
     *,
     discount: float,
-    rng: np.random.Generator,
     memory: Memory | None = None,
     delta: float = 0.05,
     rewards: RewardRange | None = None,
     horizon: int | None = None,
     gate: str = PROVED,
     more_memory: int = MORE_MEMORY,
+    seed: Seed = 1,
 ) -> Selection:
     """Fit, test, and choose; or keep the behavior.
 
@@ -90,32 +92,33 @@ def select(
     gate
         "proved" or "asymptotic".
 
-    >>> from jumar import models, simulate, stream
+    >>> from jumar import models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=2000, rng=stream(1, "data"))
-    >>> chosen = select(log, behavior, discount=0.95, rng=stream(1, "selection")).chosen
+    >>> log = simulate(tiger, behavior, episodes=2000, seed=1)
+    >>> chosen = select(log, behavior, discount=0.95, seed=1).chosen
     >>> chosen.passed
     True
     """
     practice = _practice(log, behavior)
     memories = chain(practice.memory, memory, more_memory)
+    rng = generator(seed, "selection")
     return _test(practice, discount, rng, memories, delta, rewards, horizon, gate)
 
 
 def held_out_test(
-    log: Episodes | Replays,
-    behavior: Behaviors | Practice,
+    log: LogLike,
+    behavior: BehaviorLike | Practice,
     *,
     algorithm: str,
     parameters: Mapping[str, object] | None = None,
     discount: float,
-    rng: np.random.Generator,
     memory: Memory | None = None,
     delta: float = 0.05,
     rewards: RewardRange | None = None,
     horizon: int | None = None,
     gate: str = PROVED,
+    seed: Seed = 1,
 ) -> Selection:
     """Test an algorithm that was named: what it learns from one half of the log, on the other half.
 
@@ -134,12 +137,12 @@ def held_out_test(
     memory
         What the new controller remembers, with what the behavior remembers; without it only that.
 
-    >>> from jumar import models, simulate, stream
+    >>> from jumar import models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=4000, rng=stream(1, "data"))
+    >>> log = simulate(tiger, behavior, episodes=4000, seed=1)
     >>> found = held_out_test(log, behavior, algorithm="tilt", parameters={"strength": 5.0},
-    ...                       discount=0.95, rng=stream(1, "selection"))
+    ...                       discount=0.95, seed=1)
     >>> [(trial.half, trial.passed) for trial in found.trials]
     [(0, True), (1, True)]
     """
@@ -153,10 +156,11 @@ def held_out_test(
     def candidate(bench: Workbench) -> proved.Make:
         return bench.learned(entry, settings)
 
+    rng = generator(seed, "selection")
     return _test(practice, discount, rng, memories, delta, rewards, horizon, gate, candidate)
 
 
-def _practice(log: Episodes | Replays, behavior: Behaviors | Practice) -> Practice:
+def _practice(log: LogLike, behavior: BehaviorLike | Practice) -> Practice:
     return behavior if isinstance(behavior, Practice) else practice_of(log, behavior)
 
 

@@ -12,11 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
-from jumar.core.replay import Replays
+from jumar.core.memory import Memory
+from jumar.core.randomness import Seed, generator
 from jumar.core.shown import Shown
 from jumar.evidence.checking.base import STATUSES, Finding, Settings, worst
 from jumar.evidence.checking.clusters import Clusters, clusters_of
@@ -30,7 +28,10 @@ from jumar.evidence.checking.propensities import Propensities, propensities_of
 from jumar.evidence.checking.repeats import Repeats, repeats_of
 from jumar.evidence.checking.rows import Rows, rows_of
 from jumar.evidence.checking.spread import Spread, spread_of
-from jumar.evidence.practice import Behaviors, Practice, practice_of
+from jumar.evidence.estimation import CURRENT
+from jumar.evidence.given import BehaviorLike
+from jumar.evidence.practice import Practice, practice_of
+from jumar.io.logs import LogLike
 from jumar.io.plain import plain
 
 LEVEL = 0.01
@@ -101,64 +102,84 @@ class Check(Shown):
 
 
 def check(
-    log: Episodes | Replays,
-    behavior: Behaviors | Practice,
+    log: LogLike,
+    behavior: BehaviorLike | Practice,
     *,
-    rng: np.random.Generator,
+    memory: Memory = CURRENT,
     discount: float | None = None,
-    estimated: bool = False,
     level: float = LEVEL,
     resamples: int | None = None,
+    seed: Seed = 1,
 ) -> Check:
     """Ask everything that can be asked of a log and its behavior.
 
-    Of several behaviors (`practice`) each is asked about the episodes that it made; without
-    any, the behavior is estimated from the log, which must then have propensities. `estimated` says
-    that the behavior was estimated from this very log. Returns are discounted by `discount`, or not
-    at all. `resamples` fixes how many draws a test compares the log with; without it, as many as
-    the size of the log allows.
+    Of several behaviors each is asked about the episodes that it made.
 
-    >>> from jumar import Controller, models, simulate, stream
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+    behavior
+        Who made the log, as for `improve`: a controller or its file, several, "estimate", or None
+        where the log has propensities. One that was estimated fits its own log by construction, so
+        it is asked instead whether it remembers enough.
+    memory
+        What a behavior that is estimated here remembers.
+    discount
+        Of the returns. Without it they are not discounted.
+    level
+        A test fails when its p-value is at most this.
+    resamples
+        Draws that a test compares the log with. Without it, as many as the size of the log allows.
+    seed
+        A whole number or a generator, for these draws.
+
+    Returns
+    -------
+    Check
+        One section for every question, and a verdict.
+
+    Examples
+    --------
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
-    >>> found = check(log, behavior, rng=stream(1, "check"))
+    >>> log = simulate(tiger, behavior, episodes=500, seed=1)
+    >>> found = check(log, behavior, seed=1)
     >>> {name: part.verdict.status for name, part in found.sections.items()}
     {'fit': 'passed', 'spread': 'passed', 'order': 'look', 'drift': 'passed', 'repeats': 'passed'}
     >>> listener = Controller.constant(tiger.observations, tiger.actions, [0.5, 0.25, 0.25])
-    >>> check(log, listener, rng=stream(1, "check")).verdict.sentence
+    >>> check(log, listener, seed=1).verdict.sentence
     'Do not rely on what is learned from this log: fit failed.'
     """
     settings = Settings(level, resamples)
-    if not isinstance(rng, np.random.Generator):
-        raise ParameterError("rng: give a numpy Generator, such as jumar.stream(1, 'check').")
     if discount is not None and not 0 <= discount <= 1:
         raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
     practice = behavior
     if not isinstance(practice, Practice):
-        practice = practice_of(log, practice, checked=False)
-    replays, log, pooled = practice.replays, practice.log, practice.pooled
-    estimated = estimated or not practice.controllers
+        practice = practice_of(log, practice, memory=memory, checked=False)
+    replays, episodes, pooled = practice.replays, practice.log, practice.pooled
+    estimated = practice.estimated or not practice.controllers
     # a stream for each test: none depends on how much another one drew
-    for_actions, for_drift, for_order, for_clusters, for_chances = rng.spawn(5)
+    for_actions, for_drift, for_order, for_clusters, for_chances = generator(seed, "check").spawn(5)
     apart = practice.several and practice.controllers
     replay = replays.over(pooled.memory)
     acting = with_policies(practice) if apart else with_policy(replay, pooled)
     γ = 1.0 if discount is None else discount
     return Check(
-        episodes=len(log),
-        steps=log.n_steps,
+        episodes=len(episodes),
+        steps=episodes.n_steps,
         behavior=pooled.name,
         level=level,
         fit=None if estimated else fit_policy(acting, settings, for_actions),
         longer=longer_memory(replays, pooled.memory, settings, for_actions) if estimated else None,
         nodes=nodes_of(practice),
         spread=spread_of(replay),
-        cuts=cuts_of(log, discount),
+        cuts=cuts_of(episodes, discount),
         order=order_of(replays, pooled, settings, for_order),
         drift=drift_of(replay, γ, settings, for_drift),
         repeats=repeats_of(replay, level),
-        rows=rows_of(log),
-        clusters=clusters_of(log, γ, settings, for_clusters),
+        rows=rows_of(episodes),
+        clusters=clusters_of(episodes, γ, settings, for_clusters),
         propensities=propensities_of(practice, settings, for_chances),
     )

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, not_one_of
-from jumar.core.replay import Replays
-from jumar.core.streams import stream
+from jumar.core.randomness import Seed, generator
 from jumar.evidence.bounds import check_count
+from jumar.evidence.estimation import CURRENT
+from jumar.evidence.given import BehaviorLike, given
 from jumar.evidence.offpolicy import intervals, weights
 from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted
 from jumar.evidence.offpolicy.intervals import INTERVALS, Interval, Sides
@@ -24,14 +23,16 @@ from jumar.evidence.offpolicy.possible import Possible, possible_of
 from jumar.evidence.offpolicy.results import Estimate
 from jumar.evidence.offpolicy.sample import Sample
 from jumar.evidence.offpolicy.trust import trust
-from jumar.evidence.practice import Behaviors
 from jumar.evidence.rewards import RewardRange
+from jumar.evidence.validity import Validity
+from jumar.io.controllers import ControllerLike, controller_of
+from jumar.io.logs import LogLike, log_of
 
 
 def estimate(
-    log: Episodes | Replays,
-    target: Controller,
-    behavior: Behaviors,
+    log: LogLike,
+    target: ControllerLike,
+    behavior: BehaviorLike,
     *,
     discount: float,
     estimator: str = "dr",
@@ -42,7 +43,7 @@ def estimate(
     rewards: RewardRange | None = None,
     horizon: int | None = None,
     folds: int = 2,
-    rng: np.random.Generator | None = None,
+    seed: Seed = 1,
 ) -> Estimate:
     """What `target` is worth, from a log that `behavior` made; with `difference`, how much better
     it is than the behavior.
@@ -53,25 +54,25 @@ def estimate(
     interval is then proved only within what the log shows. Episodes that were cut off count up to
     the cut.
 
-    >>> from jumar import models, simulate, stream
+    >>> from jumar import models, simulate
     >>> tiger = models.tiger()
     >>> names = tiger.observations, tiger.actions
     >>> behavior = Controller.uniform(*names)
     >>> cautious = Controller.constant(*names, [0.25, 0.25, 0.5])
-    >>> log = simulate(tiger, behavior, episodes=5000, rng=stream(1, "data"))
+    >>> log = simulate(tiger, behavior, episodes=5000, seed=1)
     >>> found = estimate(log, cautious, behavior, discount=0.95, difference=True)
     >>> print(found.verdict)
     Better than the behavior by at least ... (asymptotic, nominally 5 % chance of error).
     """
     settings = _checked(estimator, interval, delta, sides, difference, rewards, horizon)
-    sample = Sample(log, target, behavior, discount, folds, rng or stream(1, "offpolicy"))
+    sample = _sample(log, target, behavior, discount, folds, seed)
     return _estimate(sample, settings)
 
 
 def estimate_all(
-    log: Episodes | Replays,
-    target: Controller,
-    behavior: Behaviors,
+    log: LogLike,
+    target: ControllerLike,
+    behavior: BehaviorLike,
     *,
     discount: float,
     interval: str | None = None,
@@ -81,7 +82,7 @@ def estimate_all(
     rewards: RewardRange | None = None,
     horizon: int | None = None,
     folds: int = 2,
-    rng: np.random.Generator | None = None,
+    seed: Seed = 1,
 ) -> dict[str, Estimate]:
     """Every estimator, each as `estimate` gives it; with an `interval`, those that it serves. Where
     no whole episode is one that the target could have made, only those that learn from beginnings.
@@ -89,7 +90,7 @@ def estimate_all(
     >>> from jumar import models, simulate
     >>> tiger = models.tiger()
     >>> fair = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, fair, episodes=100, rng=stream(1, "data"))
+    >>> log = simulate(tiger, fair, episodes=100, seed=1)
     >>> list(estimate_all(log, fair, fair, discount=0.95, interval="hoeffding"))
     ['is', 'pdis']
     """
@@ -98,9 +99,24 @@ def estimate_all(
         for name in ESTIMATORS
         if interval is None or _serves(_known("interval", interval, INTERVALS), name)
     ]
-    sample = Sample(log, target, behavior, discount, folds, rng or stream(1, "offpolicy"))
+    sample = _sample(log, target, behavior, discount, folds, seed)
     able = [settings for settings in wanted if sample.serves(settings.estimator)]
     return {settings.estimator: _estimate(sample, settings) for settings in able or wanted}
+
+
+def _sample(
+    log: LogLike,
+    target: ControllerLike,
+    behavior: BehaviorLike,
+    discount: float,
+    folds: int,
+    seed: Seed,
+) -> Sample:
+    new = controller_of(target)
+    if behavior is None:  # nobody else says how to number names
+        log = log_of(log, new)
+    replays, old = given(log, behavior, CURRENT)
+    return Sample(replays, new, old, discount, folds, generator(seed, "offpolicy"))
 
 
 def _known(kind: str, name: str, names: Mapping[str, object]) -> str:
@@ -187,7 +203,7 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
         largest_share=weights.largest_share(sample.unit_weight),
         logged=float(sample.returns.mean()),
         possible=bounds.possible,
-        validity=method.validity.if_seen if read_off else method.validity,
+        validity=_validity(sample, method.validity, read_off),
         assumptions=_assumptions(sample, bounds, settings.interval, read_off),
         notes=(bounds.notes if method.needs == "range" else ()) + _weighing(sample, ranged),
         trust=trust(
@@ -196,6 +212,13 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
         read_off=read_off,
         clusters=sample.n_clusters,
     )
+
+
+def _validity(sample: Sample, of_method: Validity, read_off: tuple[str, ...]) -> Validity:
+    """No interval counts what an estimate of the behavior may be off by."""
+    if sample.practice.estimated:
+        return min(of_method, Validity.CLAIMED, key=lambda v: v.strength)
+    return of_method.if_seen if read_off else of_method
 
 
 def _interval(

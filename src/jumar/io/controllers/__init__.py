@@ -24,7 +24,9 @@ from jumar.io.files import write_atomically
 
 __all__ = [
     "FORMAT",
+    "ControllerLike",
     "controller_from_document",
+    "controller_of",
     "controller_to_document",
     "load_controller",
     "save_controller",
@@ -32,6 +34,14 @@ __all__ = [
 ]
 
 FORMAT = CONTROLLER.tag
+ControllerLike = Controller | str | os.PathLike[str]  # what a caller may pass for one
+
+
+def controller_of(controller: ControllerLike) -> Controller:
+    """The controller, read if it is a file."""
+    if isinstance(controller, str | os.PathLike):
+        return load_controller(controller)
+    return controller
 
 
 def load_controller(path: str | os.PathLike[str]) -> Controller:

@@ -24,14 +24,17 @@ follows the number of rows, not the length of the text.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
+from typing import Protocol, runtime_checkable
 
+from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import LogError
+from jumar.core.errors import LogError, ParameterError
 from jumar.core.names import check_names
+from jumar.core.replay import Replays
+from jumar.core.text import printable
 from jumar.io.formats import open_log
 from jumar.io.logs.asking import Ends, Missing, Repeated, ask
 from jumar.io.logs.assembling import assemble
@@ -40,11 +43,42 @@ from jumar.io.logs.ordering import arrange
 from jumar.io.logs.parts import find_parts
 from jumar.io.logs.writing import write_logs
 
-__all__ = ["Ends", "Missing", "Repeated", "read_logs", "write_logs"]
+__all__ = ["Ends", "LogLike", "Missing", "Repeated", "log_of", "read_logs", "write_logs"]
+
+
+@runtime_checkable
+class Table(Protocol):
+    """A table in memory: of pandas, polars, pyarrow, or anything else that speaks Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+File = str | os.PathLike[str]
+LogLike = Episodes | Replays | File | Table  # what a caller may pass for a log
+
+
+def log_of(log: LogLike, like: Controller | None = None) -> Episodes | Replays:
+    """The log, read if it is a file or a table, with names numbered as a controller does.
+
+    >>> log_of(42)
+    Traceback (most recent call last):
+        ...
+    jumar.core.errors.ParameterError: log: 42 is no log. Pass a file, a table, or ...
+    """
+    if isinstance(log, Episodes | Replays):
+        return log
+    if not isinstance(log, str | os.PathLike | Table):
+        raise ParameterError(
+            f"log: {printable(repr(log)[:40])} is no log. Pass a file, a table, or what "
+            "jumar.read_logs returns."
+        )
+    if like is None:
+        return read_logs(log)
+    return read_logs(log, observations=like.observations, actions=like.actions)
 
 
 def read_logs(
-    source: str | Path | Any,
+    source: File | Table,
     *,
     observations: Sequence[str] | None = None,
     actions: Sequence[str] | None = None,
