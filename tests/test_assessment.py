@@ -209,7 +209,8 @@ def test_how_safe_it_is_in_words(result: Result, words: str):
 
 
 def test_keeping_a_rule_that_was_only_estimated_is_not_called_safe_beyond_going_on_as_before():
-    result = jm.improve(one_step_log(30, 3), HALF, discount=0.9, n_wedge=20, estimated=True)
+    guess = replace(HALF, estimated=True)
+    result = jm.improve(one_step_log(30, 3), guess, discount=0.9, n_wedge=20)
     assert result.improvement.changed == 0
     assert safety(result, SOUND) == result.certificate.claim
     assert "the controller handed over is only a copy" in safety(result, SOUND)

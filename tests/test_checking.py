@@ -766,7 +766,7 @@ def test_the_worst_section_decides():
 
 def test_an_estimated_behavior_is_asked_about_its_memory_instead():
     log_ = run(listening(0.3), 300, seed=2)
-    found = check(log_, estimate_behavior(log_), seed=random_stream(1, "check"), estimated=True)
+    found = check(log_, estimate_behavior(log_))
     assert (found.fit, found.longer.verdict.status) == (None, "passed")
     assert next(iter(found.sections)) == "longer"
 
@@ -796,7 +796,7 @@ def test_every_answer_is_plain_json(data):
     behavior = data.draw(controllers(names("z", 2), names("a", 2)))
     for estimated in (False, True):
         used = estimate_behavior(log_, behavior.memory) if estimated else behavior
-        found = check(log_, used, seed=random_stream(1, "check"), estimated=estimated, resamples=99)
+        found = check(log_, used, seed=random_stream(1, "check"), resamples=99)
         document = found.to_dict()
         assert json.loads(json.dumps(document, allow_nan=False)) == document
         assert set(document["sections"]) <= set(QUESTIONS)

@@ -226,7 +226,7 @@ def test_a_rare_disaster_that_was_declared_is_not_overlooked(gate):
 def test_a_kept_estimate_is_not_called_proved():
     log = one_step(60, 0.0)
     behavior = jm.estimate_behavior(log)
-    result = jm.improve(log, behavior, discount=0.9, estimated=True)
+    result = jm.improve(log, behavior, discount=0.9)
     assert result.improvement.changed == 0
     (only,) = result.certificates
     assert only.validity is Validity.CLAIMED
@@ -238,7 +238,7 @@ def test_a_kept_estimate_is_not_called_proved():
 def test_an_estimated_behavior_makes_the_test_a_claim(gate):
     log = one_step(2000, 1.0)
     behavior = jm.estimate_behavior(log)
-    best = jm.improve(log, behavior, discount=0.9, estimated=True, gate=gate).certificate
+    best = jm.improve(log, behavior, discount=0.9, gate=gate).certificate
     assert (best.bound, best.validity) == ("held-out", Validity.CLAIMED)
     assert "the old rule was estimated from all of them" in best.claim
     assert "at most 5 %" not in best.reason
@@ -289,7 +289,7 @@ def test_auto_in_any_case_and_without_parameters():
 
 def test_choosing_checks_the_log_like_improving_does():
     keeps = Controller.constant(*NAMES, [1.0, 0.0])
-    for job in (jm.improve, jm.choose):
+    for job in (jm.improve, jm.select):
         with pytest.raises(LogError, match="gives it probability 0"):
             job(one_step(10, 1.0), keeps, discount=0.9)
         with pytest.raises(LogError):

@@ -412,9 +412,8 @@ def test_no_log_however_small_makes_an_impossible_claim(seed):
     for algorithm, more in (("basic", {}), ("spibb", {"n_wedge": 0}), ("strict", {})):
         for estimated in (False, True):
             try:
-                result = jm.improve(
-                    log, fair, discount=0.9, algorithm=algorithm, estimated=estimated, **more
-                )
+                behavior = replace(fair, estimated=estimated)
+                result = jm.improve(log, behavior, discount=0.9, algorithm=algorithm, **more)
             except LogError:  # no step has a known outcome
                 continue
             for c in result.certificates:

@@ -248,7 +248,7 @@ def test_changes_beyond_five_are_counted():
 def test_an_estimated_behavior_is_warned_about_and_weakens_every_guarantee():
     log, _ = tiger_log()
     behavior = estimate_behavior(log)
-    result = jm.improve(log, behavior, discount=0.95, n_wedge=20, estimated=True)
+    result = jm.improve(log, behavior, discount=0.95, n_wedge=20)
     page = page_of(result)
     assert "The behavior was estimated." in page.text
     assert "(confounding)" in page.text
@@ -468,7 +468,7 @@ def test_a_page_about_five_thousand_situations_is_small_and_says_what_it_leaves_
 def test_every_log_has_a_page(data):
     Z, A = names("z", data.draw(st.integers(1, 3))), names("a", data.draw(st.integers(1, 3)))
     log = data.draw(logs(Z, A))
-    behavior = data.draw(controllers(Z, A))
+    behavior = replace(data.draw(controllers(Z, A)), estimated=data.draw(st.booleans()))
     longer = data.draw(st.sampled_from([None, window(1), window(2), window(2, actions=True)]))
     try:
         result = jm.improve(
@@ -477,7 +477,6 @@ def test_every_log_has_a_page(data):
             discount=data.draw(st.sampled_from([0.0, 0.9, 0.999])),
             memory=longer,
             algorithm=data.draw(st.sampled_from([None, "spibb", "spibb_leq", "strict", "basic"])),
-            estimated=data.draw(st.booleans()),
             **data.draw(st.sampled_from([{}, {"n_wedge": 0}, {"n_wedge": 1}])),
         )
     except jm.JumarError:  # not a log of this behavior, or not a parameter of this algorithm

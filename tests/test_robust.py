@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -279,7 +280,7 @@ def test_an_estimated_behavior_weakens_it():
     behavior = Controller.uniform(tiger.observations, tiger.actions)
     log = jm.simulate(tiger, behavior, episodes=3000, seed=jm.random_stream(1, "data"))
     known, guessed = (
-        jm.improve(log, behavior, discount=0.95, algorithm="strict", estimated=e)
+        jm.improve(log, replace(behavior, estimated=e), discount=0.95, algorithm="strict")
         for e in (False, True)
     )
     assert known.certificate.zeta < 0 < guessed.certificate.zeta

@@ -35,8 +35,22 @@ def improve(
 ) -> Improvement:
     """Move mass only from actions that are proved worse to the one that is proved better.
 
-    `returns` bounds the behavior's action values at the level one wants to be sure at.
+    Parameters
+    ----------
+    mdp
+        The model that `Counts.mle` estimates.
+    behavior
+        The controller that made the log.
+    returns
+        Bounds on the behavior's action values, at the level one wants to be sure at.
 
+    Returns
+    -------
+    Improvement
+        The improved controller, and what the model says of it.
+
+    Examples
+    --------
     >>> import jumar as jm
     >>> tiger = jm.models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)

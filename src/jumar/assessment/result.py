@@ -98,14 +98,31 @@ class Result(Shown):
         return assess(self)
 
     def report(self, path: str | Path) -> None:
-        """Write one self-contained page that explains the result to a person."""
+        """Write one self-contained page that explains the result to a person.
+
+        Parameters
+        ----------
+        path
+            The page, as ``report.html``.
+        """
         from jumar.show.outputs import write_report
 
         write_report(self.assessment, path)
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write the controller, the certificate, the decisions, pictures, a program and the report
-        into a folder; all of them, or none."""
+        into a folder; all of them, or none.
+
+        Parameters
+        ----------
+        folder
+            It is made where there is none.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
         from jumar.show.outputs import save
 
         return save(self.assessment, folder)

@@ -153,7 +153,25 @@ class Controller(Frozen, Shown):
         return np.array([*words, z], np.int64)
 
     def row(self, node: Any, observation: str) -> Floats:
-        """(A,) ψ(· | n, z) for a node and an observation given in names."""
+        """ψ(· | n, z) for a node and an observation given in names.
+
+        Parameters
+        ----------
+        node
+            As files write it: ``[]`` where nothing is remembered.
+        observation
+            What is seen.
+
+        Returns
+        -------
+        array
+            (A,) the probability of every action.
+
+        Examples
+        --------
+        >>> Controller.uniform(("good", "worn"), ("keep", "repair")).row([], "worn").tolist()
+        [0.5, 0.5]
+        """
         row: Floats = self.rows_at(self.state(node, observation)[None, :])[0]
         return row
 
@@ -171,9 +189,14 @@ class Controller(Frozen, Shown):
         Parameters
         ----------
         seed
-            What actions are drawn with: a whole number, or a generator.
+            What actions are drawn with: a whole number or a generator.
         most_likely
             Draw nothing; take the likeliest action, of equal ones the first.
+
+        Returns
+        -------
+        Agent
+            Its `act` takes an observation and gives an action.
 
         Examples
         --------
@@ -193,6 +216,20 @@ class Controller(Frozen, Shown):
     def probabilities(self, node: Any, observation: str) -> dict[str, float]:
         """How likely every action is at a node, on seeing this.
 
+        Parameters
+        ----------
+        node
+            What is remembered, as `first` and `next` return it.
+        observation
+            What is seen.
+
+        Returns
+        -------
+        dict
+            The probability of every action, by name.
+
+        Examples
+        --------
         >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"))
         >>> c.probabilities(c.first(), "worn")
         {'keep': 0.5, 'repair': 0.5}
@@ -202,6 +239,22 @@ class Controller(Frozen, Shown):
     def next(self, node: Any, observation: str, action: str) -> Any:
         """The node after this was seen and done at a node.
 
+        Parameters
+        ----------
+        node
+            What is remembered, as `first` and `next` return it.
+        observation
+            What was seen.
+        action
+            What was done.
+
+        Returns
+        -------
+        node
+            What is remembered then.
+
+        Examples
+        --------
         >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"), window(2))
         >>> c.next(c.first(), "worn", "keep")
         ['worn']
@@ -216,6 +269,18 @@ class Controller(Frozen, Shown):
     def lift(self, memory: Memory) -> Controller:
         """The same policy over a memory that refines this one's; its value is exactly the same.
 
+        Parameters
+        ----------
+        memory
+            The longer memory.
+
+        Returns
+        -------
+        Controller
+            The same policy.
+
+        Examples
+        --------
         >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"))
         >>> str(c.lift(window(3)).memory)
         'window of 3'
@@ -263,7 +328,24 @@ class Controller(Frozen, Shown):
         memory: Memory | None = None,
         name: str = "uniform",
     ) -> Controller:
-        """Every action equally likely, always."""
+        """Every action equally likely, always.
+
+        Parameters
+        ----------
+        observations
+            Their names.
+        actions
+            Their names.
+        memory
+            What it remembers; without it, nothing but the current observation.
+        name
+            What it is called.
+
+        Returns
+        -------
+        Controller
+            The controller.
+        """
         return cls.constant(
             observations, actions, np.full(len(actions), 1 / len(actions)), memory=memory, name=name
         )
@@ -277,7 +359,26 @@ class Controller(Frozen, Shown):
         memory: Memory | None = None,
         name: str = "constant",
     ) -> Controller:
-        """The same row, always."""
+        """The same row, always.
+
+        Parameters
+        ----------
+        observations
+            Their names.
+        actions
+            Their names.
+        row
+            The probability of every action.
+        memory
+            What it remembers; without it, nothing but the current observation.
+        name
+            What it is called.
+
+        Returns
+        -------
+        Controller
+            The controller.
+        """
         memory = (memory or window(1)).on(len(observations), len(actions))
         nothing = np.zeros((0, memory.width + 1), np.int64)
         none = np.zeros((0, len(actions)))
@@ -311,7 +412,13 @@ class Controller(Frozen, Shown):
         )
 
     def save(self, path: str | Path) -> None:
-        """Write a JSON file that `load_controller` reads back exactly."""
+        """Write a JSON file that `load_controller` reads back exactly.
+
+        Parameters
+        ----------
+        path
+            The file, which ends in .json.
+        """
         from jumar.io.controllers import save_controller
 
         save_controller(self, path)

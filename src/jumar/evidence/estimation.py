@@ -28,6 +28,22 @@ _EVERY_LENGTH = 16  # longer windows fall back on half their length, not on one 
 def estimate_behavior(log: LogLike, memory: Memory = CURRENT) -> Controller:
     """The behavior that makes a log likeliest, among those with this memory.
 
+    The controller is marked as `estimated`, which weakens every claim that rests on it.
+
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+    memory
+        What the behavior may remember; without it, nothing but the current observation.
+
+    Returns
+    -------
+    Controller
+        What was done in every history state, as shares.
+
+    Examples
+    --------
     >>> log = Episodes(("good", "worn"), ("keep", "repair"), [0, 0, 0, 0, 1], [0, 0, 0, 1, 1],
     ...                [0.0] * 5, start=[0, 5], final_observation=[-1], terminated=[True])
     >>> behavior = estimate_behavior(log)

@@ -38,9 +38,9 @@ def given(log: LogLike, behavior: BehaviorLike, memory: Memory) -> tuple[Replays
     if is_estimate(behavior):
         replays = Replays.of(log_of(log))
         return replays, estimated(replays.log, memory)
-    if behavior is None or isinstance(behavior, Controller):
-        return Replays.of(log_of(log, behavior)), behavior
-    if isinstance(behavior, str | os.PathLike):
+    if behavior is None:
+        return Replays.of(log_of(log)), None
+    if isinstance(behavior, str) or not isinstance(behavior, Sequence | Mapping):
         only = controller_of(behavior)
         return Replays.of(log_of(log, only)), only
     if isinstance(behavior, Mapping):

@@ -71,6 +71,24 @@ def resample(
 ) -> Resampled:
     """The bootstrap distribution of an improvement's gain.
 
+    Parameters
+    ----------
+    log
+        The log it was learned from, or its `Replays`.
+    improvement
+        What an algorithm returned.
+    seed
+        A whole number or a generator.
+    draws
+        How many. Without it, what the size of the model allows.
+
+    Returns
+    -------
+    Resampled
+        The performances in all draws, and their `interval`.
+
+    Examples
+    --------
     >>> from jumar import improve, models, simulate
     >>> from jumar.core.controller import Controller
     >>> tiger = models.tiger()

@@ -98,13 +98,34 @@ def plan(
     progress: Callable[[int], None] | None = None,
     max_steps: int | None = None,
 ) -> Planned:
-    """Run the model with the planner in the loop.
+    """Run a model with the planner in the loop.
 
     The first observation is drawn before the first decision. Episode e depends on the seed and e
-    alone, and its world and its planner draw from streams of their own. `progress` is told after
-    every episode how many are finished. An episode is cut off after `max_steps`, or the model's;
-    without either, as soon as γ^t is below a millionth.
+    alone, and its world and its planner draw from streams of their own.
 
+    Parameters
+    ----------
+    pomdp
+        The model.
+    settings
+        Of the planner.
+    episodes
+        How many to run.
+    seed
+        A whole number or a generator.
+    progress
+        Is told after every episode how many are finished.
+    max_steps
+        An episode is cut off after so many steps. Without it, after the model's limit; without
+        either, as soon as γ^t is below a millionth.
+
+    Returns
+    -------
+    Planned
+        What was earned on average, with a standard error.
+
+    Examples
+    --------
     >>> from jumar import models
     >>> found = plan(models.tiger(), Pouct(simulations=200), episodes=20, seed=1)
     >>> found.episodes, found.returns.shape

@@ -31,8 +31,28 @@ def simulate(
     seed: Seed = 1,
     max_steps: int | None = None,
 ) -> Episodes:
-    """Run the controller on the model for some episodes.
+    """Run a controller on a model for some episodes.
 
+    Parameters
+    ----------
+    pomdp
+        The model.
+    controller
+        The controller, with the same names.
+    episodes
+        How many to run.
+    seed
+        A whole number or a generator. With a number the log is what `jumar simulate` writes.
+    max_steps
+        An episode is cut off after so many steps. Without it, after the model's limit.
+
+    Returns
+    -------
+    Episodes
+        The log.
+
+    Examples
+    --------
     >>> from jumar import models
     >>> tiger = models.tiger()
     >>> log = simulate(tiger, Controller.uniform(tiger.observations, tiger.actions),
@@ -118,7 +138,34 @@ def simulated_value(
     seed: Seed = 1,
     max_steps: int | None = None,
 ) -> SimulatedMean:
-    """The value estimated from simulated returns: a cross-check of exact evaluation."""
+    """The value estimated from simulated returns: a cross-check of exact evaluation.
+
+    Parameters
+    ----------
+    pomdp
+        The model.
+    controller
+        The controller, with the same names.
+    episodes
+        How many to run.
+    seed
+        A whole number or a generator. A number draws other episodes than it does for `simulate`.
+    max_steps
+        An episode is cut off after so many steps. Without it, after the model's limit.
+
+    Returns
+    -------
+    SimulatedMean
+        `mean` and `standard_error`.
+
+    Examples
+    --------
+    >>> from jumar import models
+    >>> tiger = models.tiger()
+    >>> listen = Controller.constant(tiger.observations, tiger.actions, [0, 0, 1])
+    >>> round(simulated_value(tiger, listen, episodes=10).mean, 6)
+    -20.0
+    """
     log = simulate(
         pomdp,
         controller,

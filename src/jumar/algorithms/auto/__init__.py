@@ -72,13 +72,13 @@ def select(
 
     Parameters
     ----------
-    log, behavior
-        A log and who made it: a controller, several (`evidence.practice`), or None where the log
-        has propensities. Of several, what is compared with is their mix, as in the log.
+    log
+        As for `jumar.improve`.
+    behavior
+        As for `jumar.improve`, or a `Practice`. Of several, what is compared with is their mix, as
+        in the log.
     discount
         Weight of the next step against this one.
-    rng
-        Salt of the hash by which episodes are dealt, and draws of the asymptotic gate.
     memory
         What the new controller may remember; without it up to `more_memory` observations more than
         the behavior does.
@@ -91,7 +91,19 @@ def select(
         The most steps of an episode or recording, where that is known.
     gate
         "proved" or "asymptotic".
+    more_memory
+        Observations to remember beyond what the behavior does, where no `memory` is given.
+    seed
+        A whole number or a generator: salt of the hash by which episodes are dealt, and draws of
+        the asymptotic gate.
 
+    Returns
+    -------
+    Selection
+        Every candidate that was tested, and the one that was chosen, if any passed.
+
+    Examples
+    --------
     >>> from jumar import models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
@@ -130,13 +142,36 @@ def held_out_test(
 
     Parameters
     ----------
-    log, behavior, discount, rng, delta, rewards, horizon, gate
+    log
         As for `select`.
-    algorithm, parameters
-        A name of the registry, and what it is told.
+    behavior
+        As for `select`.
+    algorithm
+        A name of the registry.
+    parameters
+        What it is told; without it, its defaults.
+    discount
+        Weight of the next step against this one.
     memory
         What the new controller remembers, with what the behavior remembers; without it only that.
+    delta
+        Accepted chance that something worse passes.
+    rewards
+        What a step can pay, where that is known.
+    horizon
+        The most steps of an episode or recording, where that is known.
+    gate
+        "proved" or "asymptotic".
+    seed
+        As for `select`.
 
+    Returns
+    -------
+    Selection
+        One trial per half, and the better one of those that passed.
+
+    Examples
+    --------
     >>> from jumar import models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)

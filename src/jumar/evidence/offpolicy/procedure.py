@@ -45,15 +45,49 @@ def estimate(
     folds: int = 2,
     seed: Seed = 1,
 ) -> Estimate:
-    """What `target` is worth, from a log that `behavior` made; with `difference`, how much better
-    it is than the behavior.
+    """What a controller is worth, from a log that another one made.
 
-    Without `interval`, Student's t for estimators that are means and the studentised bootstrap for
-    weighted ones. `sides` is "two", "lower" or "upper". `rewards` and `horizon` (the most steps of
-    an episode) declare what proved intervals need; without them they are read off the log, and the
-    interval is then proved only within what the log shows. Episodes that were cut off count up to
-    the cut.
+    Episodes that were cut off count up to the cut.
 
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+    target
+        The controller to judge, or its file.
+    behavior
+        Who made the log, as for `improve`: a controller or its file, several, "estimate", or None
+        where the log has propensities.
+    discount
+        Weight of the next step against this one, in [0, 1].
+    estimator
+        A name from `offpolicy.ESTIMATORS`.
+    interval
+        A name from `offpolicy.INTERVALS`. Without it, Student's t for estimators that are means,
+        and the studentised bootstrap for weighted ones.
+    delta
+        Accepted chance that the interval misses.
+    sides
+        Which ends are claimed: "two", "lower" or "upper".
+    difference
+        Estimate how much better than the behavior it is.
+    rewards
+        What a step can pay, for proved intervals. Without it, what the log shows, and the interval
+        is proved only within that.
+    horizon
+        The most steps of an episode, for proved intervals; likewise.
+    folds
+        Parts of the log. The doubly robust estimators judge each by the others.
+    seed
+        A whole number or a generator. It deals the folds and draws the bootstrap.
+
+    Returns
+    -------
+    Estimate
+        The value with its interval, its validity, and a verdict in words.
+
+    Examples
+    --------
     >>> from jumar import models, simulate
     >>> tiger = models.tiger()
     >>> names = tiger.observations, tiger.actions
@@ -84,9 +118,46 @@ def estimate_all(
     folds: int = 2,
     seed: Seed = 1,
 ) -> dict[str, Estimate]:
-    """Every estimator, each as `estimate` gives it; with an `interval`, those that it serves. Where
-    no whole episode is one that the target could have made, only those that learn from beginnings.
+    """Every estimator, each as `estimate` gives it.
 
+    Where no whole episode is one that the target could have made, only those that learn from
+    beginnings.
+
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+    target
+        The controller to judge, or its file.
+    behavior
+        Who made the log, as for `improve`: a controller or its file, several, "estimate", or None
+        where the log has propensities.
+    discount
+        Weight of the next step against this one, in [0, 1].
+    interval
+        As for `estimate`. With one, only the estimators that it serves.
+    delta
+        Accepted chance that an interval misses.
+    sides
+        Which ends are claimed: "two", "lower" or "upper".
+    difference
+        Estimate how much better than the behavior it is.
+    rewards
+        What a step can pay, for proved intervals.
+    horizon
+        The most steps of an episode, for proved intervals.
+    folds
+        Parts of the log. The doubly robust estimators judge each by the others.
+    seed
+        A whole number or a generator. It deals the folds and draws the bootstrap.
+
+    Returns
+    -------
+    dict of Estimate
+        By the name of the estimator.
+
+    Examples
+    --------
     >>> from jumar import models, simulate
     >>> tiger = models.tiger()
     >>> fair = Controller.uniform(tiger.observations, tiger.actions)

@@ -110,10 +110,33 @@ def order_test(
 ) -> OrderTest:
     """Test whether a memory is enough, against a finer one.
 
-    The base is `memory`, or what the behavior remembers, and must know all that the behavior
-    remembers; `finer` is the base with one observation more, unless given. `resamples` fixes the
-    number of draws. Without `rewards`, only observations and ends take part in the test.
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+    behavior
+        The controller that made the log, or its file.
+    memory
+        The memory in question. It must know all that the behavior remembers; without it, just
+        that.
+    finer
+        The memory to compare with. Without it, one observation more.
+    resamples
+        Draws to compare the log with. Without it, as many as the size of the log allows.
+    level
+        The memory is rejected when the p-value is at most this.
+    rewards
+        Do rewards take part in the test? If not, only observations and ends.
+    seed
+        A whole number or a generator, for the draws.
 
+    Returns
+    -------
+    OrderTest
+        The p-value, and how far off the shorter memory is.
+
+    Examples
+    --------
     >>> from jumar import models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
@@ -177,10 +200,36 @@ def order_tests(
 ) -> tuple[OrderTest, ...]:
     """Test a memory, then one observation more, and so on, until one is not rejected.
 
-    Memories are compared with windows of up to `longest` observations, or at least with one more
-    than `memory` (what the behavior remembers, unless given). The tests are a fixed sequence: the
-    chance that a memory that *is* enough is passed over is at most `level` in all.
+    The tests are a fixed sequence: the chance that a memory that *is* enough is passed over is at
+    most `level` in all.
 
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+    behavior
+        The controller that made the log, or its file.
+    memory
+        The first memory. Without it, what the behavior remembers.
+    longest
+        Memories are compared with windows of up to so many observations, or at least with one more
+        than `memory`.
+    resamples
+        Draws of each test. Without it, as many as the size of the log allows.
+    level
+        A memory is rejected when its p-value is at most this.
+    rewards
+        Do rewards take part in the tests?
+    seed
+        A whole number or a generator, for the draws.
+
+    Returns
+    -------
+    tuple of OrderTest
+        One test after the other; `suggested` concludes from them.
+
+    Examples
+    --------
     >>> from jumar import models, simulate
     >>> maze = models.cheese_maze()
     >>> behavior = Controller.uniform(maze.observations, maze.actions)
