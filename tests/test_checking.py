@@ -818,6 +818,7 @@ def test_a_discount_lies_between_0_and_1(discount):
         check(log_of([(0, 0)]), EVEN, seed=random_stream(1, "check"), discount=discount)
 
 
-def test_a_seed_is_no_generator():
-    with pytest.raises(ParameterError, match="rng: give a numpy Generator"):
-        check(log_of([(0, 0)]), EVEN, seed=1)
+@pytest.mark.parametrize("seed", [-1, 0.5, None])
+def test_a_seed_is_a_whole_number_or_a_generator(seed):
+    with pytest.raises(ParameterError, match="seed.*numpy Generator"):
+        check(log_of([(0, 0)]), EVEN, seed=seed)

@@ -19,7 +19,6 @@ from jumar.core.memory import window
 from jumar.evidence.first_visits import FirstVisits, ReturnBounds, first_returns
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
-from jumar.truth.training import train_behavior
 from strategies import logs, names
 
 NAMES = ("good", "worn"), ("keep", "repair")
@@ -231,7 +230,9 @@ def test_the_papers_tiger_behavior_is_improved_and_never_made_worse():
     """Window 2 does not tell all that matters of Tiger, so nothing is promised; 5 % is a yardstick:
     if it were the chance of ending worse, 3 or more of 20 logs would with a chance of 7.5 %."""
     tiger = jm.models.tiger()
-    behavior = train_behavior(tiger, window(2), jm.models.MODELS["tiger"].training, 1)
+    behavior = jm.train_behavior(
+        tiger, window(2), softmax=jm.models.MODELS["tiger"].training.softmax
+    )
     before = jm.evaluate(tiger, behavior).value
     rewards = RewardRange((-1, -1), (-100, 10))
     gains = []
