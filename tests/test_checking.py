@@ -820,5 +820,5 @@ def test_a_discount_lies_between_0_and_1(discount):
 
 @pytest.mark.parametrize("seed", [-1, 0.5, None])
 def test_a_seed_is_a_whole_number_or_a_generator(seed):
-    with pytest.raises(ParameterError, match="seed.*numpy Generator"):
+    with pytest.raises(ParameterError, match=r"seed.*numpy Generator"):
         check(log_of([(0, 0)]), EVEN, seed=seed)

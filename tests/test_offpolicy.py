@@ -349,7 +349,7 @@ def test_steps_that_no_weight_reaches_say_nothing():
 def test_every_step_is_judged_by_the_model_of_the_other_folds():
     """Three episodes of one step that pay 1, 2 and 6; three folds: the mean of the other two."""
     log = log_of([[0], [0], [0]], [[1], [2], [6]])
-    models = crossfit.fit(log, window(1), discount=γ, rng=np.random.default_rng(0), folds=3)
+    models = crossfit.fit(log, window(1), discount=γ, seed=np.random.default_rng(0), folds=3)
     q, v = models.values(Controller.constant(*NAMES, [1, 0]))
     assert q.tolist() == v.tolist() == [4.0, 3.5, 1.5]
     assert models.unseen == 0
@@ -358,7 +358,7 @@ def test_every_step_is_judged_by_the_model_of_the_other_folds():
 def test_what_the_others_never_saw_is_not_corrected():
     """'worn' is seen in one episode only; where it is judged, nobody knows it."""
     log = Episodes(*NAMES, [0, 1, 0], [0, 0, 0], [1, 1, 1], [0, 2, 3], [-1, -1], [True, True])
-    models = crossfit.fit(log, window(1), discount=γ, rng=np.random.default_rng(0))
+    models = crossfit.fit(log, window(1), discount=γ, seed=np.random.default_rng(0))
     q, v = models.values(FAIR)
     assert (q[1], v[1]) == (0, 0)
     assert models.unseen == pytest.approx(1 / 3)
@@ -374,7 +374,7 @@ def test_v_is_the_mean_of_q_under_the_controller(data):
     log, controller = data.draw(logs(*NAMES, most_episodes=8)), data.draw(controllers(*NAMES))
     if len(log) < 2:
         return
-    models = crossfit.fit(log, controller.memory, discount=γ, rng=np.random.default_rng(1))
+    models = crossfit.fit(log, controller.memory, discount=γ, seed=np.random.default_rng(1))
     nodes = controller.memory.replay(log.observation, log.action, log.start)
     rows = controller.rows_at(np.column_stack([nodes, log.observation]))
     expected = np.zeros(log.n_steps)
@@ -389,7 +389,7 @@ def test_v_is_the_mean_of_q_under_the_controller(data):
 def test_folds_are_dealt_by_the_generator_alone():
     log = log_of([[0]] * 20, [[float(i)] for i in range(20)])
     q = [
-        crossfit.fit(log, window(1), discount=γ, rng=np.random.default_rng(s)).values(FAIR)[0]
+        crossfit.fit(log, window(1), discount=γ, seed=np.random.default_rng(s)).values(FAIR)[0]
         for s in (1, 1, 2)
     ]
     assert (q[0] == q[1]).all()
@@ -485,7 +485,7 @@ def test_the_parts_serve_many_controllers_on_one_log(voicemail):
     _, new, old, log = voicemail
     p_old = weights.behavior_taken(log, old)
     models = crossfit.fit(
-        log, new.memory, discount=0.95, rng=jm.random_stream(1, "offpolicy").spawn(1)[0], folds=2
+        log, new.memory, discount=0.95, seed=jm.random_stream(1, "offpolicy").spawn(1)[0], folds=2
     )
     q, v = models.values(new)
     ratio = weights.taken(log, new) / p_old

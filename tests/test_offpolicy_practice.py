@@ -176,7 +176,7 @@ def test_proved_intervals_hold_for_clusters_that_are_all_alike(interval):
 def test_no_cluster_lies_in_two_folds():
     who = np.arange(60) % 7
     log = one_step(np.arange(60.0), who)
-    models = crossfit.fit(log, window(1), discount=γ, rng=np.random.default_rng(1), folds=3)
+    models = crossfit.fit(log, window(1), discount=γ, seed=np.random.default_rng(1), folds=3)
     assert all(len(set(models.fold[who == k])) == 1 for k in range(7))
     assert set(models.fold) == {0, 1, 2}
 

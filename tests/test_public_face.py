@@ -44,7 +44,8 @@ def public_functions():
     for place in (jm.Controller.start, jm.Controller.row, jm.Controller.probabilities,
                   jm.Controller.next, jm.Controller.lift, jm.Controller.uniform,
                   jm.Controller.constant, jm.Controller.save, jm.Result.report, jm.Result.save,
-                  jm.RewardRange.constant, select_by_hand, held_out_test, resample):  # fmt: skip
+                  jm.RewardRange.constant, select_by_hand, held_out_test, resample,
+                  jm.offpolicy.crossfit.fit):  # fmt: skip
         yield place.__qualname__, place
 
 

@@ -44,6 +44,7 @@ def estimate_behavior(log: LogLike, memory: Memory = CURRENT) -> Controller:
 
     Examples
     --------
+    >>> from jumar import Episodes
     >>> log = Episodes(("good", "worn"), ("keep", "repair"), [0, 0, 0, 0, 1], [0, 0, 0, 1, 1],
     ...                [0.0] * 5, start=[0, 5], final_observation=[-1], terminated=[True])
     >>> behavior = estimate_behavior(log)

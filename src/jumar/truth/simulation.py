@@ -163,7 +163,7 @@ def simulated_value(
     >>> from jumar import models
     >>> tiger = models.tiger()
     >>> listen = Controller.constant(tiger.observations, tiger.actions, [0, 0, 1])
-    >>> round(simulated_value(tiger, listen, episodes=10).mean, 6)
+    >>> round(simulated_value(tiger, listen, episodes=10).mean, 3)
     -20.0
     """
     log = simulate(

@@ -168,8 +168,10 @@ def judge_long(
 
     Parameters
     ----------
-    log, behavior
+    log
         Records, numbered like the behavior that made them.
+    behavior
+        The controller that made them.
     discount
         Below 1. The claim is about the discounted value for ever.
     seed

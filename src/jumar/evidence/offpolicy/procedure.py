@@ -88,7 +88,7 @@ def estimate(
 
     Examples
     --------
-    >>> from jumar import models, simulate
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> names = tiger.observations, tiger.actions
     >>> behavior = Controller.uniform(*names)
@@ -158,7 +158,7 @@ def estimate_all(
 
     Examples
     --------
-    >>> from jumar import models, simulate
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> fair = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, fair, episodes=100, seed=1)

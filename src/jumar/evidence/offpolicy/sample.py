@@ -138,7 +138,7 @@ class Sample:
             check_alike(self.target, behavior)
         memory = join(practice.memory, self.target.memory)
         rng = self.streams[0]
-        return fit(practice.replays, memory, discount=self.discount, rng=rng, folds=self.folds)
+        return fit(practice.replays, memory, discount=self.discount, seed=rng, folds=self.folds)
 
     @cached_property
     def values(self) -> tuple[Floats, Floats]:

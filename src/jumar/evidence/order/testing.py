@@ -137,7 +137,7 @@ def order_test(
 
     Examples
     --------
-    >>> from jumar import models, simulate
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, behavior, episodes=500, seed=1)
@@ -230,7 +230,7 @@ def order_tests(
 
     Examples
     --------
-    >>> from jumar import models, simulate
+    >>> from jumar import Controller, models, simulate
     >>> maze = models.cheese_maze()
     >>> behavior = Controller.uniform(maze.observations, maze.actions)
     >>> log = simulate(maze, behavior, episodes=20, seed=1)
