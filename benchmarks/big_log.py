@@ -31,7 +31,7 @@ def write(folder: Path) -> None:
     import pyarrow.csv
     import pyarrow.parquet
 
-    rng = jm.stream(1, "data")
+    rng = jm.random_stream(1, "data")
     step = np.arange(ROWS) % LENGTH
 
     def names(alphabet: tuple[str, ...]) -> pa.DictionaryArray:

@@ -10,7 +10,9 @@ from jumar.truth.models import entry
 def main() -> None:
     maze = jm.models.cheese_maze()
     softmax = entry("cheese_maze").training.softmax
-    controller = jm.train(maze, jm.window(3), softmax=softmax, rng=jm.stream(1, "train"))
+    controller = jm.train_behavior(
+        maze, jm.window(3), softmax=softmax, seed=jm.random_stream(1, "train")
+    )
     times = cpu_seconds(lambda: jm.evaluate(maze, controller), repeats=31)
     report(
         "exact evaluation, CheeseMaze, window 3",

@@ -27,8 +27,8 @@ from jumar import algorithms, models
 from jumar.algorithms.auto import select
 from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
+from jumar.core.randomness import random_stream
 from jumar.core.replay import count
-from jumar.core.streams import stream
 from jumar.truth.evaluation import evaluate
 from jumar.truth.pomdp import Pomdp
 from jumar.truth.simulation import simulate
@@ -62,7 +62,7 @@ def best_memoryless(pomdp: Pomdp) -> Controller:
     def loss(x: Floats) -> float:
         return -evaluate(pomdp, memoryless(pomdp, rows(x), "candidate")).value
 
-    rng = stream(1, "starts")
+    rng = random_stream(1, "starts")
     starts = [rng.normal(0, 2, shape).ravel() for _ in range(8)]
     found = min((minimize(loss, x, method="BFGS") for x in starts), key=lambda run: run.fun)
     return memoryless(pomdp, rows(found.x), "best memoryless")
@@ -71,7 +71,7 @@ def best_memoryless(pomdp: Pomdp) -> Controller:
 def random_behaviors(pomdp: Pomdp, n: int) -> Iterator[Controller]:
     """Every row uniform over all distributions."""
     for i in range(n):
-        rng = stream(1, "behavior", i)
+        rng = random_stream(1, "behavior", i)
         rows = rng.dirichlet(np.ones(len(pomdp.actions)), len(pomdp.observations))
         yield memoryless(pomdp, rows, f"random {i}")
 
@@ -83,8 +83,8 @@ def tempt(name: str, pomdp: Pomdp, cases: Iterable[Case], delta: float) -> None:
     begin = time.process_time()
     gains, fixed = [], []
     for behavior, number, episodes in cases:
-        rng = stream(1, "data", name, number, episodes)
-        log = simulate(pomdp, behavior, episodes=episodes, rng=rng)
+        rng = random_stream(1, "data", name, number, episodes)
+        log = simulate(pomdp, behavior, episodes=episodes, seed=rng)
         value, γ = evaluate(pomdp, behavior).value, pomdp.discount
         chosen = select(
             log,
@@ -92,7 +92,7 @@ def tempt(name: str, pomdp: Pomdp, cases: Iterable[Case], delta: float) -> None:
             discount=γ,
             memory=behavior.memory,
             delta=delta,
-            rng=stream(1, "selection", name, number, episodes),
+            seed=random_stream(1, "selection", name, number, episodes),
         )
         gains.append(evaluate(pomdp, chosen.controller).value - value if chosen.chosen else 0.0)
         spibb = algorithms.run(

@@ -10,8 +10,10 @@ from jumar.truth.models import entry
 def main() -> None:
     tiger = jm.models.tiger()
     softmax = entry("tiger").training.softmax
-    behavior = jm.train(tiger, jm.window(2), softmax=softmax, rng=jm.stream(1, "train"))
-    log = jm.simulate(tiger, behavior, episodes=10_000, rng=jm.stream(1, "data"))
+    behavior = jm.train_behavior(
+        tiger, jm.window(2), softmax=softmax, seed=jm.random_stream(1, "train")
+    )
+    log = jm.simulate(tiger, behavior, episodes=10_000, seed=jm.random_stream(1, "data"))
 
     def job() -> None:
         jm.improve(log, behavior, discount=0.95, n_wedge=20)

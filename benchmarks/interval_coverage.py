@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints
-from jumar.core.streams import stream
+from jumar.core.randomness import random_stream
 from jumar.evidence.offpolicy import estimators, intervals, weights
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.intervals import Interval
@@ -169,7 +169,7 @@ def main() -> None:
     for case in CASES:
         for n in chosen.sizes:
             runs = [
-                one_log(case, n, chosen.draws, stream(1, case.name, n, i))
+                one_log(case, n, chosen.draws, random_stream(1, case.name, n, i))
                 for i in range(chosen.logs)
             ]
             n_eff = np.array([run[0] for run in runs])

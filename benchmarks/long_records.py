@@ -27,7 +27,7 @@ from jumar import load_controller, models  # noqa: E402
 from jumar.algorithms.long_records import judge_long  # noqa: E402
 from jumar.core.controller import Controller  # noqa: E402
 from jumar.core.episodes import Episodes  # noqa: E402
-from jumar.core.streams import stream  # noqa: E402
+from jumar.core.randomness import random_stream  # noqa: E402
 from jumar.truth.evaluation import evaluate  # noqa: E402
 from jumar.truth.pomdp import Pomdp  # noqa: E402
 from jumar.truth.simulation import simulate  # noqa: E402
@@ -52,7 +52,7 @@ Case = tuple[Pomdp, Controller, Episodes]
 
 def records(pomdp: Pomdp, behavior: Controller, n: int, T: int, *names: str | int) -> Episodes:
     return simulate(
-        pomdp, behavior, episodes=n, max_steps=T, rng=stream(FIRST, "data", *names, n, T)
+        pomdp, behavior, episodes=n, max_steps=T, seed=random_stream(FIRST, "data", *names, n, T)
     )
 
 
@@ -69,7 +69,7 @@ def tigers(n: int, logs: int) -> Iterator[Case]:
     """Memoryless Tiger; every row of the behavior uniform over all distributions."""
     pomdp = models.tiger()
     for seed in range(FIRST, FIRST + logs):
-        rows = stream(seed, "tiger behavior").dirichlet(np.ones(3), 2)
+        rows = random_stream(seed, "tiger behavior").dirichlet(np.ones(3), 2)
         behavior = lm.memoryless(pomdp, rows)
         yield pomdp, behavior, records(pomdp, behavior, n, 300, "tiger", seed)
 
@@ -78,7 +78,7 @@ def sumatran(n: int, T: int, logs: int) -> Iterator[Case]:
     """The species model, with a behavior that looks at the last observation only."""
     pomdp = models.sumatran_tiger()
     for seed in range(FIRST, FIRST + logs):
-        rng = stream(seed, "sumatran behavior")
+        rng = random_stream(seed, "sumatran behavior")
         rows = np.array([rng.dirichlet([6, 2, 1]), rng.dirichlet([3, 2, 2])])
         behavior = lm.memoryless(pomdp, rows)
         yield pomdp, behavior, records(pomdp, behavior, n, T, "sumatran", seed)
@@ -90,7 +90,7 @@ def bridges(n: int, logs: int) -> Iterator[Case]:
     behavior = load_controller(HERE.parent / "examples" / "bridge" / "schedule.toml")
     for seed in range(FIRST, FIRST + logs):
         log = records(pomdp, behavior, n, 59, "bridge", seed)
-        length = stream(seed, "opened").integers(30, 59, size=n, endpoint=True)
+        length = random_stream(seed, "opened").integers(30, 59, size=n, endpoint=True)
         yield pomdp, behavior, shortened(log, length)
 
 
@@ -123,7 +123,11 @@ def measure(name: str, n: int, T: int | None, cases: Iterator[Case], delta: floa
     gains, claimed, false, why, mixtures, logs = [], [], 0, Counter(), Counter(), 0
     for number, (pomdp, behavior, log) in enumerate(cases):
         verdict = judge_long(
-            log, behavior, discount=pomdp.discount, delta=delta, rng=stream(number, "long", name)
+            log,
+            behavior,
+            discount=pomdp.discount,
+            delta=delta,
+            seed=random_stream(number, "long", name),
         )
         logs += 1
         if verdict.chosen is None:

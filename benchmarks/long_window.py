@@ -12,8 +12,10 @@ from jumar.truth.models import entry
 def main() -> None:
     maze = jm.models.cheese_maze()
     softmax = entry("cheese_maze").training.softmax
-    behavior = jm.train(maze, jm.window(2), softmax=softmax, rng=jm.stream(1, "train"))
-    log = jm.simulate(maze, behavior, episodes=10_000, rng=jm.stream(1, "data"))
+    behavior = jm.train_behavior(
+        maze, jm.window(2), softmax=softmax, seed=jm.random_stream(1, "train")
+    )
+    log = jm.simulate(maze, behavior, episodes=10_000, seed=jm.random_stream(1, "data"))
     memory = jm.window(8)
 
     def job() -> jm.Improvement:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import jumar as jm
 from common import cpu_seconds, report
 from jumar.truth.models import training
-from jumar.truth.training import train_behavior
 
 LIMITS = {1000: 0.5, 10_000: 3.0}
 
@@ -13,9 +14,9 @@ LIMITS = {1000: 0.5, 10_000: 3.0}
 def main() -> None:
     for name, k in (("tiger", 2), ("voicemail", 2), ("cheese_maze", 2)):
         pomdp = jm.models.build(name)
-        behavior = train_behavior(pomdp, jm.window(k), training(name, pomdp), 1)
+        behavior = jm.train_behavior(pomdp, jm.window(k), **asdict(training(name, pomdp)))
         for episodes, limit in LIMITS.items():
-            log = jm.simulate(pomdp, behavior, episodes=episodes, rng=jm.stream(1, "data"))
+            log = jm.simulate(pomdp, behavior, episodes=episodes, seed=jm.random_stream(1, "data"))
 
             def job(log: jm.Episodes = log, behavior: jm.Controller = behavior) -> None:
                 jm.improve(log, behavior, discount=0.95)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from jumar.core.controller import Controller
-from jumar.core.streams import stream
+from jumar.core.randomness import random_stream
 from jumar.truth.pomdp import Pomdp, from_arrays
 
 DISCOUNT = 0.95
@@ -28,7 +28,7 @@ def wear(seed: int = 0, *, seen: float | None = 1.0, levels: int | None = None) 
     `seen` is the chance that the level is seen as it is (1: in plain view); otherwise the observer
     reads any level at random. None: nothing is ever seen.
     """
-    rng = stream(seed, "wear")
+    rng = random_stream(seed, "wear")
     n = levels or int(rng.integers(4, 7))
     fast, slow = rng.uniform(0.25, 0.6), rng.uniform(0.03, 0.15)
     pay, less = rng.uniform(8, 12), rng.uniform(4, 7)
@@ -64,7 +64,7 @@ def wear(seed: int = 0, *, seen: float | None = 1.0, levels: int | None = None) 
 
 def wear_behavior(pomdp: Pomdp, seed: int = 0, explore: float = 0.3) -> Controller:
     """Mostly one habit per observation, the rest of the time anything: repair comes often."""
-    rng = stream(seed, "wear behavior")
+    rng = random_stream(seed, "wear behavior")
     rows = []
     for z in range(len(pomdp.observations)):
         worn = z / max(1, len(pomdp.observations) - 1)
@@ -77,7 +77,7 @@ def mode(seed: int = 0, *, seen: float = 0.5) -> Pomdp:
     """A plant that is calm or critical, which nobody sees: pushing pays while it is calm and makes
     it critical; resting lets it calm down. `seen` is the chance that the alarm tells the truth
     (0.5: it tells nothing)."""
-    rng = stream(seed, "mode")
+    rng = random_stream(seed, "mode")
     harm, heal = rng.uniform(0.05, 0.2), rng.uniform(0.03, 0.15)
     win, lose = rng.uniform(2, 4), rng.uniform(3, 9)
     Z = np.array([[seen, 1 - seen], [1 - seen, seen]])
@@ -97,7 +97,7 @@ def mode(seed: int = 0, *, seen: float = 0.5) -> Pomdp:
 
 
 def mode_behavior(pomdp: Pomdp, seed: int = 0) -> Controller:
-    rng = stream(seed, "mode behavior")
+    rng = random_stream(seed, "mode behavior")
     p = rng.uniform(0.3, 0.6, len(pomdp.observations))
     return memoryless(pomdp, np.column_stack([p, 1 - p]))
 
@@ -105,7 +105,7 @@ def mode_behavior(pomdp: Pomdp, seed: int = 0) -> Controller:
 def breakdowns(seed: int = 0, *, seen: float | None = None) -> Pomdp:
     """Hidden wear whose only trace in the rewards is luck: pay is the same at every level, but a
     worn machine breaks down more often, and a break-down costs much."""
-    rng = stream(seed, "breakdowns")
+    rng = random_stream(seed, "breakdowns")
     n = int(rng.integers(3, 6))
     fast, slow = rng.uniform(0.2, 0.5), rng.uniform(0.02, 0.1)
     pay, less, cost = rng.uniform(8, 12), rng.uniform(4, 7), rng.uniform(6, 12)
@@ -152,7 +152,7 @@ def breakdowns(seed: int = 0, *, seen: float | None = None) -> Pomdp:
 def cliff(seed: int = 0, *, seen: float | None = None) -> Pomdp:
     """Hidden wear that shows only at the end: all levels but the last pay the same, the last one is
     a disaster, and only those who hardly ever repair get there."""
-    rng = stream(seed, "cliff")
+    rng = random_stream(seed, "cliff")
     n = int(rng.integers(4, 8))
     fast, slow = rng.uniform(0.2, 0.5), rng.uniform(0.1, 0.2)
     pay, less, cost = rng.uniform(8, 12), rng.uniform(6, 8), rng.uniform(4, 8)

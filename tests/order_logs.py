@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
-from jumar import stream
+from jumar import random_stream
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory, product, window
@@ -100,7 +100,7 @@ def finite_history(
 @cache
 def forks(seed: int, episodes: int, sure: float) -> Episodes:
     """0 or 1, then 2, then 3 or 4: as 0 or 1 foretold with probability `sure`."""
-    rng = stream(seed, "fork", episodes)
+    rng = random_stream(seed, "fork", episodes)
     first = rng.integers(0, 2, episodes)
     last = np.where(rng.random(episodes) < sure, first, 1 - first) + 3
     return log_of([[a, 2, b] for a, b in zip(first.tolist(), last.tolist(), strict=True)], 5)

@@ -116,7 +116,9 @@ def read(log: Episodes, **remarks: bool) -> Episodes:
 def tiger_log(episodes: int = 400) -> tuple[Episodes, Controller]:
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    return jm.simulate(tiger, behavior, episodes=episodes, rng=jm.stream(1, "data")), behavior
+    return jm.simulate(
+        tiger, behavior, episodes=episodes, seed=jm.random_stream(1, "data")
+    ), behavior
 
 
 def named(alphabet: tuple[str, ...], name: str, nodes: int | None = None) -> Result:

@@ -30,7 +30,9 @@ def uniform_tiger() -> Controller:
 
 
 def tiger_log(episodes: int, seed: int = 1) -> Episodes:
-    return jm.simulate(TIGER, uniform_tiger(), episodes=episodes, rng=jm.stream(seed, "data"))
+    return jm.simulate(
+        TIGER, uniform_tiger(), episodes=episodes, seed=jm.random_stream(seed, "data")
+    )
 
 
 def coin_log(n: int, better: float, rng: np.random.Generator) -> Episodes:
@@ -48,10 +50,10 @@ def bench_of(
     rewards: RewardRange | None = None,
 ) -> Workbench:
     board = lay_out(log, behavior, discount, chain(behavior.memory, None, more))
-    dealt = deal(log, jm.stream(1, "selection"))
+    dealt = deal(log, jm.random_stream(1, "selection"))
     return Workbench(board, number(board), dealt, limits_of(log, discount, rewards))
 
 
 def choose(log, behavior, which, seed=1, discount=0.9, **more):
-    rng = jm.stream(seed, "selection")
+    rng = jm.random_stream(seed, "selection")
     return select(log, behavior, discount=discount, rng=rng, gate=which, **more)

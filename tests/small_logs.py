@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar import models, simulate, stream
+from jumar import models, random_stream, simulate
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.evidence.checking.base import Settings
@@ -24,7 +24,7 @@ def listening(exploration: float) -> Controller:
 
 
 def run(behavior: Controller, episodes: int, seed: int, pomdp=TIGER, **more) -> Episodes:
-    return simulate(pomdp, behavior, episodes=episodes, rng=stream(seed, "data"), **more)
+    return simulate(pomdp, behavior, episodes=episodes, seed=random_stream(seed, "data"), **more)
 
 
 def log_of(*episodes: list[tuple[int, int]], ended: bool = True) -> Episodes:

@@ -93,7 +93,7 @@ CAREFUL = jm.Controller.constant(TIGER.observations, TIGER.actions, [0.2, 0.2, 0
 
 
 def tiger_log(episodes: int = 1500) -> jm.Episodes:
-    return jm.simulate(TIGER, CAREFUL, episodes=episodes, rng=jm.stream(1, "data"))
+    return jm.simulate(TIGER, CAREFUL, episodes=episodes, seed=jm.random_stream(1, "data"))
 
 
 def lines_between_marks(what: str = "a new algorithm") -> int:
@@ -152,7 +152,7 @@ def test_a_new_algorithm_speaks_in_the_report(with_lean, tmp_path):
 @pytest.mark.parametrize("gate", ["proved", "asymptotic"])
 def test_a_new_algorithm_can_be_tested_on_held_out_halves(with_lean, gate):
     found = held_out_test(
-        tiger_log(), CAREFUL, algorithm="lean", discount=0.95, rng=jm.stream(1, "selection"),
+        tiger_log(), CAREFUL, algorithm="lean", discount=0.95, seed=1,
         gate=gate,
     )  # fmt: skip
     assert len(found.trials) == 2
@@ -161,8 +161,8 @@ def test_a_new_algorithm_can_be_tested_on_held_out_halves(with_lean, gate):
 
 def test_auto_tries_a_new_algorithm_that_has_a_grid(with_lean):
     def tried() -> int:
-        rng = jm.stream(1, "selection")
-        return select(tiger_log(400), CAREFUL, discount=0.95, rng=rng, more_memory=0).tried
+        rng = jm.random_stream(1, "selection")
+        return select(tiger_log(400), CAREFUL, discount=0.95, seed=rng, more_memory=0).tried
 
     both = tried()
     ALGORITHMS.remove("lean")
@@ -425,7 +425,9 @@ def test_what_a_new_check_draws_is_its_own_and_moves_no_other():
         return Question(name, "What comes up?", answer)
 
     def sections() -> dict:
-        return check(tiger_log(100), CAREFUL, rng=jm.stream(1, "check")).to_dict()["sections"]
+        return check(tiger_log(100), CAREFUL, seed=jm.random_stream(1, "check")).to_dict()[
+            "sections"
+        ]
 
     before = sections()
     with entered(QUESTIONS, "dice", drawing("dice")):

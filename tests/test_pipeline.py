@@ -105,7 +105,7 @@ def test_a_last_step_without_a_known_successor_is_left_out_and_told():
 def test_the_same_is_done_by_hand():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=500, rng=jm.stream(3, "data"))
+    log = jm.simulate(tiger, behavior, episodes=500, seed=jm.random_stream(3, "data"))
     result = jm.improve(log, behavior, discount=0.95, memory=window(2), n_wedge=10)
     mdp = jm.count(log, window(2)).mle(0.95)
     by_hand = jm.spibb(mdp, behavior, n_wedge=10)

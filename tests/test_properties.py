@@ -16,8 +16,8 @@ from jumar.core.episodes import Episodes
 from jumar.core.history import Counts, HistoryMdp
 from jumar.core.memory import product, window
 from jumar.core.memory.refinement import join, projection
+from jumar.core.randomness import random_stream
 from jumar.core.replay import count
-from jumar.core.streams import stream
 from jumar.truth.evaluation import evaluate
 from jumar.truth.simulation import simulate, simulated_value
 from strategies import (
@@ -131,7 +131,7 @@ def real_log(seed: int) -> tuple[Episodes, Controller]:
     rng = np.random.default_rng(seed)
     pomdp = random_pomdp(rng, 3, 3, 3, 0.9)
     behavior = random_controller(rng, pomdp, window(2))
-    log = simulate(pomdp, behavior, episodes=400, rng=stream(seed, "names"), max_steps=20)
+    log = simulate(pomdp, behavior, episodes=400, seed=random_stream(seed, "names"), max_steps=20)
     noisy = log.reward + rng.normal(size=log.n_steps)
     return Episodes(**{**vars(log), "reward": noisy}), behavior
 
@@ -284,11 +284,13 @@ def test_the_exact_value_is_what_simulation_finds(seed):
     controller = random_controller(rng, pomdp, memory)
     exact = evaluate(pomdp, controller)
     found = simulated_value(
-        pomdp, controller, episodes=4000, rng=stream(seed, "exact"), max_steps=200
+        pomdp, controller, episodes=4000, seed=random_stream(seed, "exact"), max_steps=200
     )
     assert found.standard_error > 0
     assert abs(found.mean - exact.value) < 5 * found.standard_error
-    log = simulate(pomdp, controller, episodes=4000, rng=stream(seed, "length"), max_steps=200)
+    log = simulate(
+        pomdp, controller, episodes=4000, seed=random_stream(seed, "length"), max_steps=200
+    )
     error = log.lengths.std(ddof=1) / math.sqrt(len(log))
     assert abs(log.lengths.mean() - exact.length) < 5 * error
 
@@ -302,5 +304,7 @@ def test_models_with_certain_and_impossible_events_too(data):
     pomdp = data.draw(pomdps(discounts=(0.5,)))
     controller = data.draw(controllers(pomdp.observations, pomdp.actions))
     exact = evaluate(pomdp, controller).value
-    found = simulated_value(pomdp, controller, episodes=2000, rng=stream(1, "events"), max_steps=60)
+    found = simulated_value(
+        pomdp, controller, episodes=2000, seed=random_stream(1, "events"), max_steps=60
+    )
     assert abs(found.mean - exact) < 5.5 * found.standard_error + 1e-9 * (1 + abs(exact))

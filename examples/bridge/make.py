@@ -9,7 +9,7 @@ import csv
 import sys
 from pathlib import Path
 
-from jumar import load_controller, models, simulate, stream
+from jumar import load_controller, models, random_stream, simulate
 
 HERE = Path(__file__).parent
 BRIDGES, SEED = 520, 1
@@ -22,9 +22,9 @@ def make(folder: Path) -> None:
     schedule = load_controller(HERE / "schedule.toml")
     longest = TODAY - FIRST
     log = simulate(
-        bridge, schedule, episodes=BRIDGES, rng=stream(SEED, "bridges"), max_steps=longest
+        bridge, schedule, episodes=BRIDGES, seed=random_stream(SEED, "bridges"), max_steps=longest
     )
-    opened = stream(SEED, "opened").integers(FIRST, LAST, size=BRIDGES, endpoint=True)
+    opened = random_stream(SEED, "opened").integers(FIRST, LAST, size=BRIDGES, endpoint=True)
     with open(folder / "log.csv", "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["bridge", "year", "finding", "work", "cost"])

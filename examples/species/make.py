@@ -9,7 +9,7 @@ import csv
 import sys
 from pathlib import Path
 
-from jumar import load_controller, models, simulate, stream
+from jumar import load_controller, models, random_stream, simulate
 
 HERE = Path(__file__).parent
 BLOCKS, SEED = 800, 1
@@ -21,7 +21,11 @@ def make(folder: Path) -> None:
     tiger = models.sumatran_tiger()
     protocol = load_controller(HERE / "protocol.toml")
     log = simulate(
-        tiger, protocol, episodes=BLOCKS, rng=stream(SEED, "blocks"), max_steps=TODAY - FIRST
+        tiger,
+        protocol,
+        episodes=BLOCKS,
+        seed=random_stream(SEED, "blocks"),
+        max_steps=TODAY - FIRST,
     )
     with open(folder / "log.csv", "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")

@@ -9,7 +9,7 @@ import csv
 import sys
 from pathlib import Path
 
-from jumar import load_controller, models, simulate, stream
+from jumar import load_controller, models, random_stream, simulate
 
 HERE = Path(__file__).parent
 CALLS, SEED = 5000, 1
@@ -19,7 +19,7 @@ def make(folder: Path) -> None:
     """Saving and deleting end the call."""
     voicemail = models.voicemail()
     dialog = load_controller(HERE / "dialog.toml")
-    log = simulate(voicemail, dialog, episodes=CALLS, rng=stream(SEED, "calls"))
+    log = simulate(voicemail, dialog, episodes=CALLS, seed=random_stream(SEED, "calls"))
     with open(folder / "log.csv", "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["call", "turn", "heard", "response", "score"])

@@ -35,7 +35,6 @@ _PUBLIC = {
     "RewardRange": "evidence.certificate",
     "basic": "algorithms.basic:improve",
     "check": "evidence.checking",
-    "choose": "pipeline",
     "count": "core.replay",
     "estimate_behavior": "evidence.estimation",
     "evaluate": "truth.evaluation",
@@ -52,14 +51,15 @@ _PUBLIC = {
     "Pouct": "truth.planning",
     "plan": "truth.planning",
     "product": "core.memory",
+    "random_stream": "core.randomness",
     "read_logs": "io.logs",
+    "select": "pipeline",
     "simulate": "truth.simulation",
     "simulated_value": "truth.simulation",
     "spibb": "algorithms.spibb:improve",
     "spibb_leq": "algorithms.spibb_leq:improve",
-    "stream": "core.streams",
     "strict": "algorithms.strict:improve",
-    "train": "truth.training",
+    "train_behavior": "truth.training",
     "window": "core.memory",
     "write_logs": "io.logs",
 }
@@ -81,7 +81,6 @@ __all__ = [
     "RewardRange",
     "basic",
     "check",
-    "choose",
     "count",
     "estimate_behavior",
     "evaluate",
@@ -97,14 +96,15 @@ __all__ = [
     "order_tests",
     "plan",
     "product",
+    "random_stream",
     "read_logs",
+    "select",
     "simulate",
     "simulated_value",
     "spibb",
     "spibb_leq",
-    "stream",
     "strict",
-    "train",
+    "train_behavior",
     "window",
     "write_logs",
 ]
@@ -122,8 +122,8 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.core.improvement import Improvement
     from jumar.core.memory import Memory, NamedNodes, product, window
     from jumar.core.memory.refinement import join
+    from jumar.core.randomness import random_stream
     from jumar.core.replay import Replays, count
-    from jumar.core.streams import stream
     from jumar.evidence import offpolicy as offpolicy
     from jumar.evidence.checking import check
     from jumar.evidence.claims import Certificate
@@ -133,7 +133,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.evidence.rewards import RewardRange
     from jumar.io.controllers import load_controller
     from jumar.io.logs import read_logs, write_logs
-    from jumar.pipeline import choose, improve
+    from jumar.pipeline import improve, select
     from jumar.truth import models as models
     from jumar.truth.evaluation import evaluate
     from jumar.truth.model_files import load_model
@@ -141,7 +141,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.truth.planning import Pouct, plan
     from jumar.truth.pomdp import Pomdp
     from jumar.truth.simulation import simulate, simulated_value
-    from jumar.truth.training import train
+    from jumar.truth.training import train_behavior
 
 
 def __getattr__(name: str) -> object:

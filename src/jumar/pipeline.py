@@ -8,31 +8,31 @@ from __future__ import annotations
 
 from jumar import algorithms
 from jumar.algorithms.auto import Selection
-from jumar.algorithms.auto.entry import choose as select_for
+from jumar.algorithms.auto.entry import choose
 from jumar.algorithms.auto.trials import PROVED
 from jumar.algorithms.certifying import certificates_of
 from jumar.algorithms.problem import Problem
 from jumar.assessment.result import Result
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
 from jumar.core.memory import Memory
-from jumar.core.replay import Replays
+from jumar.core.randomness import Seed, seed_number
 from jumar.core.text import printable
 from jumar.evidence.bounds import check_delta
-from jumar.evidence.certificate import (
-    kept_estimate,
-)
+from jumar.evidence.certificate import kept_estimate
 from jumar.evidence.consistency import check_rewards
+from jumar.evidence.estimation import CURRENT
 from jumar.evidence.gains import most_gain
-from jumar.evidence.practice import Behaviors, Practice, practice_of
+from jumar.evidence.given import BehaviorLike, is_estimate
+from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.rewards import RewardRange
+from jumar.io.logs import LogLike
 
 DELTA = 0.05
 
 
 def improve(
-    log: Episodes | Replays,
-    behavior: Behaviors,
+    log: LogLike,
+    behavior: BehaviorLike,
     *,
     discount: float,
     memory: Memory | None = None,
@@ -40,10 +40,9 @@ def improve(
     delta: float = DELTA,
     rewards: RewardRange | None = None,
     horizon: int | None = None,
-    estimated: bool = False,
     gate: str = PROVED,
     assume_memory: bool = False,
-    seed: int = 1,
+    seed: Seed = 1,
     **parameters: object,
 ) -> Result:
     """Improve the behavior that produced a log.
@@ -55,14 +54,18 @@ def improve(
 
     Parameters
     ----------
-    log, behavior
-        A log and who made it: a controller; several, as a sequence or a mapping by the names in
-        the log's `behavior` column; or None, where the log has propensities.
+    log
+        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+    behavior
+        Who made the log: a controller or its file; several, as a sequence or a mapping by the names
+        in the log's `behavior` column; "estimate", to estimate it from the log, which weakens every
+        claim; or None, where the log has propensities.
     discount
         Weight of the next step against this one, in [0, 1).
     memory
         What the new controller may remember (with what the behavior remembers). Without it, what
-        the behavior remembers, and for "auto" up to two observations more.
+        the behavior remembers, and for "auto" up to two observations more. With "estimate" the
+        estimated behavior remembers it, and "auto" tries more.
     algorithm
         A name from `jumar algorithms`; "auto" by default.
     delta
@@ -73,9 +76,6 @@ def improve(
     horizon
         The most steps of an episode or recording, where that is known: it narrows what returns are
         possible in the test of "auto".
-    estimated
-        The behavior is not known but was itself estimated from this log (`estimate_behavior`),
-        which weakens every guarantee.
     gate
         The test of "auto": "proved" holds for every number of episodes, "asymptotic" decides
         earlier and is right as the log grows.
@@ -84,14 +84,21 @@ def improve(
         memory tells all that matters (`long_records`). The certificate names it, and the log may
         contradict it. Each of the two tests then has half of `delta`.
     seed
-        Deals the episodes of "auto" into halves.
+        A whole number or a generator. Deals the episodes of "auto" into halves.
     **parameters
         Those of the algorithm, as ``n_wedge=20``.
 
-    >>> from jumar import Controller, models, simulate, stream
+    Returns
+    -------
+    Result
+        The new controller, the certificates, and everything that was counted.
+
+    Examples
+    --------
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=2000, rng=stream(1, "data"))
+    >>> log = simulate(tiger, behavior, episodes=2000)
     >>> result = improve(log, behavior, discount=0.95)
     >>> result.certificate.bound, result.certificate.zeta < 0
     ('held-out', True)
@@ -102,8 +109,11 @@ def improve(
     entry = algorithms.meant(algorithm, parameters)
     entry.check(parameters)
     practice = _checked(log, behavior, delta, rewards, memory)
+    if is_estimate(behavior) and entry.choice is not None:
+        memory = None  # the behavior has it, and more is tried
+    seed = seed_number(seed)
     problem = Problem(
-        practice, discount, memory, delta, rewards, horizon, estimated, gate, assume_memory, seed
+        practice, discount, memory, delta, rewards, horizon, gate, assume_memory, seed
     )
     found = entry.run(problem, **parameters)
     improvement, material = found.improvement, found.material
@@ -114,7 +124,7 @@ def improve(
     if found.test is not None:
         certificates = (found.test, *(c for c in certificates if c.bound != "unchanged"))
     if problem.copied and improvement.changed == 0:
-        mixed = practice.several and bool(practice.controllers) and not estimated
+        mixed = practice.several and bool(practice.controllers) and not practice.estimated
         certificates = (kept_estimate(certificates[0], mixed),)
     return Result(
         improvement,
@@ -123,7 +133,6 @@ def improve(
         practice.log,
         problem.range,
         delta,
-        estimated,
         found.selection,
         seed,
         practice,
@@ -131,9 +140,9 @@ def improve(
     )
 
 
-def choose(
-    log: Episodes | Replays,
-    behavior: Behaviors,
+def select(
+    log: LogLike,
+    behavior: BehaviorLike,
     *,
     discount: float,
     memory: Memory | None = None,
@@ -141,35 +150,63 @@ def choose(
     rewards: RewardRange | None = None,
     horizon: int | None = None,
     gate: str = PROVED,
-    seed: int = 1,
+    seed: Seed = 1,
 ) -> Selection:
     """What "auto" would choose, with all that was tried (`jumar.algorithms.auto`).
 
-    >>> from jumar import Controller, models, simulate, stream
+    Parameters
+    ----------
+    log
+        As for `improve`.
+    behavior
+        As for `improve`.
+    discount
+        Weight of the next step against this one, in [0, 1).
+    memory
+        What the new controller may remember. Without it, up to two observations more than the
+        behavior.
+    delta
+        Accepted chance that something worse passes the test.
+    rewards
+        What a step can pay. Without it, what the log shows.
+    horizon
+        The most steps of an episode or recording, where that is known.
+    gate
+        The test: "proved" or "asymptotic".
+    seed
+        A whole number or a generator. Deals the episodes into halves.
+
+    Returns
+    -------
+    Selection
+        Every candidate that was tested, and the one that was chosen, if any passed.
+
+    Examples
+    --------
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=2000, rng=stream(1, "data"))
-    >>> choose(log, behavior, discount=0.95).chosen.passed
+    >>> log = simulate(tiger, behavior, episodes=2000)
+    >>> select(log, behavior, discount=0.95).chosen.passed
     True
     """
     practice = _checked(log, behavior, delta, rewards, memory)
-    problem = Problem(practice, discount, memory, delta, rewards, horizon, gate=gate, seed=seed)
-    return select_for(problem, delta)
+    if is_estimate(behavior):
+        memory = None  # the behavior has it, and more is tried
+    number = seed_number(seed)
+    problem = Problem(practice, discount, memory, delta, rewards, horizon, gate=gate, seed=number)
+    return choose(problem, delta)
 
 
 def _checked(
-    log: Episodes | Replays,
-    behavior: Behaviors,
+    log: LogLike,
+    behavior: BehaviorLike,
     delta: float,
     rewards: RewardRange | None,
     memory: Memory | None,
 ) -> Practice:
     """Who made the log, which does not contradict what is said of it."""
     check_delta(delta)
-    if not isinstance(log, Episodes | Replays):
-        raise ParameterError(
-            f"log: {printable(repr(log)[:40])} is no log. Read one with jumar.read_logs(FILE)."
-        )
     if rewards is not None and not isinstance(rewards, RewardRange):
         raise ParameterError(
             f"rewards: {printable(repr(rewards)[:40])} is not a range of rewards. Pass for example "
@@ -179,7 +216,8 @@ def _checked(
         raise ParameterError(
             f"memory: {printable(repr(memory)[:40])} is no memory. Pass for example window(2)."
         )
-    practice = practice_of(log, behavior)
+    window = memory if memory is not None and is_estimate(behavior) else CURRENT
+    practice = practice_of(log, behavior, memory=window)
     if rewards is not None:
         check_rewards(practice.log, rewards)
     return practice

@@ -23,8 +23,8 @@ from jumar.core.errors import JumarError, ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.core.memory import window
+from jumar.core.randomness import random_stream
 from jumar.core.replay import count
-from jumar.core.streams import stream
 from jumar.truth.simulation import simulate
 from strategies import (
     arrays_of,
@@ -69,7 +69,7 @@ def logged(seed: int, episodes: int = 60, k: int = 2) -> tuple[HistoryMdp, Contr
     rng = np.random.default_rng(seed)
     pomdp = random_pomdp(rng, 3, 3, 2, 0.9)
     behavior = random_controller(rng, pomdp, window(2))
-    log = simulate(pomdp, behavior, episodes=episodes, rng=stream(seed, "conformance"))
+    log = simulate(pomdp, behavior, episodes=episodes, seed=random_stream(seed, "conformance"))
     return count(log, window(k)).mle(0.9), behavior
 
 

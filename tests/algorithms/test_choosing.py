@@ -218,7 +218,7 @@ def test_a_rare_disaster_that_was_declared_is_not_overlooked(gate):
             *NAMES, [0] * 1000, action, reward, np.arange(1001), [-1] * 1000, [True] * 1000
         )
         rewards = jm.RewardRange.constant(-119, 1)
-        found = jm.choose(log, behavior, discount=0.95, rewards=rewards, seed=seed, gate=gate)
+        found = jm.select(log, behavior, discount=0.95, rewards=rewards, seed=seed, gate=gate)
         fooled += found.chosen is not None
     assert fooled == 0
 
@@ -226,7 +226,7 @@ def test_a_rare_disaster_that_was_declared_is_not_overlooked(gate):
 def test_a_kept_estimate_is_not_called_proved():
     log = one_step(60, 0.0)
     behavior = jm.estimate_behavior(log)
-    result = jm.improve(log, behavior, discount=0.9, estimated=True)
+    result = jm.improve(log, behavior, discount=0.9)
     assert result.improvement.changed == 0
     (only,) = result.certificates
     assert only.validity is Validity.CLAIMED
@@ -238,7 +238,7 @@ def test_a_kept_estimate_is_not_called_proved():
 def test_an_estimated_behavior_makes_the_test_a_claim(gate):
     log = one_step(2000, 1.0)
     behavior = jm.estimate_behavior(log)
-    best = jm.improve(log, behavior, discount=0.9, estimated=True, gate=gate).certificate
+    best = jm.improve(log, behavior, discount=0.9, gate=gate).certificate
     assert (best.bound, best.validity) == ("held-out", Validity.CLAIMED)
     assert "estimated from all of them" in best.claim
     assert "at most 5 %" not in best.reason
@@ -289,7 +289,7 @@ def test_auto_in_any_case_and_without_parameters():
 
 def test_choosing_checks_the_log_like_improving_does():
     keeps = Controller.constant(*NAMES, [1.0, 0.0])
-    for job in (jm.improve, jm.choose):
+    for job in (jm.improve, jm.select):
         with pytest.raises(LogError, match="gives it probability 0"):
             job(one_step(10, 1.0), keeps, discount=0.9)
         with pytest.raises(LogError):
@@ -300,10 +300,10 @@ def test_choosing_checks_the_log_like_improving_does():
 def test_memory_asked_for_is_the_only_other_one_tried(gate):
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=400, rng=jm.stream(1, "data"))
-    own = jm.choose(log, behavior, discount=0.95, memory=window(1), gate=gate)
+    log = jm.simulate(tiger, behavior, episodes=400, seed=jm.random_stream(1, "data"))
+    own = jm.select(log, behavior, discount=0.95, memory=window(1), gate=gate)
     assert {str(t.setting.memory) for t in own.trials} == {"window of 1"}
-    wide = jm.choose(log, behavior, discount=0.95, gate=gate)
+    wide = jm.select(log, behavior, discount=0.95, gate=gate)
     assert [str(m) for m in wide.memories] == ["window of 1", "window of 2", "window of 3"]
 
 
@@ -332,10 +332,10 @@ def test_a_length_that_was_only_read_off_the_log_lowers_the_class_and_is_named()
 def test_a_horizon_narrows_what_returns_are_possible_and_must_not_be_too_short():
     declared = jm.RewardRange.constant(-1, 2)
     log = two_steps(cut=False)
-    any_length = jm.choose(log, HALF, discount=0.99, rewards=declared)
-    two = jm.choose(log, HALF, discount=0.99, rewards=declared, horizon=2)
+    any_length = jm.select(log, HALF, discount=0.99, rewards=declared)
+    two = jm.select(log, HALF, discount=0.99, rewards=declared, horizon=2)
     assert any_length.range == pytest.approx(300)
     assert two.range == pytest.approx(3 * 1.99)
     assert two.chosen is not None
     with pytest.raises(LogError, match=r"2 steps, more than the declared horizon of 1"):
-        jm.choose(log, HALF, discount=0.99, rewards=declared, horizon=1)
+        jm.select(log, HALF, discount=0.99, rewards=declared, horizon=1)

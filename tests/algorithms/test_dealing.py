@@ -27,7 +27,7 @@ def labelled(labels: list[object]) -> Episodes:
 
 
 def dealt_as(log: Episodes, seed: int = 1) -> dict[str, tuple[int, int]]:
-    dealt = deal(log, jm.stream(seed, "selection"))
+    dealt = deal(log, jm.random_stream(seed, "selection"))
     return {
         str(label): (half, block)
         for label, half, block in zip(
@@ -53,7 +53,7 @@ def test_halves_and_blocks_are_even():
     """4,000 fair coins lie within five standard deviations of 2,000 but once in a million; 256
     blocks of 15.6 each: chi-squared of 255 beyond 370 once in 300,000."""
     for log in (labelled(LABELS), labelled(LABELS).select(np.arange(4000))):
-        dealt = deal(log, jm.stream(1, "selection"))
+        dealt = deal(log, jm.random_stream(1, "selection"))
         assert abs((dealt.half == 0).sum() - 2000) < 5 * math.sqrt(1000)
         counts = np.bincount(dealt.block, minlength=BLOCKS)
         assert len(counts) == BLOCKS == 256
@@ -68,7 +68,7 @@ def test_episodes_without_labels_are_dealt_evenly_too():
         *NAMES, [0] * n, [0] * n, [0.0] * n, np.arange(n + 1), [-1] * n, [True] * n
     )  # fmt: skip
     for seed in range(5):
-        dealt = deal(log, jm.stream(seed, "selection"))
+        dealt = deal(log, jm.random_stream(seed, "selection"))
         assert abs((dealt.half == 0).sum() - 2000) < 5 * math.sqrt(1000)
         # neighbours are not dealt alike: 4,000 pairs, as many alike as not
         alike = (dealt.half[1:] == dealt.half[:-1]).sum()
@@ -84,7 +84,7 @@ def test_another_seed_deals_otherwise():
 
 def test_one_label_is_one_unit():
     labels = [f"person {i % 7}" for i in range(50)]
-    dealt = deal(labelled(labels), jm.stream(1, "selection"))
+    dealt = deal(labelled(labels), jm.random_stream(1, "selection"))
     assert len(np.unique(dealt.unit)) == 7
     for person in range(7):
         own = np.arange(50) % 7 == person
@@ -94,7 +94,7 @@ def test_one_label_is_one_unit():
 
 def test_a_unit_counts_once_with_its_mean():
     """a scored 1 and 3, b scored 5."""
-    dealt = deal(labelled(["a", "b", "a"]), jm.stream(1, "selection"))
+    dealt = deal(labelled(["a", "b", "a"]), jm.random_stream(1, "selection"))
     scores, block = dealt.by_unit(np.arange(3), np.array([1.0, 5.0, 3.0]))
     assert sorted(scores.tolist()) == [2, 5]
     assert set(block.tolist()) == set(dealt.block.tolist())
@@ -106,7 +106,7 @@ def test_a_unit_counts_once_with_its_mean():
 def test_in_order_is_the_same_deal():
     labels = [f"person {i % 40}" for i in range(100)]
     log = labelled(labels)
-    dealt = deal(log, jm.stream(1, "selection"))
+    dealt = deal(log, jm.random_stream(1, "selection"))
     sorted_ = dealt.in_order()
     moved = log.select(dealt.order)
     assert dealt_as(log) == {
@@ -177,7 +177,7 @@ def test_a_long_log_is_judged_by_the_same_episodes_in_any_order():
         *NAMES, z, a, reward, np.arange(n + 1), [-1] * n, [True] * n, origin=origin
     )  # fmt: skip
     one, two = (
-        jm.choose(x, HALF, discount=0.9) for x in (log, log.select(rng.permutation(n)))
+        jm.select(x, HALF, discount=0.9) for x in (log, log.select(rng.permutation(n)))
     )  # fmt: skip
     assert one.trials == two.trials
     assert len(one.trials) > 0
@@ -194,11 +194,11 @@ def test_clusters_are_bet_on_as_one():
         *NAMES, [0] * n, action, reward, np.arange(n + 1), [-1] * n, [True] * n,
         origin=Origin("log.csv", np.arange(n), [f"p{i // 20}" for i in range(n)]),
     )  # fmt: skip
-    found = jm.choose(log, HALF, discount=0.9)
+    found = jm.select(log, HALF, discount=0.9)
     assert (found.units, found.episodes) == (20, 400)
     assert found.best.units < 20
     assert found.chosen is None
     alone = Episodes(
         *NAMES, [0] * n, action, reward, np.arange(n + 1), [-1] * n, [True] * n
     )  # fmt: skip
-    assert jm.choose(alone, HALF, discount=0.9).chosen is not None
+    assert jm.select(alone, HALF, discount=0.9).chosen is not None

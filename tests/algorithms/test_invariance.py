@@ -52,7 +52,7 @@ def make(kind: str, seed: int, E: int = 240) -> Episodes:
 
 
 def chosen(log: Episodes, gate: str, rewards: RewardRange | None = None) -> Selection:
-    return jm.choose(log, BEHAVIOR, discount=γ, gate=gate, rewards=rewards, memory=window(1))
+    return jm.select(log, BEHAVIOR, discount=γ, gate=gate, rewards=rewards, memory=window(1))
 
 
 def same(one: Selection, two: Selection, unit: float = 1.0) -> None:

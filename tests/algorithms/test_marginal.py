@@ -25,7 +25,7 @@ from jumar.algorithms.long_records.weights import FittedWeights
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
-from jumar.core.streams import stream
+from jumar.core.randomness import random_stream
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 from jumar.show.html.rungs import rungs
@@ -212,9 +212,9 @@ def test_a_pair_that_was_never_seen_is_worth_what_the_coarser_memory_says():
 
 
 def judged(pomdp, behavior, n, T, seed=1, **options):
-    log = simulate(pomdp, behavior, episodes=n, rng=stream(seed, "data"), max_steps=T)
+    log = simulate(pomdp, behavior, episodes=n, seed=random_stream(seed, "data"), max_steps=T)
     return log, judge_long(
-        log, behavior, discount=pomdp.discount, rng=stream(seed, "long"), **options
+        log, behavior, discount=pomdp.discount, seed=random_stream(seed, "long"), **options
     )
 
 
@@ -267,15 +267,17 @@ def test_a_memory_that_suffices_is_seldom_contradicted():
     rejected = 0
     memories = [behavior.memory, window(2, actions=True).on(*behavior.memory.alphabet)]
     for seed in range(80):
-        log = simulate(pomdp, behavior, episodes=60, rng=stream(seed, "level"), max_steps=15)
+        log = simulate(
+            pomdp, behavior, episodes=60, seed=random_stream(seed, "level"), max_steps=15
+        )
         board = lay_out(log, behavior, 0.95, memories)
-        rejected += memory_test(board, 0, stream(seed, "orders")).rejected
+        rejected += memory_test(board, 0, random_stream(seed, "orders")).rejected
     assert rejected <= 20
 
 
 def test_a_lasting_hidden_difference_is_found_where_one_step_hardly_shows_it():
     """Coins of two kinds, 0.35 and 0.65, one kind per record; nothing is ever seen."""
-    rng = stream(1, "coins")
+    rng = random_stream(1, "coins")
     n, T = 200, 20
     p = np.repeat(np.where(rng.random(n) < 0.5, 0.35, 0.65), T)
     log = Episodes(
@@ -285,7 +287,7 @@ def test_a_lasting_hidden_difference_is_found_where_one_step_hardly_shows_it():
     )  # fmt: skip
     behavior = Controller.uniform(log.observations, log.actions)
     memories = [behavior.memory, window(2, actions=True).on(1, 2)]
-    test = memory_test(lay_out(log, behavior, 0.95, memories), 0, stream(1, "orders"))
+    test = memory_test(lay_out(log, behavior, 0.95, memories), 0, random_stream(1, "orders"))
     assert test.by_persistence
     assert not test.by_order  # actions tell nothing of the kind
     assert "luck lasts" in test.reasons[0]
@@ -294,7 +296,7 @@ def test_a_lasting_hidden_difference_is_found_where_one_step_hardly_shows_it():
 def test_a_change_of_unit_changes_nothing_but_the_unit(in_view):
     _, behavior, log, verdict = in_view
     other = replace(log, reward=3 * log.reward - 7)
-    again = judge_long(other, behavior, discount=0.95, rng=stream(1, "long"))
+    again = judge_long(other, behavior, discount=0.95, seed=random_stream(1, "long"))
     assert again.chosen.setting == verdict.chosen.setting
     assert again.chosen.gain == pytest.approx(3 * verdict.chosen.gain, rel=1e-6)
     assert again.chosen.lower == pytest.approx(3 * verdict.chosen.lower, rel=1e-6)
@@ -303,7 +305,7 @@ def test_a_change_of_unit_changes_nothing_but_the_unit(in_view):
 def test_a_tie_is_no_improvement(in_view):
     _, behavior, log, _ = in_view
     flat = replace(log, reward=np.full(log.n_steps, 2.0))
-    verdict = judge_long(flat, behavior, discount=0.95, rng=stream(1, "long"))
+    verdict = judge_long(flat, behavior, discount=0.95, seed=random_stream(1, "long"))
     assert verdict.chosen is None
     assert verdict.controller is behavior
     assert verdict.refusals[0].condition == "tie"
@@ -312,7 +314,9 @@ def test_a_tie_is_no_improvement(in_view):
 def test_declared_rewards_make_the_charge_larger(in_view):
     _, behavior, log, verdict = in_view
     declared = RewardRange.constant(-1000.0, 1000.0)
-    again = judge_long(log, behavior, discount=0.95, rng=stream(1, "long"), rewards=declared)
+    again = judge_long(
+        log, behavior, discount=0.95, seed=random_stream(1, "long"), rewards=declared
+    )
     assert again.range == pytest.approx(40_000)
     assert again.chosen is None
     assert "lower bound" in {r.condition for r in again.refusals}
@@ -331,7 +335,7 @@ def test_records_that_stop_early_are_refused():
 
 def test_a_rare_situation_counts_only_the_records_that_show_it():
     """One record in fifty meets the trap, and one in twenty of those tries the other action."""
-    rng = stream(1, "trap")
+    rng = random_stream(1, "trap")
     n = 5000
     trap = rng.random(n) < 0.02
     other = rng.random(n) < np.where(trap, 0.05, 0.5)
@@ -342,7 +346,7 @@ def test_a_rare_situation_counts_only_the_records_that_show_it():
     )  # fmt: skip
     uniform = Controller.uniform(log.observations, log.actions)
     behavior = uniform.except_at(np.array([[1]]), np.array([[0.95, 0.05]]), "careful")
-    verdict = judge_long(log, behavior, discount=0.9, rng=stream(1, "long"))
+    verdict = judge_long(log, behavior, discount=0.9, seed=random_stream(1, "long"))
     assert verdict.chosen is None
 
 

@@ -22,9 +22,9 @@ FAIR = Controller.uniform(TIGER.observations, TIGER.actions)
 
 
 def bench(episodes: int, more: int = 1) -> Workbench:
-    log = jm.simulate(TIGER, FAIR, episodes=episodes, rng=jm.stream(1, "data"))
+    log = jm.simulate(TIGER, FAIR, episodes=episodes, seed=jm.random_stream(1, "data"))
     board = lay_out(log, FAIR, 0.95, chain(FAIR.memory, None, more))
-    dealt = deal(log, jm.stream(1, "deal"))
+    dealt = deal(log, jm.random_stream(1, "deal"))
     return Workbench(board, number(board), dealt, limits_of(log, 0.95))
 
 

@@ -19,7 +19,6 @@ from jumar.core.memory import window
 from jumar.evidence.first_visits import FirstVisits, ReturnBounds, first_returns
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
-from jumar.truth.training import train_behavior
 from strategies import logs, names
 
 NAMES = ("good", "worn"), ("keep", "repair")
@@ -203,7 +202,7 @@ def test_too_few_returns_give_the_behavior_back():
 def test_the_same_by_hand():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=1000, rng=jm.stream(3, "data"))
+    log = jm.simulate(tiger, behavior, episodes=1000, seed=jm.random_stream(3, "data"))
     rewards = RewardRange((-1, -1), (-100, 10))
     result = jm.improve(
         log, behavior, discount=0.95, memory=window(2), algorithm="strict", rewards=rewards
@@ -218,7 +217,7 @@ def test_the_same_by_hand():
 def test_a_smaller_delta_changes_less():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=500, rng=jm.stream(4, "data"))
+    log = jm.simulate(tiger, behavior, episodes=500, seed=jm.random_stream(4, "data"))
     mdp = jm.count(log, window(2)).mle(0.95)
     visits = first_returns(log, window(2), discount=0.95, rewards=RewardRange((-1, -1), (-100, 10)))
     sure, bold = (jm.strict(mdp, behavior, returns=visits.bounds(δ)) for δ in (1e-12, 0.5))
@@ -231,12 +230,14 @@ def test_the_papers_tiger_behavior_is_improved_and_never_made_worse():
     """Window 2 does not tell all that matters of Tiger, so nothing is promised; 5 % is a yardstick:
     if it were the chance of ending worse, 3 or more of 20 logs would with a chance of 7.5 %."""
     tiger = jm.models.tiger()
-    behavior = train_behavior(tiger, window(2), jm.models.MODELS["tiger"].training, 1)
+    behavior = jm.train_behavior(
+        tiger, window(2), softmax=jm.models.MODELS["tiger"].training.softmax
+    )
     before = jm.evaluate(tiger, behavior).value
     rewards = RewardRange((-1, -1), (-100, 10))
     gains = []
     for i in range(20):
-        log = jm.simulate(tiger, behavior, episodes=3000, rng=jm.stream(i, "strict"))
+        log = jm.simulate(tiger, behavior, episodes=3000, seed=jm.random_stream(i, "strict"))
         result = jm.improve(log, behavior, discount=0.95, algorithm="strict", rewards=rewards)
         gains.append(jm.evaluate(tiger, result.controller).value - before)
     assert sum(g < -1e-9 for g in gains) < 3

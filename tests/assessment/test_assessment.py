@@ -75,18 +75,20 @@ FAILED = checked(fit=SimpleNamespace(verdict=Finding("failed", "No.")))
 def test_the_interval_of_a_held_out_gain_is_that_of_student():
     """Of 50 episodes 5 % lie beyond 1.677 standard errors on either side; 5 ± 1.677."""
     result = chosen_by_test(one_step_log(50, 50))
-    said = gain(result, resample(result.log, result.improvement, rng=jm.stream(1, "bootstrap")))
+    said = gain(
+        result, resample(result.log, result.improvement, seed=jm.random_stream(1, "bootstrap"))
+    )
     test, _, model = said.partition("whole log")
     says(test, "brought 5.0 more per episode", "90 % interval 3.3 to 6.7", "2 that passed", "luck")
     says(model, "1 more per episode", "2 → 3", "in 90 % of logs redrawn", "between 1 and 1")
     only = chosen_by_test(one_step_log(50, 50), (CHOSEN, FAR))
-    assert "luck" not in gain(only, resample(only.log, only.improvement, rng=jm.stream(1)))
+    assert "luck" not in gain(only, resample(only.log, only.improvement, seed=jm.random_stream(1)))
 
 
 def test_held_out_costs_are_saved_and_a_model_that_disagrees_is_told():
     log = read(one_step_log(50, 50), costs=True)
     result = chosen_by_test(replace(log, reward=log.reward - 4))  # costs 3 and 1
-    again = resample(result.log, result.improvement, rng=jm.stream(1, "bootstrap"))
+    again = resample(result.log, result.improvement, seed=jm.random_stream(1, "bootstrap"))
     said = gain(result, again)
     says(said, "saved 5.0 per episode (90 % interval 3.3 to 6.7)")
     assert "says 1 saved per episode (cost 2 → 1;" in said
@@ -208,7 +210,9 @@ def test_how_safe_it_is_in_words(result: Result, words: list[str]):
 
 
 def test_keeping_what_was_only_estimated_is_not_called_safe_beyond_going_on_as_before():
-    result = jm.improve(one_step_log(30, 3), HALF, discount=0.9, n_wedge=20, estimated=True)
+    result = jm.improve(
+        one_step_log(30, 3), replace(HALF, estimated=True), discount=0.9, n_wedge=20
+    )
     assert result.improvement.changed == 0
     assert safety(result, SOUND) == result.certificate.claim
     assert "the controller handed over is only a copy" in safety(result, SOUND)
@@ -230,9 +234,9 @@ def test_in_a_large_model_iteration_finds_the_bootstrap_that_elimination_finds(m
     behavior = Controller.uniform(log.observations, log.actions)
     better = jm.improve(log, behavior, discount=0.99, memory=window(2), n_wedge=3).improvement
     assert len(better.mdp) == 420 > linear.ITERATED
-    iterated = resample(log, better, rng=jm.stream(1, "bootstrap"), draws=5)
+    iterated = resample(log, better, seed=jm.random_stream(1, "bootstrap"), draws=5)
     monkeypatch.setattr(linear, "ITERATED", 1000)
-    eliminated = resample(log, better, rng=jm.stream(1, "bootstrap"), draws=5)
+    eliminated = resample(log, better, seed=jm.random_stream(1, "bootstrap"), draws=5)
     np.testing.assert_allclose(iterated.gains, eliminated.gains, rtol=1e-6)
 
 

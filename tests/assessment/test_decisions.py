@@ -112,7 +112,7 @@ def test_the_table_for_spreadsheets_has_a_row_per_history_state_and_no_formulas(
 def test_drawing_every_episode_alike_gives_back_the_estimate():
     log = one_step_log(30, 30)
     better = jm.improve(log, HALF, discount=0.9, algorithm="spibb").improvement
-    again = resample(log, better, rng=jm.stream(1, "bootstrap"), draws=400)
+    again = resample(log, better, seed=jm.random_stream(1, "bootstrap"), draws=400)
     # behaviour 2, improved 3 in every draw: rewards are certain, so the gain is exactly 1
     np.testing.assert_allclose(again.gains, 1.0)
     assert again.worse == 0.0
@@ -130,7 +130,7 @@ def test_the_spread_of_the_bootstrap_is_that_of_a_mean():
         np.arange(2 * n + 1), [-1] * 2 * n, [True] * 2 * n,
     )  # fmt: skip
     better = jm.improve(log, HALF, discount=0.9, algorithm="spibb").improvement
-    again = resample(log, better, rng=jm.stream(1, "bootstrap"), draws=1000)
+    again = resample(log, better, seed=jm.random_stream(1, "bootstrap"), draws=1000)
     coins = reward[1::2]
     assert again.gains.std() == pytest.approx(coins.std() / 2 / np.sqrt(n), rel=0.1)
     low, high = again.interval(0.9)
@@ -140,7 +140,7 @@ def test_the_spread_of_the_bootstrap_is_that_of_a_mean():
 def test_every_cell_is_the_improvement_that_it_names():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=300, rng=jm.stream(1, "data"))
+    log = jm.simulate(tiger, behavior, episodes=300, seed=jm.random_stream(1, "data"))
     spibb = ALGORITHMS["spibb"]
     rows = sensitivity(
         log, behavior, discount=0.95, memory=window(2), algorithm=spibb, thresholds=(5, 50)

@@ -66,7 +66,9 @@ def test_numbers_for_machines_are_those_of_the_library(estimate, folder):
     data = estimate("--json", "--seed", 3).data
     log = jm.read_logs(folder / "log.csv", observations=NAMES[0], actions=NAMES[1])
     new, old = (jm.load_controller(folder / f"{name}.json") for name in ("new", "old"))
-    found = jm.offpolicy.estimate_all(log, new, old, discount=0.5, rng=jm.stream(3, "offpolicy"))
+    found = jm.offpolicy.estimate_all(
+        log, new, old, discount=0.5, seed=jm.random_stream(3, "offpolicy")
+    )
     assert data["estimates"] == [item.to_dict() for item in found.values()]
     assert [item["estimator"] for item in data["estimates"]] == list(ESTIMATORS)
     assert data["seed"] == 3

@@ -13,9 +13,11 @@ from jumar.algorithms.auto.samples import needs
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("samples")
     tiger = jm.models.tiger()
-    behavior = jm.train(tiger, jm.window(2), softmax=0.05, rng=jm.stream(1, "train"))
+    behavior = jm.train_behavior(
+        tiger, jm.window(2), softmax=0.05, seed=jm.random_stream(1, "train")
+    )
     behavior.save(folder / "behavior.json")
-    log = jm.simulate(tiger, behavior, episodes=200, rng=jm.stream(1, "data"))
+    log = jm.simulate(tiger, behavior, episodes=200, seed=jm.random_stream(1, "data"))
     jm.write_logs(log, folder / "log.csv")
     return folder
 
@@ -33,7 +35,7 @@ def test_the_plan_is_the_librarys(jumar, folder):
     log = jm.read_logs(
         folder / "log.csv", observations=behavior.observations, actions=behavior.actions
     )
-    found = select(log, behavior, discount=0.95, rng=jm.stream(1, "selection"))
+    found = select(log, behavior, discount=0.95, seed=jm.random_stream(1, "selection"))
     plan = needs(found, [2.0], (0.5, 0.9))
     assert [item["episodes"] for item in data["plan"]] == [need.episodes for need in plan]
     assert data["plan"][0]["episodes"] < data["plan"][1]["episodes"]

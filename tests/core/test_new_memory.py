@@ -63,7 +63,7 @@ def behavior() -> Controller:
 
 @pytest.fixture(scope="module")
 def log(behavior):
-    return jm.simulate(MODEL, behavior, episodes=400, rng=jm.stream(1, "data"))
+    return jm.simulate(MODEL, behavior, episodes=400, seed=jm.random_stream(1, "data"))
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_it_has_longer_ones_and_knows_what_it_refines():
 
 
 def test_the_order_test_stands_on_it(log, behavior):
-    test = jm.order_test(log, behavior, rng=jm.stream(1, "order"), resamples=49)
+    test = jm.order_test(log, behavior, seed=jm.random_stream(1, "order"), resamples=49)
     assert (test.base, test.finer) == (MEMORY, one_more(MEMORY))
     assert 0 < test.p <= 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jumar import simulate, stream
+from jumar import random_stream, simulate
 from jumar.core.controller import Controller
 from jumar.core.memory import window
 from jumar.core.replay import Replay
@@ -16,7 +16,7 @@ def sound() -> list[tuple[Controller, Replay]]:
     """200 logs of 200 random worlds with their true behavior, replayed over its memory."""
     found = []
     for seed in range(200):
-        rng = stream(seed, "sound")
+        rng = random_stream(seed, "sound")
         pomdp = random_pomdp(rng, S=3, A=3, O=3, discount=0.9)
         behavior = random_controller(rng, pomdp, window(1 + seed % 2))
         log_ = simulate(pomdp, behavior, episodes=40, rng=rng, max_steps=20)

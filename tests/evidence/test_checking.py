@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from jumar import stream
+from jumar import random_stream
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels, Origin, Remarks
 from jumar.core.errors import LogError, ParameterError
@@ -150,8 +150,8 @@ def test_an_order_of_steps_matters():
 
 def test_a_log_joined_with_itself_is_worth_a_look():
     log_ = run(listening(0.10), 100, seed=1)
-    once = check(log_, listening(0.10), rng=stream(1, "check")).sections["repeats"]
-    twice = check(log_ + log_, listening(0.10), rng=stream(1, "check")).sections["repeats"]
+    once = check(log_, listening(0.10), seed=random_stream(1, "check")).sections["repeats"]
+    twice = check(log_ + log_, listening(0.10), seed=random_stream(1, "check")).sections["repeats"]
     assert once.verdict.status == "passed"
     assert twice.repeated == 100 + once.repeated
     assert twice.verdict.status == "look"
@@ -163,7 +163,7 @@ def test_how_many_repeats_chance_gives():
     """Tosses of a coin, 1 step each: the i-th equals an earlier one with probability 1 - 2^-i,
     of 12 episodes so about 10; 10 of them do."""
     log_ = log_of(*[[(0, i % 2)] for i in range(12)])
-    found = check(log_, EVEN, rng=stream(1, "check")).sections["repeats"]
+    found = check(log_, EVEN, seed=random_stream(1, "check")).sections["repeats"]
     assert (found.repeated, found.long) == (10, 0)
     assert_allclose(found.by_chance, sum(1 - 0.5**i for i in range(12)))
     assert found.verdict.status == "passed"
@@ -171,7 +171,7 @@ def test_how_many_repeats_chance_gives():
 
 def test_where_nothing_ever_happens_long_repeats_are_no_surprise():
     log_ = log_of(*[[(0, 0)] * 30] * 50)
-    found = check(log_, Controller.constant(Z, A, [1, 0]), rng=stream(1, "check")).sections[
+    found = check(log_, Controller.constant(Z, A, [1, 0]), seed=random_stream(1, "check")).sections[
         "repeats"
     ]
     assert (found.repeated, found.long) == (49, 49)
@@ -200,7 +200,7 @@ def with_remarks(**remarks) -> Episodes:
     ],
 )
 def test_what_the_reader_remarked(remarks, status, said):
-    found = check(with_remarks(**remarks), EVEN, rng=stream(1, "check")).sections["rows"]
+    found = check(with_remarks(**remarks), EVEN, seed=random_stream(1, "check")).sections["rows"]
     assert found.verdict.status == status
     texts = [f"{remark.count} {remark.what}" for remark in found.remarks]
     assert len(texts) == (said is not None)
@@ -229,7 +229,9 @@ ODD_EVEN = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
 )
 def test_logged_nodes_against_the_memory_of_the_policy(memory, names_, code, wrong):
     behavior = Controller.uniform(Z, A, memory)
-    found = check(with_nodes(names_, code), behavior, rng=stream(1, "check")).sections["nodes"]
+    found = check(with_nodes(names_, code), behavior, seed=random_stream(1, "check")).sections[
+        "nodes"
+    ]
     assert [(e.logged, e.replayed) for e in found.examples] == wrong
     assert found.mismatches == len(wrong)
     assert found.steps == sum(c >= 0 for c in code)
@@ -237,7 +239,9 @@ def test_logged_nodes_against_the_memory_of_the_policy(memory, names_, code, wro
 
 
 def test_a_window_has_no_named_nodes():
-    found = check(with_nodes(("a",), [0, 0, 0]), EVEN, rng=stream(1, "check")).sections["nodes"]
+    found = check(with_nodes(("a",), [0, 0, 0]), EVEN, seed=random_stream(1, "check")).sections[
+        "nodes"
+    ]
     assert found.verdict.status == "look"
 
 
@@ -247,21 +251,23 @@ def test_a_window_has_no_named_nodes():
 def test_a_sound_log_passes():
     """All but one thing: Tiger asks for more memory than the current observation."""
     behavior = listening(0.30)
-    found = check(run(behavior, 300, seed=2), behavior, rng=stream(1, "check"), discount=0.95)
+    found = check(
+        run(behavior, 300, seed=2), behavior, seed=random_stream(1, "check"), discount=0.95
+    )
     assert found.verdict.sentence == "Usable, but look at: order."
     assert list(found.sections) == ["fit", "spread", "order", "drift", "repeats"]
     assert found.sections["drift"].discount == 0.95
 
 
 def test_the_worst_section_decides():
-    found = check(run(listening(0.3), 300, seed=2), listening(0.1), rng=stream(1, "check"))
+    found = check(run(listening(0.3), 300, seed=2), listening(0.1), seed=random_stream(1, "check"))
     assert found.verdict.status == "failed"
     assert found.verdict.sentence == ("Do not rely on what is learned from this log: fit failed.")
 
 
 def test_an_estimated_behavior_is_asked_about_its_memory_instead():
     log_ = run(listening(0.3), 300, seed=2)
-    found = check(log_, estimate_behavior(log_), rng=stream(1, "check"), estimated=True)
+    found = check(log_, estimate_behavior(log_))
     assert "fit" not in found.sections
     assert found.sections["longer"].verdict.status == "passed"
     assert next(iter(found.sections)) == "longer"
@@ -269,18 +275,20 @@ def test_an_estimated_behavior_is_asked_about_its_memory_instead():
 
 def test_the_same_generator_gives_the_same_answers():
     log_ = run(listening(0.3), 50, seed=2)
-    once, again = (check(log_, listening(0.3), rng=stream(1, "check")).to_dict() for _ in "ab")
-    other = check(log_, listening(0.3), rng=stream(2, "check")).to_dict()
+    once, again = (
+        check(log_, listening(0.3), seed=random_stream(1, "check")).to_dict() for _ in "ab"
+    )
+    other = check(log_, listening(0.3), seed=random_stream(2, "check")).to_dict()
     assert once == again
     assert once != other
 
 
 def test_names_are_aligned_to_those_of_the_behavior():
     other = Controller.constant(Z[::-1], A[::-1], [0.0, 1.0])
-    found = check(log_of([(0, 0), (1, 0)]), other, rng=stream(1, "check"))
+    found = check(log_of([(0, 0), (1, 0)]), other, seed=random_stream(1, "check"))
     assert found.sections["fit"].impossible == 0
     with pytest.raises(LogError, match="action 'repair' is not one of keep"):
-        check(log_of([(0, 1)]), Controller.uniform(Z, ("keep",)), rng=stream(1, "check"))
+        check(log_of([(0, 1)]), Controller.uniform(Z, ("keep",)), seed=random_stream(1, "check"))
 
 
 @given(st.data())
@@ -290,7 +298,7 @@ def test_every_answer_is_plain_json(data):
     behavior = data.draw(controllers(names("z", 2), names("a", 2)))
     for estimated in (False, True):
         used = estimate_behavior(log_, behavior.memory) if estimated else behavior
-        found = check(log_, used, rng=stream(1, "check"), estimated=estimated, resamples=99)
+        found = check(log_, used, seed=random_stream(1, "check"), estimated=estimated, resamples=99)
         document = found.to_dict()
         assert json.loads(json.dumps(document, allow_nan=False)) == document
         assert set(document["sections"]) <= set(QUESTIONS)
@@ -300,7 +308,7 @@ def test_hostile_names_are_tamed():
     evil = "\x1b[2J<script>\u202e" + "x" * 10_000
     behavior = Controller.constant((evil,), ("keep", evil), [1, 0], memory=window(50))
     log_ = Episodes((evil,), ("keep", evil), [0] * 60, [1] * 60, [0.0] * 60, [0, 60], [-1], [True])
-    example = check(log_, behavior, rng=stream(1, "check")).sections["fit"].examples[-1]
+    example = check(log_, behavior, seed=random_stream(1, "check")).sections["fit"].examples[-1]
     for text in (example.situation, example.action):
         assert len(text) < 300
         assert text.isprintable()
@@ -309,7 +317,7 @@ def test_hostile_names_are_tamed():
 @pytest.mark.parametrize("discount", [-0.1, 1.1, float("nan")])
 def test_a_discount_lies_between_0_and_1(discount):
     with pytest.raises(ParameterError, match="discount"):
-        check(log_of([(0, 0)]), EVEN, rng=stream(1, "check"), discount=discount)
+        check(log_of([(0, 0)]), EVEN, seed=random_stream(1, "check"), discount=discount)
 
 
 def test_a_seed_is_no_generator():

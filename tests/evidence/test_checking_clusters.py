@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jumar import models, simulate, stream
+from jumar import models, random_stream, simulate
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels, Origin
 from jumar.evidence.checking import check
@@ -114,9 +114,9 @@ def test_it_is_a_section_of_the_check():
     reward, who = alike(np.random.default_rng(7))
     log = log_of(reward, who)
     behavior = Controller.uniform(*NAMES)
-    sections = check(log, behavior, rng=np.random.default_rng(1)).sections
+    sections = check(log, behavior, seed=np.random.default_rng(1)).sections
     assert sections["clusters"].verdict.status == "look"
-    plain = check(replace(log, cluster=None), behavior, rng=np.random.default_rng(1))
+    plain = check(replace(log, cluster=None), behavior, seed=np.random.default_rng(1))
     assert "clusters" not in plain.sections
     assert plain.sections["drift"].p == sections["drift"].p  # the other tests draw the same numbers
 
@@ -124,11 +124,11 @@ def test_it_is_a_section_of_the_check():
 def test_tests_that_take_episodes_for_independent_say_so_where_there_are_clusters():
     tiger = models.tiger()
     fair = Controller.uniform(tiger.observations, tiger.actions)
-    log = simulate(tiger, fair, episodes=200, rng=stream(1, "data"))
+    log = simulate(tiger, fair, episodes=200, seed=random_stream(1, "data"))
 
     def findings(cluster: list[str] | None) -> dict[str, str]:
         labelled = log if cluster is None else replace(log, cluster=Labels.of(cluster))
-        found = check(labelled, fair, rng=stream(1, "check"), estimated=True, resamples=99)
+        found = check(labelled, replace(fair, estimated=True), resamples=99)
         return {name: s.verdict.sentence for name, s in found.sections.items()}
 
     plain = findings(None)

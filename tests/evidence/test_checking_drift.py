@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from jumar import stream
+from jumar import random_stream
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
@@ -53,14 +53,14 @@ def test_a_straight_line_is_certain():
 def test_a_slope_does_not_mind_that_variances_differ():
     """Noise that grows with the episode: of 200 logs without a trend few are rejected."""
     p = [
-        trend_of(stream(i, "noise").normal(size=100) * np.linspace(0.1, 5, 100)).p
+        trend_of(random_stream(i, "noise").normal(size=100) * np.linspace(0.1, 5, 100)).p
         for i in range(200)
     ]
     assert (np.array(p) <= 0.05).sum() <= MOST
 
 
 def drift(log_: Episodes, behavior: Controller, setting: Settings = FAST, seed: int = 1):
-    return drift_of(Replay.of(log_, behavior.memory), 1.0, setting, stream(seed, "drift"))
+    return drift_of(Replay.of(log_, behavior.memory), 1.0, setting, random_stream(seed, "drift"))
 
 
 def test_tenths_of_the_log():
@@ -81,7 +81,7 @@ def test_halves_that_differ_as_much_as_they_can():
     and of the 184,756 ways to halve 20 episodes only two do the same."""
     log_ = log_of(*[[(0, 0), (0, 0)]] * 10, *[[(0, 0), (1, 0)]] * 10)
     behavior = Controller.constant(Z, A, [1, 0], memory=window(2))
-    p, B, halves = _shuffle(Replay.of(log_, behavior.memory), FAST, stream(1, "drift"))
+    p, B, halves = _shuffle(Replay.of(log_, behavior.memory), FAST, random_stream(1, "drift"))
     assert (p, B) == (1 / 100, 99)
     assert_allclose(halves.contributions(), [40 * log(2)])
     change = drift(log_, behavior).changes[0]
@@ -115,13 +115,13 @@ def test_shuffles_are_compared_as_the_obvious_program_would():
 
     all_of = np.array([G(first) for first in combinations(range(10), 5)])
     exact = (all_of >= G(tuple(range(5))) - 1e-9).mean()
-    p, _, halves = _shuffle(r, Settings(0.01, 4000), stream(1, "drift"))
+    p, _, halves = _shuffle(r, Settings(0.01, 4000), random_stream(1, "drift"))
     assert p == pytest.approx(exact, abs=0.032)  # four standard errors
     assert_allclose(halves.contributions().sum(), G(tuple(range(5))), atol=1e-9)
 
 
 def test_logs_without_drift_are_rejected_no_more_often_than_promised(sound):
-    found = [drift_of(r, 0.9, FAST, stream(i, "drift")) for i, (_, r) in enumerate(sound)]
+    found = [drift_of(r, 0.9, FAST, random_stream(i, "drift")) for i, (_, r) in enumerate(sound)]
     assert sum(d.p <= 0.05 for d in found) <= MOST
     assert sum(d.trend.p <= 0.05 for d in found) <= MOST
 
@@ -132,7 +132,9 @@ def test_two_halves_from_different_models_are_found_out():
     for seed in range(20):
         log_ = run(behavior, 100, seed)
         worse = np.where(
-            stream(seed, "flip").random(log_.n_steps) < 0.5, log_.observation, 1 - log_.observation
+            random_stream(seed, "flip").random(log_.n_steps) < 0.5,
+            log_.observation,
+            1 - log_.observation,
         )
         half = log_.start[50]
         later = np.where(np.arange(log_.n_steps) < half, log_.observation, worse)
@@ -173,7 +175,7 @@ def test_the_trend_of_rewards_step_by_step_by_hand():
 
 def test_the_standard_error_step_by_step_is_the_jackknife():
     """Each episode left out in turn, and the slope found anew by ordinary least squares."""
-    rng = stream(5, "records")
+    rng = random_stream(5, "records")
     start = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 15))])
     reward = rng.normal(size=start[-1])
     episode = np.repeat(np.arange(15), np.diff(start))
@@ -191,7 +193,7 @@ def test_the_standard_error_step_by_step_is_the_jackknife():
 
 
 def test_step_by_step_records_of_one_step_are_the_returns():
-    returns = stream(6, "returns").normal(size=30)
+    returns = random_stream(6, "returns").normal(size=30)
     one, other = step_trend(returns, np.arange(31)), trend_of(returns)
     assert_allclose([one.slope, one.low, one.p], [other.slope, other.low, other.p])
 
@@ -200,7 +202,7 @@ def fleet(seed: int, lengths: np.ndarray, change: float = 0.0) -> Episodes:
     """Machines that age unseen, record after record, each cut off or broken down. An old machine
     looks worn more often, costs more and breaks down; nothing depends on when it was bought, but
     for `change` in what an episode costs more per step than the one before."""
-    rng = stream(seed, "fleet")
+    rng = random_stream(seed, "fleet")
     shape = len(lengths), int(lengths.max())
     age = np.minimum(np.cumsum(rng.random(shape) < 0.1, 1), 5)
     worn = (rng.random(shape) < 0.1 + 0.16 * age).astype(int)
@@ -237,7 +239,7 @@ def test_records_that_get_shorter_are_no_drift():
 def test_records_of_all_lengths_are_no_drift():
     """200 fleets of 40 machines whose records stop anywhere."""
     found = [
-        drift(fleet(seed, stream(seed, "cuts").integers(3, 60, 40)), EVEN, seed=seed)
+        drift(fleet(seed, random_stream(seed, "cuts").integers(3, 60, 40)), EVEN, seed=seed)
         for seed in range(200)
     ]
     assert sum(d.trend.p <= 0.05 for d in found) <= MOST
@@ -285,9 +287,16 @@ def test_in_a_huge_log_only_the_pairs_seen_most_are_compared(monkeypatch):
     log_ = log_of(*episodes, *[[(0, 1), (i % 2, 1), (0, 0)] for i in range(10)])
     r = Replay.of(log_, EVEN.memory)
     assert r.taken[0].tolist() == [50, 25]
-    assert _shuffle(r, FAST, stream(1, "drift"))[2].cells[:, 0].tolist() == [0, 0, 0, 1, 1, 1]
+    assert _shuffle(r, FAST, random_stream(1, "drift"))[2].cells[:, 0].tolist() == [
+        0,
+        0,
+        0,
+        1,
+        1,
+        1,
+    ]
     monkeypatch.setattr("jumar.evidence.checking.drift.MOST_CELLS", 3)
-    assert _shuffle(r, FAST, stream(1, "drift"))[2].cells[:, 0].tolist() == [0, 0, 0]
+    assert _shuffle(r, FAST, random_stream(1, "drift"))[2].cells[:, 0].tolist() == [0, 0, 0]
 
 
 def test_steps_of_unknown_outcome_teach_nothing_about_what_follows():

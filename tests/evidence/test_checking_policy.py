@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from jumar import stream
+from jumar import random_stream
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Origin
 from jumar.core.memory import NamedNodes, window
@@ -31,7 +31,7 @@ from strategies import controllers, logs, names
 
 def fit(log_: Episodes, behavior: Controller, setting: Settings = FAST, seed: int = 1):
     replay = with_policy(Replay.of(log_, behavior.memory), behavior)
-    return fit_policy(replay, setting, stream(seed, "fit"))
+    return fit_policy(replay, setting, random_stream(seed, "fit"))
 
 
 def test_the_likelihood_ratio_by_hand():
@@ -147,7 +147,7 @@ def test_more_exploration_than_declared_is_found():
 
 def test_a_deal_keeps_what_everybody_holds_and_what_there_is():
     deal = Deal(np.array([[3, 1], [0, 2], [1, 1]]), np.array([0, 0, 1]), np.array([[3, 3], [1, 1]]))
-    for counts in deal.draws(20, stream(1, "deal")):
+    for counts in deal.draws(20, random_stream(1, "deal")):
         assert counts.sum(1).tolist() == [4, 2, 2]
         assert (counts[0] + counts[1]).tolist() == [3, 3]
         assert counts[2].tolist() == [1, 1]
@@ -157,7 +157,7 @@ def test_a_deal_keeps_what_everybody_holds_and_what_there_is():
 def test_a_deal_is_hypergeometric():
     """2 keep and 2 repair over two hands of 2: both keep in the first with probability 1/6."""
     deal = Deal(np.array([[2, 0], [0, 2]]), np.array([0, 0]), np.array([[2, 2]]))
-    first = [int(counts[0, 0]) for counts in deal.draws(6000, stream(1, "deal"))]
+    first = [int(counts[0, 0]) for counts in deal.draws(6000, random_stream(1, "deal"))]
     shares = np.bincount(first, minlength=3) / 6000
     assert_allclose(shares, [1 / 6, 4 / 6, 1 / 6], atol=0.025)  # four standard errors
 
@@ -171,12 +171,12 @@ def test_the_gain_of_a_longer_memory_by_hand():
 
 def longer(log_: Episodes, memory=None, setting: Settings = FAST, seed: int = 1):
     memory = (memory or window(1)).on(len(log_.observations), len(log_.actions))
-    return longer_memory(Replays(log_), memory, setting, stream(seed, "longer"))
+    return longer_memory(Replays(log_), memory, setting, random_stream(seed, "longer"))
 
 
 def test_somebody_who_remembers_is_found_out_and_then_believed():
     """Repair follows worn, one step later: a window of 1 cannot know, a window of 2 does."""
-    z = stream(1, "memory").integers(0, 2, (100, 10)).tolist()
+    z = random_stream(1, "memory").integers(0, 2, (100, 10)).tolist()
     episodes = [list(zip(seen, [0, *seen[:-1]], strict=True)) for seen in z]
     log_ = log_of(*episodes)
     short = longer(log_)

@@ -84,7 +84,7 @@ def test_next_to_a_controller_they_are_compared():
 def test_they_are_a_section_of_the_check():
     rng = np.random.default_rng(7)
     log = logged(rng, two(rng, 50))
-    found = check(log, None, rng=np.random.default_rng(1))
+    found = check(log, None, seed=np.random.default_rng(1))
     assert found.sections["propensities"].verdict.status == "passed"
     assert "fit" not in found.sections
     assert found.to_dict()["sections"]["propensities"]["steps"] == 50

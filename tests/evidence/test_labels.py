@@ -15,7 +15,7 @@ import jumar as jm
 from jumar import Controller, offpolicy
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ImpossibleClaim, LogError, ParameterError
-from jumar.core.streams import stream
+from jumar.core.randomness import random_stream
 from jumar.evidence.bounds import BOUNDS, Scale, bound
 from jumar.evidence.certificate import (
     OF_STARTS,
@@ -117,7 +117,9 @@ def test_plug_in_is_true_where_few_records_show_how_episodes_begin(episodes, ste
     fair = Controller.uniform(pomdp.observations, pomdp.actions)
     false, proved = 0, []
     for seed in range(40):
-        log = jm.simulate(pomdp, fair, episodes=episodes, rng=stream(seed, "data"), max_steps=steps)
+        log = jm.simulate(
+            pomdp, fair, episodes=episodes, seed=random_stream(seed, "data"), max_steps=steps
+        )
         result = jm.improve(log, fair, discount=0.5, rewards=RewardRange((0, 1)), algorithm="basic")
         (found,) = (c for c in result.certificates if c.bound == "plug-in")
         assert found.validity is Validity.PROVED_IF_SUFFICIENT
@@ -190,7 +192,7 @@ TRAP = ("start",), ("safe", "risky")
 
 def trap_log(episodes: int, seed: int) -> Episodes:
     """One step: `safe` pays 1, `risky` 1.05, but -200 once in 1,000; both with probability 1/2."""
-    rng = stream(seed, "trap")
+    rng = random_stream(seed, "trap")
     action = rng.integers(0, 2, episodes)
     lost = rng.random(episodes) < 1e-3
     reward = np.where(action == 1, np.where(lost, -200.0, 1.05), 1.0)
@@ -410,9 +412,8 @@ def test_no_log_however_small_makes_an_impossible_claim(seed):
     for algorithm, more in (("basic", {}), ("spibb", {"n_wedge": 0}), ("strict", {})):
         for estimated in (False, True):
             try:
-                result = jm.improve(
-                    log, fair, discount=0.9, algorithm=algorithm, estimated=estimated, **more
-                )
+                behavior = replace(fair, estimated=estimated)
+                result = jm.improve(log, behavior, discount=0.9, algorithm=algorithm, **more)
             except LogError:  # no step has a known outcome
                 continue
             for c in result.certificates:

@@ -321,7 +321,7 @@ def test_steps_that_no_weight_reaches_say_nothing():
 def test_every_step_is_judged_by_the_model_of_the_other_folds():
     """Three episodes of one step that pay 1, 2 and 6; three folds: the mean of the other two."""
     log = log_of([[0], [0], [0]], [[1], [2], [6]])
-    models = crossfit.fit(log, window(1), discount=γ, rng=np.random.default_rng(0), folds=3)
+    models = crossfit.fit(log, window(1), discount=γ, seed=np.random.default_rng(0), folds=3)
     q, v = models.values(Controller.constant(*NAMES, [1, 0]))
     assert q.tolist() == v.tolist() == [4.0, 3.5, 1.5]
     assert models.unseen == 0
@@ -330,7 +330,7 @@ def test_every_step_is_judged_by_the_model_of_the_other_folds():
 def test_what_the_others_never_saw_is_not_corrected():
     """'worn' is seen in one episode only; where it is judged, nobody knows it."""
     log = Episodes(*NAMES, [0, 1, 0], [0, 0, 0], [1, 1, 1], [0, 2, 3], [-1, -1], [True, True])
-    models = crossfit.fit(log, window(1), discount=γ, rng=np.random.default_rng(0))
+    models = crossfit.fit(log, window(1), discount=γ, seed=np.random.default_rng(0))
     q, v = models.values(FAIR)
     assert (q[1], v[1]) == (0, 0)
     assert models.unseen == pytest.approx(1 / 3)
@@ -346,7 +346,7 @@ def test_v_is_the_mean_of_q_under_the_controller(data):
     log, controller = data.draw(logs(*NAMES, most_episodes=8)), data.draw(controllers(*NAMES))
     if len(log) < 2:
         return
-    models = crossfit.fit(log, controller.memory, discount=γ, rng=np.random.default_rng(1))
+    models = crossfit.fit(log, controller.memory, discount=γ, seed=np.random.default_rng(1))
     nodes = controller.memory.replay(log.observation, log.action, log.start)
     rows = controller.rows_at(np.column_stack([nodes, log.observation]))
     expected = np.zeros(log.n_steps)
@@ -361,7 +361,7 @@ def test_v_is_the_mean_of_q_under_the_controller(data):
 def test_folds_are_dealt_by_the_generator_alone():
     log = log_of([[0]] * 20, [[float(i)] for i in range(20)])
     q = [
-        crossfit.fit(log, window(1), discount=γ, rng=np.random.default_rng(s)).values(FAIR)[0]
+        crossfit.fit(log, window(1), discount=γ, seed=np.random.default_rng(s)).values(FAIR)[0]
         for s in (1, 1, 2)
     ]
     assert (q[0] == q[1]).all()
@@ -392,10 +392,10 @@ def test_too_few_episodes_or_folds(episodes, folds, error, message):
 def voicemail():
     """A behavior, a better controller made from other data, a log, and the truth."""
     model = jm.models.voicemail()
-    old = jm.train(model, window(2), softmax=0.6, rng=jm.stream(1, "train"))
-    other = jm.simulate(model, old, episodes=2000, rng=jm.stream(1, "other"))
+    old = jm.train_behavior(model, window(2), softmax=0.6, seed=jm.random_stream(1, "train"))
+    other = jm.simulate(model, old, episodes=2000, seed=jm.random_stream(1, "other"))
     new = jm.spibb(jm.count(other, window(3)).mle(0.95), old, n_wedge=30).controller
-    log = jm.simulate(model, old, episodes=4000, rng=jm.stream(1, "data"))
+    log = jm.simulate(model, old, episodes=4000, seed=jm.random_stream(1, "data"))
     return model, new, old, log
 
 
@@ -422,8 +422,10 @@ def test_weighted_estimators_are_consistent(voicemail, estimator):
     def error(size: int) -> float:
         off = []
         for i in range(20):
-            log = jm.simulate(model, old, episodes=size, rng=jm.stream(i, "consistent", size))
-            sample = offpolicy.Sample(log, new, old, 0.95, 2, jm.stream(i, "folds"))
+            log = jm.simulate(
+                model, old, episodes=size, seed=jm.random_stream(i, "consistent", size)
+            )
+            sample = offpolicy.Sample(log, new, old, 0.95, 2, jm.random_stream(i, "folds"))
             off.append(sample.contributions(estimator, False).value - exact)
         return float(np.sqrt(np.mean(np.square(off))))
 
@@ -441,11 +443,11 @@ def test_the_difference_is_steadier_than_two_values(voicemail):
 def test_alone_or_together_an_estimator_says_the_same(voicemail):
     _, new, old, log = voicemail
     some = log.select(np.arange(300))
-    together = offpolicy.estimate_all(some, new, old, discount=0.95, rng=jm.stream(3, "x"))
+    together = offpolicy.estimate_all(some, new, old, discount=0.95, seed=jm.random_stream(3, "x"))
     assert list(together) == list(offpolicy.ESTIMATORS)
     for name, found in together.items():
         alone = offpolicy.estimate(
-            some, new, old, discount=0.95, estimator=name, rng=jm.stream(3, "x")
+            some, new, old, discount=0.95, estimator=name, seed=jm.random_stream(3, "x")
         )
         assert alone == found
 
@@ -455,7 +457,7 @@ def test_the_parts_serve_many_controllers_on_one_log(voicemail):
     _, new, old, log = voicemail
     p_old = weights.behavior_taken(log, old)
     models = crossfit.fit(
-        log, new.memory, discount=0.95, rng=jm.stream(1, "offpolicy").spawn(1)[0], folds=2
+        log, new.memory, discount=0.95, seed=jm.random_stream(1, "offpolicy").spawn(1)[0], folds=2
     )
     q, v = models.values(new)
     ratio = weights.taken(log, new) / p_old

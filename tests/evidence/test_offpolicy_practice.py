@@ -46,7 +46,9 @@ def small():
     pomdp = random_pomdp(rng, 2, 2, 2, γ)
     new, old, other = (random_controller(rng, pomdp, window(k)) for k in (2, 1, 2))
     old, other = replace(old, name="old"), replace(other, name="other")
-    logs = [jm.simulate(pomdp, c, episodes=60, rng=jm.stream(1, c.name)) for c in (old, other)]
+    logs = [
+        jm.simulate(pomdp, c, episodes=60, seed=jm.random_stream(1, c.name)) for c in (old, other)
+    ]
     both = replace(logs[0] + logs[1], behavior=Labels.of(["old"] * 60 + ["other"] * 60))
     return pomdp, new, (old, other), both
 
@@ -174,7 +176,7 @@ def test_proved_intervals_hold_for_clusters_that_are_all_alike(interval):
 def test_no_cluster_lies_in_two_folds():
     who = np.arange(60) % 7
     log = one_step(np.arange(60.0), who)
-    models = crossfit.fit(log, window(1), discount=γ, rng=np.random.default_rng(1), folds=3)
+    models = crossfit.fit(log, window(1), discount=γ, seed=np.random.default_rng(1), folds=3)
     assert all(len(set(models.fold[who == k])) == 1 for k in range(7))
     assert set(models.fold) == {0, 1, 2}
 
@@ -216,7 +218,7 @@ def test_the_mean_over_all_that_can_happen_is_exact_with_two_behaviors():
         for a in range(2):
             for b in range(2):
                 log = one_step(pays[[a, b]], action=[a, b], behavior=Labels.of(["fair", "other"]))
-                sample = offpolicy.Sample(log, target, [old, other], γ, 2, jm.stream(1, "x"))
+                sample = offpolicy.Sample(log, target, [old, other], γ, 2, jm.random_stream(1, "x"))
                 chance = rows["fair"][a] * rows["other"][b]
                 value += chance * sample.contributions(estimator, False).mean()
                 less += chance * sample.contributions(estimator, True).mean()
@@ -263,7 +265,7 @@ def test_propensities_do_not_limit_weights_but_truncated_needs_no_limit():
 
 def test_the_range_is_that_of_the_boldest_behavior(small):
     _, new, (old, other), both = small
-    sample = offpolicy.Sample(both, new, [old, other], γ, 2, jm.stream(1, "x"))
+    sample = offpolicy.Sample(both, new, [old, other], γ, 2, jm.random_stream(1, "x"))
     each = [offpolicy.ranges.steps_of(new, c).largest_weights(4) for c in (old, other)]
     assert sample.steps.largest_weights(4).tolist() == np.max(each, axis=0).tolist()
 
@@ -290,7 +292,7 @@ def test_ratios_of_estimators_agree_with_the_module(small):
     """The functions on raw arrays take behaviors as well."""
     _, new, both_of_them, both = small
     ratio = weights.ratios(both, new, both_of_them)
-    sample = offpolicy.Sample(both, new, both_of_them, γ, 2, jm.stream(1, "x"))
+    sample = offpolicy.Sample(both, new, both_of_them, γ, 2, jm.random_stream(1, "x"))
     found = estimators.pdis(ratio, both.reward, both.start, γ)
     assert np.array_equal(sample.contributions("pdis", False), found)
 
@@ -301,7 +303,7 @@ def test_the_bootstrap_of_a_gain_draws_clusters():
 
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=100, rng=jm.stream(1, "data"))
+    log = jm.simulate(tiger, behavior, episodes=100, seed=jm.random_stream(1, "data"))
     copies = log
     for _ in range(9):
         copies = copies + log
@@ -309,7 +311,7 @@ def test_the_bootstrap_of_a_gain_draws_clusters():
     width = []
     for each in (log, clustered, copies):
         better = jm.spibb(jm.count(each, window(1)).mle(0.95), behavior, n_wedge=5)
-        again = resample(each, better, rng=jm.stream(1, "bootstrap"), draws=400)
+        again = resample(each, better, seed=jm.random_stream(1, "bootstrap"), draws=400)
         width.append(float(np.subtract(*again.interval()[::-1])))
     assert width[1] == pytest.approx(width[0], rel=0.25)
     assert width[2] < 0.5 * width[0]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from jumar import order_test, order_tests, simulate, stream
+from jumar import order_test, order_tests, random_stream, simulate
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import MemoryMismatch, ParameterError
@@ -34,20 +34,22 @@ from small_logs import run as run_tiger
 
 def test_the_likelihood_ratio_by_hand():
     """x = 2 has outcomes 3, 3, 4, 4, and its pasts tell which: 4 steps with log 2 each, twice."""
-    found = order_test(fork(2, 2), only(fork(2, 2)), rng=stream(1, "order"))
+    found = order_test(fork(2, 2), only(fork(2, 2)), seed=random_stream(1, "order"))
     assert_allclose(found.statistic, 8 * log(2))
     assert found.decided == 4
 
 
 def test_the_p_value_is_the_share_of_equally_good_orders():
     """Two 3 and two 4 fall on four episodes in 6 ways, of which 2 are as telling as the log."""
-    found = order_test(fork(2, 2), only(fork(2, 2)), rng=stream(1, "order"), resamples=4999)
+    found = order_test(fork(2, 2), only(fork(2, 2)), seed=random_stream(1, "order"), resamples=4999)
     assert found.p == pytest.approx(1 / 3, abs=0.027)  # four standard errors
 
 
 def test_p_counts_the_log_among_the_draws():
     """2 of the 40!/(20! 20!) orders are as telling: none of 99 draws is."""
-    found = order_test(fork(20, 20), only(fork(20, 20)), rng=stream(1, "order"), resamples=99)
+    found = order_test(
+        fork(20, 20), only(fork(20, 20)), seed=random_stream(1, "order"), resamples=99
+    )
     assert found.p == 1 / 100
 
 
@@ -60,10 +62,10 @@ def test_the_gaps_by_hand():
 
 def test_rewards_alone_can_tell():
     log_ = replace(log_of([[0, 2, 3], [1, 2, 3]] * 20, 4), reward=np.tile([0.0, 1.0, 0.0, 3.0], 20))
-    found = order_test(log_, only(log_), rng=stream(1, "order"), resamples=99)
+    found = order_test(log_, only(log_), seed=random_stream(1, "order"), resamples=99)
     assert (found.p, found.effect) == (0.01, 0)
     assert found.largest_reward.size == 1
-    without = order_test(log_, only(log_), rng=stream(1, "order"), rewards=False)
+    without = order_test(log_, only(log_), seed=random_stream(1, "order"), rewards=False)
     assert (without.p, without.decided) == (1, 0)
 
 
@@ -160,7 +162,7 @@ def test_every_order_is_equally_likely():
     tails = np.array([tail for tail, _ in edges])
     heads = np.array([head for _, head in edges])
     pointer = np.searchsorted(tails, np.arange(4))
-    rng, draws = stream(1, "walks"), 400 * len(walks)
+    rng, draws = random_stream(1, "walks"), 400 * len(walks)
     seen = Counter()
     for _ in range(draws):
         order, start = reorder(pointer, heads, np.arange(len(edges)), root, rng)
@@ -176,7 +178,7 @@ def test_every_order_is_equally_likely():
 def test_a_shuffled_log_has_the_same_steps_each_where_the_last_one_ended(case, seed):
     log_, base, finer = case
     steps = steps_of(log_, base, finer, rewards=True)
-    drawn = next(steps.shuffles(1, stream(seed, "shuffle")))
+    drawn = next(steps.shuffles(1, random_stream(seed, "shuffle")))
     assert sorted(drawn.steps.tolist()) == list(range(log_.n_steps))
     first = []
     for e in range(len(log_)):
@@ -195,7 +197,7 @@ def test_if_episodes_are_cut_off_their_first_steps_stay_first(case, seed):
     log_, base, finer = case
     log_ = replace(log_, terminated=np.append(log_.terminated[:-1], False))
     steps = steps_of(log_, base, product(finer, window(3)).on(*finer.alphabet), rewards=True)
-    drawn = next(steps.shuffles(1, stream(seed, "shuffle")))
+    drawn = next(steps.shuffles(1, random_stream(seed, "shuffle")))
 
     def early(taken, start):
         age = np.arange(len(taken)) - np.repeat(start[:-1], np.diff(start))
@@ -207,7 +209,7 @@ def test_if_episodes_are_cut_off_their_first_steps_stay_first(case, seed):
 def test_what_one_past_alone_has_cannot_be_told_by_another_order():
     """After 0 always 3 and after 1 always 4: but 2 comes after 0 only, so nothing is to be told."""
     log_ = log_of([[0, 2, 3], [0, 2, 3], [1, 4, 3]], 5)
-    found = order_test(log_, only(log_), rng=stream(1, "order"))
+    found = order_test(log_, only(log_), seed=random_stream(1, "order"))
     assert (found.statistic, found.p, found.decided) == (0, 1, 0)
     assert found.sentence.startswith("The log cannot tell a window of 2 from a window of 1")
     assert (found.interval, found.largest, found.rejected) == (None, None, False)
@@ -217,11 +219,11 @@ def test_what_one_past_alone_has_cannot_be_told_by_another_order():
 
 
 def test_the_first_memory_that_is_enough_is_suggested():
-    rng = stream(3, "second order")
+    rng = random_stream(3, "second order")
     pomdp, _ = finite_history(rng, 2, O=3, A=1, end=0.1)
     behavior = Controller.uniform(pomdp.observations, pomdp.actions)
-    log_ = simulate(pomdp, behavior, episodes=1000, rng=rng)
-    found = order_tests(log_, behavior, rng=stream(1, "order"))
+    log_ = simulate(pomdp, behavior, episodes=1000, seed=rng)
+    found = order_tests(log_, behavior, seed=random_stream(1, "order"))
     assert [(str(test.base), test.rejected) for test in found] == [
         ("window of 1", True),
         ("window of 2", False),
@@ -231,7 +233,9 @@ def test_the_first_memory_that_is_enough_is_suggested():
 
 def test_no_window_is_enough_for_tiger():
     behavior = listening(0.3)
-    found = order_tests(run_tiger(behavior, 3000, 1), behavior, rng=stream(1, "order"), longest=3)
+    found = order_tests(
+        run_tiger(behavior, 3000, 1), behavior, seed=random_stream(1, "order"), longest=3
+    )
     assert [test.rejected for test in found] == [True, True]
     assert str(suggested(found)) == "window of 3"
     assert found[0].effect > found[1].effect > 0.02
@@ -240,7 +244,7 @@ def test_no_window_is_enough_for_tiger():
 def test_a_behavior_with_a_long_window_is_still_tested_once():
     log_ = fork(20, 20)
     behavior = only(log_).lift(window(6))
-    found = order_tests(log_, behavior, rng=stream(1, "order"))
+    found = order_tests(log_, behavior, seed=random_stream(1, "order"))
     assert [(str(test.base), str(test.finer)) for test in found] == [("window of 6", "window of 7")]
 
 
@@ -273,11 +277,11 @@ def test_one_observation_more(memory, longer):
 
 def test_a_table_is_tested_against_itself_and_a_window():
     """What follows is what was seen two steps before; a table of one node knows nothing of it."""
-    rng = stream(1, "echo")
+    rng = random_stream(1, "echo")
     seen = rng.integers(0, 2, (60, 2)).tolist()
     log_ = log_of([[a, b, a, b, a, b] for a, b in seen], 2, actions=("go", "stop"))
     behavior = only(log_).lift(PARITY.on(2, 2))
-    found = order_test(log_, behavior, rng=rng, resamples=99)
+    found = order_test(log_, behavior, seed=rng, resamples=99)
     assert (str(found.base), str(found.finer)) == (
         "table of 2 nodes",
         "table of 2 nodes × window of 2",
@@ -289,7 +293,7 @@ def test_a_memory_that_knows_less_than_the_behavior_is_refused():
     log_ = fork(2, 2)
     behavior = only(log_).lift(window(2))
     with pytest.raises(MemoryMismatch, match=r"join\(behavior\.memory, memory\)"):
-        order_test(log_, behavior, rng=stream(1, "order"), memory=window(1))
+        order_test(log_, behavior, seed=random_stream(1, "order"), memory=window(1))
 
 
 @pytest.mark.parametrize(
@@ -299,22 +303,22 @@ def test_a_memory_that_knows_less_than_the_behavior_is_refused():
 def test_the_finer_memory_must_know_more(finer, error):
     log_ = fork(2, 2)
     if error is None:
-        assert order_test(log_, only(log_), rng=stream(1, "order"), finer=finer).p > 0.05
+        assert order_test(log_, only(log_), seed=random_stream(1, "order"), finer=finer).p > 0.05
         return
     with pytest.raises(ParameterError, match=error):
-        order_test(log_, only(log_), rng=stream(1, "order"), finer=finer)
+        order_test(log_, only(log_), seed=random_stream(1, "order"), finer=finer)
 
 
 def test_the_finer_memory_must_know_what_the_base_knows():
     log_ = fork(2, 2)
     with pytest.raises(MemoryMismatch, match=r"join\(memory, finer\)"):
-        order_test(log_, only(log_), rng=stream(1, "o"), memory=window(3), finer=window(2))
+        order_test(log_, only(log_), seed=random_stream(1, "o"), memory=window(3), finer=window(2))
 
 
 def test_there_is_nothing_longer_than_the_longest_window():
     log_ = fork(2, 2)
     with pytest.raises(ParameterError, match="no obvious longer one"):
-        order_test(log_, only(log_), rng=stream(1, "order"), memory=window(1000))
+        order_test(log_, only(log_), seed=random_stream(1, "order"), memory=window(1000))
 
 
 # ---- the rest -----------------------------------------------------------------------------------
@@ -327,27 +331,27 @@ def test_there_is_nothing_longer_than_the_longest_window():
         ({"level": float("nan")}, "level"),
         ({"resamples": 18}, "Give at least 19"),
         ({"resamples": 0}, "Give at least 19"),
-        ({"rng": 1}, "numpy Generator"),
+        ({"seed": 0.5}, "numpy Generator"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(settings, said):
     log_ = fork(2, 2)
     with pytest.raises(ParameterError, match=said):
-        order_test(log_, only(log_), **{"rng": stream(1, "order"), **settings})
+        order_test(log_, only(log_), **settings)
 
 
 @pytest.mark.parametrize("longest", [1, 2.5, True])
 def test_longest_is_a_whole_number_from_2(longest):
     with pytest.raises(ParameterError, match="longest"):
-        order_tests(fork(2, 2), only(fork(2, 2)), rng=stream(1, "order"), longest=longest)
+        order_tests(fork(2, 2), only(fork(2, 2)), seed=random_stream(1, "order"), longest=longest)
 
 
 def test_the_same_generator_gives_the_same_test():
     behavior = listening(0.3)
     log_ = run_tiger(behavior, 100, 1)
-    one, two = (order_test(log_, behavior, rng=stream(1, "order")) for _ in range(2))
+    one, two = (order_test(log_, behavior, seed=random_stream(1, "order")) for _ in range(2))
     assert one == two
-    other = order_test(log_, behavior, rng=stream(2, "order"))
+    other = order_test(log_, behavior, seed=random_stream(2, "order"))
     assert (other.statistic, other.interval) != (one.statistic, one.interval)
     assert other.statistic == one.statistic
 
@@ -355,8 +359,8 @@ def test_the_same_generator_gives_the_same_test():
 def test_names_in_another_order_change_nothing():
     log_ = forks(1, 300, 0.7)
     turned = Controller.uniform(log_.observations[::-1], log_.actions)
-    one = order_test(log_, only(log_), rng=stream(1, "order"))
-    two = order_test(log_, turned, rng=stream(1, "order"))
+    one = order_test(log_, only(log_), seed=random_stream(1, "order"))
+    two = order_test(log_, turned, seed=random_stream(1, "order"))
     assert_allclose(one.statistic, two.statistic)
     assert_allclose(one.effect, two.effect, atol=0.01)
 
@@ -364,7 +368,7 @@ def test_names_in_another_order_change_nothing():
 def test_of_a_very_long_log_some_episodes_are_tested(monkeypatch):
     monkeypatch.setattr(testing, "MOST_STEPS", 100)
     log_ = forks(1, 400, 0.9)
-    found = order_test(log_, only(log_), rng=stream(1, "order"))
+    found = order_test(log_, only(log_), seed=random_stream(1, "order"))
     assert found.episodes == 50
     assert found.decided == 50
 
@@ -382,7 +386,7 @@ def test_draws_follow_the_size_of_the_log_but_can_always_reject():
 def test_a_check_tells_the_memory_that_is_asked_for():
     behavior = listening(0.3)
     replays = Replays(run_tiger(behavior, 600, 1))
-    found = order_of(replays, behavior, Settings(0.05, 39), stream(1, "check"))
+    found = order_of(replays, behavior, Settings(0.05, 39), random_stream(1, "check"))
     assert [step.memory for step in found.tests][:2] == ["window of 1", "window of 2"]
     assert found.verdict.status == "look"
     assert found.verdict.sentence.startswith("A window of 1 is not enough")
@@ -391,14 +395,14 @@ def test_a_check_tells_the_memory_that_is_asked_for():
 
 def test_a_check_of_a_memory_that_is_enough_passes():
     log_ = fork(30, 30, flips=15)
-    found = order_of(Replays(log_), only(log_), Settings(), stream(1, "check"))
+    found = order_of(Replays(log_), only(log_), Settings(), random_stream(1, "check"))
     assert (found.verdict.status, found.suggested, found.enough) == ("passed", "window of 1", True)
 
 
 def test_a_check_of_the_longest_window_says_that_there_is_no_longer_one():
     log_ = fork(2, 2)
     longest = only(log_).lift(window(1000))
-    found = order_of(Replays(log_), longest, Settings(), stream(1, "check"))
+    found = order_of(Replays(log_), longest, Settings(), random_stream(1, "check"))
     assert (found.tests, found.verdict.status) == ((), "look")
 
 
@@ -406,9 +410,9 @@ def test_a_check_of_the_longest_window_says_that_there_is_no_longer_one():
 def test_any_log_can_be_tested(case, seed):
     log_, base, _ = case
     behavior = Controller.uniform(log_.observations, log_.actions, base)
-    found = check(log_, behavior, rng=stream(seed, "check"), level=0.5, resamples=3).sections[
-        "order"
-    ]
+    found = check(
+        log_, behavior, seed=random_stream(seed, "check"), level=0.5, resamples=3
+    ).sections["order"]
     for step in found.tests:
         assert 0 < step.p <= 1
         assert 0 <= step.effect <= 1

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from jumar import models, order_test, simulate, stream
+from jumar import models, order_test, random_stream, simulate
 from jumar.core.memory import window
 from jumar.evidence.order.gaps import beyond_chance
 from jumar.truth.training import train_behavior
@@ -24,7 +24,7 @@ def rejections(k: int, episodes: int, max_steps: int, end: float, runs: int = 20
     """Of so many logs of processes for which a window of k is enough; rewards 0 or 1 by chance."""
     rejected = 0
     for run in range(runs):
-        rng = stream(run, "size", k, episodes, max_steps)
+        rng = random_stream(run, "size", k, episodes, max_steps)
         pomdp, behavior = finite_history(rng, k, O=3, A=2, end=end)
         log_ = simulate(pomdp, behavior, episodes=episodes, rng=rng, max_steps=max_steps)
         log_ = replace(log_, reward=(rng.random(log_.n_steps) < 0.4).astype(float))
@@ -51,9 +51,9 @@ def test_tiger_with_one_observation_is_seen_through_in_200_episodes():
     ]
     found = [
         order_test(
-            simulate(tiger, behavior, episodes=200, rng=stream(run, "data")),
+            simulate(tiger, behavior, episodes=200, seed=random_stream(run, "data")),
             behavior,
-            rng=stream(run, "order"),
+            seed=random_stream(run, "order"),
             resamples=39,
         ).rejected
         for behavior in behaviors
@@ -70,7 +70,7 @@ def test_gaps_and_chance_add_up_as_squares():
 def test_the_effect_is_the_mean_distance_of_laws():
     """Of half of the steps, 0.9 against one half: 0.2 on average."""
     log_ = forks(1, 4000, 0.9)
-    found = order_test(log_, only(log_), rng=stream(1, "order"), resamples=99)
+    found = order_test(log_, only(log_), seed=random_stream(1, "order"), resamples=99)
     assert found.effect == pytest.approx(0.2, abs=0.015)
     assert found.interval[0] < found.effect < found.interval[1]
     assert found.interval[1] - found.interval[0] < 0.03
@@ -82,7 +82,7 @@ def test_the_interval_holds_the_effect_in_19_of_20_logs():
     held = 0
     for seed in range(100):
         log_ = forks(seed, 200, 0.75)
-        found = order_test(log_, only(log_), rng=stream(seed, "order"), resamples=49)
+        found = order_test(log_, only(log_), seed=random_stream(seed, "order"), resamples=49)
         held += found.interval[0] <= 0.125 <= found.interval[1]
     assert held >= 87
 
@@ -93,7 +93,7 @@ def test_where_there_is_no_effect_the_interval_holds_0_and_no_gap_is_named():
     above = named = 0
     for seed in range(100):
         log_ = forks(seed, 200, 0.5)
-        found = order_test(log_, only(log_), rng=stream(seed, "order"), resamples=49)
+        found = order_test(log_, only(log_), seed=random_stream(seed, "order"), resamples=49)
         above += found.interval[0] > 0
         named += found.largest is not None
     assert above <= 12
@@ -102,7 +102,7 @@ def test_where_there_is_no_effect_the_interval_holds_0_and_no_gap_is_named():
 
 def test_the_clearest_gap_is_named():
     log_ = forks(1, 4000, 0.9)
-    gap = order_test(log_, only(log_), rng=stream(1, "order"), resamples=99).largest
+    gap = order_test(log_, only(log_), seed=random_stream(1, "order"), resamples=99).largest
     assert gap.situation in ("z0; now z2", "z1; now z2")
     assert gap.what == {"z0; now z2": "z3", "z1; now z2": "z4"}[gap.situation]
     assert (gap.action, gap.visits > 1900) == ("go", True)
@@ -112,7 +112,7 @@ def test_the_clearest_gap_is_named():
 def test_a_gap_that_happens_to_be_0_is_not_certain_to_be():
     """15 of 30 both times, by luck."""
     log_ = fork(30, 30, flips=15)
-    found = order_test(log_, only(log_), rng=stream(1, "order"))
+    found = order_test(log_, only(log_), seed=random_stream(1, "order"))
     assert (found.largest, found.largest_reward, found.effect) == (None, None, 0)
     low, high = found.interval
     assert low == 0 < high
@@ -122,12 +122,12 @@ def test_names_are_shown_harmless_and_short():
     log_ = replace(
         forks(1, 400, 0.9), observations=("\x1b[2J", "[red]" * 9000, "\u202eb", "c", "d")
     )
-    gap = order_test(log_, only(log_), rng=stream(1, "order"), resamples=19).largest
+    gap = order_test(log_, only(log_), seed=random_stream(1, "order"), resamples=19).largest
     assert len(gap.situation) < 300
     assert gap.situation.isprintable()
 
 
 def test_few_episodes_have_no_interval():
     log_ = fork(4, 4)
-    found = order_test(log_, only(log_), rng=stream(1, "order"))
+    found = order_test(log_, only(log_), seed=random_stream(1, "order"))
     assert (found.interval, found.reward_interval) == (None, None)

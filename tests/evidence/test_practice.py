@@ -174,7 +174,9 @@ def test_a_practice_can_be_sent_to_another_process():
         ({"a": OLD, "b": NEW}, LogError, "2 behaviors without a controller: new, old"),
         ([OLD, OLD], ParameterError, "two controllers are called 'old'"),
         ([], ParameterError, "expected a controller"),
-        (["old.toml"], ParameterError, "expected a controller"),
+        ([OLD, 42], ParameterError, "42 is no controller"),
+        (42, ParameterError, "42 is no controller"),
+        (["missing.toml"], ControllerError, "missing.toml: there is no such file"),
         (None, LogError, "nothing says how likely the logged actions were"),
     ],
 )

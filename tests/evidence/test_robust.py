@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,7 +117,7 @@ def test_policy_iteration_finds_the_worst_game(seed, k):
     rng = np.random.default_rng(seed)
     pomdp = random_pomdp(rng, 3, 2, 2, 0.6)
     behavior = random_controller(rng, pomdp, window(k))
-    log = jm.simulate(pomdp, behavior, episodes=12, rng=jm.stream(seed, "robust"))
+    log = jm.simulate(pomdp, behavior, episodes=12, seed=jm.random_stream(seed, "robust"))
     mdp = jm.count(log, window(k)).mle(0.6)
     better = jm.basic(mdp, behavior, unseen="pessimistic")
     q = rng.normal(size=mdp.shape)
@@ -230,7 +231,7 @@ def test_the_bound_is_below_the_truth(algorithm, least):
     name = "strict" if algorithm == "strict" else "data-dependent"
     gains, proved, estimated = np.empty((3, 1000))
     for i in range(1000):
-        log = jm.simulate(pomdp, behavior, episodes=2000, rng=jm.stream(i, "coverage"))
+        log = jm.simulate(pomdp, behavior, episodes=2000, seed=jm.random_stream(i, "coverage"))
         result = jm.improve(
             log, behavior, discount=0.8, algorithm=algorithm, delta=0.1, rewards=rewards
         )
@@ -251,7 +252,7 @@ def test_the_bound_is_below_the_truth(algorithm, least):
 def test_every_improvement_has_it(algorithm):
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=3000, rng=jm.stream(1, "data"))
+    log = jm.simulate(tiger, behavior, episodes=3000, seed=jm.random_stream(1, "data"))
     rewards = RewardRange((-1, -1), (-100, 10))
     result = jm.improve(
         log, behavior, discount=0.95, memory=window(2), algorithm=algorithm, rewards=rewards
@@ -277,9 +278,9 @@ def test_steps_without_a_known_outcome_are_an_assumption():
 def test_an_estimated_behavior_weakens_it():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=3000, rng=jm.stream(1, "data"))
+    log = jm.simulate(tiger, behavior, episodes=3000, seed=jm.random_stream(1, "data"))
     known, guessed = (
-        jm.improve(log, behavior, discount=0.95, algorithm="strict", estimated=e)
+        jm.improve(log, replace(behavior, estimated=e), discount=0.95, algorithm="strict")
         for e in (False, True)
     )
     assert known.certificate.zeta < 0 < guessed.certificate.zeta

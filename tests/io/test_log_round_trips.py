@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jumar import models, simulate, stream
+from jumar import models, random_stream, simulate
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError, ParameterError
@@ -31,7 +31,7 @@ def test_the_three_ways_an_episode_can_stop_come_back(tmp_path, ending):
 def test_a_simulated_log_comes_back_bit_for_bit(tmp_path, ending):
     maze = models.cheese_maze()
     uniform = Controller.uniform(maze.observations, maze.actions)
-    log = simulate(maze, uniform, episodes=300, rng=stream(7, "data"), max_steps=20)
+    log = simulate(maze, uniform, episodes=300, seed=random_stream(7, "data"), max_steps=20)
     assert log.terminated.any()
     assert (~log.terminated).any()  # both kinds of episode are in it
     path = tmp_path / f"log.{ending}"

@@ -234,7 +234,7 @@ def test_changes_beyond_five_are_counted():
 def test_an_estimated_behavior_is_warned_about_and_weakens_every_certificate():
     log, _ = tiger_log()
     behavior = estimate_behavior(log)
-    result = jm.improve(log, behavior, discount=0.95, n_wedge=20, estimated=True)
+    result = jm.improve(log, behavior, discount=0.95, n_wedge=20)
     page = page_of(result)
     assert "The behavior was estimated." in page.text
     assert "(confounding)" in page.text
@@ -282,7 +282,7 @@ def test_a_failed_check_comes_before_the_numbers_and_in_the_headline():
 def test_the_bootstrap_on_the_page_is_that_of_the_library():
     log, behavior = tiger_log()
     result = jm.improve(log, behavior, discount=0.95, n_wedge=20)
-    again = resample(result.log, result.improvement, rng=jm.stream(7, "bootstrap"))
+    again = resample(result.log, result.improvement, seed=jm.random_stream(7, "bootstrap"))
     low, high = again.interval()
     text = page_of(replace(result, seed=7)).text
     assert f"between {number(low)} and {number(high)}." in text
@@ -449,7 +449,7 @@ def test_a_page_about_five_thousand_history_states_is_small_and_says_what_it_lea
 def test_every_log_has_a_page(data):
     Z, A = names("z", data.draw(st.integers(1, 3))), names("a", data.draw(st.integers(1, 3)))
     log = data.draw(logs(Z, A))
-    behavior = data.draw(controllers(Z, A))
+    behavior = replace(data.draw(controllers(Z, A)), estimated=data.draw(st.booleans()))
     longer = data.draw(st.sampled_from([None, window(1), window(2), window(2, actions=True)]))
     try:
         result = jm.improve(
@@ -458,7 +458,6 @@ def test_every_log_has_a_page(data):
             discount=data.draw(st.sampled_from([0.0, 0.9, 0.999])),
             memory=longer,
             algorithm=data.draw(st.sampled_from([None, "spibb", "spibb_leq", "strict", "basic"])),
-            estimated=data.draw(st.booleans()),
             **data.draw(st.sampled_from([{}, {"n_wedge": 0}, {"n_wedge": 1}])),
         )
     except jm.JumarError:  # not a log of this behavior, or not a parameter of this algorithm
@@ -520,7 +519,9 @@ def test_the_shares_on_the_page_sum_to_the_gain():
 def test_the_checks_on_the_page_are_those_of_the_library():
     log, behavior = tiger_log()
     result = jm.improve(log, behavior, discount=0.95, n_wedge=20)
-    found = check(log, behavior, discount=0.95, rng=jm.stream(1, "check"), resamples=RESAMPLES)
+    found = check(
+        log, behavior, discount=0.95, seed=jm.random_stream(1, "check"), resamples=RESAMPLES
+    )
     text = page_of(result).text
     for part in found.sections.values():
         assert part.verdict.sentence in text

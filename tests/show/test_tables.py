@@ -375,7 +375,7 @@ def test_bounds_that_say_something_are_listed():
 def test_changes_beyond_the_limit_are_counted():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=500, rng=jm.stream(1, "data"))
+    log = jm.simulate(tiger, behavior, episodes=500, seed=jm.random_stream(1, "data"))
     result = jm.improve(log, behavior, discount=0.95, memory=window(2), n_wedge=5)
     more = result.improvement.changed - 2
     assert more > 0

@@ -67,7 +67,7 @@ def test_a_process_is_what_it_says_and_the_same_every_time(name):
     sizes = (*one.sizes, *one.more_sizes)
     assert len(set(sizes)) == len(sizes)
     assert max(sizes) <= 60_000
-    log = one.log(2, jm.stream(1, "log"))
+    log = one.log(2, jm.random_stream(1, "log"))
     if one.rewards is not None:
         check_rewards(log, one.rewards)
     if one.horizon is None:
@@ -93,7 +93,7 @@ def test_a_ticket_is_worth_one_and_the_behavior_buys_half_a_ticket():
 
 def test_a_lottery_shows_its_range_once_somebody_has_won_unless_it_is_declared():
     one = process("lottery")
-    log = one.log(2000, jm.stream(1, "log"))
+    log = one.log(2000, jm.random_stream(1, "log"))
     won = np.flatnonzero(log.reward > 0)
     losers = np.setdiff1d(np.arange(2000), won)
     assert one.shown(log)
@@ -119,7 +119,7 @@ def test_ignoring_the_rare_alarm_loses():
 def test_all_returns_are_equal_exactly():
     one = process("all-equal")
     assert one.value(one.behavior) == pytest.approx(0.7 * γ_sum(12, 0.85))
-    assert np.ptp(one.log(50, jm.stream(1, "log")).returns(0.85)) < 1e-12
+    assert np.ptp(one.log(50, jm.random_stream(1, "log")).returns(0.85)) < 1e-12
 
 
 @pytest.mark.parametrize(("name", "p", "pays", "costs"), [("fatigue", 0.02, 3, -2)])
@@ -193,7 +193,7 @@ def test_a_row_of_a_gate_is_the_selection_on_that_log_judged_exactly():
         trial.log,
         one.behavior,
         discount=0.95,
-        rng=trial.rng("gate"),
+        seed=trial.rng("gate"),
         rewards=one.rewards,
         gate="asymptotic",
     )

@@ -51,7 +51,7 @@ def prepared(request):
 def the_log(prepared, number, size):
     """The log of a data set, made again by name with the public simulator."""
     rng = dataset_stream(SPEC, prepared.spec, number)
-    return jm.simulate(prepared.pomdp, prepared.behavior, episodes=size, rng=rng)
+    return jm.simulate(prepared.pomdp, prepared.behavior, episodes=size, seed=rng)
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -102,7 +102,7 @@ def test_episodes_that_are_cut_off_count_their_last_step_with_its_successor():
     memory = jm.window(2).on(7, 4)
     task, states = make_task(short, behavior, memory)
     tables = *model_tables(short), *controller_tables(unroll(short, behavior), behavior)
-    log = kernels.simulate_episodes(50, 4, jm.stream(1, "data"), *tables)
+    log = kernels.simulate_episodes(50, 4, jm.random_stream(1, "data"), *tables)
     X, A = task.behavior.shape
     sized = batch.count_sizes(*log, np.array([50]), task)
     visits, paid, follows, starts = (array[0] for array in sized)
@@ -135,7 +135,7 @@ def test_an_algorithm_without_a_rule_is_run_one_by_one_with_the_same_numbers(mon
 
 def test_counts_of_a_coarser_memory_are_sums_of_those_of_a_finer_one(prepared):
     limit, *tables = prepared.tables
-    log = kernels.simulate_episodes(60, limit, jm.stream(5, "data"), *tables)
+    log = kernels.simulate_episodes(60, limit, jm.random_stream(5, "data"), *tables)
     sizes = np.array([1, 7, 60])
     finest = batch.count_sizes(*log, sizes, prepared.tasks[prepared.finest])
     for task, maps in zip(prepared.tasks, prepared.coarsenings, strict=True):

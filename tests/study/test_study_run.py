@@ -310,7 +310,7 @@ def test_zeta_is_the_one_that_improve_reports(finished):
     behavior = SPEC.behaviors[0]
     prepared = prepare(SPEC, behavior)
     rng = dataset_stream(SPEC, behavior, 0)
-    log = jm.simulate(prepared.pomdp, prepared.behavior, episodes=100, rng=rng)
+    log = jm.simulate(prepared.pomdp, prepared.behavior, episodes=100, seed=rng)
     rewards = jm.RewardRange((-1, -1), (-100, 10))
     result = jm.improve(
         log, prepared.behavior, discount=0.95, memory=jm.window(2), rewards=rewards, n_wedge=5

@@ -63,7 +63,7 @@ def the_log(behavior, number, size):
     """The log of a data set, made again by name."""
     prepared = prepare(SPEC, behavior)
     rng = dataset_stream(SPEC, behavior, number)
-    return prepared, jm.simulate(prepared.pomdp, prepared.behavior, episodes=size, rng=rng)
+    return prepared, jm.simulate(prepared.pomdp, prepared.behavior, episodes=size, seed=rng)
 
 
 # ---- the file -----------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_auto_is_the_selection_on_that_log_with_the_stream_of_that_name(finished
     for number in (0, 6):
         prepared, log = the_log(behavior, number, 600)
         rng = selection_stream(SPEC, behavior, number, 600)
-        found = select(log, prepared.behavior, discount=prepared.pomdp.discount, rng=rng)
+        found = select(log, prepared.behavior, discount=prepared.pomdp.discount, seed=rng)
         (row,) = (
             row
             for row in rows(finished)

@@ -11,11 +11,11 @@ from jumar import models
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError
 from jumar.core.memory import window
-from jumar.core.streams import stream
+from jumar.core.randomness import random_stream
 from jumar.truth.evaluation import evaluate
 from jumar.truth.models import MODELS, build, entry, optimum, parse
 from jumar.truth.pomdp import END, Pomdp
-from jumar.truth.training import train
+from jumar.truth.training import train_behavior
 
 MAZE = models.cheese_maze()
 
@@ -60,7 +60,7 @@ class TestEveryModel:
 
     def test_its_training_gives_a_behavior_between_chance_and_the_optimum(self, name):
         model, how = build(name), vars(entry(name).training)
-        behavior = train(model, window(2), rng=stream(1, "train"), **how)
+        behavior = train_behavior(model, window(2), seed=random_stream(1, "train"), **how)
         chance = evaluate(model, Controller.uniform(model.observations, model.actions)).value
         assert chance < evaluate(model, behavior).value < best_known(name)
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 
 from jumar import models
 from jumar.core.errors import ParameterError
-from jumar.core.streams import stream
+from jumar.core.randomness import random_stream
 from jumar.truth import pouct
 from jumar.truth.belief import first_beliefs, update
 from jumar.truth.planning import Planner, Pouct, plan, return_range
@@ -212,7 +212,7 @@ def test_a_bandit_with_one_good_arm_is_pulled_mostly_there():
     )
     planner = Planner(pomdp, Pouct(simulations=1000))
     assert planner.exploration == pytest.approx(math.sqrt(2))
-    planner.begin("z", stream(1, "bandit"))
+    planner.begin("z", random_stream(1, "bandit"))
     assert planner.decide() == 2
     # a poor arm is pulled while √(2 ln 1000 / n) > 1 + √(2 ln 1000 / 1000), so n <= 12
     assert planner._tree.visits[0].tolist() == [12, 12, 976]
@@ -232,7 +232,7 @@ def test_particles_agree_with_bayes_on_tiger():
     planner = Planner(tiger, Pouct(simulations=300, particles=P))
     beliefs = np.empty((60, len(heard), 2))
     for i in range(60):
-        planner.begin(heard[0], stream(7, "belief", i))
+        planner.begin(heard[0], random_stream(7, "belief", i))
         beliefs[i, 0] = planner.belief
         for t, z in enumerate(heard[1:], start=1):
             planner.decide()
@@ -246,7 +246,7 @@ def test_a_belief_can_be_carried_on_without_searching():
     # nothing was simulated, so all particles are drawn anew; systematic draws are off by 1/P
     tiger = models.tiger()
     planner = Planner(tiger, Pouct(particles=1000))
-    planner.begin("hear-left", stream(1, "belief"))
+    planner.begin("hear-left", random_stream(1, "belief"))
     np.testing.assert_allclose(planner.belief, [0.85, 0.15], atol=1e-3)
     planner.observe("listen", "hear-right")
     np.testing.assert_allclose(planner.belief, [0.5, 0.5], atol=2e-3)
@@ -271,7 +271,7 @@ def test_drawing_anew_never_lands_on_what_is_impossible(u):
 def test_a_belief_that_lost_the_truth_starts_again_from_every_state():
     maze = models.cheese_maze()
     planner = Planner(maze, Pouct(simulations=50, particles=20))
-    planner.begin("corner-nw", stream(1, "lost"))  # surely in c0
+    planner.begin("corner-nw", random_stream(1, "lost"))  # surely in c0
     planner.decide()
     planner.observe("east", "junction")  # cannot be: c1 is a corridor
     assert planner.belief[2] == 1  # of all states only c1 leads to a junction by going east
@@ -299,7 +299,7 @@ def rare(p):
 
 def test_what_hardly_ever_happens_is_survived():
     planner = Planner(rare(1e-12), Pouct(simulations=20, particles=5))
-    planner.begin("nothing", stream(1, "rare"))
+    planner.begin("nothing", random_stream(1, "rare"))
     for _ in range(3):
         planner.decide()
         planner.observe("look", "sparkle")
@@ -339,7 +339,7 @@ def test_tiger_is_listened_to_and_then_opened():
     planner = Planner(models.tiger(), Pouct(simulations=2000))
     wrong = 0
     for i in range(30):
-        planner.begin("hear-left", stream(3, "decisions", i))
+        planner.begin("hear-left", random_stream(3, "decisions", i))
         wrong += planner.decide() != 2
         planner.observe("listen", "hear-right")
         wrong += planner.decide() != 2
@@ -510,8 +510,8 @@ def test_what_cannot_be_played_is_refused():
     with pytest.raises(ParameterError, match="call begin first"):
         planner.decide()
     with pytest.raises(ParameterError, match="Did you mean 'hear-left'"):
-        planner.begin("hear-lift", stream(1))
+        planner.begin("hear-lift", random_stream(1))
     with pytest.raises(ParameterError, match="only numbers 0 to 1"):
-        planner.begin(2, stream(1))
+        planner.begin(2, random_stream(1))
     with pytest.raises(ParameterError, match="'sparkle' cannot come first"):
-        Planner(rare(0.1), Pouct()).begin("sparkle", stream(1))
+        Planner(rare(0.1), Pouct()).begin("sparkle", random_stream(1))

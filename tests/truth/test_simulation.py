@@ -17,7 +17,7 @@ from jumar import models
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError
 from jumar.core.memory import window
-from jumar.core.streams import stream
+from jumar.core.randomness import random_stream
 from jumar.truth.pomdp import Pomdp
 from jumar.truth.simulation import FOREVER, simulate, simulated_value, step_limit
 from strategies import controllers, pomdps
@@ -28,29 +28,29 @@ LISTEN = Controller.constant(TIGER.observations, TIGER.actions, [0, 0, 1])
 
 
 def test_the_same_generator_state_gives_the_same_log():
-    one = simulate(TIGER, UNIFORM, episodes=50, rng=stream(1, "data"))
-    two = simulate(TIGER, UNIFORM, episodes=50, rng=stream(1, "data"))
+    one = simulate(TIGER, UNIFORM, episodes=50, seed=random_stream(1, "data"))
+    two = simulate(TIGER, UNIFORM, episodes=50, seed=random_stream(1, "data"))
     assert one.action.tobytes() == two.action.tobytes()
     assert one.observation.tobytes() == two.observation.tobytes()
 
 
 def test_a_generator_goes_on_where_it_was():
     """50 episodes and then 50 more are the same as 100 at once."""
-    rng = stream(1, "data")
-    parts = [simulate(TIGER, UNIFORM, episodes=50, rng=rng) for _ in range(2)]
-    whole = simulate(TIGER, UNIFORM, episodes=100, rng=stream(1, "data"))
+    rng = random_stream(1, "data")
+    parts = [simulate(TIGER, UNIFORM, episodes=50, seed=rng) for _ in range(2)]
+    whole = simulate(TIGER, UNIFORM, episodes=100, seed=random_stream(1, "data"))
     assert (parts[0] + parts[1]).action.tobytes() == whole.action.tobytes()
 
 
 def test_an_episode_that_is_cut_off_did_not_end_and_shows_one_more_observation():
-    log = simulate(TIGER, LISTEN, episodes=4, rng=stream(1), max_steps=3)
+    log = simulate(TIGER, LISTEN, episodes=4, seed=random_stream(1), max_steps=3)
     assert log.lengths.tolist() == [3, 3, 3, 3]
     assert not log.terminated.any()
     assert (log.final_observation >= 0).all()
 
 
 def test_an_episode_that_ends_on_the_last_step_allowed_did_end():
-    log = simulate(TIGER, UNIFORM, episodes=200, rng=stream(1), max_steps=1)
+    log = simulate(TIGER, UNIFORM, episodes=200, seed=random_stream(1), max_steps=1)
     opened = log.action < 2
     assert log.terminated.tolist() == opened.tolist()
     assert (log.final_observation[opened] == -1).all()
@@ -61,12 +61,12 @@ def test_the_models_own_limit_holds_unless_another_is_given():
     assert step_limit(TIGER, None) == 300
     assert step_limit(TIGER, 7) == 7
     assert step_limit(Pomdp(**{**vars(TIGER), "max_steps": None}), None) == FOREVER
-    assert simulate(TIGER, LISTEN, episodes=1, rng=stream(1)).n_steps == 300
+    assert simulate(TIGER, LISTEN, episodes=1, seed=random_stream(1)).n_steps == 300
 
 
 def test_a_log_longer_than_the_first_buffer_is_whole():
     """300 steps in each of 40 episodes; the kernel begins with room for 16 in each."""
-    log = simulate(TIGER, LISTEN, episodes=40, rng=stream(1))
+    log = simulate(TIGER, LISTEN, episodes=40, seed=random_stream(1))
     assert log.n_steps == 12_000
     assert set(log.reward.tolist()) == {-1.0}
     assert set(log.action.tolist()) == {2}
@@ -82,19 +82,21 @@ def test_a_log_longer_than_the_first_buffer_is_whole():
 )
 def test_nothing_to_simulate_is_an_error(call, fact):
     with pytest.raises(ParameterError, match=fact):
-        simulate(TIGER, UNIFORM, rng=stream(1), **call)
+        simulate(TIGER, UNIFORM, seed=random_stream(1), **call)
 
 
 def test_a_controller_with_other_names_does_not_fit():
     with pytest.raises(ModelError, match="do not fit together"):
-        simulate(TIGER, Controller.uniform(("a", "b"), TIGER.actions), episodes=1, rng=stream(1))
+        simulate(
+            TIGER, Controller.uniform(("a", "b"), TIGER.actions), episodes=1, seed=random_stream(1)
+        )
 
 
 @given(st.data())
 def test_every_step_is_one_the_model_and_the_controller_allow(data):
     pomdp = data.draw(pomdps(discounts=(0.9,)))
     controller = data.draw(controllers(pomdp.observations, pomdp.actions))
-    log = simulate(pomdp, controller, episodes=20, rng=stream(5), max_steps=6)
+    log = simulate(pomdp, controller, episodes=20, seed=random_stream(5), max_steps=6)
     nodes = controller.memory.replay(log.observation, log.action, log.start)
     rows = controller.rows_at(np.column_stack([nodes, log.observation]))
     assert (rows[np.arange(log.n_steps), log.action] > 0).all()
@@ -126,7 +128,7 @@ def test_every_step_is_one_the_model_and_the_controller_allow(data):
 def test_first_observations_actions_and_sounds_come_as_often_as_they_should():
     """Three χ² tests at 1e-6: for a fresh seed this fails 3 times in a million."""
     biased = Controller.constant(TIGER.observations, TIGER.actions, [0.1, 0.3, 0.6])
-    log = simulate(TIGER, biased, episodes=20_000, rng=stream(3, "χ²"))
+    log = simulate(TIGER, biased, episodes=20_000, seed=random_stream(3, "χ²"))
     first = np.bincount(log.observation[log.start[:-1]], minlength=2)
     assert chisquare(first, first.sum() * np.array([0.5, 0.5])).pvalue > 1e-6
     actions = np.bincount(log.action, minlength=3)
@@ -139,8 +141,8 @@ def test_first_observations_actions_and_sounds_come_as_often_as_they_should():
 
 
 def test_a_simulated_value_is_the_mean_return_with_its_standard_error():
-    log = simulate(TIGER, UNIFORM, episodes=500, rng=stream(7))
-    found = simulated_value(TIGER, UNIFORM, episodes=500, rng=stream(7))
+    log = simulate(TIGER, UNIFORM, episodes=500, seed=random_stream(7))
+    found = simulated_value(TIGER, UNIFORM, episodes=500, seed=random_stream(7))
     returns = log.returns(0.95)
     assert found.mean == pytest.approx(returns.mean(), abs=1e-12)
     expected = math.sqrt(((returns - returns.mean()) ** 2).sum() / 499 / 500)
@@ -149,10 +151,13 @@ def test_a_simulated_value_is_the_mean_return_with_its_standard_error():
 
 
 def test_one_episode_has_no_standard_error():
-    assert simulated_value(TIGER, UNIFORM, episodes=1, rng=stream(7)).standard_error == math.inf
+    assert (
+        simulated_value(TIGER, UNIFORM, episodes=1, seed=random_stream(7)).standard_error
+        == math.inf
+    )
 
 
 def test_a_memory_too_long_to_list_can_be_run_if_few_nodes_are_reached():
     opens = Controller.constant(TIGER.observations, TIGER.actions, [1, 0, 0]).lift(window(500))
-    log = simulate(TIGER, opens, episodes=10, rng=stream(1))
+    log = simulate(TIGER, opens, episodes=10, seed=random_stream(1))
     assert log.lengths.tolist() == [1] * 10

@@ -8,10 +8,10 @@ import pytest
 from jumar import models
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.memory import NamedNodes, window
-from jumar.core.streams import stream
+from jumar.core.randomness import random_stream
 from jumar.truth.evaluation import evaluate
 from jumar.truth.pomdp import Pomdp, from_arrays
-from jumar.truth.training import train
+from jumar.truth.training import train_behavior
 
 TIGER = models.tiger()
 
@@ -36,14 +36,18 @@ def bandit(*rewards: float) -> Pomdp:
 
 def test_a_bandit_is_learned_and_played_by_softmax():
     """With learning rate 1, Q is the reward: ψ(a0)/ψ(a1) = exp(τ·(2-1))."""
-    c = train(bandit(2.0, 1.0), window(1), softmax=0.5, rng=stream(1), exploration=1.0)
+    c = train_behavior(
+        bandit(2.0, 1.0), window(1), softmax=0.5, seed=random_stream(1), exploration=1.0
+    )
     row = c.row([], "z")
     assert row[0] / row[1] == pytest.approx(np.exp(0.5), rel=1e-12)
 
 
 def test_a_larger_softmax_is_closer_to_greedy():
     rows = [
-        train(bandit(2.0, 1.0), window(1), softmax=τ, rng=stream(1), exploration=1.0).row([], "z")
+        train_behavior(
+            bandit(2.0, 1.0), window(1), softmax=τ, seed=random_stream(1), exploration=1.0
+        ).row([], "z")
         for τ in (0.0, 0.5, 5.0)
     ]
     assert rows[0].tolist() == [0.5, 0.5]
@@ -51,7 +55,9 @@ def test_a_larger_softmax_is_closer_to_greedy():
 
 
 def test_large_values_do_not_overflow_the_softmax():
-    c = train(bandit(1e6, 0.0), window(1), softmax=1000.0, rng=stream(1), exploration=1.0)
+    c = train_behavior(
+        bandit(1e6, 0.0), window(1), softmax=1000.0, seed=random_stream(1), exploration=1.0
+    )
     assert c.row([], "z").tolist() == [1.0, 0.0]
 
 
@@ -71,21 +77,26 @@ def test_a_corridor_is_worth_the_discounted_end():
         discount=0.9,
         max_steps=50,
     )
-    c = train(corridor, window(1), softmax=1.0, rng=stream(1), episodes=500, exploration=1.0)
+    c = train_behavior(
+        corridor, window(1), softmax=1.0, seed=random_stream(1), episodes=500, exploration=1.0
+    )
     q = np.array([[0.9, 0.81], [1.0, 0.9]])  # waiting in s: γ·max Q(s)
     expected = np.exp(q) / np.exp(q).sum(1, keepdims=True)
     np.testing.assert_allclose([c.row([], "z0"), c.row([], "z1")], expected, rtol=1e-5)
 
 
 def test_training_is_a_function_of_its_generator():
-    one, two = (train(TIGER, window(2), softmax=0.05, rng=stream(4, "train")) for _ in range(2))
-    other = train(TIGER, window(2), softmax=0.05, rng=stream(5, "train"))
+    one, two = (
+        train_behavior(TIGER, window(2), softmax=0.05, seed=random_stream(4, "train"))
+        for _ in range(2)
+    )
+    other = train_behavior(TIGER, window(2), softmax=0.05, seed=random_stream(5, "train"))
     assert one.same_as(two)
     assert not one.same_as(other)
 
 
 def test_every_node_and_observation_gets_a_row():
-    c = train(TIGER, window(2), softmax=0.05, rng=stream(1), episodes=10)
+    c = train_behavior(TIGER, window(2), softmax=0.05, seed=random_stream(1), episodes=10)
     assert c.states.tolist() == [[n, z] for n in range(3) for z in range(2)]
     assert c.memory == window(2).on(2, 3)
     assert (c.rows > 0).all()
@@ -94,7 +105,9 @@ def test_every_node_and_observation_gets_a_row():
 
 def test_a_behavior_can_be_trained_on_a_table():
     toggle = NamedNodes(("even", "odd"), np.array([[[1] * 3] * 2, [[0] * 3] * 2]), start=1)
-    c = train(TIGER, toggle, softmax=0.05, rng=stream(1), episodes=100, name="odd one")
+    c = train_behavior(
+        TIGER, toggle, softmax=0.05, seed=random_stream(1), episodes=100, name="odd one"
+    )
     assert c.name == "odd one"
     assert len(c.rows) == 4
 
@@ -102,7 +115,7 @@ def test_a_behavior_can_be_trained_on_a_table():
 def test_what_was_learned_beats_doing_anything():
     """Uniform is worth -44.39; 10 of 10 seeds end above it."""
     for seed in range(10):
-        c = train(TIGER, window(2), softmax=0.05, rng=stream(seed, "train"))
+        c = train_behavior(TIGER, window(2), softmax=0.05, seed=random_stream(seed, "train"))
         assert evaluate(TIGER, c).value > -44.39
 
 
@@ -121,15 +134,17 @@ def test_what_was_learned_beats_doing_anything():
 )
 def test_a_parameter_out_of_range_is_told(parameters, fact):
     with pytest.raises(ParameterError, match=fact):
-        train(TIGER, window(1), rng=stream(1), **{"softmax": 0.05, **parameters})
+        train_behavior(TIGER, window(1), seed=random_stream(1), **{"softmax": 0.05, **parameters})
 
 
 @pytest.mark.parametrize(("parameter", "value"), [("softmax", np.inf), ("decay", np.inf)])
 def test_infinite_parameters_are_out_of_range(parameter, value):
     with pytest.raises(ParameterError):
-        train(TIGER, window(1), rng=stream(1), **{"softmax": 0.05, parameter: value})
+        train_behavior(
+            TIGER, window(1), seed=random_stream(1), **{"softmax": 0.05, parameter: value}
+        )
 
 
 def test_a_table_of_values_must_be_listed_and_says_so_if_it_cannot():
     with pytest.raises(TooLarge, match="Nodes of a window of 30"):
-        train(TIGER, window(30), softmax=0.05, rng=stream(1))
+        train_behavior(TIGER, window(30), softmax=0.05, seed=random_stream(1))

@@ -26,7 +26,32 @@ SEEN, ANYTHING = 0.0, -1.0  # thresholds: tried at all, or not even that
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, unseen: Unseen = "exclude") -> Improvement:
-    """The greedy policy of the model."""
+    """The greedy policy of the model; not safe.
+
+    Parameters
+    ----------
+    mdp
+        The model that `Counts.mle` estimates.
+    behavior
+        The controller that made the log.
+    unseen
+        What is made of actions that were never tried: "exclude", "zero" or "pessimistic", as the
+        module says.
+
+    Returns
+    -------
+    Improvement
+        The greedy controller, and what the model says of it.
+
+    Examples
+    --------
+    >>> import jumar as jm
+    >>> tiger = jm.models.tiger()
+    >>> fair = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = jm.simulate(tiger, fair, episodes=100)
+    >>> improve(jm.count(log, jm.window(1)).mle(0.95), fair).changed
+    2
+    """
     parameters = {"unseen": unseen}
     return improve_by(rule(unseen), mdp, behavior, algorithm="basic", parameters=parameters)
 

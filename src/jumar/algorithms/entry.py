@@ -80,7 +80,7 @@ class Looks:
 @dataclass(frozen=True)
 class Choice:
     """What a study must know of an algorithm that chooses its memory from the log: it is run once
-    per log as ``choose(log, behavior, discount=..., rng=..., **parameters)``, for a Selection."""
+    per log as ``choose(log, behavior, discount=..., seed=..., **parameters)``, for a Selection."""
 
     choose: Callable[..., Any]
     defaults: Parameters  # of its parameters in a study

@@ -71,10 +71,14 @@ class Problem:
     delta: float = 0.05
     rewards: RewardRange | None = None  # as declared
     horizon: int | None = None  # the most steps of an episode, as declared
-    estimated: bool = False  # the behavior was itself estimated from the log
     gate: str = "proved"
     assume_memory: bool = False
     seed: int = 1
+
+    @property
+    def estimated(self) -> bool:
+        """Was the behavior itself estimated from a log?"""
+        return self.practice.estimated
 
     @property
     def copied(self) -> bool:

@@ -24,7 +24,32 @@ from jumar.solve.rules import BOOTSTRAPPED, Rule
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Improvement:
-    """Leave the behavior only where a pair was seen more than `n_wedge` times."""
+    """Leave the behavior only where a pair was seen more than `n_wedge` times.
+
+    Parameters
+    ----------
+    mdp
+        The model that `Counts.mle` estimates.
+    behavior
+        The controller that made the log.
+    n_wedge
+        N∧: an action is trusted in a history state only if it was seen there more often than this.
+
+    Returns
+    -------
+    Improvement
+        The improved controller, and what the model says of it.
+
+    Examples
+    --------
+    >>> import jumar as jm
+    >>> tiger = jm.models.tiger()
+    >>> fair = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = jm.simulate(tiger, fair, episodes=100)
+    >>> mdp = jm.count(log, jm.window(1)).mle(0.95)
+    >>> improve(mdp, fair, n_wedge=20).changed, improve(mdp, fair, n_wedge=1000).changed
+    (2, 0)
+    """
     parameters = {"n_wedge": n_wedge}
     return improve_by(rule(n_wedge), mdp, behavior, algorithm="spibb", parameters=parameters)
 

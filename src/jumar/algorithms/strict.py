@@ -35,12 +35,26 @@ def improve(
 ) -> Improvement:
     """Move mass only from actions that are proved worse to the one that is proved better.
 
-    `returns` bounds the behavior's action values at the level one wants to be sure at.
+    Parameters
+    ----------
+    mdp
+        The model that `Counts.mle` estimates.
+    behavior
+        The controller that made the log.
+    returns
+        Bounds on the behavior's action values, at the level one wants to be sure at.
 
+    Returns
+    -------
+    Improvement
+        The improved controller, and what the model says of it.
+
+    Examples
+    --------
     >>> import jumar as jm
     >>> tiger = jm.models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = jm.simulate(tiger, behavior, episodes=2000, rng=jm.stream(1, "data"))
+    >>> log = jm.simulate(tiger, behavior, episodes=2000, seed=1)
     >>> rewards = jm.RewardRange(continuing=(-1, -1), ending=(-100, 10))
     >>> visits = jm.first_returns(log, jm.window(1), discount=0.95, rewards=rewards)
     >>> mdp = jm.count(log, jm.window(1)).mle(0.95)

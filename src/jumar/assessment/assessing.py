@@ -19,7 +19,6 @@ from jumar.assessment.sentences import Fact, Warning
 from jumar.assessment.tested import Trials, in_words
 from jumar.assessment.verdict import Verdict, judge
 from jumar.core.shown import Shown
-from jumar.core.streams import stream
 from jumar.evidence.certificate import worth_showing
 from jumar.evidence.checking import Check, check
 from jumar.evidence.claims import Certificate
@@ -109,10 +108,10 @@ class Assessment(Shown):
 def assess(result: Result) -> Assessment:
     """Check the log, test, redraw and compare: everything that is said about a result.
 
-    >>> from jumar import Controller, improve, models, simulate, stream
+    >>> from jumar import Controller, improve, models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
+    >>> log = simulate(tiger, behavior, episodes=500, seed=1)
     >>> improve(log, behavior, discount=0.95).assessment.verdict.word.value
     'safe'
     """
@@ -120,8 +119,7 @@ def assess(result: Result) -> Assessment:
         result.replays,
         result.behavior if result.practice is None else result.practice,
         discount=result.improvement.mdp.discount,
-        estimated=result.estimated,
-        rng=stream(result.seed, "check"),
+        seed=result.seed,
         resamples=RESAMPLES,
     )
     held_out = result.selection or _held_out(result)
@@ -131,9 +129,7 @@ def assess(result: Result) -> Assessment:
         check=checked,
         held_out=held_out,
         decisions=decide(result.improvement),
-        resampled=resample(
-            result.replays, result.improvement, rng=stream(result.seed, "bootstrap")
-        ),
+        resampled=resample(result.replays, result.improvement, seed=result.seed),
         sensitivity=_other_settings(result),
         trials=in_words(held_out) if held_out else None,
     )
@@ -149,7 +145,7 @@ def _held_out(result: Result) -> Selection | None:
         algorithm=result.improvement.algorithm,
         parameters=result.improvement.parameters,
         discount=result.improvement.mdp.discount,
-        rng=stream(result.seed, "selection"),
+        seed=result.seed,
         memory=result.improvement.mdp.memory,
         delta=result.delta,
         rewards=result.rewards if result.rewards.declared else None,

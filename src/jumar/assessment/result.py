@@ -35,7 +35,6 @@ class Result(Shown):
     log: Episodes  # with its names numbered as the controller numbers them
     rewards: RewardRange  # declared, or read off the log
     delta: float
-    estimated: bool = False  # the behavior was itself estimated from the log
     selection: Selection | None = None  # what was tried, where "auto" chose
     seed: int = 1
     practice: Practice | None = None  # who made the log
@@ -59,6 +58,11 @@ class Result(Shown):
     @property
     def behavior(self) -> Controller:
         return self.improvement.behavior
+
+    @property
+    def estimated(self) -> bool:
+        """Was the behavior itself estimated from a log? That weakens every claim."""
+        return (self.practice or self.behavior).estimated
 
     @cached_property
     def replays(self) -> Replays:
@@ -94,14 +98,31 @@ class Result(Shown):
         return assess(self)
 
     def report(self, path: str | Path) -> None:
-        """Write one self-contained page that explains the result to a person."""
+        """Write one self-contained page that explains the result to a person.
+
+        Parameters
+        ----------
+        path
+            The page, as ``report.html``.
+        """
         from jumar.show.outputs import write_report
 
         write_report(self.assessment, path)
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write the controller, the certificate, the decisions, pictures, a program and the report
-        into a folder; all of them, or none."""
+        into a folder; all of them, or none.
+
+        Parameters
+        ----------
+        folder
+            It is made where there is none.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
         from jumar.show.outputs import save
 
         return save(self.assessment, folder)

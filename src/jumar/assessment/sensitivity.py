@@ -55,11 +55,11 @@ def sensitivity(
     `more` observations of memory beside it. Nothing where the algorithm has no threshold, or
     `memory` sees too many history states.
 
-    >>> from jumar import models, simulate, stream, window
+    >>> from jumar import models, simulate, window
     >>> from jumar.algorithms import meant
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
+    >>> log = simulate(tiger, behavior, episodes=500, seed=1)
     >>> rows = sensitivity(log, behavior, discount=0.95, memory=window(1), algorithm=meant("spibb"))
     >>> [row.memory for row in rows], [cell.changed for cell in rows[0].cells]
     (['window of 1', 'window of 2', 'window of 3'], [2, 2, 2, 2, 2])

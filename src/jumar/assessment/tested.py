@@ -43,12 +43,12 @@ class Trials:
 def in_words(selection: Selection) -> Trials:
     """What the page says about the test.
 
-    >>> from jumar import Controller, models, simulate, stream
+    >>> from jumar import Controller, models, simulate
     >>> from jumar.algorithms.auto import select
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
-    >>> test = in_words(select(log, behavior, discount=0.95, rng=stream(1, "selection")))
+    >>> log = simulate(tiger, behavior, episodes=500, seed=1)
+    >>> test = in_words(select(log, behavior, discount=0.95, seed=1))
     >>> len(test.rows) > 0, sum(row.chosen for row in test.rows)
     (True, 1)
     """

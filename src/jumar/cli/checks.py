@@ -45,23 +45,24 @@ def check(
     change over time, are there repeats? Exits with 0 when every section passed or is only worth a
     look, with 1 when one failed.
     """
-    from jumar import stream
     from jumar.evidence.checking import check as run
+    from jumar.evidence.estimation import CURRENT
     from jumar.show.checks import check_view
 
     report = reading["repeated"] == REPORT
     reading["repeated"] = "error" if report else reading["repeated"]
     with working("Checking", as_json):
-        _check_window(policy, options.memory(window, with_actions))
+        memory = options.memory(window, with_actions)
+        _check_window(policy, memory)
         reader = partial(_read, copies_allowed=report)
-        episodes, behavior = inputs.read(log, policy, reading, window, with_actions, reader)
+        episodes, behavior = inputs.read(log, policy, reading, reader)
         found = run(
             episodes,
             behavior,
-            rng=stream(seed, "check"),
+            memory=memory or CURRENT,
             discount=discount,
-            estimated=inputs.is_estimate(policy),
             level=level,
+            seed=seed,
         )
     say(as_json, {"log": str(log), "seed": seed, **found.to_dict()}, check_view(found))
     if found.verdict.status == "failed":

@@ -76,7 +76,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a behavior by Q-learning, as in the paper."""
-    from dataclasses import replace
+    from dataclasses import asdict, replace
 
     from jumar import evaluate
     from jumar import models as library
@@ -91,7 +91,7 @@ def train(
         setting = replace(setting, softmax=softmax)
     memory = make_window(window, actions=with_actions)
     with working("Training", as_json):
-        controller = train_behavior(pomdp, memory, setting, seed)
+        controller = train_behavior(pomdp, memory, seed=seed, **asdict(setting))
         value = evaluate(pomdp, controller).value
     controller.save(output)
     data = {
@@ -120,16 +120,14 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Run a controller on a model and write the log."""
-    from jumar import load_controller, stream, write_logs
+    from jumar import load_controller, write_logs
     from jumar import models as library
     from jumar import simulate as run
     from jumar.core.text import counted
 
     pomdp, controller = library.build(model), load_controller(policy)
     with working("Simulating", as_json):
-        log = run(
-            pomdp, controller, episodes=episodes, rng=stream(seed, "data"), max_steps=max_steps
-        )
+        log = run(pomdp, controller, episodes=episodes, seed=seed, max_steps=max_steps)
         write_logs(log, output)
     mean = float(log.returns(pomdp.discount).mean())
     cut_off = int((~log.terminated).sum())
@@ -164,7 +162,7 @@ def evaluate(
 ) -> None:
     """Compute the exact value of controllers on a known model."""
     from jumar import evaluate as run
-    from jumar import load_controller, simulated_value, stream
+    from jumar import load_controller, simulated_value
     from jumar import models as library
     from jumar.show.terminal import plain_table
 
@@ -188,7 +186,7 @@ def evaluate(
                     pomdp,
                     controller,
                     episodes=simulate,
-                    rng=stream(seed, "evaluation"),
+                    seed=seed,
                     max_steps=horizon,
                 )
             item["simulated"] = {

@@ -59,7 +59,7 @@ def estimate(
     as_json: Json = False,
 ) -> None:
     """Estimate what a controller is worth from a log that another one made."""
-    from jumar import load_controller, offpolicy, read_logs, stream
+    from jumar import load_controller, offpolicy, read_logs
 
     settings: dict[str, Any] = {
         "discount": discount,
@@ -70,11 +70,11 @@ def estimate(
         "rewards": options.reward_range(rewards, ending_rewards),
         "horizon": horizon,
         "folds": folds,
-        "rng": stream(seed, "offpolicy"),
+        "seed": seed,
     }
     new, written = load_controller(policy), inputs.load(behavior, "--behavior")
     with working("Estimating", as_json):
-        names = inputs.named_like(written or [inputs.Written(None, str(policy), new)])
+        names = inputs.named_like(written[0].controller if written else new)
         episodes = read_logs(log, **names, **reading)
         old = inputs.matched(episodes, written, "--behavior")
         if estimator == ALL:

@@ -64,25 +64,22 @@ def improve(
     log that failed a check.
     """
     from jumar import improve as run
-    from jumar.algorithms import meant
     from jumar.show.terminal import result_view
 
     parameters = options.parameters(algorithm, n_wedge, parameter or [])
     reward_range = options.reward_range(rewards, ending_rewards)
-    by_itself = meant(algorithm, parameters).choice is not None
-    memory = inputs.memory_for(policy, window, with_actions, by_itself=by_itself)
+    memory = options.memory(window, with_actions)
     with working("Reading", as_json):
-        episodes, behavior = inputs.read(log, policy, reading, window, with_actions)
+        episodes, behavior = inputs.read(log, policy, reading)
     with working("Improving", as_json):
         result = run(
             episodes,
-            cast(Any, behavior),
+            behavior,
             discount=discount,
             memory=memory,
             algorithm=algorithm,
             delta=delta,
             rewards=reward_range,
-            estimated=inputs.is_estimate(policy),
             horizon=horizon,
             gate=gate,
             assume_memory=assume_memory,

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jumar.cli import options
 from jumar.core.errors import ParameterError
 from jumar.core.text import printable
 
 if TYPE_CHECKING:
     from jumar.core.controller import Controller
     from jumar.core.episodes import Episodes
-    from jumar.core.memory import Memory
-    from jumar.evidence.practice import Behaviors
-
-ESTIMATE = "estimate"
+    from jumar.evidence.given import BehaviorLike, Behaviors, Written
 
 Log = Annotated[
     Path,
@@ -60,17 +55,10 @@ GateName = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Written:
-    """A controller file that was named on the command line."""
-
-    name: str | None  # which behavior of the log it is, if that was said
-    path: str
-    controller: Controller
-
-
 def is_estimate(policies: Sequence[str] | None) -> bool:
     """Is the behavior to be estimated from the log?"""
+    from jumar.evidence.given import ESTIMATE
+
     return list(policies or ()) == [ESTIMATE]
 
 
@@ -84,6 +72,7 @@ def _named(text: str) -> tuple[str | None, str]:
 def load(policies: Sequence[str] | None, option: str = "--policy") -> list[Written]:
     """The controllers of FILE or NAME=FILE, each."""
     from jumar import load_controller
+    from jumar.evidence.given import ESTIMATE, Written
 
     found: list[Written] = []
     for text in policies or ():
@@ -99,17 +88,18 @@ def load(policies: Sequence[str] | None, option: str = "--policy") -> list[Writt
     return found
 
 
-def named_like(written: Sequence[Written]) -> dict[str, Any]:
+def named_like(controller: Controller | None) -> dict[str, Any]:
     """The names of observations and actions, as arguments of `read_logs`."""
-    if not written:
+    if controller is None:
         return {}
-    first = written[0].controller
-    return {"observations": first.observations, "actions": first.actions}
+    return {"observations": controller.observations, "actions": controller.actions}
 
 
 def matched(episodes: Episodes, written: Sequence[Written], option: str = "--policy") -> Behaviors:
-    """Which controller is which behavior of the log: by the name that was given, its own, or that
-    of its file. The only one is itself; none is None, if the log has propensities."""
+    """Which controller is which behavior of the log. The only one is itself; none is None, if the
+    log has propensities."""
+    from jumar.evidence.given import by_name
+
     if not written:
         if episodes.propensity is None:
             raise ParameterError(
@@ -119,55 +109,24 @@ def matched(episodes: Episodes, written: Sequence[Written], option: str = "--pol
         return None
     if len(written) == 1 and written[0].name is None:
         return written[0].controller
-    known = episodes.behavior.names if episodes.behavior else ()
-    found: dict[str, Controller] = {}
-    for item in written:
-        own = item.controller.name
-        stem = Path(item.path).stem
-        name = item.name or next((name for name in (own, stem) if name in known), own)
-        if name in found:
-            raise ParameterError(
-                f"{option}: two controllers are called {printable(name)!r}. Say which behavior "
-                f"each one is: {option} NAME=FILE."
-            )
-        found[name] = item.controller
-    return found
-
-
-def estimated(episodes: Episodes, memory: Memory | None) -> Behaviors:
-    """The behavior estimated from the log; where it names several, each from its own episodes."""
-    from jumar.evidence.estimation import CURRENT, estimate_behavior
-
-    if episodes.behavior is None:
-        return estimate_behavior(episodes, memory or CURRENT)
-    names, of = episodes.behavior.present
-    if len(names) == 1:
-        return estimate_behavior(episodes, memory or CURRENT)
-    return {
-        name: estimate_behavior(episodes.select(of == k), memory or CURRENT)
-        for k, name in enumerate(names)
-    }
+    return by_name(written, episodes, option, f"{option} NAME=FILE")
 
 
 def read(
     log: Path,
     policies: Sequence[str] | None,
     reading: dict[str, Any],
-    window: int | None,
-    with_actions: bool,
     reader: Callable[..., Episodes] | None = None,
-) -> tuple[Episodes, Behaviors]:
-    """The log, and who made it: from files, estimated with the given window, or None where the log
-    has propensities."""
+) -> tuple[Episodes, BehaviorLike]:
+    """The log, and who made it: from files, "estimate", or None where the log has propensities."""
     from jumar import read_logs
+    from jumar.evidence.given import ESTIMATE
 
     reader = reader or read_logs
     if is_estimate(policies):
-        memory = options.memory(window, with_actions)
-        episodes = reader(log, **reading)
-        return episodes, estimated(episodes, memory)
+        return reader(log, **reading), ESTIMATE
     written = load(policies)
-    episodes = reader(log, **named_like(written), **reading)
+    episodes = reader(log, **named_like(written[0].controller if written else None), **reading)
     return episodes, matched(episodes, written)
 
 
@@ -179,12 +138,3 @@ def files(policies: Sequence[str] | None) -> dict[str, str | Path]:
     if len(paths) == 1:
         return {"policy": paths[0]}
     return {f"policy {i}": path for i, path in enumerate(paths, 1)}
-
-
-def memory_for(
-    policies: Sequence[str] | None, window: int | None, with_actions: bool, *, by_itself: bool
-) -> Memory | None:
-    """What the new controller may remember. Where it is chosen from the data and the behavior is
-    estimated, --window is what the *behavior* remembers, and more is tried."""
-    wanted = options.memory(window, with_actions)
-    return None if by_itself and is_estimate(policies) else wanted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -46,16 +46,17 @@ def samples(
 ) -> None:
     """Plan how many episodes it takes until a gain is likely to be certified."""
     from jumar.algorithms.auto.samples import needs
-    from jumar.pipeline import choose
+    from jumar.pipeline import select
 
+    memory = options.memory(window, with_actions)
     with working("Reading", as_json):
-        episodes, behavior = inputs.read(log, policy, reading, window, with_actions)
+        episodes, behavior = inputs.read(log, policy, reading)
     with working("Trying candidates", as_json):
-        found = choose(
+        found = select(
             episodes,
-            cast(Any, behavior),
+            behavior,
             discount=discount,
-            memory=inputs.memory_for(policy, window, with_actions, by_itself=True),
+            memory=memory,
             delta=delta,
             rewards=options.reward_range(rewards, ending_rewards),
             horizon=horizon,

@@ -13,8 +13,8 @@ import numpy as np
 from jumar.core.arrays import Floats
 from jumar.core.errors import ParameterError
 from jumar.core.names import position_of
+from jumar.core.randomness import Seed, generator
 from jumar.core.shown import Shown
-from jumar.core.streams import stream
 from jumar.core.text import printable
 
 if TYPE_CHECKING:
@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 class Agent(Shown):
     """A running controller: it acts and remembers; see `Controller.start`."""
 
-    def __init__(
-        self, controller: Controller, seed: int | np.random.Generator, most_likely: bool = False
-    ) -> None:
+    def __init__(self, controller: Controller, seed: Seed = 1, most_likely: bool = False) -> None:
         self.controller = controller
-        self._dice = seed if isinstance(seed, np.random.Generator) else stream(seed, "acting")
+        self._dice = generator(seed, "acting")
         self._most_likely = most_likely
         self.reset()
 

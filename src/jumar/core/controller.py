@@ -25,6 +25,7 @@ from jumar.core.memory import Memory, window
 from jumar.core.memory.projecting import Projection
 from jumar.core.memory.refinement import projection
 from jumar.core.names import check_names, position_of
+from jumar.core.randomness import Seed
 from jumar.core.shown import Shown
 from jumar.core.text import printable
 
@@ -47,6 +48,8 @@ class Controller(Frozen, Shown):
     rows: Floats  # (K, A) float64, ψ(· | n, z) there
     otherwise: Controller | Floats  # everywhere else: a coarser controller, or one (A,) row
     name: str = "controller"
+    # was it estimated from a log, so that who made the log is not known for certain?
+    estimated: bool = False
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -150,7 +153,25 @@ class Controller(Frozen, Shown):
         return np.array([*words, z], np.int64)
 
     def row(self, node: Any, observation: str) -> Floats:
-        """(A,) ψ(· | n, z) for a node and an observation given in names."""
+        """ψ(· | n, z) for a node and an observation given in names.
+
+        Parameters
+        ----------
+        node
+            As files write it: ``[]`` where nothing is remembered.
+        observation
+            What is seen.
+
+        Returns
+        -------
+        array
+            (A,) the probability of every action.
+
+        Examples
+        --------
+        >>> Controller.uniform(("good", "worn"), ("keep", "repair")).row([], "worn").tolist()
+        [0.5, 0.5]
+        """
         row: Floats = self.rows_at(self.state(node, observation)[None, :])[0]
         return row
 
@@ -162,15 +183,20 @@ class Controller(Frozen, Shown):
 
     # ---- acting ---------------------------------------------------------------------------
 
-    def start(self, seed: int | np.random.Generator, *, most_likely: bool = False) -> Agent:
+    def start(self, seed: Seed = 1, *, most_likely: bool = False) -> Agent:
         """An agent that runs this controller, at the beginning of an episode.
 
         Parameters
         ----------
         seed
-            What actions are drawn with: a whole number, or a generator.
+            What actions are drawn with: a whole number or a generator.
         most_likely
             Draw nothing; take the likeliest action, of equal ones the first.
+
+        Returns
+        -------
+        Agent
+            Its `act` takes an observation and gives an action.
 
         Examples
         --------
@@ -190,6 +216,20 @@ class Controller(Frozen, Shown):
     def probabilities(self, node: Any, observation: str) -> dict[str, float]:
         """How likely every action is at a node, on seeing this.
 
+        Parameters
+        ----------
+        node
+            What is remembered, as `first` and `next` return it.
+        observation
+            What is seen.
+
+        Returns
+        -------
+        dict
+            The probability of every action, by name.
+
+        Examples
+        --------
         >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"))
         >>> c.probabilities(c.first(), "worn")
         {'keep': 0.5, 'repair': 0.5}
@@ -199,6 +239,22 @@ class Controller(Frozen, Shown):
     def next(self, node: Any, observation: str, action: str) -> Any:
         """The node after this was seen and done at a node.
 
+        Parameters
+        ----------
+        node
+            What is remembered, as `first` and `next` return it.
+        observation
+            What was seen.
+        action
+            What was done.
+
+        Returns
+        -------
+        node
+            What is remembered then.
+
+        Examples
+        --------
         >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"), window(2))
         >>> c.next(c.first(), "worn", "keep")
         ['worn']
@@ -213,6 +269,18 @@ class Controller(Frozen, Shown):
     def lift(self, memory: Memory) -> Controller:
         """The same policy over a memory that refines this one's; its value is exactly the same.
 
+        Parameters
+        ----------
+        memory
+            The longer memory.
+
+        Returns
+        -------
+        Controller
+            The same policy.
+
+        Examples
+        --------
         >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"))
         >>> str(c.lift(window(3)).memory)
         'window of 3'
@@ -223,14 +291,22 @@ class Controller(Frozen, Shown):
         nothing = np.zeros((0, memory.width + 1), np.int64)
         none = np.zeros((0, len(self.actions)))
         return Controller(
-            self.observations, self.actions, memory, nothing, none, self, name=self.name
+            self.observations,
+            self.actions,
+            memory,
+            nothing,
+            none,
+            self,
+            self.name,
+            self.estimated,
         )
 
     def except_at(self, states: Ints, rows: Floats, name: str | None = None) -> Controller:
-        """This controller, except for the given rows; rows that change nothing are dropped."""
+        """This controller, except for the given rows; rows that change nothing are dropped. It is
+        a new rule, known exactly, whatever this one was estimated from."""
         changed = (self.rows_at(states) != rows).any(1)
         if not changed.any():
-            return replace(self, name=name or self.name)
+            return replace(self, name=name or self.name, estimated=False)
         base: Controller | Floats = self
         if len(self.rows) == 0:
             base = self.otherwise  # no exceptions of its own: skip the empty layer
@@ -252,7 +328,24 @@ class Controller(Frozen, Shown):
         memory: Memory | None = None,
         name: str = "uniform",
     ) -> Controller:
-        """Every action equally likely, always."""
+        """Every action equally likely, always.
+
+        Parameters
+        ----------
+        observations
+            Their names.
+        actions
+            Their names.
+        memory
+            What it remembers; without it, nothing but the current observation.
+        name
+            What it is called.
+
+        Returns
+        -------
+        Controller
+            The controller.
+        """
         return cls.constant(
             observations, actions, np.full(len(actions), 1 / len(actions)), memory=memory, name=name
         )
@@ -266,7 +359,26 @@ class Controller(Frozen, Shown):
         memory: Memory | None = None,
         name: str = "constant",
     ) -> Controller:
-        """The same row, always."""
+        """The same row, always.
+
+        Parameters
+        ----------
+        observations
+            Their names.
+        actions
+            Their names.
+        row
+            The probability of every action.
+        memory
+            What it remembers; without it, nothing but the current observation.
+        name
+            What it is called.
+
+        Returns
+        -------
+        Controller
+            The controller.
+        """
         memory = (memory or window(1)).on(len(observations), len(actions))
         nothing = np.zeros((0, memory.width + 1), np.int64)
         none = np.zeros((0, len(actions)))
@@ -300,7 +412,13 @@ class Controller(Frozen, Shown):
         )
 
     def save(self, path: str | Path) -> None:
-        """Write a JSON file that `load_controller` reads back exactly."""
+        """Write a JSON file that `load_controller` reads back exactly.
+
+        Parameters
+        ----------
+        path
+            The file, which ends in .json.
+        """
         from jumar.io.controllers import save_controller
 
         save_controller(self, path)

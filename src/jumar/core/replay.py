@@ -299,6 +299,20 @@ class Replays(Shown):
 def count(log: Episodes | Replays, memory: Memory) -> Counts:
     """Replay a memory over a log and count what happened in each history state.
 
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, or its `Replays`.
+    memory
+        What is remembered, as ``window(2)``.
+
+    Returns
+    -------
+    Counts
+        Visits, endings, rewards and what followed what; counts of parts of a log add with ``+``.
+
+    Examples
+    --------
     >>> from jumar.core.memory import window
     >>> log = Episodes(("good", "worn"), ("keep",), [0, 1, 1], [0, 0, 0], [1.0, 0.0, -5.0],
     ...                start=[0, 3], final_observation=[-1], terminated=[True])

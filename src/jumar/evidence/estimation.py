@@ -17,17 +17,34 @@ from collections.abc import Iterator
 import numpy as np
 
 from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory, window
 from jumar.core.replay import Replays
+from jumar.io.logs import LogLike, log_of
 
 CURRENT = window(1)  # nothing but the current observation
 _EVERY_LENGTH = 16  # longer windows fall back on half their length, not on one less
 
 
-def estimate_behavior(log: Episodes | Replays, memory: Memory = CURRENT) -> Controller:
+def estimate_behavior(log: LogLike, memory: Memory = CURRENT) -> Controller:
     """The behavior that makes a log likeliest, among those with this memory.
 
+    The controller is marked as `estimated`, which weakens every claim that rests on it.
+
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+    memory
+        What the behavior may remember; without it, nothing but the current observation.
+
+    Returns
+    -------
+    Controller
+        What was done in every history state, as shares.
+
+    Examples
+    --------
+    >>> from jumar import Episodes
     >>> log = Episodes(("good", "worn"), ("keep", "repair"), [0, 0, 0, 0, 1], [0, 0, 0, 1, 1],
     ...                [0.0] * 5, start=[0, 5], final_observation=[-1], terminated=[True])
     >>> behavior = estimate_behavior(log)
@@ -36,21 +53,22 @@ def estimate_behavior(log: Episodes | Replays, memory: Memory = CURRENT) -> Cont
     >>> behavior.name
     'estimated from the log (window of 1)'
     """
-    whole = Replays.of(log).over(memory)
-    log, A = whole.log, len(whole.log.actions)
-    below: Controller | np.ndarray = np.bincount(log.action, minlength=A) / log.n_steps
+    whole = Replays.of(log_of(log)).over(memory)
+    seen, A = whole.log, len(whole.log.actions)
+    below: Controller | np.ndarray = np.bincount(seen.action, minlength=A) / seen.n_steps
     for coarser in reversed(list(_fallbacks(whole.memory))):
         replay = whole.onto(coarser)
         acted = replay.taken.any(1)
         taken = replay.taken[acted]
         below = Controller(
-            log.observations,
-            log.actions,
+            seen.observations,
+            seen.actions,
             coarser,
             replay.states[acted],
             taken / taken.sum(1, keepdims=True),
             below,
             name=f"estimated from the log ({coarser})",
+            estimated=True,
         )
     assert isinstance(below, Controller)  # there is one fallback at least
     return below

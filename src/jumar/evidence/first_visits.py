@@ -140,8 +140,24 @@ def first_returns(
 ) -> FirstVisits:
     """Replay a memory over a log and gather what followed the first visit of every pair.
 
-    `rewards` says what a step can pay, which bounds the returns.
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, or its `Replays`.
+    memory
+        What is remembered, as ``window(2)``.
+    discount
+        Weight of the next step against this one.
+    rewards
+        What a step can pay, which bounds the returns.
 
+    Returns
+    -------
+    FirstVisits
+        Counts and mean returns; `bounds(delta)` says what the behavior's action values can be.
+
+    Examples
+    --------
     >>> from jumar.core.memory import window
     >>> log = Episodes(("z",), ("a", "b"), [0, 0, 0, 0], [0, 0, 1, 1], [1.0, 2.0, 4.0, 6.0],
     ...                start=[0, 3, 4], final_observation=[-1, -1], terminated=[True, True])

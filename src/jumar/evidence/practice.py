@@ -37,9 +37,9 @@ from jumar.core.shown import Shown
 from jumar.core.text import listing, printable
 from jumar.evidence.consistency import check_nodes, check_possible, rows_taken
 from jumar.evidence.estimation import CURRENT, estimate_behavior
+from jumar.evidence.given import BehaviorLike, Behaviors, given
 from jumar.io.controllers import controller_from_document, controller_to_document
-
-Behaviors = Controller | Sequence[Controller] | Mapping[str, Controller] | None
+from jumar.io.logs import LogLike
 
 AS_LOGGED = "the logged behavior"  # of which only propensities are known
 AGREEMENT = 1e-6  # relative: what computing a probability in another way may change
@@ -73,6 +73,11 @@ class Practice(Frozen, Shown):
     def several(self) -> bool:
         """Did more than one behavior make the log?"""
         return len(self.names) > 1
+
+    @property
+    def estimated(self) -> bool:
+        """Was a behavior estimated from a log, so that no claim can rest on it?"""
+        return any(controller.estimated for controller in self.controllers)
 
     @property
     def name(self) -> str:
@@ -132,7 +137,8 @@ class Practice(Frozen, Shown):
             share = np.bincount(at[steps == k], minlength=len(states)) / visits
             rows += share[:, None] * controller.lift(self.memory).rows_at(states)
         first = self.controllers[0].lift(self.memory)
-        return first.except_at(states, rows, name=f"pooled: {self.name}")
+        mixed = first.except_at(states, rows, name=f"pooled: {self.name}")
+        return replace(mixed, estimated=True) if self.estimated else mixed
 
     @property
     def _replay(self) -> Replay:
@@ -189,8 +195,8 @@ class Practice(Frozen, Shown):
 
 
 def practice_of(
-    log: Episodes | Replays,
-    behaviors: Behaviors,
+    log: LogLike,
+    behaviors: BehaviorLike,
     *,
     memory: Memory = CURRENT,
     checked: bool = True,
@@ -200,13 +206,14 @@ def practice_of(
     Parameters
     ----------
     log
-        Names of observations and actions may be numbered in any way.
+        Episodes, `Replays`, a file or a table. Names may be numbered in any way.
     behaviors
         The controller that made it; several, each called as the log's `behavior` column calls it
-        (a mapping says otherwise); or None, where the log has propensities.
+        (a mapping says otherwise); files of these; "estimate", to estimate it from the log; or
+        None, where the log has propensities.
     memory
-        What the behavior that is estimated from the log remembers, where there are only
-        propensities.
+        What a behavior that is estimated from the log remembers: for "estimate", and where there
+        are only propensities.
     checked
         Refuse a log that contradicts its behaviors.
 
@@ -222,7 +229,7 @@ def practice_of(
     >>> practice.pooled.row([], "z").round(3).tolist()  # two steps by the old one, one by the new
     [0.4, 0.6]
     """
-    found = _match(Replays.of(log), behaviors, memory)
+    found = _match(*given(log, behaviors, memory), memory)
     if checked:
         found.check()
     return found

@@ -25,6 +25,7 @@ from jumar.core.arrays import Floats, Ints
 from jumar.core.episodes import Episodes
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
+from jumar.core.randomness import Seed, generator
 from jumar.core.replay import Replay, Replays
 from jumar.core.shown import Shown
 from jumar.evidence.order.gaps import BLOCKS
@@ -65,22 +66,41 @@ def resample(
     log: Episodes | Replays,
     improvement: Improvement,
     *,
-    rng: np.random.Generator,
+    seed: Seed = 1,
     draws: int | None = None,
 ) -> Resampled:
     """The bootstrap distribution of an improvement's gain.
 
-    >>> from jumar import improve, models, simulate, stream
+    Parameters
+    ----------
+    log
+        The log it was learned from, or its `Replays`.
+    improvement
+        What an algorithm returned.
+    seed
+        A whole number or a generator.
+    draws
+        How many. Without it, what the size of the model allows.
+
+    Returns
+    -------
+    Resampled
+        The performances in all draws, and their `interval`.
+
+    Examples
+    --------
+    >>> from jumar import improve, models, simulate
     >>> from jumar.core.controller import Controller
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
+    >>> log = simulate(tiger, behavior, episodes=500, seed=1)
     >>> better = improve(log, behavior, discount=0.95).improvement
-    >>> again = resample(log, better, rng=stream(1, "bootstrap"), draws=200)
+    >>> again = resample(log, better, seed=1, draws=200)
     >>> low, high = again.interval()
     >>> low < better.gain < high
     True
     """
+    rng = generator(seed, "bootstrap")
     mdp = improvement.mdp
     draws = draws or next((d for size, d in _DRAWS if len(mdp) <= size), 30)
     tallies = _Tallies(Replays.of(log).over(mdp.memory), mdp, rng)

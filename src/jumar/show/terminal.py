@@ -244,7 +244,7 @@ def _checks(assessment: Assessment) -> list[tuple[str, str | Text]]:
 
 def _evidence(assessment: Assessment) -> list[tuple[str, str | Text]]:
     """What an algorithm with a threshold may touch: without a choice, nothing can change."""
-    threshold, result = assessment.threshold, assessment.result
+    threshold = assessment.threshold
     if threshold is None:
         return []
     known = assessment.result.counts.visits > threshold

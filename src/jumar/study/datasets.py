@@ -18,8 +18,8 @@ from jumar.algorithms.auto import Selection
 from jumar.core.arrays import Floats, Ints
 from jumar.core.episodes import Episodes
 from jumar.core.errors import NotConverged
+from jumar.core.randomness import random_stream
 from jumar.core.replay import Replays
-from jumar.core.streams import stream
 from jumar.study import batch
 from jumar.study.prepared import Prepared, simulate_dataset
 from jumar.study.settings import StudySetting
@@ -109,7 +109,7 @@ def selection_stream(
     spec: StudySpec, behavior: BehaviorSpec, number: int, size: int
 ) -> np.random.Generator:
     """The random numbers for choosing on the log of one size of one data set."""
-    return stream(spec.seed, "selection", behavior.name, number, size)
+    return random_stream(spec.seed, "selection", behavior.name, number, size)
 
 
 def choose(spec: StudySpec, prepared: Prepared, number: int) -> Choices:
@@ -129,7 +129,7 @@ def choose(spec: StudySpec, prepared: Prepared, number: int) -> Choices:
                 part,
                 prepared.behavior,
                 discount=pomdp.discount,
-                rng=selection_stream(spec, prepared.spec, number, size),
+                seed=selection_stream(spec, prepared.spec, number, size),
                 **dict(setting.parameters),
             )
             results[i, j, batch.VALUE] = _value(prepared, found)

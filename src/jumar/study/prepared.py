@@ -6,7 +6,7 @@ first n episodes are the log of size n. So a single log can be made again by nam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, NotConverged, TooLarge
 from jumar.core.memory import Memory, window
 from jumar.core.memory.refinement import join, projection, refines
-from jumar.core.streams import stream
+from jumar.core.randomness import random_stream
 from jumar.evidence.rewards import RewardRange
 from jumar.io.controllers import load_controller
 from jumar.study.batch import Task
@@ -108,12 +108,12 @@ def _controller(spec: StudySpec, behavior: BehaviorSpec, pomdp: Pomdp) -> Contro
         return load_controller(Path(spec.folder) / behavior.policy)
     assert behavior.window is not None
     setting = models.training(behavior.model, pomdp)
-    return train_behavior(pomdp, window(behavior.window), setting, behavior.seed)
+    return train_behavior(pomdp, window(behavior.window), seed=behavior.seed, **asdict(setting))
 
 
 def dataset_stream(spec: StudySpec, behavior: BehaviorSpec, number: int) -> np.random.Generator:
     """The random numbers of one data set."""
-    return stream(spec.seed, "data", behavior.name, number)
+    return random_stream(spec.seed, "data", behavior.name, number)
 
 
 def simulate_dataset(spec: StudySpec, prepared: Prepared, number: int) -> Columns:

@@ -37,8 +37,24 @@ class Evaluation:
 
 
 def evaluate(pomdp: Pomdp, controller: Controller, horizon: int | None = None) -> Evaluation:
-    """Value and mean episode length, for ever or over `horizon` steps.
+    """Exact value and mean episode length of a controller on a model.
 
+    Parameters
+    ----------
+    pomdp
+        The model.
+    controller
+        The controller.
+    horizon
+        Steps that count. Without it, all of them.
+
+    Returns
+    -------
+    Evaluation
+        `value` and `length`.
+
+    Examples
+    --------
     >>> from jumar import models
     >>> tiger = models.tiger()
     >>> listen = Controller.constant(tiger.observations, tiger.actions, [0, 0, 1])

@@ -68,7 +68,18 @@ _OUTCOME_KEYS = ("state", "action", "probability", "to", "ends", "see", "reward"
 
 
 def load_model(path: str | os.PathLike[str]) -> Pomdp:
-    """Read a model from a TOML or JSON file."""
+    """Read a model from a TOML or JSON file.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    Pomdp
+        The model.
+    """
     source = str(os.fspath(path))
     return model_from_document(read_document(source, MODEL), source)
 

@@ -56,8 +56,24 @@ class Optimum:
 
 
 def optimum(pomdp: Pomdp, tolerance: float = 1e-9, most: int = MOST_BELIEFS) -> Optimum:
-    """A bracket of at most `tolerance` around the value of the best policy, for ever.
+    """A bracket around the value of the best policy of all, for ever.
 
+    Parameters
+    ----------
+    pomdp
+        The model.
+    tolerance
+        Width of the bracket at most.
+    most
+        Beliefs to look at, at most. NotConverged is raised where they do not do.
+
+    Returns
+    -------
+    Optimum
+        `lower` and `upper`, and whether they are `exact`.
+
+    Examples
+    --------
     >>> from jumar import models
     >>> best = optimum(models.tiger())
     >>> round(best.lower, 6), round(best.upper, 6), best.exact

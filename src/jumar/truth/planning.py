@@ -33,7 +33,7 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints, freeze
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.names import number_of
-from jumar.core.streams import stream
+from jumar.core.randomness import Seed, generator, random_stream, seed_number
 from jumar.truth.pomdp import END, Pomdp
 from jumar.truth.simulation import FOREVER, model_tables, step_limit
 
@@ -94,17 +94,38 @@ def plan(
     settings: Pouct,
     *,
     episodes: int,
-    seed: int,
+    seed: Seed = 1,
     progress: Callable[[int], None] | None = None,
     max_steps: int | None = None,
 ) -> Planned:
-    """Run the model with the planner in the loop.
+    """Run a model with the planner in the loop.
 
     The first observation is drawn before the first decision. Episode e depends on the seed and e
-    alone, and its world and its planner draw from streams of their own. `progress` is told after
-    every episode how many are finished. An episode is cut off after `max_steps`, or the model's;
-    without either, as soon as γ^t is below a millionth.
+    alone, and its world and its planner draw from streams of their own.
 
+    Parameters
+    ----------
+    pomdp
+        The model.
+    settings
+        Of the planner.
+    episodes
+        How many to run.
+    seed
+        A whole number or a generator.
+    progress
+        Is told after every episode how many are finished.
+    max_steps
+        An episode is cut off after so many steps. Without it, after the model's limit; without
+        either, as soon as γ^t is below a millionth.
+
+    Returns
+    -------
+    Planned
+        What was earned on average, with a standard error.
+
+    Examples
+    --------
     >>> from jumar import models
     >>> found = plan(models.tiger(), Pouct(simulations=200), episodes=20, seed=1)
     >>> found.episodes, found.returns.shape
@@ -114,15 +135,16 @@ def plan(
 
     if episodes < 1:
         raise ParameterError(f"episodes: {episodes}; at least 1 is needed.")
+    seed = seed_number(seed)
     A, γ, limit = len(pomdp.actions), pomdp.discount, episode_limit(pomdp, max_steps)
     start, first_state, first_seen, pointer, cumulative, *_ = model_tables(pomdp)
     planner = Planner(pomdp, settings, max_steps=max_steps)
     returns, steps = np.zeros(episodes), 0
     for e in range(episodes):
-        world = stream(seed, "plan", "world", e)
+        world = random_stream(seed, "plan", "world", e)
         first = draw(start, 0, len(start), world.random())
         s, weight = int(first_state[first]), 1.0
-        planner.begin(int(first_seen[first]), stream(seed, "plan", "search", e))
+        planner.begin(int(first_seen[first]), random_stream(seed, "plan", "search", e))
         for _ in range(limit):
             a = planner.decide()
             pair = s * A + a
@@ -152,7 +174,7 @@ class Planner:
     >>> from jumar import models
     >>> tiger = models.tiger()
     >>> planner = Planner(tiger, Pouct())
-    >>> planner.begin("hear-left", stream(1, "planner"))
+    >>> planner.begin("hear-left", random_stream(1, "planner"))
     >>> tiger.actions[planner.decide()]
     'listen'
     >>> planner.observe("listen", "hear-left")
@@ -187,10 +209,11 @@ class Planner:
         self._rng: np.random.Generator | None = None
         self._time = 0
 
-    def begin(self, observation: int | str, rng: np.random.Generator) -> None:
-        """A new episode, after its first observation; all the planner draws comes from rng."""
+    def begin(self, observation: int | str, seed: Seed = 1) -> None:
+        """A new episode, after its first observation; all that is drawn comes from `seed`."""
         from jumar.truth import pouct
 
+        rng = generator(seed, "planner")
         z = number_of("observation", observation, self.pomdp.observations)
         joint = self.pomdp.start * self.pomdp.first_observation[:, z]
         if joint.sum() == 0:

@@ -16,6 +16,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
 from jumar.core.memory import Memory
+from jumar.core.randomness import Seed, generator
 from jumar.truth.chain import Chain, check_names_agree, unroll
 from jumar.truth.pomdp import Pomdp
 
@@ -27,16 +28,35 @@ def simulate(
     controller: Controller,
     *,
     episodes: int,
-    rng: np.random.Generator,
+    seed: Seed = 1,
     max_steps: int | None = None,
 ) -> Episodes:
-    """Run the controller on the model for some episodes.
+    """Run a controller on a model for some episodes.
 
+    Parameters
+    ----------
+    pomdp
+        The model.
+    controller
+        The controller, with the same names.
+    episodes
+        How many to run.
+    seed
+        A whole number or a generator. With a number the log is what `jumar simulate` writes.
+    max_steps
+        An episode is cut off after so many steps. Without it, after the model's limit.
+
+    Returns
+    -------
+    Episodes
+        The log.
+
+    Examples
+    --------
     >>> from jumar import models
-    >>> from jumar.core.streams import stream
     >>> tiger = models.tiger()
     >>> log = simulate(tiger, Controller.uniform(tiger.observations, tiger.actions),
-    ...                episodes=100, rng=stream(1, "data"))
+    ...                episodes=100, seed=1)
     >>> len(log), bool(log.terminated.all())
     (100, True)
     """
@@ -44,14 +64,12 @@ def simulate(
 
     if not isinstance(episodes, int | np.integer) or episodes < 1:
         raise ParameterError(f"episodes: {episodes!r} is not a whole number from 1.")
-    if not isinstance(rng, np.random.Generator):
-        raise ParameterError("rng: give a numpy Generator, such as jumar.stream(1, 'data').")
     check_names_agree(pomdp, controller)
     chain = unroll(pomdp, controller)
     z, a, r, start, final, terminated = kernels.simulate_episodes(
         episodes,
         step_limit(pomdp, max_steps),
-        rng,
+        generator(seed, "data"),
         *model_tables(pomdp),
         *controller_tables(chain, controller),
     )
@@ -117,11 +135,44 @@ def simulated_value(
     controller: Controller,
     *,
     episodes: int,
-    rng: np.random.Generator,
+    seed: Seed = 1,
     max_steps: int | None = None,
 ) -> SimulatedMean:
-    """The value estimated from simulated returns: a cross-check of exact evaluation."""
-    log = simulate(pomdp, controller, episodes=episodes, rng=rng, max_steps=max_steps)
+    """The value estimated from simulated returns: a cross-check of exact evaluation.
+
+    Parameters
+    ----------
+    pomdp
+        The model.
+    controller
+        The controller, with the same names.
+    episodes
+        How many to run.
+    seed
+        A whole number or a generator. A number draws other episodes than it does for `simulate`.
+    max_steps
+        An episode is cut off after so many steps. Without it, after the model's limit.
+
+    Returns
+    -------
+    SimulatedMean
+        `mean` and `standard_error`.
+
+    Examples
+    --------
+    >>> from jumar import models
+    >>> tiger = models.tiger()
+    >>> listen = Controller.constant(tiger.observations, tiger.actions, [0, 0, 1])
+    >>> round(simulated_value(tiger, listen, episodes=10).mean, 3)
+    -20.0
+    """
+    log = simulate(
+        pomdp,
+        controller,
+        episodes=episodes,
+        seed=generator(seed, "evaluation"),
+        max_steps=max_steps,
+    )
     returns = log.returns(pomdp.discount)
     spread = float(returns.std(ddof=1)) if episodes > 1 else math.inf
     return SimulatedMean(float(returns.mean()), spread / math.sqrt(episodes), episodes)

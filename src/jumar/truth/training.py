@@ -8,7 +8,7 @@ to greedy. Defaults per model are the paper's (appendix B) and stand in the mode
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from jumar.core.arrays import RowIndex
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
 from jumar.core.memory import Memory
-from jumar.core.streams import stream
+from jumar.core.randomness import Seed, generator
 from jumar.truth.pomdp import Pomdp
 from jumar.truth.simulation import model_tables, step_limit
 
@@ -32,32 +32,58 @@ class Training:
     decay: float = 0.002
 
 
-def train_behavior(pomdp: Pomdp, memory: Memory, setting: Training, seed: int) -> Controller:
-    """The behavior that a setting and a seed give: the one `jumar train` writes and studies use."""
-    return train(
-        pomdp,
-        memory,
-        rng=stream(seed, "train", pomdp.name, str(memory)),
-        name=f"{pomdp.name} behavior, {memory}, seed {seed}",
-        **asdict(setting),
-    )
-
-
-def train(
+def train_behavior(
     pomdp: Pomdp,
     memory: Memory,
     *,
     softmax: float,
-    rng: np.random.Generator,
     episodes: int = 5000,
     learning_rate: float = 1.0,
     exploration: float = 0.5,
     decay: float = 0.002,
-    name: str = "behavior",
+    seed: Seed = 1,
+    name: str | None = None,
 ) -> Controller:
-    """Learn a stochastic behavior policy with the given memory."""
+    """Learn a stochastic behavior with a given memory, by Q-learning as in the paper.
+
+    Parameters
+    ----------
+    pomdp
+        The model.
+    memory
+        What the behavior remembers, as ``window(2)``.
+    softmax
+        Inverse temperature of the policy. A larger one is closer to greedy.
+    episodes
+        Training episodes.
+    learning_rate
+        Of the first episode. It falls as exp(-decay i).
+    exploration
+        Share of random actions in the first episode. It falls likewise.
+    decay
+        How fast the two fall.
+    seed
+        A whole number or a generator. With a number the result is what `jumar train` writes.
+    name
+        What the controller is called. Without it, after model, memory and seed.
+
+    Returns
+    -------
+    Controller
+        The behavior.
+
+    Examples
+    --------
+    >>> from jumar import models, window
+    >>> train_behavior(models.tiger(), window(2), softmax=0.05, episodes=100).name
+    'tiger behavior, window of 2, seed 1'
+    """
     from jumar.core import kernels
 
+    rng = generator(seed, "train", pomdp.name, str(memory))
+    if name is None:
+        known = "" if isinstance(seed, np.random.Generator) else f", seed {seed}"
+        name = f"{pomdp.name} behavior, {memory}{known}"
     _check(softmax, episodes, learning_rate, exploration, decay)
     O, A = len(pomdp.observations), len(pomdp.actions)
     memory = memory.on(O, A)

@@ -41,12 +41,14 @@ from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import check_discount
 from jumar.core.memory import Memory
-from jumar.core.replay import Replays
+from jumar.core.randomness import Seed, generator
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.consistency import check_rewards
+from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy.weights import effective_size
-from jumar.evidence.practice import Behaviors, Practice, practice_of
+from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.rewards import RewardRange
+from jumar.io.logs import LogLike
 
 __all__ = ["GATES", "Selection", "Setting", "Trial", "held_out_test", "select"]
 
@@ -54,29 +56,29 @@ MORE_MEMORY = 2
 
 
 def select(
-    log: Episodes | Replays,
-    behavior: Behaviors | Practice,
+    log: LogLike,
+    behavior: BehaviorLike | Practice,
     *,
     discount: float,
-    rng: np.random.Generator,
     memory: Memory | None = None,
     delta: float = 0.05,
     rewards: RewardRange | None = None,
     horizon: int | None = None,
     gate: str = PROVED,
     more_memory: int = MORE_MEMORY,
+    seed: Seed = 1,
 ) -> Selection:
     """Fit, test, and choose; or keep the behavior.
 
     Parameters
     ----------
-    log, behavior
-        A log and who made it: a controller, several (`evidence.practice`), or None where the log
-        has propensities. Of several, what is compared with is their mix, as in the log.
+    log
+        As for `jumar.improve`.
+    behavior
+        As for `jumar.improve`, or a `Practice`. Of several, what is compared with is their mix, as
+        in the log.
     discount
         Weight of the next step against this one.
-    rng
-        Salt of the hash by which episodes are dealt, and draws of the asymptotic gate.
     memory
         What the new controller may remember; without it up to `more_memory` observations more than
         the behavior does.
@@ -89,33 +91,46 @@ def select(
         The most steps of an episode or recording, where that is known.
     gate
         "proved" or "asymptotic".
+    more_memory
+        Observations to remember beyond what the behavior does, where no `memory` is given.
+    seed
+        A whole number or a generator: salt of the hash by which episodes are dealt, and draws of
+        the asymptotic gate.
 
-    >>> from jumar import models, simulate, stream
+    Returns
+    -------
+    Selection
+        Every candidate that was tested, and the one that was chosen, if any passed.
+
+    Examples
+    --------
+    >>> from jumar import models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=2000, rng=stream(1, "data"))
-    >>> chosen = select(log, behavior, discount=0.95, rng=stream(1, "selection")).chosen
+    >>> log = simulate(tiger, behavior, episodes=2000, seed=1)
+    >>> chosen = select(log, behavior, discount=0.95, seed=1).chosen
     >>> chosen.passed
     True
     """
     practice = _practice(log, behavior)
     memories = chain(practice.memory, memory, more_memory)
+    rng = generator(seed, "selection")
     return _test(practice, discount, rng, memories, delta, rewards, horizon, gate)
 
 
 def held_out_test(
-    log: Episodes | Replays,
-    behavior: Behaviors | Practice,
+    log: LogLike,
+    behavior: BehaviorLike | Practice,
     *,
     algorithm: str,
     parameters: Mapping[str, object] | None = None,
     discount: float,
-    rng: np.random.Generator,
     memory: Memory | None = None,
     delta: float = 0.05,
     rewards: RewardRange | None = None,
     horizon: int | None = None,
     gate: str = PROVED,
+    seed: Seed = 1,
 ) -> Selection:
     """Test an algorithm that was named: what it learns from one half of the log, on the other half.
 
@@ -127,19 +142,42 @@ def held_out_test(
 
     Parameters
     ----------
-    log, behavior, discount, rng, delta, rewards, horizon, gate
+    log
         As for `select`.
-    algorithm, parameters
-        A name of the registry, and what it is told.
+    behavior
+        As for `select`.
+    algorithm
+        A name of the registry.
+    parameters
+        What it is told; without it, its defaults.
+    discount
+        Weight of the next step against this one.
     memory
         What the new controller remembers, with what the behavior remembers; without it only that.
+    delta
+        Accepted chance that something worse passes.
+    rewards
+        What a step can pay, where that is known.
+    horizon
+        The most steps of an episode or recording, where that is known.
+    gate
+        "proved" or "asymptotic".
+    seed
+        As for `select`.
 
-    >>> from jumar import models, simulate, stream
+    Returns
+    -------
+    Selection
+        One trial per half, and the better one of those that passed.
+
+    Examples
+    --------
+    >>> from jumar import models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=4000, rng=stream(1, "data"))
+    >>> log = simulate(tiger, behavior, episodes=4000, seed=1)
     >>> found = held_out_test(log, behavior, algorithm="tilt", parameters={"strength": 5.0},
-    ...                       discount=0.95, rng=stream(1, "selection"))
+    ...                       discount=0.95, seed=1)
     >>> [(trial.half, trial.passed) for trial in found.trials]
     [(0, True), (1, True)]
     """
@@ -153,10 +191,11 @@ def held_out_test(
     def candidate(bench: Workbench) -> proved.Make:
         return bench.learned(entry, settings)
 
+    rng = generator(seed, "selection")
     return _test(practice, discount, rng, memories, delta, rewards, horizon, gate, candidate)
 
 
-def _practice(log: Episodes | Replays, behavior: Behaviors | Practice) -> Practice:
+def _practice(log: LogLike, behavior: BehaviorLike | Practice) -> Practice:
     return behavior if isinstance(behavior, Practice) else practice_of(log, behavior)
 
 

@@ -13,7 +13,6 @@ from jumar.algorithms.long_records import LongVerdict, Rung, judge_long
 from jumar.algorithms.long_records.outcome import certificate_of_long, improvement_of_long
 from jumar.algorithms.problem import Outcome, Problem
 from jumar.core.errors import ParameterError, not_one_of
-from jumar.core.streams import stream
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import scale_of
 from jumar.io.documents import checked, number, whole
@@ -63,7 +62,7 @@ def choose(problem: Problem, delta: float) -> Selection:
         problem.practice.replays,
         problem.practice,
         discount=problem.discount,
-        rng=stream(problem.seed, "selection"),
+        seed=problem.seed,
         memory=problem.memory,
         delta=delta,
         rewards=problem.rewards,
@@ -92,7 +91,7 @@ def _judge_long(problem: Problem, selection: Selection, delta: float) -> LongVer
         practice.replays,
         practice.pooled,
         discount=problem.discount,
-        rng=stream(problem.seed, "long"),
+        seed=problem.seed,
         memory=problem.memory,
         delta=delta,
         rewards=problem.rewards,

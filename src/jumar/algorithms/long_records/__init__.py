@@ -34,6 +34,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory, refinement, window
 from jumar.core.memory.refinement import join
+from jumar.core.randomness import Seed, generator
 from jumar.core.replay import Replays
 from jumar.core.text import percent
 from jumar.evidence.bounds import check_delta
@@ -162,7 +163,7 @@ def judge_long(
     behavior: Controller,
     *,
     discount: float,
-    rng: np.random.Generator,
+    seed: Seed = 1,
     memory: Memory | None = None,
     delta: float = 0.05,
     rewards: RewardRange | None = None,
@@ -172,12 +173,15 @@ def judge_long(
 
     Parameters
     ----------
-    log, behavior
+    log
         Records, numbered like the behavior that made them.
+    behavior
+        The controller that made them.
     discount
         Below 1. The claim is about the discounted value for ever.
-    rng
-        Deals the records into halves and draws other orders of the steps.
+    seed
+        A whole number or a generator. It deals the records into halves, and draws other orders
+        of the steps.
     memory
         The shortest memory to judge with, besides what the behavior remembers; without it, the
         behavior's. Longer ones, with actions, are tried when the log contradicts it.
@@ -188,17 +192,17 @@ def judge_long(
     nothing_assumed
         What can be said with nothing assumed, as the top of the ladder.
 
-    >>> from jumar import models, simulate, stream
+    >>> from jumar import models, simulate
     >>> bridge = models.bridge_repair()
     >>> behavior = Controller.uniform(bridge.observations, bridge.actions)
-    >>> log = simulate(bridge, behavior, episodes=60, rng=stream(1, "data"), max_steps=20)
-    >>> verdict = judge_long(log, behavior, discount=0.95, rng=stream(1, "long"))
+    >>> log = simulate(bridge, behavior, episodes=60, seed=1, max_steps=20)
+    >>> verdict = judge_long(log, behavior, discount=0.95, seed=1)
     >>> verdict.chosen is None, len(verdict.refusals) > 0
     (True, True)
     """
     check_delta(delta)
     board = lay_out(log, behavior, discount, _memories(behavior.memory, memory))
-    deals, orders, draws = rng.spawn(3)
+    deals, orders, draws = generator(seed, "long").spawn(3)
     span, beyond = _range(board, rewards), _beyond(board)
     tests: list[MemoryTest] = []
     for number in range(len(board.memories) - 1):

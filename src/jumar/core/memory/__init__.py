@@ -34,8 +34,22 @@ __all__ = [
 
 
 def window(length: int, actions: bool = False) -> Window:
-    """Remember the last `length` observations, the current one included.
+    """Remember the last observations, the current one included.
 
+    Parameters
+    ----------
+    length
+        How many.
+    actions
+        Remember the actions between them, too.
+
+    Returns
+    -------
+    Window
+        The memory.
+
+    Examples
+    --------
     >>> str(window(3)), str(window(2, actions=True))
     ('window of 3', 'window of 2 with actions')
     """
@@ -45,6 +59,18 @@ def window(length: int, actions: bool = False) -> Window:
 def product(*parts: Memory) -> Memory:
     """Remember what each part remembers.
 
+    Parameters
+    ----------
+    *parts
+        Memories.
+
+    Returns
+    -------
+    Memory
+        The memory.
+
+    Examples
+    --------
     >>> str(product(window(2), window(2, actions=True)))
     'window of 2 × window of 2 with actions'
     """

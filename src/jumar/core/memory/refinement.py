@@ -47,6 +47,20 @@ def refines(fine: Memory, coarse: Memory) -> bool:
 def join(coarse: Memory, fine: Memory) -> Memory:
     """A memory that refines both: `fine` itself when it already does, else the product.
 
+    Parameters
+    ----------
+    coarse
+        A memory.
+    fine
+        Another one.
+
+    Returns
+    -------
+    Memory
+        One that knows all that either of them knows.
+
+    Examples
+    --------
     >>> str(join(window(2).on(2, 2), window(3).on(2, 2)))
     'window of 3'
     """

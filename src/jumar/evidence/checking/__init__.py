@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
+from jumar.core.memory import Memory
+from jumar.core.randomness import Seed, branch, generator
 from jumar.core.registry import Registry
-from jumar.core.replay import Replays
 from jumar.core.shown import Shown
-from jumar.core.streams import branch
 from jumar.evidence.checking.base import STATUSES, Finding, Settings, worst
 from jumar.evidence.checking.question import Question, Section, Subject
-from jumar.evidence.practice import Behaviors, Practice, practice_of
+from jumar.evidence.estimation import CURRENT
+from jumar.evidence.given import BehaviorLike
+from jumar.evidence.practice import Practice, practice_of
+from jumar.io.logs import LogLike
 from jumar.io.plain import plain
 
 LEVEL = 0.01
@@ -93,43 +93,64 @@ class Check(Shown):
 
 
 def check(
-    log: Episodes | Replays,
-    behavior: Behaviors | Practice,
+    log: LogLike,
+    behavior: BehaviorLike | Practice,
     *,
-    rng: np.random.Generator,
+    memory: Memory = CURRENT,
     discount: float | None = None,
-    estimated: bool = False,
     level: float = LEVEL,
     resamples: int | None = None,
+    seed: Seed = 1,
 ) -> Check:
     """Ask everything that can be asked of a log and its behavior.
 
-    Of several behaviors (`practice`) each is asked about the episodes that it made; without
-    any, the behavior is estimated from the log, which must then have propensities. `estimated` says
-    that the behavior was estimated from this very log. Returns are discounted by `discount`, or not
-    at all. `resamples` fixes how many draws a test compares the log with; without it, as many as
-    the size of the log allows.
+    Of several behaviors each is asked about the episodes that it made.
 
-    >>> from jumar import Controller, models, simulate, stream
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+    behavior
+        Who made the log, as for `improve`: a controller or its file, several, "estimate", or None
+        where the log has propensities. One that was estimated fits its own log by construction, so
+        it is asked instead whether it remembers enough.
+    memory
+        What a behavior that is estimated here remembers.
+    discount
+        Of the returns. Without it they are not discounted.
+    level
+        A test fails when its p-value is at most this.
+    resamples
+        Draws that a test compares the log with. Without it, as many as the size of the log allows.
+    seed
+        A whole number or a generator, for these draws.
+
+    Returns
+    -------
+    Check
+        One section for every question, and a verdict.
+
+    Examples
+    --------
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
-    >>> found = check(log, behavior, rng=stream(1, "check"))
+    >>> log = simulate(tiger, behavior, episodes=500, seed=1)
+    >>> found = check(log, behavior, seed=1)
     >>> {name: part.verdict.status for name, part in found.sections.items()}
     {'fit': 'passed', 'spread': 'passed', 'order': 'look', 'drift': 'passed', 'repeats': 'passed'}
     >>> listener = Controller.constant(tiger.observations, tiger.actions, [0.5, 0.25, 0.25])
-    >>> check(log, listener, rng=stream(1, "check")).verdict.sentence
+    >>> check(log, listener, seed=1).verdict.sentence
     'Do not rely on what is learned from this log: fit failed.'
     """
     settings = Settings(level, resamples)
-    if not isinstance(rng, np.random.Generator):
-        raise ParameterError("rng: give a numpy Generator, such as jumar.stream(1, 'check').")
     if discount is not None and not 0 <= discount <= 1:
         raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
     practice = behavior
     if not isinstance(practice, Practice):
-        practice = practice_of(log, practice, checked=False)
-    subject = Subject(practice, estimated or not practice.controllers, discount, settings)
+        practice = practice_of(log, practice, memory=memory, checked=False)
+    subject = Subject(practice, practice.estimated or not practice.controllers, discount, settings)
+    rng = generator(seed, "check")
     streams = dict(zip(STREAMS, rng.spawn(len(STREAMS)), strict=True))
     sections = {}
     for name, question in QUESTIONS.items():

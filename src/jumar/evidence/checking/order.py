@@ -99,7 +99,7 @@ def order_of(
     found = order_tests(
         replays,
         behavior,
-        rng=rng,
+        seed=rng,
         resamples=settings.resamples,
         level=settings.level,
     )

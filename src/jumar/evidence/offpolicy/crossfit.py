@@ -24,6 +24,7 @@ from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
+from jumar.core.randomness import Seed, generator
 from jumar.core.replay import Replays
 from jumar.core.text import printable
 from jumar.solve.solver import action_values, policy_value
@@ -84,16 +85,34 @@ def fit(
     memory: Memory,
     *,
     discount: float,
-    rng: np.random.Generator,
     folds: int = 2,
+    seed: Seed = 1,
 ) -> CrossFit:
     """Deal the episodes into folds and estimate, for each, the model of the others.
 
-    The log's names must be numbered as the controllers' are.
+    Parameters
+    ----------
+    log
+        Its names must be numbered as the controllers' are.
+    memory
+        What the models remember.
+    discount
+        Weight of the next step against this one.
+    folds
+        How many.
+    seed
+        A whole number or a generator. It deals the episodes.
 
+    Returns
+    -------
+    CrossFit
+        The models, and which one speaks of which step.
+
+    Examples
+    --------
     >>> from jumar.core.memory import window
     >>> log = Episodes(("z",), ("a",), [0, 0], [0, 0], [1.0, 3.0], [0, 1, 2], [-1, -1], [1, 1])
-    >>> models = fit(log, window(1), discount=0.9, rng=np.random.default_rng(1))
+    >>> models = fit(log, window(1), discount=0.9, seed=np.random.default_rng(1))
     >>> q, v = models.values(Controller.uniform(("z",), ("a",)))
     >>> q.tolist(), v.tolist()
     ([3.0, 1.0], [3.0, 1.0])
@@ -113,7 +132,7 @@ def fit(
             f"estimator that fits nothing, such as pdis, or more {unit}s."
         )
     replay = replays.over(memory)
-    fold_of = (rng.permutation(units) % folds)[each]
+    fold_of = (generator(seed, "folds").permutation(units) % folds)[each]
     fold = np.repeat(fold_of, log.lengths)
     state = np.empty(log.n_steps, np.int64)
     models = []

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, not_one_of
-from jumar.core.replay import Replays
-from jumar.core.streams import stream
+from jumar.core.randomness import Seed, generator
 from jumar.evidence.bounds import check_count
+from jumar.evidence.estimation import CURRENT
+from jumar.evidence.given import BehaviorLike, given
 from jumar.evidence.offpolicy import intervals, weights
 from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted
 from jumar.evidence.offpolicy.intervals import INTERVALS, Interval, Sides
@@ -24,14 +23,16 @@ from jumar.evidence.offpolicy.possible import Possible, possible_of
 from jumar.evidence.offpolicy.results import Estimate
 from jumar.evidence.offpolicy.sample import Sample
 from jumar.evidence.offpolicy.trust import trust
-from jumar.evidence.practice import Behaviors
 from jumar.evidence.rewards import RewardRange
+from jumar.evidence.validity import Validity
+from jumar.io.controllers import ControllerLike, controller_of
+from jumar.io.logs import LogLike, log_of
 
 
 def estimate(
-    log: Episodes | Replays,
-    target: Controller,
-    behavior: Behaviors,
+    log: LogLike,
+    target: ControllerLike,
+    behavior: BehaviorLike,
     *,
     discount: float,
     estimator: str = "dr",
@@ -42,36 +43,70 @@ def estimate(
     rewards: RewardRange | None = None,
     horizon: int | None = None,
     folds: int = 2,
-    rng: np.random.Generator | None = None,
+    seed: Seed = 1,
 ) -> Estimate:
-    """What `target` is worth, from a log that `behavior` made; with `difference`, how much better
-    it is than the behavior.
+    """What a controller is worth, from a log that another one made.
 
-    Without `interval`, Student's t for estimators that are means and the studentised bootstrap for
-    weighted ones. `sides` is "two", "lower" or "upper". `rewards` and `horizon` (the most steps of
-    an episode) declare what proved intervals need; without them they are read off the log, and the
-    interval is then proved only within what the log shows. Episodes that were cut off count up to
-    the cut.
+    Episodes that were cut off count up to the cut.
 
-    >>> from jumar import models, simulate, stream
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+    target
+        The controller to judge, or its file.
+    behavior
+        Who made the log, as for `improve`: a controller or its file, several, "estimate", or None
+        where the log has propensities.
+    discount
+        Weight of the next step against this one, in [0, 1].
+    estimator
+        A name from `offpolicy.ESTIMATORS`.
+    interval
+        A name from `offpolicy.INTERVALS`. Without it, Student's t for estimators that are means,
+        and the studentised bootstrap for weighted ones.
+    delta
+        Accepted chance that the interval misses.
+    sides
+        Which ends are claimed: "two", "lower" or "upper".
+    difference
+        Estimate how much better than the behavior it is.
+    rewards
+        What a step can pay, for proved intervals. Without it, what the log shows, and the interval
+        is proved only within that.
+    horizon
+        The most steps of an episode, for proved intervals; likewise.
+    folds
+        Parts of the log. The doubly robust estimators judge each by the others.
+    seed
+        A whole number or a generator. It deals the folds and draws the bootstrap.
+
+    Returns
+    -------
+    Estimate
+        The value with its interval, its validity, and a verdict in words.
+
+    Examples
+    --------
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> names = tiger.observations, tiger.actions
     >>> behavior = Controller.uniform(*names)
     >>> cautious = Controller.constant(*names, [0.25, 0.25, 0.5])
-    >>> log = simulate(tiger, behavior, episodes=5000, rng=stream(1, "data"))
+    >>> log = simulate(tiger, behavior, episodes=5000, seed=1)
     >>> found = estimate(log, cautious, behavior, discount=0.95, difference=True)
     >>> print(found.verdict)
     Better than the behavior by at least ... (asymptotic, nominally 5 % chance of error).
     """
     settings = _checked(estimator, interval, delta, sides, difference, rewards, horizon)
-    sample = Sample(log, target, behavior, discount, folds, rng or stream(1, "offpolicy"))
+    sample = _sample(log, target, behavior, discount, folds, seed)
     return _estimate(sample, settings)
 
 
 def estimate_all(
-    log: Episodes | Replays,
-    target: Controller,
-    behavior: Behaviors,
+    log: LogLike,
+    target: ControllerLike,
+    behavior: BehaviorLike,
     *,
     discount: float,
     interval: str | None = None,
@@ -81,15 +116,52 @@ def estimate_all(
     rewards: RewardRange | None = None,
     horizon: int | None = None,
     folds: int = 2,
-    rng: np.random.Generator | None = None,
+    seed: Seed = 1,
 ) -> dict[str, Estimate]:
-    """Every estimator, each as `estimate` gives it; with an `interval`, those that it serves. Where
-    no whole episode is one that the target could have made, only those that learn from beginnings.
+    """Every estimator, each as `estimate` gives it.
 
-    >>> from jumar import models, simulate
+    Where no whole episode is one that the target could have made, only those that learn from
+    beginnings.
+
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+    target
+        The controller to judge, or its file.
+    behavior
+        Who made the log, as for `improve`: a controller or its file, several, "estimate", or None
+        where the log has propensities.
+    discount
+        Weight of the next step against this one, in [0, 1].
+    interval
+        As for `estimate`. With one, only the estimators that it serves.
+    delta
+        Accepted chance that an interval misses.
+    sides
+        Which ends are claimed: "two", "lower" or "upper".
+    difference
+        Estimate how much better than the behavior it is.
+    rewards
+        What a step can pay, for proved intervals.
+    horizon
+        The most steps of an episode, for proved intervals.
+    folds
+        Parts of the log. The doubly robust estimators judge each by the others.
+    seed
+        A whole number or a generator. It deals the folds and draws the bootstrap.
+
+    Returns
+    -------
+    dict of Estimate
+        By the name of the estimator.
+
+    Examples
+    --------
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> fair = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, fair, episodes=100, rng=stream(1, "data"))
+    >>> log = simulate(tiger, fair, episodes=100, seed=1)
     >>> list(estimate_all(log, fair, fair, discount=0.95, interval="hoeffding"))
     ['is', 'pdis']
     """
@@ -98,9 +170,24 @@ def estimate_all(
         for name in ESTIMATORS
         if interval is None or _serves(_known("interval", interval, INTERVALS), name)
     ]
-    sample = Sample(log, target, behavior, discount, folds, rng or stream(1, "offpolicy"))
+    sample = _sample(log, target, behavior, discount, folds, seed)
     able = [settings for settings in wanted if sample.serves(settings.estimator)]
     return {settings.estimator: _estimate(sample, settings) for settings in able or wanted}
+
+
+def _sample(
+    log: LogLike,
+    target: ControllerLike,
+    behavior: BehaviorLike,
+    discount: float,
+    folds: int,
+    seed: Seed,
+) -> Sample:
+    new = controller_of(target)
+    if behavior is None:  # nobody else says how to number names
+        log = log_of(log, new)
+    replays, old = given(log, behavior, CURRENT)
+    return Sample(replays, new, old, discount, folds, generator(seed, "offpolicy"))
 
 
 def _known(kind: str, name: str, names: Mapping[str, object]) -> str:
@@ -187,7 +274,7 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
         largest_share=weights.largest_share(sample.unit_weight),
         logged=float(sample.returns.mean()),
         possible=bounds.possible,
-        validity=method.validity.if_seen if read_off else method.validity,
+        validity=_validity(sample, method.validity, read_off),
         assumptions=_assumptions(sample, bounds, settings.interval, read_off),
         notes=(bounds.notes if method.needs == "range" else ()) + _weighing(sample, ranged),
         trust=trust(
@@ -196,6 +283,13 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
         read_off=read_off,
         clusters=sample.n_clusters,
     )
+
+
+def _validity(sample: Sample, of_method: Validity, read_off: tuple[str, ...]) -> Validity:
+    """No interval counts what an estimate of the behavior may be off by."""
+    if sample.practice.estimated:
+        return min(of_method, Validity.CLAIMED, key=lambda v: v.strength)
+    return of_method.if_seen if read_off else of_method
 
 
 def _interval(

@@ -186,7 +186,18 @@ class Estimate(Shown):
 
 
 def best_of(found: Iterable[Estimate]) -> Estimate:
-    """The one to go by, where several were asked for."""
+    """The estimate to go by, where several were asked for.
+
+    Parameters
+    ----------
+    found
+        Estimates of one value, as the values of `estimate_all`.
+
+    Returns
+    -------
+    Estimate
+        The one to go by.
+    """
     return min(found, key=lambda estimate: ESTIMATORS[estimate.estimator].rank)
 
 

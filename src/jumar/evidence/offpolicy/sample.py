@@ -21,12 +21,14 @@ from jumar.core.errors import LogError, ParameterError
 from jumar.core.memory.refinement import join
 from jumar.core.replay import Replays
 from jumar.core.text import printable
+from jumar.evidence.certificate import NOT_CONFOUNDED
+from jumar.evidence.given import Behaviors
 from jumar.evidence.offpolicy import estimators, weights
 from jumar.evidence.offpolicy.clusters import by_cluster, cluster_means
 from jumar.evidence.offpolicy.crossfit import CrossFit, check_alike, fit
 from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted
 from jumar.evidence.offpolicy.ranges import AnySteps, never_zero, steps_of
-from jumar.evidence.practice import Behaviors, Practice, practice_of
+from jumar.evidence.practice import Practice, practice_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +138,7 @@ class Sample:
             check_alike(self.target, behavior)
         memory = join(practice.memory, self.target.memory)
         rng = self.streams[0]
-        return fit(practice.replays, memory, discount=self.discount, rng=rng, folds=self.folds)
+        return fit(practice.replays, memory, discount=self.discount, seed=rng, folds=self.folds)
 
     @cached_property
     def values(self) -> tuple[Floats, Floats]:
@@ -203,7 +205,9 @@ class Sample:
     def assumed(self) -> tuple[str, ...]:
         """What is taken for granted of who acted, and of what is independent."""
         made = "The behavior that is given made the log, and what it did depended on nothing else."
-        if not self.practice.controllers:
+        if self.practice.estimated:
+            made = NOT_CONFOUNDED
+        elif not self.practice.controllers:
             made = "The logged propensities are right, and what was done depended on nothing else."
         elif self.practice.several:
             made = (

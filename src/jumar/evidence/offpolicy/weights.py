@@ -21,7 +21,8 @@ from jumar.core.errors import ControllerError
 from jumar.core.replay import Replays
 from jumar.core.text import printable
 from jumar.evidence.consistency import rows_taken
-from jumar.evidence.practice import Behaviors, Practice, practice_of
+from jumar.evidence.given import Behaviors
+from jumar.evidence.practice import Practice, practice_of
 
 
 def ratios(log: Episodes | Replays, target: Controller, behavior: Behaviors) -> Floats:

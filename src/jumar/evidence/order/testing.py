@@ -26,14 +26,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import MemoryMismatch, ParameterError
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import one_more, refines
+from jumar.core.randomness import Seed, generator
 from jumar.core.replay import Replays
 from jumar.evidence.order.gaps import Gap, beyond_chance, gap_ends, largest_gaps
 from jumar.evidence.order.steps import Steps, Tally, cut_into_steps
+from jumar.io.controllers import ControllerLike, controller_of
+from jumar.io.logs import LogLike, log_of
 
 LEVEL = 0.05
 RESAMPLES = 199
@@ -97,34 +98,58 @@ def _told(effect: float, interval: tuple[float, float] | None) -> str:
 
 
 def order_test(
-    log: Episodes | Replays,
-    behavior: Controller,
+    log: LogLike,
+    behavior: ControllerLike,
     *,
-    rng: np.random.Generator,
     memory: Memory | None = None,
     finer: Memory | None = None,
     resamples: int | None = None,
     level: float = LEVEL,
     rewards: bool = True,
+    seed: Seed = 1,
 ) -> OrderTest:
     """Test whether a memory is enough, against a finer one.
 
-    The base is `memory`, or what the behavior remembers, and must know all that the behavior
-    remembers; `finer` is the base with one observation more, unless given. `resamples` fixes the
-    number of draws. Without `rewards`, only observations and ends take part in the test.
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+    behavior
+        The controller that made the log, or its file.
+    memory
+        The memory in question. It must know all that the behavior remembers; without it, just
+        that.
+    finer
+        The memory to compare with. Without it, one observation more.
+    resamples
+        Draws to compare the log with. Without it, as many as the size of the log allows.
+    level
+        The memory is rejected when the p-value is at most this.
+    rewards
+        Do rewards take part in the test? If not, only observations and ends.
+    seed
+        A whole number or a generator, for the draws.
 
-    >>> from jumar import models, simulate, stream
+    Returns
+    -------
+    OrderTest
+        The p-value, and how far off the shorter memory is.
+
+    Examples
+    --------
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=500, rng=stream(1, "data"))
-    >>> found = order_test(log, behavior, rng=stream(1, "order"))
+    >>> log = simulate(tiger, behavior, episodes=500, seed=1)
+    >>> found = order_test(log, behavior, seed=1)
     >>> str(found.base), str(found.finer), found.p, found.rejected
     ('window of 1', 'window of 2', 0.005, True)
     """
-    _check(rng, level, resamples)
-    replays = Replays.of(log).align(behavior.observations, behavior.actions)
-    base, finer = _memories(behavior.memory, memory, finer)
-    for_subset, for_draws, for_episodes = rng.spawn(3)
+    _check(level, resamples)
+    made_by = controller_of(behavior)
+    replays = Replays.of(log_of(log, made_by)).align(made_by.observations, made_by.actions)
+    base, finer = _memories(made_by.memory, memory, finer)
+    for_subset, for_draws, for_episodes = generator(seed, "order").spawn(3)
     replays = _subset(replays, for_subset)
     fine = replays.over(finer)  # first: the base is then a projection of it
     steps = cut_into_steps(replays.over(base), fine, rewards)
@@ -163,41 +188,68 @@ def order_test(
 
 
 def order_tests(
-    log: Episodes | Replays,
-    behavior: Controller,
+    log: LogLike,
+    behavior: ControllerLike,
     *,
-    rng: np.random.Generator,
     memory: Memory | None = None,
     longest: int = LONGEST,
     resamples: int | None = None,
     level: float = LEVEL,
     rewards: bool = True,
+    seed: Seed = 1,
 ) -> tuple[OrderTest, ...]:
     """Test a memory, then one observation more, and so on, until one is not rejected.
 
-    Memories are compared with windows of up to `longest` observations, or at least with one more
-    than `memory` (what the behavior remembers, unless given). The tests are a fixed sequence: the
-    chance that a memory that *is* enough is passed over is at most `level` in all.
+    The tests are a fixed sequence: the chance that a memory that *is* enough is passed over is at
+    most `level` in all.
 
-    >>> from jumar import models, simulate, stream
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+    behavior
+        The controller that made the log, or its file.
+    memory
+        The first memory. Without it, what the behavior remembers.
+    longest
+        Memories are compared with windows of up to so many observations, or at least with one more
+        than `memory`.
+    resamples
+        Draws of each test. Without it, as many as the size of the log allows.
+    level
+        A memory is rejected when its p-value is at most this.
+    rewards
+        Do rewards take part in the tests?
+    seed
+        A whole number or a generator, for the draws.
+
+    Returns
+    -------
+    tuple of OrderTest
+        One test after the other; `suggested` concludes from them.
+
+    Examples
+    --------
+    >>> from jumar import Controller, models, simulate
     >>> maze = models.cheese_maze()
     >>> behavior = Controller.uniform(maze.observations, maze.actions)
-    >>> log = simulate(maze, behavior, episodes=20, rng=stream(1, "data"))
-    >>> tests = order_tests(log, behavior, rng=stream(1, "order"), longest=3)
+    >>> log = simulate(maze, behavior, episodes=20, seed=1)
+    >>> tests = order_tests(log, behavior, seed=1, longest=3)
     >>> [(str(test.base), test.rejected) for test in tests]
     [('window of 1', True), ('window of 2', True)]
     """
     if not isinstance(longest, int | np.integer) or isinstance(longest, bool) or longest < 2:
         raise ParameterError(f"longest: {longest!r} must be a whole number from 2.")
-    replays = Replays.of(log).align(behavior.observations, behavior.actions)
-    base, _ = _memories(behavior.memory, memory, None)
+    made_by = controller_of(behavior)
+    replays = Replays.of(log_of(log, made_by)).align(made_by.observations, made_by.actions)
+    base, _ = _memories(made_by.memory, memory, None)
     most = longest - (base.span or 1)
     found: list[OrderTest] = []
-    for stream in rng.spawn(max(1, most)):
+    for rng in generator(seed, "order").spawn(max(1, most)):
         test = order_test(
             replays,
-            behavior,
-            rng=stream,
+            made_by,
+            seed=rng,
             memory=base,
             resamples=resamples,
             level=level,
@@ -252,9 +304,7 @@ def _by_chance(steps: Steps, B: int, rng: np.random.Generator) -> tuple[Floats, 
     return G, gaps
 
 
-def _check(rng: np.random.Generator, level: float, resamples: int | None) -> None:
-    if not isinstance(rng, np.random.Generator):
-        raise ParameterError("rng: give a numpy Generator, such as jumar.stream(1, 'order').")
+def _check(level: float, resamples: int | None) -> None:
     if not 0 < level < 1:
         raise ParameterError(f"level: {level!r} must lie between 0 and 1, such as 0.05.")
     B = resamples

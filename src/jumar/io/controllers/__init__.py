@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from jumar.core.controller import Controller
-from jumar.core.errors import ControllerError
+from jumar.core.errors import ControllerError, ParameterError
+from jumar.core.text import printable
 from jumar.io.controllers.memories import CONTROLLER
 from jumar.io.controllers.reading import read_controller
 from jumar.io.controllers.writing import layout, write_document
@@ -24,7 +25,9 @@ from jumar.io.files import write_atomically
 
 __all__ = [
     "FORMAT",
+    "ControllerLike",
     "controller_from_document",
+    "controller_of",
     "controller_to_document",
     "load_controller",
     "save_controller",
@@ -32,11 +35,35 @@ __all__ = [
 ]
 
 FORMAT = CONTROLLER.tag
+ControllerLike = Controller | str | os.PathLike[str]  # what a caller may pass for one
+
+
+def controller_of(controller: ControllerLike) -> Controller:
+    """The controller, read if it is a file."""
+    if isinstance(controller, str | os.PathLike):
+        return load_controller(controller)
+    if not isinstance(controller, Controller):
+        raise ParameterError(
+            f"{printable(repr(controller)[:40])} is no controller. Pass one, or its file."
+        )
+    return controller
 
 
 def load_controller(path: str | os.PathLike[str]) -> Controller:
     """Read a controller from a TOML or JSON file.
 
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    Controller
+        The controller.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "behavior.toml")

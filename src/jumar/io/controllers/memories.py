@@ -25,6 +25,7 @@ CONTROLLER = Format(
     keys=(
         "format",
         "name",
+        "estimated",
         "observations",
         "actions",
         "memory",

@@ -42,6 +42,9 @@ def read_controller(
     check_keys(document, CONTROLLER.keys, place, CONTROLLER)
     names = _alphabet(document, place, outer)
     name = checked(document.get("name", name), str, f"{place}, name", ControllerError)
+    estimated = checked(
+        document.get("estimated", False), bool, f"{place}, estimated", ControllerError
+    )
     memory = read_memory(document.get("memory", {"window": 1}), f"{place}, memory", names)
     nodes = Nodes(memory, names)
     ε = _exploration(document.get("exploration", 0), place)
@@ -71,6 +74,7 @@ def read_controller(
             _explore(rows, ε)[decided_by],
             otherwise,
             name=name,
+            estimated=estimated,
         )
 
 

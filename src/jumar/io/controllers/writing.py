@@ -17,6 +17,8 @@ def write_document(controller: Controller, nested: bool = False) -> dict[str, An
     document: dict[str, Any] = {} if nested else {"format": CONTROLLER.tag}
     document["name"] = controller.name
     if not nested:
+        if controller.estimated:  # what lies within is part of a rule, and made no log
+            document["estimated"] = True
         document["observations"] = list(names.observations)
         document["actions"] = list(names.actions)
     document["memory"] = controller.memory.to_document(*nodes.alphabet)

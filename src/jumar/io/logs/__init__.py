@@ -24,14 +24,17 @@ follows the number of rows, not the length of the text.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
+from typing import Protocol, runtime_checkable
 
+from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import LogError
+from jumar.core.errors import LogError, ParameterError
 from jumar.core.names import check_names
+from jumar.core.replay import Replays
+from jumar.core.text import printable
 from jumar.io.formats import open_log
 from jumar.io.logs.asking import Ends, Missing, Repeated, ask
 from jumar.io.logs.assembling import assemble
@@ -40,11 +43,42 @@ from jumar.io.logs.ordering import arrange
 from jumar.io.logs.parts import find_parts
 from jumar.io.logs.writing import write_logs
 
-__all__ = ["Ends", "Missing", "Repeated", "read_logs", "write_logs"]
+__all__ = ["Ends", "LogLike", "Missing", "Repeated", "log_of", "read_logs", "write_logs"]
+
+
+@runtime_checkable
+class ArrowTable(Protocol):
+    """A table in memory: of pandas, polars, pyarrow, or anything else that speaks Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+File = str | os.PathLike[str]
+LogLike = Episodes | Replays | File | ArrowTable  # what a caller may pass for a log
+
+
+def log_of(log: LogLike, like: Controller | None = None) -> Episodes | Replays:
+    """The log, read if it is a file or a table, with names numbered as a controller does.
+
+    >>> log_of(42)
+    Traceback (most recent call last):
+        ...
+    jumar.core.errors.ParameterError: log: 42 is no log. Pass a file, a table, or ...
+    """
+    if isinstance(log, Episodes | Replays):
+        return log
+    if not isinstance(log, str | os.PathLike | ArrowTable):
+        raise ParameterError(
+            f"log: {printable(repr(log)[:40])} is no log. Pass a file, a table, or what "
+            "jumar.read_logs returns."
+        )
+    if like is None:
+        return read_logs(log)
+    return read_logs(log, observations=like.observations, actions=like.actions)
 
 
 def read_logs(
-    source: str | Path | Any,
+    source: File | ArrowTable,
     *,
     observations: Sequence[str] | None = None,
     actions: Sequence[str] | None = None,
@@ -57,19 +91,44 @@ def read_logs(
     repeated: Repeated = "error",
     prices: Mapping[str, float] | None = None,
 ) -> Episodes:
-    """Read a log from CSV, TSV, Parquet, Arrow or NDJSON, or from a table in memory (of pyarrow,
-    pandas or polars).
+    """Read a log from CSV, TSV, Parquet, Arrow or NDJSON, or from a table in memory.
 
-    `observations` and `actions` fix the names and their order (use the controller's); without them
-    the names found are used, sorted. `columns` says which column plays which part; an observation
-    or action may be made of several. `ends` says what the end of an episode means where no column
-    does. `cost`: the reward column holds costs. `bins` cut a column of numbers into named ranges:
-    ``{"vibration": ("low", 2, "mid", 5, "high")}``. A `gap` ("90d", "12h", or a number of steps)
-    longer than this starts a new episode. `missing` values are an error, become the observation
-    "missing" ("symbol"), or their episode is left out ("drop"). Rows `repeated` word for word are
-    an error or left out ("drop"). `prices` make the rewards of a log that has none:
-    ``{"action:repair": -10, "column:miles": -0.02}``.
+    Parameters
+    ----------
+    source
+        A file, or a table of pandas, polars or pyarrow.
+    observations
+        The names of all observations, in order; use the controller's. Without it, those found,
+        sorted.
+    actions
+        The names of all actions, likewise.
+    columns
+        Which column plays which part. An observation or action may be made of several columns.
+    ends
+        What the end of an episode means where no column says it.
+    cost
+        The reward column holds costs.
+    bins
+        Cuts a column of numbers into named ranges: ``{"vibration": ("low", 2, "mid", 5,
+        "high")}``.
+    gap
+        A longer gap than this ("90d", "12h", or a number of steps) starts a new episode.
+    missing
+        What is done about missing values: they are an "error", become the observation "missing"
+        ("symbol"), or their episode is left out ("drop").
+    repeated
+        What is done about rows that are repeated word for word: they are an "error" or left out
+        ("drop").
+    prices
+        Make the rewards of a log that has none: ``{"action:repair": -10, "column:miles": -0.02}``.
 
+    Returns
+    -------
+    Episodes
+        The log.
+
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> table = pa.table(
     ...     {"bus": [7, 7, 9], "vibration": [0.4, 6.1, 3.0], "done": ["run", "fix", "run"]})

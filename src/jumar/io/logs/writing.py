@@ -21,8 +21,23 @@ _LINES = 1 << 14  # lines of NDJSON that are made at a time
 
 
 def write_logs(log: Episodes, path: str | Path) -> None:
-    """Write a log as CSV, TSV, Parquet, Arrow or NDJSON (by the ending of the name); Parquet and
-    Arrow also keep the names that never occurred."""
+    """Write a log in the format that the ending of the name says.
+
+    That is CSV, TSV, Parquet, Arrow or NDJSON. Parquet and Arrow also keep the names that never
+    occurred.
+
+    Parameters
+    ----------
+    log
+        The log.
+    path
+        The file.
+
+    Returns
+    -------
+    None
+        The file is written whole or not at all.
+    """
     path = Path(path)
     kind = format_of(path)
     if kind not in WRITTEN:

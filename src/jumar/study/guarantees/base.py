@@ -46,7 +46,7 @@ class Process(Frozen):
     def log(self, episodes: int, rng: np.random.Generator) -> Episodes:
         """A log of the behavior."""
         return simulate(
-            self.pomdp, self.behavior, episodes=episodes, rng=rng, max_steps=self.horizon
+            self.pomdp, self.behavior, episodes=episodes, seed=rng, max_steps=self.horizon
         )
 
     def value(self, controller: Controller) -> float:

@@ -59,7 +59,7 @@ def selected(
 ) -> Answer:
     """`jumar.algorithms.auto.select` with one of its gates."""
     found = select(
-        log, behavior, discount=discount, rng=rng, rewards=rewards, delta=delta, gate=gate
+        log, behavior, discount=discount, seed=rng, rewards=rewards, delta=delta, gate=gate
     )
     if found.chosen is None:
         return Answer(None, None)

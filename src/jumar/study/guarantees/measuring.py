@@ -23,8 +23,8 @@ import numpy as np
 from jumar.algorithms import ALGORITHMS
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
+from jumar.core.randomness import random_stream
 from jumar.core.replay import Replays
-from jumar.core.streams import stream
 from jumar.evidence.checking.base import Settings
 from jumar.evidence.checking.drift import drift_of
 from jumar.evidence.checking.fit import fit_policy, with_policy
@@ -152,7 +152,7 @@ def draw(
 def _stream(
     part: str, process: Process, size: int, dataset: int, seed: int, *names: str
 ) -> np.random.Generator:
-    return stream(seed, "guarantees", part, process.name, size, dataset, *names)
+    return random_stream(seed, "guarantees", part, process.name, size, dataset, *names)
 
 
 # ---- gates --------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def try_intervals(trial: TriedLog) -> list[ClaimRow]:
                 delta=trial.delta,
                 rewards=process.rewards,
                 horizon=process.longest,
-                rng=trial.rng("interval"),
+                seed=trial.rng("interval"),
             )
         except LogError:  # the log says nothing of the target: nothing is claimed
             continue
@@ -298,7 +298,7 @@ def try_tests(trial: TriedLog) -> list[ClaimRow]:
     }
     if process.sufficient:
         rng = trial.rng("order")
-        found["order"] = order_test(replays, behavior, rng=rng, resamples=RESAMPLES, level=level).p
+        found["order"] = order_test(replays, behavior, seed=rng, resamples=RESAMPLES, level=level).p
     return [
         trial.row(name, "", "test", made=True, false=bool(p <= level), lower=p)
         for name, p in found.items()

@@ -12,7 +12,7 @@ import numpy as np
 
 from jumar import models
 from jumar.core.arrays import Floats
-from jumar.core.streams import stream
+from jumar.core.randomness import random_stream
 from jumar.study.guarantees.base import Outcome, Process, declared, model, rule
 from jumar.truth.pomdp import from_arrays
 
@@ -324,7 +324,7 @@ def random_3() -> Process:
 
 
 def _random(number: int) -> Process:
-    rng = stream(number, "guarantees", "random model")
+    rng = random_stream(number, "guarantees", "random model")
     S, A, O = 4, 3, 3
     over = 0.12
 

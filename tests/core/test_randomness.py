@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from jumar.core.errors import ParameterError
-from jumar.core.streams import stream
+from jumar.core.randomness import random_stream
 
 
 def first(*key) -> float:
-    return float(stream(*key).random())
+    return float(random_stream(*key).random())
 
 
 def test_a_seed_and_a_name_always_mean_the_same_numbers():
@@ -42,7 +42,7 @@ def test_names_are_neither_sorted_nor_glued(one, other):
 
 def test_drawing_from_one_stream_leaves_the_others_alone():
     untouched = first(1, "evaluation")
-    stream(1, "data").random(1000)
+    random_stream(1, "data").random(1000)
     assert first(1, "evaluation") == untouched
 
 
@@ -52,7 +52,7 @@ def test_a_large_seed_is_as_good_as_a_small_one():
 
 def test_streams_are_not_correlated():
     """Largest of 45 correlations of 10,000 numbers; below 0.06 but for 1 seed in 10 million."""
-    numbers = np.array([stream(1, "run", i).random(10_000) for i in range(10)])
+    numbers = np.array([random_stream(1, "run", i).random(10_000) for i in range(10)])
     correlation = np.corrcoef(numbers)
     worst = max(abs(correlation[i, j]) for i, j in itertools.combinations(range(10), 2))
     assert worst < 0.06
@@ -60,4 +60,4 @@ def test_streams_are_not_correlated():
 
 def test_a_negative_seed_is_an_error():
     with pytest.raises(ParameterError, match="seed: -1 is not a whole number"):
-        stream(-1)
+        random_stream(-1)
