@@ -44,7 +44,6 @@ def test_the_example_of_the_documentation_is_a_study(tmp_path):
     assert load_study(tmp_path / "my.toml").n_policies == 100 * 3 * 3 * 3
 
 
-@pytest.mark.slow
 def test_a_part_of_the_paper_in_one_command(capsys, tmp_path, outlines):
     out = tmp_path / "paper"
     command = ("paper", "-o", out, "--seeds", 3, "--only", "tiger:1", "--planner", 2)
@@ -64,7 +63,6 @@ def test_a_part_of_the_paper_in_one_command(capsys, tmp_path, outlines):
     assert len(data["cells"]) == 13 * 2 * 11
 
 
-@pytest.mark.slow
 def test_options_of_paper_choose_variants(capsys, tmp_path, outlines):
     out = tmp_path / "p"
     code, _, _ = run(

@@ -316,7 +316,6 @@ def test_the_terminal_has_a_table_for_what_was_chosen_and_one_for_safety(finishe
     assert len(summary_view(finished)) == 3 + 2 + 1 + 1
 
 
-@pytest.mark.slow
 def test_figure_page_and_cells_are_written(finished):
     safety, *others = SPEC.figures_to_draw()
     files = {path.name for path in write_report(finished, replace(SPEC, figures=(safety,)))}
