@@ -245,6 +245,7 @@ def test_the_ladder_goes_from_little_assumed_to_much(in_view):
     assert all(r.lower > 0 for r in verdict.ladder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pomdp",
     [lm.wear(201, seen=None), lm.breakdowns(201), lm.mode(201), lm.wear(201, seen=0.6)],

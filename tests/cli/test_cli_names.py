@@ -76,6 +76,7 @@ def test_names_in_errors_do_not_disturb(jumar, strange):
     assert "observation '[red]' is not one of" in done.err
 
 
+@pytest.mark.slow
 def test_a_terminal_without_these_letters_is_no_reason_to_crash(strange):
     """N∧ and names are beyond ASCII; run apart, as the encoding belongs to the process."""
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from matplotlib.figure import Figure
 
 import jumar as jm
 from jumar.cli import main
@@ -31,12 +32,19 @@ def run(capsys, *arguments) -> tuple[int, str, str]:
     return left.value.code or 0, told.out, told.err
 
 
+@pytest.fixture
+def outlines(monkeypatch):
+    """Figures are drawn, but not rendered: test_study_run.py and test_study_safety.py render every
+    kind of figure in every format."""
+    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **options: path.write_bytes(b""))
+
+
 def test_the_example_of_the_documentation_is_a_study(tmp_path):
     (tmp_path / "my.toml").write_text(EXAMPLE)
     assert load_study(tmp_path / "my.toml").n_policies == 100 * 3 * 3 * 3
 
 
-def test_a_part_of_the_paper_in_one_command(capsys, tmp_path):
+def test_a_part_of_the_paper_in_one_command(capsys, tmp_path, outlines):
     out = tmp_path / "paper"
     command = ("paper", "-o", out, "--seeds", 3, "--only", "tiger:1", "--planner", 2)
     code, text, _ = run(capsys, *command)
@@ -55,7 +63,7 @@ def test_a_part_of_the_paper_in_one_command(capsys, tmp_path):
     assert len(data["cells"]) == 13 * 2 * 11
 
 
-def test_options_of_paper_choose_variants(capsys, tmp_path):
+def test_options_of_paper_choose_variants(capsys, tmp_path, outlines):
     out = tmp_path / "p"
     code, _, _ = run(
         capsys, "paper", "-o", out, "--seeds", 1, "--only", "cheese_maze:2", "--planner", 0,
@@ -161,6 +169,7 @@ def alive_in_group(group: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_no_worker_behind_and_says_how_to_go_on(tmp_path):
     out = tmp_path / "s"
     command = [sys.executable, "-m", "jumar", "study", "safety", "-o", str(out), "--jobs", "2"]
@@ -187,6 +196,7 @@ def test_ctrl_c_leaves_no_worker_behind_and_says_how_to_go_on(tmp_path):
     assert left == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_resumable_state_and_says_how_to_go_on(tmp_path):
     out = tmp_path / "p"
     command = [sys.executable, "-m", "jumar", "paper", "-o", str(out), "--planner", "0"]

@@ -33,6 +33,7 @@ def rejections(k: int, episodes: int, max_steps: int, end: float, runs: int = 20
     return rejected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("k", "episodes", "max_steps", "end"),
     [(1, 50, 40, 0.2), (2, 50, 40, 0.2), (2, 40, 6, 0.0)],

@@ -218,9 +218,10 @@ def three_states() -> Pomdp:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "least"), [("basic", -2.0), ("strict", 0.1)])
 def test_the_bound_is_below_the_truth(algorithm, least):
-    """1,000 logs of 2,000 episodes, δ = 0.1. Were the chance of failing really 10 %, more than 128
+    """500 logs of 2,000 episodes, δ = 0.1. Were the chance of failing really 10 %, more than 70
     would fail in one of 700 runs (3 standard errors). The estimated gain, taken for a bound, fails
     in about half of the logs: the test can fail. No bound is vacuous, and on average it proves at
     least `least`; it is never weaker than the plug-in bound of the same log."""
@@ -229,9 +230,15 @@ def test_the_bound_is_below_the_truth(algorithm, least):
     before = jm.evaluate(pomdp, behavior).value
     rewards = RewardRange.constant(-1, 1)
     name = "strict" if algorithm == "strict" else "data-dependent"
+<<<<<<< HEAD
     gains, proved, estimated = np.empty((3, 1000))
     for i in range(1000):
         log = jm.simulate(pomdp, behavior, episodes=2000, seed=jm.random_stream(i, "coverage"))
+=======
+    gains, proved, estimated = np.empty((3, 500))
+    for i in range(500):
+        log = jm.simulate(pomdp, behavior, episodes=2000, rng=jm.stream(i, "coverage"))
+>>>>>>> f-tests
         result = jm.improve(
             log, behavior, discount=0.8, algorithm=algorithm, delta=0.1, rewards=rewards
         )
@@ -240,8 +247,8 @@ def test_the_bound_is_below_the_truth(algorithm, least):
         ζ = {c.bound: c.zeta for c in result.certificates}
         proved[i] = -ζ[name]
         assert ζ[name] < min(ζ["plug-in"], result.certificate.value_range)
-    assert (proved > gains + 1e-12).sum() <= 128
-    assert (estimated > gains + 1e-12).sum() > 128
+    assert (proved > gains + 1e-12).sum() <= 70
+    assert (estimated > gains + 1e-12).sum() > 70
     assert proved.mean() > least
 
 

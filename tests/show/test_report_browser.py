@@ -15,6 +15,8 @@ import jumar as jm
 from jumar.show.outputs import report_page
 from results import HALF, HOSTILE, RUN, TAME, chosen_by_test, named, one_step_log
 
+pytestmark = pytest.mark.slow
+
 HOW = "apt install chromium, and pip install -e '.[dev]' for Playwright"
 CONTRAST = 4.5  # of ordinary text, by the Web Content Accessibility Guidelines, level AA
 

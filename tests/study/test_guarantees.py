@@ -335,6 +335,7 @@ def test_another_run_in_the_same_folder_is_refused(finished):
         run_guarantees(replace(SMALL, seed=4), finished.folder, jobs=1)
 
 
+@pytest.mark.slow
 def test_a_run_with_workers_survives_kill_9_and_finds_the_same(finished, tmp_path):
     folder = tmp_path / "g"
     asked = ["--only", "lottery", "--only", "near-ties", "--sizes", "30", "--datasets", "3"]

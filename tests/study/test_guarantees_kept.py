@@ -17,6 +17,8 @@ from jumar.study.guarantees.measuring import draw, try_gate
 from jumar.study.guarantees.processes import process
 from jumar.study.guarantees.summary import chance_of
 
+pytestmark = pytest.mark.slow
+
 DELTA = 0.05
 ALARM = 1e-4
 CASES = {  # process: episodes, logs

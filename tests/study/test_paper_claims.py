@@ -15,6 +15,8 @@ from jumar.study.runner import run_study
 from jumar.study.spec import load_study
 from jumar.study.summary import Results
 
+pytestmark = pytest.mark.slow
+
 SIZES = (20, 50, 100, 200, 500, 2000)
 
 

@@ -21,6 +21,8 @@ from jumar.algorithms.auto import select
 from jumar.algorithms.auto.entry import DEFAULTS as AUTO_DEFAULTS
 from jumar.core.errors import ParameterError
 from jumar.study.datasets import selection_stream
+from jumar.study.drawing import pyplot
+from jumar.study.figures import draw
 from jumar.study.paper_tables import summary_data, summary_view
 from jumar.study.prepared import dataset_stream, prepare
 from jumar.study.report import write_report
@@ -205,6 +207,7 @@ def test_what_is_chosen_does_not_depend_on_the_other_sizes_and_settings(finished
     assert [(row["behavior"], row["dataset"], row["value"]) for row in found] == wanted
 
 
+@pytest.mark.slow
 def test_worker_processes_find_what_one_process_finds(finished, tmp_path):
     told = []
     store = run_study(SPEC, tmp_path, jobs=2, progress=lambda *done: told.append(done))
@@ -213,6 +216,7 @@ def test_worker_processes_find_what_one_process_finds(finished, tmp_path):
     assert told[-1] == (SPEC.n_policies, SPEC.n_policies)
 
 
+@pytest.mark.slow
 def test_a_run_with_workers_survives_kill_9(finished, tmp_path):
     study = tmp_path / "study.json"
     study.write_text(json.dumps(DOCUMENT))
@@ -313,7 +317,12 @@ def test_the_terminal_has_a_table_for_what_was_chosen_and_one_for_safety(finishe
 
 
 def test_figure_page_and_cells_are_written(finished):
-    files = {path.name for path in write_report(finished, SPEC)}
+    safety, *others = SPEC.figures_to_draw()
+    files = {path.name for path in write_report(finished, replace(SPEC, figures=(safety,)))}
+    for figure in others:  # rendered in test_study_run.py; here they are drawn with auto in them
+        drawn = draw(figure, Results(finished), {})
+        assert drawn.axes
+        pyplot().close(drawn)
     assert {"safety.svg", "safety.pdf", "safety.png", "cells.csv", "index.html"} <= files
     svg = ElementTree.parse(finished.folder / "figures" / "safety.svg")
     assert svg.getroot().tag.endswith("svg")
