@@ -230,15 +230,9 @@ def test_the_bound_is_below_the_truth(algorithm, least):
     before = jm.evaluate(pomdp, behavior).value
     rewards = RewardRange.constant(-1, 1)
     name = "strict" if algorithm == "strict" else "data-dependent"
-<<<<<<< HEAD
-    gains, proved, estimated = np.empty((3, 1000))
-    for i in range(1000):
-        log = jm.simulate(pomdp, behavior, episodes=2000, seed=jm.random_stream(i, "coverage"))
-=======
     gains, proved, estimated = np.empty((3, 500))
     for i in range(500):
-        log = jm.simulate(pomdp, behavior, episodes=2000, rng=jm.stream(i, "coverage"))
->>>>>>> f-tests
+        log = jm.simulate(pomdp, behavior, episodes=2000, seed=jm.random_stream(i, "coverage"))
         result = jm.improve(
             log, behavior, discount=0.8, algorithm=algorithm, delta=0.1, rewards=rewards
         )
