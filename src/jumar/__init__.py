@@ -2,9 +2,7 @@
 
     import jumar as jm
 
-    log      = jm.read_logs("logs.csv")
-    behavior = jm.load_controller("behavior.toml")
-    result   = jm.improve(log, behavior, discount=0.95)
+    result = jm.improve("logs.csv", "behavior.toml", discount=0.95)
     print(result.certificate)
     result.controller.save("improved.json")
 
