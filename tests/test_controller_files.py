@@ -20,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from facts import refuses, tells
 from jumar.core.arrays import number_rows
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, JumarError, ParameterError
@@ -510,14 +511,14 @@ def test_a_negative_zero_comes_back_as_zero_and_an_almost_one_as_it_is():
 
 def test_saving_needs_the_ending_json(tmp_path):
     c = Controller.uniform(("good",), ("keep",))
-    with pytest.raises(ControllerError, match=r"does not end in \.json. Use 'improved\.json'"):
+    with refuses(ControllerError, ".json", "'improved.json'"):
         c.save(tmp_path / "improved.toml")
     assert os.listdir(tmp_path) == []
 
 
 def test_a_row_for_a_node_that_does_not_exist_cannot_even_be_made():
     states = window(3).on(2, 1).pack(np.array([[0, 1]]))  # something, and then nothing yet
-    with pytest.raises(ControllerError, match="does not exist in a window of 3"):
+    with refuses(ControllerError, "window of 3"):
         Controller(
             ("good", "worn"),
             ("keep",),
@@ -949,7 +950,7 @@ BAD_DOCUMENTS = {
 def test_a_wrong_document_is_refused_with_place_fact_and_remedy(case):
     document, message = BAD_DOCUMENTS[case]
     told = refusal(document)
-    assert message in told
+    tells(told, message)
     assert told.startswith("behavior.toml")
 
 
@@ -987,98 +988,98 @@ BAD_FILES = {
     "cut off JSON": (
         "b.json",
         VALID_JSON[: len(VALID_JSON) // 2],
-        r"b\.json, line \d+, column \d+: not valid JSON: .* seems to be cut off: write it again",
+        "JSON: seems to be cut off",
     ),
     "JSON that ends within text": (
         "b.json",
         '{"format": "jumar-contr',
-        r"b\.json, line 1, column 12: not valid JSON: Unterminated.*cut off",
+        "b.json, line 1, column 12: not valid JSON",
     ),
     "a missing comma": (
         "b.json",
         '{"format": "jumar-controller/1"\n "name": "x"}',
-        r"b\.json, line 2, column 2: not valid JSON: Expecting ',' delimiter\. Correct it there",
+        "b.json, line 2, column 2: not valid JSON: Expecting ',' delimiter. Correct it there",
     ),
     "wrong TOML": (
         "b.toml",
         'format = "jumar-controller/1"\nname = two-yearly\n',
-        r"b\.toml, line 2, column 8: not valid TOML: Invalid value\. Correct it there; text stands",
+        "b.toml, line 2, column 8: not valid TOML: Invalid value. Correct it there; text stands",
     ),
     "cut off TOML": (
         "b.toml",
         EXAMPLE[: EXAMPLE.index("]", 200)],
-        r"b\.toml, .*: not valid TOML: ",
+        "b.toml: not valid TOML",
     ),
     "the same key twice in TOML": (
         "b.toml",
         'name = "x"\nname = "y"\n',
-        r"b\.toml, line 2, column 11: not valid TOML: Cannot overwrite a value",
+        "b.toml, line 2, column 11: not valid TOML: Cannot overwrite a value",
     ),
     "the same key twice in JSON": (
         "b.json",
         '{"name": "x", "format": "jumar-controller/1", "name": "y"}',
-        r"b\.json: the key 'name' stands twice in one object\. Remove one of them",
+        "b.json: the key 'name' stands twice in one object. Remove one of them",
     ),
     "binary": (
         "b.json",
         b"PAR1\x00\xff\xfe\x80",
-        r"b\.json: not UTF-8 text \(byte 6 is 0xff\)\. Save the file as UTF-8",
+        "b.json: not UTF-8 text (byte 6 is 0xff). Save the file as UTF-8",
     ),
     "UTF-16": (
         "b.toml",
         EXAMPLE.encode("utf-16"),
-        r"b\.toml: not UTF-8 text \(byte 1 is 0xff\)",
+        "b.toml: not UTF-8 text (byte 1 is 0xff)",
     ),
-    "zeros": ("b.bin", b"\x00" * 100, r"b\.bin, .*not valid TOML"),
-    "nothing": ("b.toml", "", r'b\.toml: the file is empty\. A controller begins with format = "'),
-    "white space": ("b.json", " \n", r"b\.json: the file is empty"),
-    "only a comment": ("b.toml", "# behavior\n", r"b\.toml: there is no 'format'"),
-    "a JSON list": ("b.json", "[1]", r"b\.json: is a list\. Write {\.\.\.}"),
+    "zeros": ("b.bin", b"\x00" * 100, "b.bin: not valid TOML"),
+    "nothing": ("b.toml", "", 'b.toml: the file is empty. A controller begins with format = "'),
+    "white space": ("b.json", " \n", "b.json: the file is empty"),
+    "only a comment": ("b.toml", "# behavior\n", "b.toml: there is no 'format'"),
+    "a JSON list": ("b.json", "[1]", "b.json: is a list. Write {...}"),
     "deep JSON": (
         "b.json",
         "[" * 100_000,
-        r"b\.json: nested too deeply to be a controller\. Nest fewer",
+        "b.json: nested too deeply to be a controller. Nest fewer",
     ),
     "deep JSON objects": (
         "b.json",
         '{"otherwise":' * 100_000,
-        r"b\.json: nested too deeply",
+        "b.json: nested too deeply",
     ),
-    "deep TOML": ("b.toml", "a = " + "[" * 100_000, r"b\.toml: nested too deeply"),
+    "deep TOML": ("b.toml", "a = " + "[" * 100_000, "b.toml: nested too deeply"),
     "not a number in JSON": (
         "b.json",
         json.dumps(with_rule({"node": "due", "action": {"keep": float("nan")}})),
-        r"b\.json, rule 2: nan for action 'keep' is not a probability",
+        "b.json, rule 2: nan for action 'keep' is not a probability",
     ),
     "infinity in JSON": (
         "b.json",
         json.dumps(maintenance(exploration=float("inf"))),
-        r"b\.json: exploration inf is not",
+        "b.json: exploration inf is not",
     ),
     "a number beyond all floats": (
         "b.json",
         json.dumps(maintenance(exploration=0.125)).replace("0.125", "1e999"),
-        r"b\.json: exploration inf is not",
+        "b.json: exploration inf is not",
     ),
     "a number of 5000 digits in JSON": (
         "b.json",
         json.dumps(maintenance(exploration=0.125)).replace("0.125", "1" * 5000),
-        r"b\.json: a number has too many digits",
+        "b.json: a number has too many digits",
     ),
     "a number of 5000 digits in TOML": (
         "b.toml",
         EXAMPLE.replace("0.02", "0x1" + "0" * 5000),
-        r"b\.toml: exploration a number of thousands of digits is not a number from 0",
+        "b.toml: exploration a number of thousands of digits is not a number from 0",
     ),
     "nan in TOML": (
         "b.toml",
         EXAMPLE.replace("0.02", "nan"),
-        r"b\.toml: exploration nan is not",
+        "b.toml: exploration nan is not",
     ),
     "a date in TOML": (
         "b.toml",
         EXAMPLE.replace('"two-yearly inspection"', "1979-05-27"),
-        r"b\.toml, name: is a date\. Write text in quotes",
+        "b.toml, name: is a date. Write text in quotes",
     ),
 }
 
@@ -1086,22 +1087,23 @@ BAD_FILES = {
 @pytest.mark.parametrize("case", BAD_FILES)
 def test_a_wrong_file_is_refused_with_place_fact_and_remedy(case, tmp_path):
     name, content, message = BAD_FILES[case]
-    with pytest.raises(ControllerError, match=message):
+    with pytest.raises(ControllerError) as caught:
         load_controller(write(tmp_path, content, name))
+    tells(caught.value, message)
 
 
 def test_a_missing_file_is_refused_and_a_similar_name_offered(tmp_path):
     write(tmp_path, EXAMPLE)
-    with pytest.raises(ControllerError, match=r"no such file\. Did you mean '.*behavior\.toml'\?"):
+    with refuses(ControllerError, "no such file", "behavior.toml'"):
         load_controller(tmp_path / "behaviour.toml")
-    with pytest.raises(ControllerError, match=r"no such file\. Check the path"):
+    with refuses(ControllerError, "no such file", "path"):
         load_controller(tmp_path / "x.json")
-    with pytest.raises(ControllerError, match=r"There is no directory '.*' either"):
+    with refuses(ControllerError, "no directory"):
         load_controller(tmp_path / "nowhere" / "behavior.toml")
 
 
 def test_a_directory_is_not_a_controller(tmp_path):
-    with pytest.raises(ControllerError, match=r"this is a directory. Give the path of a"):
+    with refuses(ControllerError, "a directory", "path"):
         load_controller(tmp_path)
 
 
@@ -1313,10 +1315,10 @@ def test_a_failure_half_way_leaves_the_old_file_and_nothing_else(
 
 
 def test_a_directory_that_does_not_exist_is_named(tmp_path):
-    with pytest.raises(ParameterError, match=r"c\.json: there is no directory '.*nowhere'. Create"):
+    with refuses(ParameterError, "c.json", "no directory", "nowhere'", "create"):
         save_controller(Controller.uniform(("z",), ("a",)), tmp_path / "nowhere" / "c.json")
     write(tmp_path, "x", "file")
-    with pytest.raises(ParameterError, match=r"there is no directory '.*file'"):
+    with refuses(ParameterError, "no directory", "file'"):
         write_atomically(tmp_path / "file" / "c.json", "1")
 
 
@@ -1325,19 +1327,19 @@ def test_a_missing_permission_is_named(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(ParameterError, match=r"no permission to write in '.*'. Choose another"):
+    with refuses(ParameterError, "permission", "choose another"):
         write_atomically(tmp_path / "note.txt", "1")
 
 
 def test_a_directory_and_a_device_are_not_overwritten(tmp_path):
-    with pytest.raises(ParameterError, match=r"this is a directory. Add the name of a file"):
+    with refuses(ParameterError, "a directory", "name of a file"):
         write_atomically(tmp_path, "1")
-    with pytest.raises(ParameterError, match=r"not a regular file. Choose another path"):
+    with refuses(ParameterError, "regular file", "another path"):
         write_atomically(os.devnull, "1")
 
 
 def test_text_that_is_no_text_and_an_impossible_path_are_refused(tmp_path):
-    with pytest.raises(ParameterError, match=r"half a character \(.*\) at position 2"):
+    with refuses(ParameterError, "half a character", "position 2"):
         write_atomically(tmp_path / "note.txt", "a\ud800")
     with pytest.raises(ParameterError, match="Choose another path"):
         write_atomically("a\0b", "1")
