@@ -113,10 +113,10 @@ def test_the_improved_controller_is_better_on_the_truth_and_the_page_tells_by_ho
     assert table[:2] == [f"{sign * value:.{digits}f}" for value in (before, after)]
 
 
-def test_the_page_tells_how_many_rules_change_and_what_the_log_estimates(case):
+def test_the_page_tells_how_many_history_states_change_and_what_the_log_estimates(case):
     result = improved(case)
     count = {"No": 0, "Three": 3, "Four": 4, "Seven": 7}
-    said = re.search(r"(\w+) rules change", case.page)[1]
+    said = re.search(r"(\w+) history states? changes?", case.page)[1]
     assert count[said] == result.improvement.changed
     improvement = result.improvement
     if case.name == "voicemail":

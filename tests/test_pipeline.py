@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jumar as jm
+from facts import refuses
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
@@ -203,7 +204,7 @@ def test_names_the_controller_does_not_know_are_refused():
 
 @pytest.mark.parametrize("discount", [1.0, 1.5, -0.1, math.nan, math.inf])
 def test_the_discount_lies_in_0_to_1(discount):
-    with pytest.raises(ParameterError, match=r"discount: .* must lie in \[0, 1\)"):
+    with refuses(ParameterError, "discount", "[0, 1)"):
         jm.improve(one_step_log(3, 3), HALF, discount=discount)
 
 

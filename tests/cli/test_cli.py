@@ -10,6 +10,7 @@ import pytest
 
 import jumar as jm
 from commands import improve
+from facts import says
 from jumar.algorithms import ALGORITHMS
 from jumar.core.controller import Controller
 from jumar.truth.models import MODELS
@@ -269,7 +270,7 @@ def test_evaluate_one_controller(jumar, tiger):
     printed = jumar("evaluate", "tiger", "--policy", path)
     assert printed.code == 0
     assert f"{exact.value:.10g}" in printed.out
-    assert "The best policy of all is worth 5.02125192" in printed.out
+    assert "value is 5.02125192" in printed.out
 
 
 def test_evaluate_several_over_a_horizon_with_a_cross_check(jumar, tiger, tmp_path):
@@ -332,8 +333,7 @@ def test_an_engineer_improves_and_looks(jumar, buses):
     assert done.code == 1  # so many repairs are not what a rule with 2 % exploration does
     text = " ".join(done.out.split())
     assert "30 episodes, 90 steps counted" in text
-    assert "2 of 9 (state, action) pairs seen more than N∧ = 20 times" in text
-    assert "states with a choice of such actions: 0" in text
+    says(text, "2 of 9 pairs", "more than N∧ = 20 times", "with a choice of such actions: 0")
     assert "The controller is the behavior itself, so nothing can be lost." in text
     rule = jm.load_controller(buses / "rule.toml")
     unchanged = jm.load_controller(buses / "out" / "improved.json")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from commands import HEADER, RULE, improve
+from facts import tells
 
 # ---------------------------------------------------------------- bad input: exit code 1
 
@@ -138,11 +139,11 @@ def refused_everywhere(jumar, folder: Path, code: int, kind: str, message: str, 
     printed = jumar(*improve(folder, *more, "-o", folder / "out"))
     assert (printed.code, printed.out) == (code, "")
     assert printed.err.startswith(f"jumar: {kind}: ")
-    assert message in printed.err
+    tells(printed.err, message)
     as_json = jumar(*improve(folder, *more, "-o", folder / "out", "--json"))
     assert as_json.code == code
     assert as_json.error["kind"] == kind
-    assert message in as_json.error["message"]
+    tells(as_json.error["message"], message)
     assert sorted(os.listdir(folder)) == before
 
 
@@ -261,5 +262,5 @@ def test_numbers_out_of_range(jumar, tiger, tmp_path, monkeypatch, arguments, me
     arguments = [tiger / "behavior.json" if a == "RULE" else a for a in arguments]
     printed = jumar(*arguments)
     assert (printed.code, printed.out) == (2, "")
-    assert message in printed.err
+    tells(printed.err, message)
     assert os.listdir(tmp_path) == []

@@ -104,11 +104,11 @@ def test_unknown_names_are_told_and_change_nothing():
 def test_memories_and_controllers_are_shown_in_a_line():
     controller = worn_twice()
     assert repr(controller) == (
-        "<Controller: 'twice', window of 2, 2 observations, 2 actions, own rules: 1, otherwise one "
+        "<Controller: 'twice', window of 2, 2 observations, 2 actions, own rows: 1, otherwise one "
         "row>"
     )
     better = controller.lift(window(3))
-    assert "own rules: 0, otherwise as 'twice'" in repr(better)
+    assert "own rows: 0, otherwise as 'twice'" in repr(better)
     assert repr(window(3)) == "<Window: window of 3>"
     both = product(window(2), window(3, actions=True)).on(2, 2)
     assert repr(both) == (

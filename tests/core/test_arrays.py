@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facts import refuses
 from jumar.core.arrays import RowIndex, closure, freeze, number_rows
 from jumar.core.errors import TooLarge
 
@@ -122,7 +123,7 @@ def test_as_many_rows_as_allowed_are_not_too_many():
 
 
 def test_one_row_more_is_too_many_and_the_error_says_of_what():
-    with pytest.raises(TooLarge, match="numbers: more than 4 of them"):
+    with refuses(TooLarge, "numbers", "more than 4"):
         closure(np.array([[0]]), count_up(4), 4, "numbers")
 
 

@@ -305,7 +305,7 @@ def test_json_has_no_infinite_numbers_and_the_text_has_every_assumption():
 
 def test_a_certificate_reads_in_one_glance():
     assert str(no_guarantee("Unseen pairs may be chosen.", value_range=110.0)).splitlines() == [
-        "No guarantee (none)",
+        "No certificate (none)",
         "  claim     Unseen pairs may be chosen.",
         "  verdict   vacuous: zeta is infinite, so it excludes nothing",
         "  validity  nothing claimed: There is no statement that could be valid.",

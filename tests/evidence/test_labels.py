@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jumar as jm
+from facts import refuses
 from jumar import Controller, offpolicy
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ImpossibleClaim, LogError, ParameterError
@@ -85,9 +86,9 @@ def test_the_radius_of_the_start_law_by_hand():
 
 
 def test_starts_without_a_log_are_refused():
-    with pytest.raises(ParameterError, match="2 gains and 0 episodes"):
+    with refuses(ParameterError, "2 gains", "0 episodes"):
         Starts([0.0, 1.0], [0, 0])
-    with pytest.raises(ParameterError, match="the plug-in bound must also know where episodes"):
+    with refuses(ParameterError, "plug-in", "episodes"):
         certify(DECLARED, n_wedge=1, delta=0.05, gain=0.0, kind="bootstrapped", smallest_count=4)
 
 
@@ -353,7 +354,7 @@ def test_no_certificate_of_any_class_may_claim_the_impossible(validity):
     assert claim(-5.0, 10.0, 5.0).zeta == -5.0
     assert claim(-5.0 - 1e-9, 10.0, 5.0).zeta < -5  # rounding
     for zeta, value_range, most in ((-6.0, 10.0, 5.0), (-11.0, 10.0, None), (-1.0, 0.0, None)):
-        with pytest.raises(ImpossibleClaim, match=r"claims a gain of .* error in jumar, .* report"):
+        with refuses(ImpossibleClaim, "gain", "jumar", "report"):
             claim(zeta, value_range, most)
 
 

@@ -16,6 +16,7 @@ from controller_documents import (
     with_moves,
     with_rule,
 )
+from facts import tells
 from jumar.io.controllers import (
     controller_from_document,
     schema,
@@ -430,7 +431,7 @@ BAD_DOCUMENTS = {
 def test_a_wrong_document_is_refused_with_place_fact_and_remedy(case):
     document, message = BAD_DOCUMENTS[case]
     told = refusal(document)
-    assert message in told
+    tells(told, message)
     assert told.startswith("behavior.toml")
 
 

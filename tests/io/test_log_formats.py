@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from facts import refuses
 from jumar.core.episodes import UNKNOWN, Episodes, Labels
 from jumar.core.errors import LogError
 from jumar.io.formats import delimited, lines, source
@@ -109,7 +110,7 @@ def test_a_table_in_memory_keeps_the_names_write_logs_has_stored(tmp_path):
 
 def test_what_is_wrong_in_a_table_is_named():
     wrong = TABLE.to_pandas().assign(reward=["1", "two", "3", None])
-    with pytest.raises(LogError, match=r"^table, row 2, column 'reward': 'two' is not a number"):
+    with refuses(LogError, "table, row 2, column 'reward'", "'two'", "number"):
         read_logs(wrong)
     mixed = pd.DataFrame({"episode": [1, "x"]})
     with pytest.raises(LogError, match=r"^table: "):
@@ -185,16 +186,16 @@ def test_a_key_may_come_up_late(ndjson, monkeypatch):
 
 def test_a_key_that_never_comes_is_not_there(ndjson):
     path = ndjson(STEP)
-    with pytest.raises(LogError, match="there is no column 'terminated'"):
+    with refuses(LogError, "no column 'terminated'"):
         read_logs(path)
-    with pytest.raises(LogError, match="no column for the step: column 'nr' is not one of"):
+    with refuses(LogError, "no column", "step", "'nr'"):
         read_logs(path, ends="cut", columns={"step": "nr"})
 
 
 def test_a_step_that_comes_up_late_is_missing_before(ndjson, monkeypatch):
     monkeypatch.setattr(lines, "BLOCK", 200)
     path = ndjson(*[STEP] * 20, {**STEP, "step": 5})
-    with pytest.raises(LogError, match=r"row 1, column 'step': the step is missing"):
+    with refuses(LogError, "row 1, column 'step'", "missing"):
         read_logs(path, ends="cut")
 
 
@@ -207,7 +208,7 @@ def test_numbers_and_dates_as_names_stay_as_they_are_written(ndjson):
 
 def test_a_line_is_a_row_and_blank_lines_count(ndjson):
     path = ndjson("", STEP, "", "  ", {**STEP, "reward": "much"})
-    with pytest.raises(LogError, match=r"row 5, column 'reward': 'much' is not a number"):
+    with refuses(LogError, "row 5, column 'reward'", "'much'", "number"):
         read_logs(path, ends="cut")
 
 
@@ -221,7 +222,7 @@ def test_the_last_line_may_lack_its_end_and_the_first_may_have_a_mark(tmp_path):
 def test_nothing_but_blank_lines_is_an_empty_log(tmp_path, text):
     path = tmp_path / "log.ndjson"
     path.write_text(text)
-    with pytest.raises(LogError, match="the log is empty"):
+    with refuses(LogError, "empty"):
         read_logs(path)
 
 

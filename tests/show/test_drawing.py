@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from facts import refuses
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, ParameterError
 from jumar.core.memory import NamedNodes, window
@@ -231,7 +232,7 @@ def test_only_nodes_that_were_visited_are_drawn():
 
 
 def test_visits_must_fit_the_memory():
-    with pytest.raises(ParameterError, match=r"expected \(1, 2\) and \(1,\)"):
+    with refuses(ParameterError, "(1, 2)", "(1,)"):
         draw(schedule(), visits=(np.array([[0]]), np.array([5])))
     with pytest.raises(ParameterError, match=r"counts of shape \(2,\)"):
         draw(schedule(), visits=(np.array([[0, 0]]), np.array([5, 6])))
@@ -240,7 +241,7 @@ def test_visits_must_fit_the_memory():
 def test_a_behavior_with_other_memory_is_compared_over_both():
     drawing = draw(Controller.constant(SEEN, DONE, KEEP), behavior=schedule())
     assert "changed (4 of 6 history states)" in drawing.dot
-    with pytest.raises(ControllerError, match="cannot be compared: the actions"):
+    with refuses(ControllerError, "cannot be compared", "actions"):
         draw(schedule(), behavior=Controller.uniform(SEEN, ("keep", "sell", "repair")))
 
 
@@ -251,7 +252,7 @@ def test_thirty_nodes_are_a_graph_and_thirty_one_a_table():
     assert draw(circle(30)).kind == "graph"
     assert draw(circle(31)).kind == "table"
     assert draw(circle(31), most=31).kind == "graph"
-    with pytest.raises(ParameterError, match="0 nodes cannot be drawn"):
+    with refuses(ParameterError, "0 nodes", "1 or more"):
         draw(circle(3), most=0)
 
 

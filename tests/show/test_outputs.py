@@ -17,6 +17,7 @@ import pytest
 
 import jumar as jm
 from bad_rows import BAD, GOOD, NEXT, written
+from facts import refuses
 from jumar.cli import main
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
@@ -164,10 +165,10 @@ def test_a_second_time_replaces_the_files_and_leaves_everything_else(tmp_path, r
 
 def test_a_file_or_a_directory_in_the_way_is_named(tmp_path, result):
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ParameterError, match="this is a file"):
+    with refuses(ParameterError, "a file"):
         save(result.assessment, tmp_path / "file")
     (tmp_path / "out" / "run.json").mkdir(parents=True)
-    with pytest.raises(ParameterError, match=r"run\.json: this is a directory"):
+    with refuses(ParameterError, "run.json", "a directory"):
         save(result.assessment, tmp_path / "out")
     assert listed(tmp_path / "out") == ["run.json"]
     assert listed(tmp_path) == ["file", "out"]

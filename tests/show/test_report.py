@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,6 +49,8 @@ from results import (
     tiger_log,
 )
 from strategies import controllers, logs, names
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 # ---------------------------------------------------------------- the answer
 
@@ -226,6 +229,19 @@ def test_changes_beyond_five_are_counted():
     changed = named(TAME, "many").improvement.changed
     assert changed > 5
     assert f"and {changed - 5} more, in the table ." in page.text
+
+
+def test_the_words_on_the_page_are_those_of_the_glossary():
+    text = report_page(chosen_by_test(one_step_log(50, 50)).assessment, RUN)
+    section = text.partition('<dl class="words">')[2].partition("</dl>")[0]
+    explained = {word.lower() for word in re.findall(r"<dt>(.*?)</dt>", section)}
+    glossary = (DOCS / "glossary.md").read_text("utf-8")
+    known = re.findall(r"^\| \*\*(.*?)\*\*", glossary, re.MULTILINE)
+    assert len(known) <= 20
+    assert {"controller", "history state", "certificate"} <= explained <= set(known)
+    page = Page(text).text
+    for other in (r"situations?", r"rules?", r"guarantees?"):
+        assert not re.search(rf"(?i)\b{other}\b", page), other
 
 
 # ---------------------------------------------------------------- what must be said beside it

@@ -333,7 +333,7 @@ def test_what_was_tested_is_a_table_and_on_a_phone_a_card_for_each_controller(vi
         "es => es.map(e => getComputedStyle(e, '::before').content)",
     )
     assert [label.strip('": ') for label in labels] == [
-        "its own half promised", "won on the other half", "worth episodes of its own",
+        "promised by its own half", "won on the other half", "effective episodes",
         "lower bound", "result",
     ]  # fmt: skip
 

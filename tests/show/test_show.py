@@ -15,7 +15,7 @@ from rich.console import Console
 
 import jumar as jm
 from commands import RULE, run_command
-from facts import says
+from facts import refuses, says
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, ParameterError, TooLarge
 from jumar.core.memory import NamedNodes, product, window
@@ -170,16 +170,16 @@ def test_a_long_memory_is_compared_where_it_has_rules_of_its_own():
 
 def test_two_long_memories_that_do_not_know_each_other_cannot_be_compared():
     coin = NamedNodes(("even", "odd"), [[[1, 0]] * 2, [[0, 1]] * 2])  # the parity of repairs
-    with pytest.raises(TooLarge, match=r"keep remembers a window of 30 and parity a table of 2"):
+    with refuses(TooLarge, "keep", "window of 30", "parity", "table of 2"):
         difference(keeping(window(30)), keeping(coin, name="parity"))
 
 
 def test_other_names_cannot_be_compared():
     other = Controller.constant(("good", "broken"), DONE, KEEP, name="other")
-    with pytest.raises(ControllerError, match=r"observations of the first are good, worn; of the"):
+    with refuses(ControllerError, "observations", "good, worn", "good, broken"):
         difference(keeping(), other)
     turned = Controller.constant(SEEN, DONE[::-1], KEEP, name="turned")
-    with pytest.raises(ControllerError, match=r"actions .* repair, keep, in another order\."):
+    with refuses(ControllerError, "actions", "keep, repair", "repair, keep", "order"):
         difference(keeping(), turned)
 
 

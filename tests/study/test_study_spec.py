@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from facts import refuses, tells
 from jumar import algorithms
 from jumar.core.errors import ParameterError
 from jumar.study.settings import StudySetting
@@ -184,7 +185,7 @@ def test_a_parameter_that_is_not_given_has_its_default():
 
 
 def test_a_threshold_out_of_range_is_told_with_its_place():
-    with pytest.raises(ParameterError, match=r"algorithm 1: n_wedge: -1 is not a whole number"):
+    with refuses(ParameterError, "algorithm 1", "n_wedge", "-1", "whole number"):
         study_from_document(study(algorithms=[{"name": "spibb", "n_wedge": [-1]}]))
 
 
@@ -313,7 +314,7 @@ BAD_DOCUMENTS = {
         "study.toml, delta: '5 %' is not a number. Write one, such as 0.5.",
     ),
     "an undefined chance": (study(delta=float("nan")), "study.toml, delta: nan is not a number."),
-    "a chance beyond all floats": (study(delta=10**400), "study.toml, delta: 1000"),
+    "a chance beyond all floats": (study(delta=10**400), "study.toml, delta: not a number"),
     "no sizes": (
         study(sizes=None),
         "study.toml: 'sizes' is missing. Add sizes = [1, 10, 100].",
@@ -466,7 +467,8 @@ def test_a_wrong_document_is_refused_with_place_fact_and_remedy(case):
     document, message = BAD_DOCUMENTS[case]
     with pytest.raises(ParameterError) as caught:
         study_from_document(document, "study.toml")
-    assert str(caught.value).startswith(message)
+    tells(caught.value, message)
+    assert str(caught.value).startswith(message.partition(":")[0])
 
 
 ANYTHING = st.recursive(
@@ -521,8 +523,9 @@ def test_a_study_made_in_a_program_is_checked_as_well():
         ({"behaviors": ()}, r"give at least one behavior"),
         ({"behaviors": made["behaviors"] * 2}, r"two behaviors are called 'tiger:2'"),
     ):
-        with pytest.raises(ParameterError, match=message):
+        with pytest.raises(ParameterError) as caught:
             StudySpec(**{**made, **change})
+        tells(caught.value, message)
 
 
 # ---- what is refused: the file ------------------------------------------------------------
@@ -531,44 +534,44 @@ BAD_FILES = {
     "wrong TOML": (
         "s.toml",
         'format = "jumar-study/1"\ntitle = two words\n',
-        r"s\.toml, line 2, column 9: not valid TOML: Invalid value\. Correct it there",
+        "s.toml, line 2, column 9: not valid TOML: Invalid value. Correct it there",
     ),
     "the same key twice in TOML": (
         "s.toml",
         "seed = 1\nseed = 2\n",
-        r"s\.toml, line 2, column 9: not valid TOML: Cannot overwrite a value",
+        "s.toml, line 2, column 9: not valid TOML: Cannot overwrite a value",
     ),
     "wrong JSON": (
         "s.json",
         '{"format": "jumar-study/1"\n "seed": 1}',
-        r"s\.json, line 2, column 2: not valid JSON: Expecting ',' delimiter\. Correct it there",
+        "s.json, line 2, column 2: not valid JSON: Expecting ',' delimiter. Correct it there",
     ),
     "the same key twice in JSON": (
         "s.json",
         '{"seed": 1, "seed": 2}',
-        r"s\.json: the key 'seed' stands twice in one object\. Remove one of them",
+        "s.json: the key 'seed' stands twice in one object. Remove one of them",
     ),
     "a number of 5000 digits": (
         "s.json",
         '{"seed": ' + "1" * 5000 + "}",
-        r"s\.json: a number has too many digits\. Write a shorter one",
+        "s.json: a number has too many digits. Write a shorter one",
     ),
     "not a number in JSON": (
         "s.json",
         json.dumps(study(delta=float("nan"))),
-        r"s\.json, delta: nan is not a number",
+        "s.json, delta: nan is not a number",
     ),
-    "binary": ("s.toml", b"\xff\xfe", r"s\.toml: not UTF-8 text .* the path of a study file\."),
+    "binary": ("s.toml", b"\xff\xfe", "s.toml: not UTF-8 text"),
     "nothing": (
         "s.toml",
         "",
-        r's\.toml: the file is empty\. A study begins with format = "jumar-study/1"',
+        's.toml: the file is empty. A study begins with format = "jumar-study/1"',
     ),
-    "deep lists": ("s.json", "[" * 100_000, r"s\.json: nested too deeply to be a study\. Nest few"),
+    "deep lists": ("s.json", "[" * 100_000, "s.json: nested too deeply to be a study. Nest few"),
     "a controller": (
         "s.toml",
         'format = "jumar-controller/1"\n',
-        r"s\.toml: format 'jumar-controller/1' is not 'jumar-study/1'",
+        "s.toml: format 'jumar-controller/1' is not 'jumar-study/1'",
     ),
 }
 
@@ -576,17 +579,16 @@ BAD_FILES = {
 @pytest.mark.parametrize("case", BAD_FILES)
 def test_a_wrong_file_is_refused_with_place_fact_and_remedy(case, tmp_path):
     name, content, message = BAD_FILES[case]
-    with pytest.raises(ParameterError, match=message):
+    with pytest.raises(ParameterError) as caught:
         load_study(write(tmp_path, content, name))
+    tells(caught.value, message)
 
 
 def test_a_missing_file_is_refused_and_the_shipped_studies_are_named(tmp_path):
     write(tmp_path, TEXT)
-    with pytest.raises(ParameterError, match=r"no such file\. Did you mean '.*study\.toml'\? Stud"):
+    with refuses(ParameterError, "no such file", "study.toml'", "studies"):
         load_study(tmp_path / "studdy.toml")
-    with pytest.raises(
-        ParameterError, match=r"x\.json: there is no such file\. Check the path\. Studies that come"
-    ):
+    with refuses(ParameterError, "x.json", "no such file", "path", "studies"):
         load_study(tmp_path / "x.json")
     shipped = r"Studies that come with jumar: paper, safety, safety-seeds\.$"
     with pytest.raises(ParameterError, match=shipped):
@@ -594,5 +596,5 @@ def test_a_missing_file_is_refused_and_the_shipped_studies_are_named(tmp_path):
 
 
 def test_a_directory_is_not_a_study(tmp_path):
-    with pytest.raises(ParameterError, match=r"this is a directory\. Give the path of a"):
+    with refuses(ParameterError, "a directory", "path"):
         load_study(tmp_path)

@@ -334,7 +334,7 @@ def no_guarantee(
     """
     return Certificate(
         bound="none",
-        title="No guarantee",
+        title="No certificate",
         delta=None,
         zeta=math.inf,
         value_range=value_range,
