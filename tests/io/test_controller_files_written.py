@@ -130,9 +130,9 @@ def test_ten_thousand_exact_rules_of_a_long_window_load_fast_and_list_no_nodes(
         raise AssertionError("the memory was enumerated")
 
     monkeypatch.setattr(Memory, "enumerate", listed)
-    began = time.perf_counter()
+    began = time.process_time()
     back = load_controller(path)
-    assert time.perf_counter() - began < 5  # 0.15 to 0.4 s where this was written
+    assert time.process_time() - began < 5  # 0.15 to 0.4 s where this was written
     assert back.same_as(c)
 
 

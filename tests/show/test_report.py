@@ -460,6 +460,7 @@ def test_a_page_about_five_thousand_history_states_is_small_and_says_what_it_lea
 # ---------------------------------------------------------------- whatever the log
 
 
+@pytest.mark.slow
 @settings(max_examples=25, phases=[Phase.generate])  # an example in short form would take minutes
 @given(st.data())
 def test_every_log_has_a_page(data):
