@@ -56,4 +56,4 @@ def bench_of(
 
 def choose(log, behavior, which, seed=1, discount=0.9, **more):
     rng = jm.random_stream(seed, "selection")
-    return select(log, behavior, discount=discount, rng=rng, gate=which, **more)
+    return select(log, behavior, discount=discount, seed=rng, gate=which, **more)

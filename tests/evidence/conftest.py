@@ -19,6 +19,6 @@ def sound() -> list[tuple[Controller, Replay]]:
         rng = random_stream(seed, "sound")
         pomdp = random_pomdp(rng, S=3, A=3, O=3, discount=0.9)
         behavior = random_controller(rng, pomdp, window(1 + seed % 2))
-        log_ = simulate(pomdp, behavior, episodes=40, rng=rng, max_steps=20)
+        log_ = simulate(pomdp, behavior, episodes=40, seed=rng, max_steps=20)
         found.append((behavior, Replay.of(log_, behavior.memory)))
     return found

@@ -298,7 +298,7 @@ def test_every_answer_is_plain_json(data):
     behavior = data.draw(controllers(names("z", 2), names("a", 2)))
     for estimated in (False, True):
         used = estimate_behavior(log_, behavior.memory) if estimated else behavior
-        found = check(log_, used, seed=random_stream(1, "check"), estimated=estimated, resamples=99)
+        found = check(log_, used, resamples=99)
         document = found.to_dict()
         assert json.loads(json.dumps(document, allow_nan=False)) == document
         assert set(document["sections"]) <= set(QUESTIONS)
@@ -320,6 +320,7 @@ def test_a_discount_lies_between_0_and_1(discount):
         check(log_of([(0, 0)]), EVEN, seed=random_stream(1, "check"), discount=discount)
 
 
-def test_a_seed_is_no_generator():
-    with pytest.raises(ParameterError, match="rng: give a numpy Generator"):
-        check(log_of([(0, 0)]), EVEN, rng=1)
+@pytest.mark.parametrize("seed", [-1, 1.5, "1"])
+def test_a_seed_is_a_whole_number_or_a_generator(seed):
+    with pytest.raises(ParameterError, match=r"seed.*numpy Generator"):
+        check(log_of([(0, 0)]), EVEN, seed=seed)

@@ -26,10 +26,10 @@ def rejections(k: int, episodes: int, max_steps: int, end: float, runs: int = 20
     for run in range(runs):
         rng = random_stream(run, "size", k, episodes, max_steps)
         pomdp, behavior = finite_history(rng, k, O=3, A=2, end=end)
-        log_ = simulate(pomdp, behavior, episodes=episodes, rng=rng, max_steps=max_steps)
+        log_ = simulate(pomdp, behavior, episodes=episodes, seed=rng, max_steps=max_steps)
         log_ = replace(log_, reward=(rng.random(log_.n_steps) < 0.4).astype(float))
         # 19 draws: rejected when the log is the most telling of 20
-        rejected += order_test(log_, behavior, rng=rng, resamples=19).rejected
+        rejected += order_test(log_, behavior, seed=rng, resamples=19).rejected
     return rejected
 
 
@@ -48,7 +48,8 @@ def test_tiger_with_one_observation_is_seen_through_in_200_episodes():
     tiger = models.tiger()
     seeds = (1, 2, 3)
     behaviors = [
-        train_behavior(tiger, window(1), models.training("tiger", tiger), seed) for seed in seeds
+        train_behavior(tiger, window(1), softmax=models.training("tiger", tiger).softmax, seed=seed)
+        for seed in seeds
     ]
     found = [
         order_test(
