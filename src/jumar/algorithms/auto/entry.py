@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 
-from jumar.algorithms.auto import MORE_MEMORY, Selection, select
 from jumar.algorithms.auto.outcome import NAME, certificate_of, improvement_of, memory_of
-from jumar.algorithms.auto.trials import GATES, PROVED
+from jumar.algorithms.auto.selecting import MORE_MEMORY, select
+from jumar.algorithms.auto.trials import GATES, PROVED, Selection
 from jumar.algorithms.entry import Algorithm, Choice, Look, Looks, Parameters, Words
 from jumar.algorithms.long_records import LongVerdict, Rung, judge_long
 from jumar.algorithms.long_records.outcome import certificate_of_long, improvement_of_long

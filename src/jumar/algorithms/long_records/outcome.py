@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jumar.algorithms.long_records import LongTrial, LongVerdict
+from jumar.algorithms.long_records.judging import LongTrial, LongVerdict
 from jumar.algorithms.long_records.ladder import they_tell
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp

@@ -1,0 +1,433 @@
+"""Choosing memory and policy from the data, and the gate before deployment.
+
+The episodes are dealt into two halves by a hash of their label (`dealing`). On each
+half candidates are fitted (`candidates`) and a shortlist is drawn up by what that
+half alone lets expect of the test. The shortlist is tested on the other half, each way at level
+δ/2, so that the chance that anything worse than the behavior passes is at most δ in all. Of what
+passes, the one that held-out scores and a model of held-out episodes
+(`jumar.algorithms.auto.opinions`) think best is chosen; if nothing does, the behavior stays.
+
+There are two gates. The *proved* one (`proved`, the default) holds for every number
+of episodes, every weight and every environment; it needs to know what returns are possible. The
+*asymptotic* one (`asymptotic`) decides earlier and is right as the log grows. No
+step of either assumes that the memory suffices: if it does not, models are wrong, candidates are
+bad, and held-out episodes say so. Of recordings that were cut off both speak of the return up to
+the cut.
+
+Where all episodes have one length, rewards are counted from their mean in the half that is learned
+from: a constant that every step pays more changes no comparison, and so it changes no choice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from jumar.algorithms import algorithm as find_algorithm
+from jumar.algorithms.auto import asymptotic, proved
+from jumar.algorithms.auto.board import chain, lay_out
+from jumar.algorithms.auto.candidates import UNBOUNDED, Fitted, Workbench
+from jumar.algorithms.auto.dealing import HALVES, LEAST, deal
+from jumar.algorithms.auto.fitting import first_of, number
+from jumar.algorithms.auto.limits import limits_of
+from jumar.algorithms.auto.opinions import Models, blend
+from jumar.algorithms.auto.trials import GATES, MOST_BEYOND, PROVED, Selection, Trial
+from jumar.core.arrays import Floats, Ints
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.history import check_discount
+from jumar.core.memory import Memory
+from jumar.core.randomness import Seed, generator
+from jumar.evidence.bounds import check_delta
+from jumar.evidence.consistency import check_rewards
+from jumar.evidence.given import BehaviorLike
+from jumar.evidence.offpolicy.weights import effective_size
+from jumar.evidence.practice import Practice, practice_of
+from jumar.evidence.rewards import RewardRange
+from jumar.io.logs import LogLike
+
+MORE_MEMORY = 2
+
+
+def select(
+    log: LogLike,
+    behavior: BehaviorLike | Practice,
+    *,
+    discount: float,
+    memory: Memory | None = None,
+    delta: float = 0.05,
+    rewards: RewardRange | None = None,
+    horizon: int | None = None,
+    gate: str = PROVED,
+    more_memory: int = MORE_MEMORY,
+    seed: Seed = 1,
+) -> Selection:
+    """Fit, test, and choose; or keep the behavior.
+
+    Parameters
+    ----------
+    log
+        As for `jumar.improve`.
+    behavior
+        As for `jumar.improve`, or a `Practice`. Of several, what is compared with is their mix, as
+        in the log.
+    discount
+        Weight of the next step against this one.
+    memory
+        What the new controller may remember; without it up to `more_memory` observations more than
+        the behavior does.
+    delta
+        Accepted chance that something worse passes.
+    rewards
+        What a step can pay, where that is known. Without it what the log shows is taken for all
+        there is, and the promise is made under that proviso.
+    horizon
+        The most steps of an episode or recording, where that is known.
+    gate
+        "proved" or "asymptotic".
+    more_memory
+        Observations to remember beyond what the behavior does, where no `memory` is given.
+    seed
+        A whole number or a generator: salt of the hash by which episodes are dealt, and draws of
+        the asymptotic gate.
+
+    Returns
+    -------
+    Selection
+        Every candidate that was tested, and the one that was chosen, if any passed.
+
+    Examples
+    --------
+    >>> from jumar import models, simulate
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = simulate(tiger, behavior, episodes=2000, seed=1)
+    >>> chosen = select(log, behavior, discount=0.95, seed=1).chosen
+    >>> chosen.passed
+    True
+    """
+    practice = _practice(log, behavior)
+    memories = chain(practice.memory, memory, more_memory)
+    rng = generator(seed, "selection")
+    return _test(practice, discount, rng, memories, delta, rewards, horizon, gate)
+
+
+def held_out_test(
+    log: LogLike,
+    behavior: BehaviorLike | Practice,
+    *,
+    algorithm: str,
+    parameters: Mapping[str, object] | None = None,
+    discount: float,
+    memory: Memory | None = None,
+    delta: float = 0.05,
+    rewards: RewardRange | None = None,
+    horizon: int | None = None,
+    gate: str = PROVED,
+    seed: Seed = 1,
+) -> Selection:
+    """Test an algorithm that was named: what it learns from one half of the log, on the other half.
+
+    There is one candidate per half, learned with these parameters and this memory, and tested at
+    level δ/2: the chance that one passes that is worse than the behavior is at most δ. The halves
+    are those of `select`. Of what passes the better one is `chosen`, and `controller` is what that
+    half taught. What the same algorithm learns from the *whole* log is another controller; of that
+    the test gives evidence, not proof.
+
+    Parameters
+    ----------
+    log
+        As for `select`.
+    behavior
+        As for `select`.
+    algorithm
+        A name of the registry.
+    parameters
+        What it is told; without it, its defaults.
+    discount
+        Weight of the next step against this one.
+    memory
+        What the new controller remembers, with what the behavior remembers; without it only that.
+    delta
+        Accepted chance that something worse passes.
+    rewards
+        What a step can pay, where that is known.
+    horizon
+        The most steps of an episode or recording, where that is known.
+    gate
+        "proved" or "asymptotic".
+    seed
+        As for `select`.
+
+    Returns
+    -------
+    Selection
+        One trial per half, and the better one of those that passed.
+
+    Examples
+    --------
+    >>> from jumar import models, simulate
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = simulate(tiger, behavior, episodes=4000, seed=1)
+    >>> found = held_out_test(log, behavior, algorithm="tilt", parameters={"strength": 5.0},
+    ...                       discount=0.95, seed=1)
+    >>> [(trial.half, trial.passed) for trial in found.trials]
+    [(0, True), (1, True)]
+    """
+    practice = _practice(log, behavior)
+    memories = chain(practice.memory, memory, 0)[-1:]
+    entry = find_algorithm(algorithm)
+    defaults = {name: p.default for name, p in entry.parameters.items()}
+    settings = {**defaults, **(parameters or {})}
+    entry.check(settings)
+
+    def candidate(bench: Workbench) -> proved.Make:
+        return bench.learned(entry, settings)
+
+    rng = generator(seed, "selection")
+    return _test(practice, discount, rng, memories, delta, rewards, horizon, gate, candidate)
+
+
+def _practice(log: LogLike, behavior: BehaviorLike | Practice) -> Practice:
+    return behavior if isinstance(behavior, Practice) else practice_of(log, behavior)
+
+
+def _test(
+    practice: Practice,
+    discount: float,
+    rng: np.random.Generator,
+    memories: Sequence[Memory],
+    delta: float,
+    rewards: RewardRange | None,
+    horizon: int | None,
+    gate: str,
+    only: Callable[[Workbench], proved.Make] | None = None,
+) -> Selection:
+    """Candidates of each half on the other one; with `only`, a single one of each."""
+    check_delta(delta)
+    check_discount(discount)
+    if gate not in GATES:
+        raise ParameterError(not_one_of("gate", gate, GATES))
+    if rewards is not None:
+        check_rewards(practice.log, rewards)
+    dealt = deal(practice.log, rng)
+    practice, dealt = practice.select(dealt.order), dealt.in_order()
+    log, old = practice.log, practice.pooled
+    limits = limits_of(log, discount, rewards, horizon)
+    whole = log.returns(discount)
+    halves = [dealt.members(half) for half in range(HALVES)]
+    board = lay_out(
+        practice.replays,
+        old,
+        discount,
+        memories,
+        None if practice.controllers and not practice.several else practice,
+        halves,
+    )
+    whole_bench = Workbench(board, number(board), dealt, limits, delta)
+    benches: dict[int, Workbench] = {}
+    most = float(limits.high[0] - whole.mean())
+    found: list[tuple[Trial, Fitted]] = []
+    tried = 0
+    for i, (own, other) in enumerate((halves, halves[::-1])):
+        units = [len(np.unique(dealt.unit[part])) for part in (own, other)]
+        if min(units) < LEAST or not _differ(whole):
+            continue
+        test = _bet if gate == PROVED else _t_test
+        bench = _starting_from(whole_bench.learning_from(own), practice, own)
+        benches[i] = _less(bench, _mean_reward(log, own)) if limits.fixed else bench
+        one = only(benches[i]) if only else None
+        trials, made = test(benches[i], i, own, other, units[1], delta, most, rng, one)
+        found += trials
+        tried += made
+    found.sort(key=lambda pair: -pair[0].lower)
+    beyond = log.beyond_cut(discount)
+    passed = [pair for pair in found if pair[0].passed and beyond <= MOST_BEYOND]
+    chosen = max(passed, key=lambda pair: _merit(pair[0], most), default=None)
+    return Selection(
+        gate=gate,
+        delta=delta,
+        episodes=len(log),
+        units=len(np.unique(dealt.unit)),
+        trials=tuple(trial for trial, _ in found),
+        tried=tried,
+        chosen=chosen[0] if chosen else None,
+        controller=_controller(benches[chosen[0].half], chosen[1]) if chosen else old,
+        limits=limits,
+        most=most,
+        beyond=beyond,
+        memories=board.memories,
+    )
+
+
+Tested = tuple[list[tuple[Trial, Fitted]], int]  # trials, and how many candidates there were
+
+
+def _bet(
+    bench: Workbench,
+    half: int,
+    own: Ints,
+    other: Ints,
+    units: int,
+    delta: float,
+    most: float,
+    rng: np.random.Generator,
+    only: proved.Make | None,
+) -> Tested:
+    """The proved gate, with the approximate test as a second opinion."""
+    listed, made = (
+        proved.only(bench, own, only) if only else proved.shortlist(bench, own, units, delta)
+    )
+    shares = proved.ALONE if only else proved.SHARES
+    approximate = _t_trials(bench, half, [x.candidate for x in listed], other, delta, most, rng)
+    scored = [bench.scores(x.candidate, other, x.prospect.floor) for x in listed]
+    models = Models(bench, other)
+    trials = []
+    for x, (scores, _), found, second in zip(
+        listed, scored, proved.outcomes(listed, scored, delta, shares), approximate, strict=True
+    ):
+        trial = replace(
+            second,
+            promised=x.prospect.gain,
+            gain=float(scores.mean()),
+            error=_error(scores),
+            lower=min(found.lower, most),
+            passed=found.passed and most > 0,
+            level=found.level,
+            refused="",
+            second=second.passed,
+            scores=scores,
+            bet=x.prospect.bet,
+            deviation=float(scores.std(ddof=1)),
+            weighed=blend(scores, models.gain(x.candidate)).merit,
+        )
+        trials.append((trial, x.candidate))
+    return trials, made
+
+
+def _t_test(
+    bench: Workbench,
+    half: int,
+    own: Ints,
+    other: Ints,
+    units: int,
+    delta: float,
+    most: float,
+    rng: np.random.Generator,
+    only: proved.Make | None,
+) -> Tested:
+    """The asymptotic gate."""
+    if only:
+        listed, made = list(only(own, 1.0)), 1
+    else:
+        listed, made = asymptotic.shortlist(bench, own, units, delta)
+    trials = _t_trials(bench, half, listed, other, delta, most, rng)
+    return list(zip(trials, listed, strict=True)), made
+
+
+def _t_trials(
+    bench: Workbench,
+    half: int,
+    listed: Sequence[Fitted],
+    other: Ints,
+    delta: float,
+    most: float,
+    rng: np.random.Generator,
+) -> list[Trial]:
+    if not listed:
+        return []
+    scored = [bench.scores(candidate, other, UNBOUNDED)[0] for candidate in listed]
+    test = asymptotic.gate(
+        np.array(scored),
+        delta=delta,
+        range=bench.limits.range,
+        rng=rng,
+        declared=bench.limits.rewards.declared,
+        most=most,
+    )
+    trials = []
+    level = delta / HALVES
+    for candidate, scores in zip(listed, scored, strict=True):
+        weights, _ = bench.dealt.by_unit(other, bench.weights(candidate.rows, other))
+        lower, refused = min(test.lower(scores, weights), most), test.refusal(scores, weights)
+        trials.append(
+            Trial(
+                candidate.setting,
+                half,
+                promised=candidate.promised,
+                gain=float(scores.mean()),
+                error=_error(scores),
+                effective=effective_size(weights),
+                missing=asymptotic.missing(weights, level),
+                lower=lower,
+                passed=lower > 0 and not refused,
+                level=level,
+                units=len(scores),
+                refused=refused,
+                deviation=float(scores.std(ddof=1)),
+            )
+        )
+    return trials
+
+
+def _merit(trial: Trial, most: float) -> float:
+    """By which the best of those that passed is chosen: noise is no merit, nor is a gain beyond
+    what returns allow."""
+    if trial.weighed is not None:
+        return min(trial.weighed, most)
+    return min(trial.gain, most) - trial.error / 2
+
+
+def _error(scores: Floats) -> float:
+    return float(scores.std(ddof=1)) / math.sqrt(len(scores)) if len(scores) > 1 else math.inf
+
+
+def _differ(returns: Floats) -> bool:
+    """Do returns differ by more than rounding? Where all are alike nothing can be better."""
+    low, high = float(returns.min()), float(returns.max())
+    return high - low > 1e-9 * max(abs(low), abs(high))
+
+
+def _mean_reward(log: Episodes, episodes: Ints) -> float:
+    return float(log.select(episodes).reward.mean())
+
+
+def _starting_from(bench: Workbench, practice: Practice, own: Ints) -> Workbench:
+    """The same, with the behavior that candidates start from made of the half that is learned from,
+    where it is not one controller that is known. A mix of several, or an estimate, of the whole log
+    would do in held-out episodes what was done there, and be paid for it."""
+    if practice.controllers and not practice.several:
+        return bench
+    board = replace(bench.board, behavior=practice.select(own).pooled)
+    numbered = tuple(replace(n, behavior=board.behavior_rows[n.first]) for n in bench.numbered)
+    return replace(bench, board=board, numbered=numbered)
+
+
+def _less(bench: Workbench, centre: float) -> Workbench:
+    """The same with so much less for every step. The mean is that of the half that is learned from:
+    what is held out has no part in what a candidate is."""
+    board, rewards = bench.board, bench.limits.rewards
+    moved = RewardRange(
+        (rewards.continuing[0] - centre, rewards.continuing[1] - centre),
+        rewards.ending and (rewards.ending[0] - centre, rewards.ending[1] - centre),
+        rewards.declared,
+    )
+    log = replace(board.log, reward=board.log.reward - centre)
+    horizon = bench.limits.steps if bench.limits.declared_steps else None
+    limits = limits_of(log, board.discount, moved, horizon)
+    board = replace(board, replay=replace(board.replay, log=log))
+    return replace(bench, board=board, limits=limits)
+
+
+def _controller(bench: Workbench, candidate: Fitted) -> Controller:
+    """A candidate as a controller over its own memory: the behavior, except where it differs."""
+    board, memory = bench.board, candidate.setting.memory
+    states, of = board.replay.project(memory)
+    first = first_of(of, len(states))
+    name = f"{board.behavior.name}, improved"
+    return board.behavior.lift(memory).except_at(states, candidate.rows[first], name)
