@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-NOT_BENCHMARKS = {"run.py", "common.py", "hard_cases.py"}
+NOT_BENCHMARKS = {"run.py", "common.py", "hard_cases.py", "same_numbers.py"}
 
 
 def main() -> None:
