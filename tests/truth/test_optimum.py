@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,8 +13,13 @@ from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, NotConverged, ParameterError, TooLarge
 from jumar.truth.belief import first_beliefs, predict, update
 from jumar.truth.evaluation import evaluate
-from jumar.truth.optimality import optimum
+from jumar.truth.optimality import Optimum, optimum
 from jumar.truth.pomdp import from_arrays
+
+
+@cache  # seconds for a model that never ends
+def best_of(name: str) -> Optimum:
+    return optimum(models.build(name))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +40,7 @@ def test_the_benchmarks_have_their_known_optima(pomdp, expected):
 
 @pytest.mark.parametrize("name", [n for n, e in models.MODELS.items() if e.optimum is not None])
 def test_the_registry_tells_the_optimum(name):
-    best = optimum(models.build(name))
+    best = best_of(name)
     assert models.entry(name).optimum == pytest.approx(best.lower, abs=2e-9)
 
 
@@ -159,8 +165,7 @@ def test_the_bracket_holds_the_value_found_by_trying_everything(seed):
 
 @pytest.mark.parametrize("name", [n for n, e in models.MODELS.items() if e.optimum is not None])
 def test_no_controller_is_better_than_the_optimum(name):
-    pomdp = models.build(name)
-    best = optimum(pomdp)
+    pomdp, best = models.build(name), best_of(name)
     for row in np.random.default_rng(1).dirichlet(np.ones(len(pomdp.actions)), 5):
         anyone = Controller.constant(pomdp.observations, pomdp.actions, row)
         assert evaluate(pomdp, anyone).value <= best.upper
