@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from html import escape
 
 
-class Shown:
+class Shown(ABC):
     """A value with a short `repr`. The class says its `summary`; dataclasses say ``repr=False``."""
 
     @property
+    @abstractmethod
     def summary(self) -> str:
         """What it holds, in a few words."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary}>"

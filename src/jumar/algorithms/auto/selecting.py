@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -242,7 +243,8 @@ def _test(
         bench = _starting_from(whole_bench.learning_from(own), practice, own)
         benches[i] = _less(bench, _mean_reward(log, own)) if limits.fixed else bench
         one = only(benches[i]) if only else None
-        trials, made = test(benches[i], i, own, other, units[1], delta, most, rng, one)
+        half = _Half(benches[i], i, own, other, units[1], delta, most, rng)
+        trials, made = test(half, one)
         found += trials
         tried += made
     found.sort(key=lambda pair: -pair[0].lower)
@@ -265,39 +267,48 @@ def _test(
     )
 
 
+class _Half(NamedTuple):
+    """One half of a log to learn from, and the other one to test on."""
+
+    bench: Workbench
+    number: int
+    own: Ints  # episodes to learn from
+    other: Ints  # episodes to test on
+    units: int  # independent ones among those to test on
+    delta: float
+    most: float  # that can be gained
+    rng: np.random.Generator
+
+
 Tested = tuple[list[tuple[Trial, Fitted]], int]  # trials, and how many candidates there were
 
 
-def _bet(
-    bench: Workbench,
-    half: int,
-    own: Ints,
-    other: Ints,
-    units: int,
-    delta: float,
-    most: float,
-    rng: np.random.Generator,
-    only: proved.Make | None,
-) -> Tested:
+def _bet(half: _Half, only: proved.Make | None) -> Tested:
     """The proved gate, with the approximate test as a second opinion."""
-    listed, made = (
-        proved.only(bench, own, only) if only else proved.shortlist(bench, own, units, delta)
-    )
+    bench, own, other = half.bench, half.own, half.other
+    if only:
+        listed, made = proved.only(bench, own, only)
+    else:
+        listed, made = proved.shortlist(bench, own, half.units, half.delta)
     shares = proved.ALONE if only else proved.SHARES
-    approximate = _t_trials(bench, half, [x.candidate for x in listed], other, delta, most, rng)
+    approximate = _t_trials(half, [x.candidate for x in listed])
     scored = [bench.scores(x.candidate, other, x.prospect.floor) for x in listed]
     models = Models(bench, other)
     trials = []
     for x, (scores, _), found, second in zip(
-        listed, scored, proved.outcomes(listed, scored, delta, shares), approximate, strict=True
+        listed,
+        scored,
+        proved.outcomes(listed, scored, half.delta, shares),
+        approximate,
+        strict=True,
     ):
         trial = replace(
             second,
             promised=x.prospect.gain,
             gain=float(scores.mean()),
             error=_error(scores),
-            lower=min(found.lower, most),
-            passed=found.passed and most > 0,
+            lower=min(found.lower, half.most),
+            passed=found.passed and half.most > 0,
             level=found.level,
             refused="",
             second=second.passed,
@@ -310,55 +321,38 @@ def _bet(
     return trials, made
 
 
-def _t_test(
-    bench: Workbench,
-    half: int,
-    own: Ints,
-    other: Ints,
-    units: int,
-    delta: float,
-    most: float,
-    rng: np.random.Generator,
-    only: proved.Make | None,
-) -> Tested:
+def _t_test(half: _Half, only: proved.Make | None) -> Tested:
     """The asymptotic gate."""
     if only:
-        listed, made = list(only(own, 1.0)), 1
+        listed, made = list(only(half.own, 1.0)), 1
     else:
-        listed, made = asymptotic.shortlist(bench, own, units, delta)
-    trials = _t_trials(bench, half, listed, other, delta, most, rng)
+        listed, made = asymptotic.shortlist(half.bench, half.own, half.units, half.delta)
+    trials = _t_trials(half, listed)
     return list(zip(trials, listed, strict=True)), made
 
 
-def _t_trials(
-    bench: Workbench,
-    half: int,
-    listed: Sequence[Fitted],
-    other: Ints,
-    delta: float,
-    most: float,
-    rng: np.random.Generator,
-) -> list[Trial]:
+def _t_trials(half: _Half, listed: Sequence[Fitted]) -> list[Trial]:
     if not listed:
         return []
+    bench, other, most = half.bench, half.other, half.most
     scored = [bench.scores(candidate, other, UNBOUNDED)[0] for candidate in listed]
     test = asymptotic.gate(
         np.array(scored),
-        delta=delta,
+        delta=half.delta,
         range=bench.limits.range,
-        rng=rng,
+        rng=half.rng,
         declared=bench.limits.rewards.declared,
         most=most,
     )
     trials = []
-    level = delta / HALVES
+    level = half.delta / HALVES
     for candidate, scores in zip(listed, scored, strict=True):
         weights, _ = bench.dealt.by_unit(other, bench.weights(candidate.rows, other))
         lower, refused = min(test.lower(scores, weights), most), test.refusal(scores, weights)
         trials.append(
             Trial(
                 candidate.setting,
-                half,
+                half.number,
                 promised=candidate.promised,
                 gain=float(scores.mean()),
                 error=_error(scores),
