@@ -302,3 +302,15 @@ def test_in_a_huge_log_only_the_pairs_seen_most_are_compared(monkeypatch):
 def test_steps_of_unknown_outcome_teach_nothing_about_what_follows():
     log_ = log_of(*[[(0, 0)]] * 20, ended=False)
     assert drift(log_, EVEN).p == 1
+
+
+def test_a_new_behavior_with_other_returns_is_no_drift_of_the_process():
+    """Repair pays 3, keep pays 1: the second behavior repairs more often, and nothing else."""
+    rng = random_stream(1, "two behaviors")
+    action = np.concatenate([rng.random(300) < 0.2, rng.random(300) < 0.8]).astype(np.int64)
+    returns = 1.0 + 2.0 * action
+    made_by = np.repeat([0, 1], 300)
+    assert trend_of(returns).p < 1e-6
+    assert trend_of(returns, made_by).p > 0.01
+    assert step_trend(returns, np.arange(601), made_by).p > 0.01
+    assert trend_of(returns + 0.01 * np.arange(600), made_by).p < 1e-6  # a drift in both

@@ -142,9 +142,15 @@ class Drift(Section):
 
 
 def drift_of(
-    replay: Replay, discount: float, settings: Settings, rng: np.random.Generator
+    replay: Replay,
+    discount: float,
+    settings: Settings,
+    rng: np.random.Generator,
+    made_by: Ints | None = None,
 ) -> Drift:
-    """Test whether returns and outcomes depend on when an episode was."""
+    """Test whether returns and outcomes depend on when an episode was. Of several behaviors
+    (`made_by`, one number per episode) trends are sought within the episodes of each: what a new
+    behavior changes is no drift of the process."""
     log = replay.log
     returns = log.returns(discount)
     parts = _parts(returns, log.lengths)
@@ -153,7 +159,7 @@ def drift_of(
         verdict = Finding("look", f"{few} too few to tell whether anything changed over time.")
         return Drift(len(log), discount, parts, None, None, None, 0, (), verdict)
     alike = bool((log.terminated | (log.lengths == log.lengths.max())).all())
-    trend = trend_of(returns) if alike else step_trend(log.reward, log.start)
+    trend = trend_of(returns, made_by) if alike else step_trend(log.reward, log.start, made_by)
     steps = None if alike else _steps_compared(log)
     p, B, halves = _shuffle(replay, settings, rng, steps)
     changes = halves.changes() if p <= settings.level else ()
@@ -161,7 +167,7 @@ def drift_of(
     return Drift(len(log), discount, parts, trend, p, steps, B, changes, verdict)
 
 
-def trend_of(returns: Floats) -> Trend:
+def trend_of(returns: Floats, made_by: Ints | None = None) -> Trend:
     """The slope of the returns per 100 episodes.
 
     >>> t = trend_of(np.array([0.0, 1.0, 1.0, 2.0]))
@@ -169,10 +175,11 @@ def trend_of(returns: Floats) -> Trend:
     (60.0, True)
     """
     E = len(returns)
-    return _trend("return", returns, np.arange(E), np.zeros(E, np.int64))
+    stratum = np.zeros(E, np.int64) if made_by is None else made_by
+    return _trend("return", returns, np.arange(E), stratum)
 
 
-def step_trend(reward: Floats, start: Ints) -> Trend:
+def step_trend(reward: Floats, start: Ints, made_by: Ints | None = None) -> Trend:
     """The slope per 100 episodes of the reward at the same step.
 
     >>> falls = step_trend(np.array([5.0, 1, 4, 0, 3]), np.array([0, 2, 4, 5]))
@@ -181,7 +188,10 @@ def step_trend(reward: Floats, start: Ints) -> Trend:
     """
     lengths = np.diff(start)
     episode = np.repeat(np.arange(len(lengths)), lengths)
-    return _trend("reward", reward, episode, np.arange(len(reward)) - start[episode])
+    stratum = np.arange(len(reward)) - start[episode]
+    if made_by is not None:
+        stratum = stratum * (int(made_by.max()) + 1) + made_by[episode]
+    return _trend("reward", reward, episode, stratum)
 
 
 def _trend(of: Literal["return", "reward"], values: Floats, episode: Ints, stratum: Ints) -> Trend:
@@ -193,7 +203,7 @@ def _trend(of: Literal["return", "reward"], values: Floats, episode: Ints, strat
     n = np.bincount(stratum)
 
     def centred(v: Floats) -> Floats:
-        return v - (np.bincount(stratum, v) / n)[stratum]
+        return v - (np.bincount(stratum, v) / np.maximum(n, 1))[stratum]
 
     x = centred((episode - (E - 1) / 2).astype(np.float64))
     y = centred(values / size if size > 0 else values)  # squares of huge ones are no numbers
@@ -378,5 +388,7 @@ def _verdict(trend: Trend, p: float, steps: int | None, level: float, independen
 ENTRY = Question(
     "drift",
     "Is the process the same over the whole log?",
-    lambda subject, rng: drift_of(subject.replay, subject.γ, subject.settings, rng),
+    lambda subject, rng: drift_of(
+        subject.replay, subject.γ, subject.settings, rng, subject.practice.made_by
+    ),
 )
