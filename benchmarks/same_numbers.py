@@ -109,7 +109,7 @@ def jobs(inputs: Path, into: Path) -> Iterator[tuple[Path, list[object]]]:
         rule = inputs / f"{log.stem.partition('-')[0]}.json"
         other = into / "runs" / f"{log.stem}-n-wedge-5" / "improved.json"
         place, gamma = into / "other" / log.stem, ["--discount", ".95", "--json"]
-        estimate = ["estimate", log, "--behavior", rule, "--policy", other]
+        estimate = ["estimate", log, "--policy", rule, "--controller", other]
         yield place / "check.json", ["check", log, "--policy", rule, "--json"]
         yield place / "estimate.json", [*estimate, *gamma]
         yield place / "samples.json", ["samples", log, "--policy", rule, *gamma]

@@ -254,8 +254,8 @@ def test_a_new_estimator_is_one_entry(tmp_path, capsys):
         for controller, name in ((CAREFUL, "old.json"), (bold, "new.json")):
             controller.save(tmp_path / name)
         said = run(
-            capsys, "estimate", tmp_path / "log.csv", "--policy", tmp_path / "new.json",
-            "--behavior", tmp_path / "old.json", "--discount", 0.95, "--estimator", "clipped",
+            capsys, "estimate", tmp_path / "log.csv", "--controller", tmp_path / "new.json",
+            "--policy", tmp_path / "old.json", "--discount", 0.95, "--estimator", "clipped",
         )  # fmt: skip
     assert CLIPPED.title in said.text
 

@@ -41,6 +41,7 @@ _PUBLIC = {
     "join": "core.memory.refinement",
     "load_controller": "io.controllers",
     "load_model": "truth.model_files",
+    "load_project": "io.project",
     "models": "truth.models:",
     "offpolicy": "evidence.offpolicy:",
     "optimum": "truth.optimality",
@@ -87,6 +88,7 @@ __all__ = [
     "join",
     "load_controller",
     "load_model",
+    "load_project",
     "models",
     "offpolicy",
     "optimum",
@@ -131,6 +133,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.evidence.rewards import RewardRange
     from jumar.io.controllers import load_controller
     from jumar.io.logs import read_logs, write_logs
+    from jumar.io.project import load_project
     from jumar.pipeline import improve, select
     from jumar.truth import models as models
     from jumar.truth.evaluation import evaluate

@@ -20,8 +20,8 @@ def estimate(capsys, monkeypatch, folder):
     monkeypatch.delenv("FORCE_COLOR", raising=False)
 
     def run(*more: object, log: str = "log.csv", policy: str = "new.json") -> Finished:
-        command = ["estimate", folder / log, "--policy", folder / policy]
-        command += ["--behavior", folder / "old.json", "--discount", 0.5, *more]
+        command = ["estimate", folder / log, "--controller", folder / policy]
+        command += ["--policy", folder / "old.json", "--discount", 0.5, *more]
         return run_command(capsys, *command)
 
     return run

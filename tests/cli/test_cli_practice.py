@@ -59,7 +59,7 @@ def told(folder: Path, **columns: str):
     )
 
 
-ESTIMATE = ("--policy", "new.json", "--discount", 0.9, "--json")
+ESTIMATE = ("--controller", "new.json", "--discount", 0.9, "--json")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ ESTIMATE = ("--policy", "new.json", "--discount", 0.9, "--json")
     ],
 )
 def test_estimate_with_several_behaviors(run, folder, behaviors):
-    options = [part for b in behaviors for part in ("--behavior", b)]
+    options = [part for b in behaviors for part in ("--policy", b)]
     done = run("estimate", *ESTIMATE, "--estimator", "pdis", *COLUMNS, *options)
     log = told(folder, behavior="plant", cluster="machine")
     two = {name: jm.load_controller(folder / f"{name}.json") for name in "AB"}
@@ -81,13 +81,13 @@ def test_estimate_with_several_behaviors(run, folder, behaviors):
     (said,) = done.data["estimates"]
     assert said["value"] == pytest.approx(found.value)
     assert (said["episodes"], said["clusters"]) == (120, 30)
-    assert done.data["behavior"] == list(behaviors)
+    assert done.data["policy"] == list(behaviors)
 
 
 def test_estimate_with_propensities_only(run, folder):
     options = ("--estimator", "pdis", "--columns", "propensity=p")
     found = run("estimate", *ESTIMATE, *options).data
-    assert found["behavior"] is None
+    assert found["policy"] is None
     two = {name: jm.load_controller(folder / f"{name}.json") for name in "AB"}
     new = jm.load_controller(folder / "new.json")
     same = offpolicy.estimate(
@@ -98,7 +98,7 @@ def test_estimate_with_propensities_only(run, folder):
 
 def test_the_page_speaks_of_clusters(run):
     page = run(
-        "estimate", *ESTIMATE[:-1], *COLUMNS, "--behavior", "A.json", "--behavior", "B.json"
+        "estimate", *ESTIMATE[:-1], *COLUMNS, "--policy", "A.json", "--policy", "B.json"
     ).text
     assert "120 episodes in 30 clusters, mean return" in page
     assert "of 30 clusters; the heaviest has" in page
@@ -173,8 +173,8 @@ def test_improve_and_samples_hand_the_behaviors_on(run, monkeypatch, options, na
         ("check", (), "--policy: give the controller that produced the log, or name a column"),
         (
             "estimate",
-            ("--policy", "new.json", "--discount", 0.9),
-            "--behavior: give the controller",
+            ("--controller", "new.json", "--discount", 0.9),
+            "--policy: give the controller",
         ),
         ("check", ("--policy", "estimate", "--policy", "A.json"), "estimate stands alone"),
         ("check", ("--policy", "A=A.json", "--policy", "A=B.json"), "A is given twice"),

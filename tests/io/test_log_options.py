@@ -30,7 +30,7 @@ def read(
     repeated: options.Repeated = "error",
     prices: options.Prices = None,
 ) -> None:
-    asked = options.reading(
+    asked = options.as_reading(
         columns=columns, ends=ends, cost=cost, bins=bins, gap=gap,
         missing=missing, repeated=repeated, prices=prices,
     )  # fmt: skip
@@ -45,7 +45,7 @@ def run(*words: object) -> str:
 
 
 def test_every_option_has_an_argument_and_the_same_default():
-    asked = options.reading()
+    asked = options.as_reading()
     arguments = inspect.signature(read_logs).parameters
     assert set(asked) == set(arguments) - {"source", "observations", "actions"}
     assert {n: v or None for n, v in asked.items()} == {
@@ -97,7 +97,7 @@ def test_prices_may_be_given_in_one_or_more_options(tmp_path):
 )
 def test_a_text_that_cannot_be_read_is_refused_with_an_example(texts, message):
     with pytest.raises(ParameterError) as caught:
-        options.reading(**texts)
+        options.as_reading(**texts)
     assert str(caught.value).startswith(message)
 
 

@@ -58,6 +58,11 @@ def say(as_json: bool, data: dict[str, Any], *renderables: Any) -> None:
         console.print(renderable, soft_wrap=isinstance(renderable, str))
 
 
+def tell(line: str) -> None:
+    """Say something beside the result, on standard error."""
+    print(line, file=sys.stderr)
+
+
 @contextmanager
 def working(what: str, as_json: bool) -> Iterator[None]:
     """A sign of life on standard error while something takes its time."""

@@ -23,16 +23,14 @@ REPORT = "report"  # leave copies of rows out, and report them
 
 
 @app.command()
-@reads_a_log(repeated=REPORT)
+@reads_a_log(needs_discount=False, repeated=REPORT)
 def check(
-    log: inputs.Log,
+    log: Path,
+    discount: float | None,
     reading: dict[str, Any],
     policy: inputs.Policy = None,
     window: Annotated[int | None, typer.Option(help=f"With estimate: {WINDOW}")] = None,
     with_actions: WithActions = False,
-    discount: Annotated[
-        float | None, typer.Option(help="Discount of the returns (default: none).")
-    ] = None,
     level: Annotated[
         float, typer.Option(help="A test fails when its p-value is at most this.")
     ] = 0.01,

@@ -21,18 +21,13 @@ ALL = "all"
 @app.command()
 @reads_a_log()
 def estimate(
-    log: inputs.Log,
-    policy: Annotated[Path, typer.Option(help="The controller to judge (.toml or .json).")],
-    discount: inputs.Discount,
+    log: Path,
+    discount: float,
     reading: dict[str, Any],
-    behavior: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[NAME=]FILE",
-            help="The controller that produced the log. Once for each where a column 'behavior' "
-            "names several; not at all where there is a column 'propensity'.",
-        ),
-    ] = None,
+    controller: Annotated[
+        Path, typer.Option(metavar="FILE", help="The controller to judge (.toml or .json).")
+    ],
+    policy: inputs.Policy = None,
     difference: Annotated[
         bool, typer.Option("--difference", help="How much better than the behavior it is.")
     ] = False,
@@ -59,7 +54,7 @@ def estimate(
     as_json: Json = False,
 ) -> None:
     """Estimate what a controller is worth from a log that another one made."""
-    from jumar import load_controller, offpolicy, read_logs
+    from jumar import load_controller, offpolicy
 
     settings: dict[str, Any] = {
         "discount": discount,
@@ -72,19 +67,17 @@ def estimate(
         "folds": folds,
         "seed": seed,
     }
-    new, written = load_controller(policy), inputs.load(behavior, "--behavior")
+    new = load_controller(controller)
     with working("Estimating", as_json):
-        names = inputs.named_like(written[0].controller if written else new)
-        episodes = read_logs(log, **names, **reading)
-        old = inputs.matched(episodes, written, "--behavior")
+        episodes, behavior = inputs.read(log, policy, reading, like=new)
         if estimator == ALL:
-            found = offpolicy.estimate_all(episodes, new, old, **settings)
+            found = offpolicy.estimate_all(episodes, new, behavior, **settings)
         else:
-            one = offpolicy.estimate(episodes, new, old, estimator=estimator, **settings)
+            one = offpolicy.estimate(episodes, new, behavior, estimator=estimator, **settings)
             found = {estimator: one}
     data = {
-        "policy": str(policy),
-        "behavior": behavior[0] if behavior and len(behavior) == 1 else behavior or None,
+        "controller": str(controller),
+        "policy": policy[0] if policy and len(policy) == 1 else policy or None,
         "seed": seed,
         "estimates": [item.to_dict() for item in found.values()],
     }

@@ -11,14 +11,16 @@ import typer
 from jumar.cli import inputs, options
 from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
 from jumar.cli.log_options import reads_a_log
+from jumar.io.project import Project
 
 
 @app.command()
-@reads_a_log()
+@reads_a_log(repeatable=True)
 def improve(
-    log: inputs.Log,
-    discount: inputs.Discount,
+    log: Path,
+    discount: float,
     reading: dict[str, Any],
+    used: Project,
     policy: inputs.Policy = None,
     output: Annotated[
         Path | None,
@@ -94,8 +96,9 @@ def improve(
         from jumar.show.provenance import Run
 
         read: dict[str, str | Path] = {"log": log, **inputs.files(policy)}
+        run_record = Run(["jumar", *sys.argv[1:]], read, seed, options=used.to_dict())
         with working("Writing the report", as_json):
-            files = save(assessment, output, Run(["jumar", *sys.argv[1:]], read, seed))
+            files = save(assessment, output, run_record)
     data = {**assessment.to_dict(), "files": [str(f) for f in files]}
     say(as_json, data, result_view(assessment), *(f"Wrote {f}" for f in files))
     if assessment.verdict.exit_code:

@@ -16,12 +16,6 @@ if TYPE_CHECKING:
     from jumar.core.episodes import Episodes
     from jumar.evidence.given import BehaviorLike, Behaviors, Written
 
-Log = Annotated[
-    Path,
-    typer.Argument(
-        metavar="LOG", help="The log (.csv, .tsv, .parquet, .arrow, .ndjson; see docs/logs.md)."
-    ),
-]
 Policy = Annotated[
     list[str] | None,
     typer.Option(
@@ -32,7 +26,6 @@ Policy = Annotated[
     ),
 ]
 
-Discount = Annotated[float, typer.Option(help="Weight of the next step against this one.")]
 Rewards = Annotated[
     str | None, typer.Option(metavar="LO:HI", help="What a step can pay at least and at most.")
 ]
@@ -62,28 +55,28 @@ def is_estimate(policies: Sequence[str] | None) -> bool:
     return list(policies or ()) == [ESTIMATE]
 
 
-def _named(text: str) -> tuple[str | None, str]:
+def named(text: str) -> tuple[str | None, str]:
     """NAME and FILE of NAME=FILE; a file whose own name has a '=' comes first."""
     name, equals, path = text.partition("=")
     named = equals and name and path and not Path(text).is_file()
     return (name, path) if named else (None, text)
 
 
-def load(policies: Sequence[str] | None, option: str = "--policy") -> list[Written]:
+def load(policies: Sequence[str] | None) -> list[Written]:
     """The controllers of FILE or NAME=FILE, each."""
     from jumar import load_controller
     from jumar.evidence.given import ESTIMATE, Written
 
     found: list[Written] = []
     for text in policies or ():
-        name, path = _named(text)
-        if path == ESTIMATE and option == "--policy":
+        name, path = named(text)
+        if path == ESTIMATE:
             raise ParameterError(
-                f"{option} {printable(text)}: estimate stands alone. Leave out the other policies; "
+                f"--policy {printable(text)}: estimate stands alone. Leave out the other policies; "
                 "where a column 'behavior' names several, each is estimated."
             )
         if name is not None and name in [written.name for written in found]:
-            raise ParameterError(f"{option}: {printable(name)} is given twice. Give it once.")
+            raise ParameterError(f"--policy: {printable(name)} is given twice. Give it once.")
         found.append(Written(name, path, load_controller(path)))
     return found
 
@@ -95,7 +88,7 @@ def named_like(controller: Controller | None) -> dict[str, Any]:
     return {"observations": controller.observations, "actions": controller.actions}
 
 
-def matched(episodes: Episodes, written: Sequence[Written], option: str = "--policy") -> Behaviors:
+def matched(episodes: Episodes, written: Sequence[Written]) -> Behaviors:
     """Which controller is which behavior of the log. The only one is itself; none is None, if the
     log has propensities."""
     from jumar.evidence.given import by_name
@@ -103,13 +96,13 @@ def matched(episodes: Episodes, written: Sequence[Written], option: str = "--pol
     if not written:
         if episodes.propensity is None:
             raise ParameterError(
-                f"{option}: give the controller that produced the log, or name a column that says "
+                "--policy: give the controller that produced the log, or name a column that says "
                 "how likely each action was: --columns propensity=NAME."
             )
         return None
     if len(written) == 1 and written[0].name is None:
         return written[0].controller
-    return by_name(written, episodes, option, f"{option} NAME=FILE")
+    return by_name(written, episodes, "--policy", "--policy NAME=FILE")
 
 
 def read(
@@ -117,16 +110,18 @@ def read(
     policies: Sequence[str] | None,
     reading: dict[str, Any],
     reader: Callable[..., Episodes] | None = None,
+    like: Controller | None = None,
 ) -> tuple[Episodes, BehaviorLike]:
-    """The log, and who made it: from files, "estimate", or None where the log has propensities."""
+    """The log, and who made it: from files, "estimate", or None where the log has propensities.
+    Names are those of the first controller that made it, else of the controller `like`."""
     from jumar import read_logs
     from jumar.evidence.given import ESTIMATE
 
     reader = reader or read_logs
     if is_estimate(policies):
-        return reader(log, **reading), ESTIMATE
+        return reader(log, **named_like(like), **reading), ESTIMATE
     written = load(policies)
-    episodes = reader(log, **named_like(written[0].controller if written else None), **reading)
+    episodes = reader(log, **named_like(written[0].controller if written else like), **reading)
     return episodes, matched(episodes, written)
 
 
@@ -134,7 +129,7 @@ def files(policies: Sequence[str] | None) -> dict[str, str | Path]:
     """The controller files that were read, for the record of a run."""
     if is_estimate(policies):
         return {}
-    paths = [_named(text)[1] for text in policies or ()]
+    paths = [named(text)[1] for text in policies or ()]
     if len(paths) == 1:
         return {"policy": paths[0]}
     return {f"policy {i}": path for i, path in enumerate(paths, 1)}

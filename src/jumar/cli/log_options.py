@@ -17,6 +17,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
+from jumar.cli import settings
 from jumar.core.errors import ParameterError
 from jumar.core.text import printable
 
@@ -37,7 +38,7 @@ Ends = Annotated[
         help="What an episode's end means in a log without a 'terminated' column.",
     ),
 ]
-Cost = Annotated[bool, typer.Option("--cost", help="The reward column holds costs.")]
+Cost = Annotated[bool, typer.Option("--cost/--no-cost", help="The reward column holds costs.")]
 Bins = Annotated[
     list[str] | None,
     typer.Option(
@@ -75,7 +76,7 @@ Prices = Annotated[
 ]
 
 
-def reading(
+def as_reading(
     *,
     columns: Sequence[str] | None = None,
     ends: str | None = None,
@@ -88,7 +89,7 @@ def reading(
 ) -> dict[str, Any]:
     """The options as keyword arguments of `read_logs`.
 
-    >>> asked = reading(columns=["episode=bus"], bins=["miles=new:5e3:old"], gap="90d")
+    >>> asked = as_reading(columns=["episode=bus"], bins=["miles=new:5e3:old"], gap="90d")
     >>> asked["columns"], asked["bins"], asked["gap"]
     ({'episode': 'bus'}, {'miles': ('new', 5000.0, 'old')}, '90d')
     """
@@ -160,6 +161,7 @@ def _number(text: str, place: str, example: str) -> float:
         ) from error
 
 
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _OPTIONS: dict[str, tuple[Any, Any]] = {
     "columns": (Columns, None),
     "ends": (Ends, None),
@@ -172,27 +174,61 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def reads_a_log(**defaults: Any) -> Callable[[Command], Command]:
-    """Gives a command every option of reading a log in place of its parameter `reading`, which
-    then holds them as keyword arguments of `read_logs`. `defaults` differ from the usual ones."""
+# what the decorator turns into the parameters `log` and `discount`, in front of all others ...
+_FRONT: dict[str, tuple[Any, Any]] = {
+    "log": (settings.Log, None),
+    "discount": (settings.Discount, None),
+    "yearly_discount": (settings.YearlyDiscount, None),
+    "step_length": (settings.StepLength, None),
+}
+# ... and what it uses up itself
+_BEHIND: dict[str, tuple[Any, Any]] = {
+    "project": (settings.ProjectFile, None),
+    "no_project": (settings.NoProject, False),
+}
+_AGAIN: dict[str, tuple[Any, Any]] = {"again": (settings.Again, None)}
+
+
+def reads_a_log(
+    *, needs_discount: bool = True, repeatable: bool = False, **defaults: Any
+) -> Callable[[Command], Command]:
+    """Gives a command the options of what it reads: its parameters `log`, `discount` and `reading`
+    (keyword arguments of `read_logs`) are filled from the command line, else from the project file.
+    If it has the parameters `step_length` or `used`, it gets the length of a step, or all options
+    as data. `defaults` differ from the usual ones."""
 
     def decorate(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
-        kept = [p for name, p in signature.parameters.items() if name != "reading"]
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        added = [
-            inspect.Parameter(name, keyword, default=defaults.get(name, usual), annotation=kind)
-            for name, (kind, usual) in _OPTIONS.items()
-        ]
+        wanted = signature.parameters
+        behind = {**_BEHIND, **_AGAIN} if repeatable else _BEHIND
+        own = {name: p for name, p in wanted.items() if name not in (*_FRONT, "reading", "used")}
 
         @wraps(command)
-        def run(**given: Any) -> Any:
+        def run(context: typer.Context, **given: Any) -> Any:
+            known = settings.find(
+                given.pop("project"), given.pop("no_project"), given.pop("again", None)
+            )
+            given = settings.fill(given, known, context)
             asked = {name: given.pop(name) for name in _OPTIONS}
-            return command(**given, reading=reading(**asked))
+            given["reading"] = settings.completed(as_reading(**asked), known)
+            given["log"] = settings.log_of(given["log"])
+            given["discount"] = settings.discount_of(given, needs_discount)
+            given["used"] = settings.used(given)
+            return command(**{name: item for name, item in given.items() if name in wanted})
 
-        plain = [p.replace(kind=keyword) for p in kept]
-        run.__signature__ = signature.replace(parameters=[*plain, *added])  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in [*plain, *added]}
+        def made(options: dict[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
+            return [
+                inspect.Parameter(
+                    name, _KEYWORD, default=defaults.get(name, usual), annotation=kind
+                )
+                for name, (kind, usual) in options.items()
+            ]
+
+        context = inspect.Parameter("context", _KEYWORD, annotation=typer.Context)
+        plain = [p.replace(kind=_KEYWORD) for p in own.values()]
+        parameters = [context, *made(_FRONT), *plain, *made(behind), *made(_OPTIONS)]
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
         return cast(Command, run)
 
     return decorate

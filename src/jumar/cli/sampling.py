@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,8 +21,8 @@ POWERS = (0.5, 0.8, 0.95)
 @app.command()
 @reads_a_log()
 def samples(
-    log: inputs.Log,
-    discount: inputs.Discount,
+    log: Path,
+    discount: float,
     reading: dict[str, Any],
     policy: inputs.Policy = None,
     gain: Annotated[

@@ -6,6 +6,7 @@
     ├── ControllerError        a controller's rows, names or file are wrong
     ├── MemoryMismatch         one memory does not refine another, or does not fit the alphabet
     ├── LogError               a log cannot be read, or was not produced by this controller
+    ├── ProjectError           a project file, or the record of a run, cannot be read
     ├── TooLarge               a memory or model would have to be enumerated, and is too big for it
     ├── NotConverged           a solver stopped without the promised gap
     └── ImpossibleClaim        a certificate claims more than returns allow: an error in jumar
@@ -45,6 +46,10 @@ class MemoryMismatch(JumarError):
 
 class LogError(JumarError):
     """A log cannot be read, or cannot have been produced by this controller."""
+
+
+class ProjectError(JumarError):
+    """A project file, or the record of a run, cannot be read."""
 
 
 class TooLarge(JumarError):

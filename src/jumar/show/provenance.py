@@ -25,6 +25,7 @@ class Run:
     command: Sequence[str] = ()  # as typed, the program's name first
     files: Mapping[str, str | Path] = field(default_factory=dict)  # part -> file read
     seed: int = 1
+    options: Mapping[str, Any] | None = None  # as they would stand in a project file
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def to_dict(self, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,6 +44,7 @@ class Run:
                 for part, path in self.files.items()
             },
             "settings": dict(settings),
+            "options": None if self.options is None else dict(self.options),
         }
 
 

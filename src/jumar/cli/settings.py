@@ -1,0 +1,190 @@
+"""Where the options of a command come from: the command line, else a project file or an old run.
+
+    options on the command line  >  --again run.json, or --project FILE, or jumar.toml here
+
+A table (columns, bins, prices) is completed, not replaced: `--columns reward=paid` changes one
+part and leaves the others as the project says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jumar.cli.app import tell
+from jumar.core.errors import ParameterError
+from jumar.io.project import FILE, REST, Project, load_project, step_discount
+
+TABLES = ("columns", "bins", "prices")
+
+Log = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="LOG",
+        help="The log (.csv, .tsv, .parquet, .arrow, .ndjson; see docs/logs.md).",
+        show_default=False,
+    ),
+]
+Discount = Annotated[float | None, typer.Option(help="Weight of the next step against this one.")]
+ProjectFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--project", help=f"Project file with the options (default: {FILE} here, if there is one)."
+    ),
+]
+Again = Annotated[
+    Path | None,
+    typer.Option(help="Repeat a run: its run.json holds all options. Others given here win."),
+]
+NoProject = Annotated[bool, typer.Option("--no-project", help=f"Do not read {FILE}.")]
+YearlyDiscount = Annotated[
+    float | None,
+    typer.Option(help="Weight of next year against this one; needs --step-length."),
+]
+StepLength = Annotated[
+    str | None, typer.Option(metavar="LENGTH", help="How long a step takes: 7d, 12h, 30m, 45s.")
+]
+
+
+def find(project: Path | None, ignore: bool, again: Path | None) -> Project:
+    """The settings that stand behind the command line."""
+    if project is not None and (ignore or again is not None):
+        other = "--no-project" if ignore else "--again"
+        raise ParameterError(f"--project: {other} is given as well. Give one of them.")
+    chosen = again or project
+    if chosen is None and not ignore and Path(FILE).is_file():
+        chosen = Path(FILE)
+    if chosen is None:
+        return Project()
+    found = load_project(chosen)
+    tell(f"Using {found.source}")  # nobody should wonder where options come from
+    if again is not None:
+        _compare_files(found)
+    return found
+
+
+def _compare_files(run: Project) -> None:
+    """Say which files have changed since the run."""
+    from jumar.show.provenance import fingerprint
+
+    for part, known in run.fingerprints.items():
+        file = run.rest.get(part)
+        there = isinstance(file, str) and Path(file).is_file()
+        if there and fingerprint(Path(str(file)))["sha256"] != known:
+            tell(f"{file} has changed since that run.")
+
+
+def fill(given: Mapping[str, Any], project: Project, context: typer.Context) -> dict[str, Any]:
+    """The options as given, and as the project says where nothing was given."""
+    filled = dict(given)
+    for name, value in _as_options(project).items():
+        if name in filled and _by_default(context, name):
+            filled[name] = value
+    if "discount" in filled and not _by_default(context, "yearly_discount"):
+        filled["discount"] = None if _by_default(context, "discount") else filled["discount"]
+    if "parameter" in filled:
+        filled["parameter"] = _parameters(filled, project)
+    return filled
+
+
+def _by_default(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is None or source.name.startswith("DEFAULT")
+
+
+def _parameters(filled: Mapping[str, Any], project: Project) -> list[str]:
+    """The parameters of the algorithm, those of the project where it is the same algorithm."""
+    given = list(filled["parameter"] or ())
+    if filled.get("algorithm") != project.rest.get("algorithm"):
+        return given
+    named = {text.partition("=")[0] for text in given}
+    if filled.get("n_wedge") is not None:
+        named.add("n_wedge")
+    known = project.rest.get("parameters", {})
+    return given + [f"{name}={value}" for name, value in known.items() if name not in named]
+
+
+def _as_options(project: Project) -> dict[str, Any]:
+    """The settings as the command line would hold them."""
+    options = {key: value for key, value in project.rest.items() if key != "parameters"}
+    options |= {key: value for key, value in project.reading.items() if key not in TABLES}
+    if "log" in options:
+        options["log"] = Path(options["log"])
+    for key in ("rewards", "ending_rewards"):
+        if key in options:
+            low, high = options[key]
+            options[key] = f"{low!r}:{high!r}"
+    if "policy" in options:
+        policy = options["policy"]
+        several = isinstance(policy, Mapping)
+        options["policy"] = [f"{n}={f}" for n, f in policy.items()] if several else [policy]
+    return options
+
+
+def completed(reading: Mapping[str, Any], project: Project) -> dict[str, Any]:
+    """The options of reading a log, with the tables of the project completed."""
+    return {**reading, **{key: {**project.reading.get(key, {}), **reading[key]} for key in TABLES}}
+
+
+def log_of(log: Path | None) -> Path:
+    """The log, which must be given somewhere."""
+    if log is None:
+        raise ParameterError(
+            f"LOG: which log? Name its file, or run `jumar init LOG` once, which writes {FILE}."
+        )
+    return log
+
+
+def discount_of(given: Mapping[str, Any], needed: bool) -> float | None:
+    """The discount of a step, given as such or by the year."""
+    discount, yearly, length = (
+        given[name] for name in ("discount", "yearly_discount", "step_length")
+    )
+    if discount is not None:
+        return float(discount)
+    if yearly is not None and length is not None:
+        return step_discount(yearly, length)
+    if yearly is not None:
+        raise ParameterError("--yearly-discount: how long is a step? Give --step-length 7d, too.")
+    if needed:
+        raise ParameterError(
+            "--discount: how much does the next step count against this one? Give --discount 0.95, "
+            "or --yearly-discount 0.95 and --step-length 7d."
+        )
+    return None
+
+
+def used(given: Mapping[str, Any]) -> Project:
+    """All options of a run as data, as they would stand in a project file, with whole paths."""
+    rest = {key: given[key] for key in REST if given.get(key) not in (None, False, [])}
+    rest["log"] = _whole(given["log"])
+    for key in ("rewards", "ending_rewards"):
+        if key in rest:
+            rest[key] = [float(item) for item in rest[key].split(":")]
+    texts = dict(text.split("=", 1) for text in given.get("parameter") or () if "=" in text)
+    if given.get("n_wedge") is not None:
+        texts["n_wedge"] = str(given["n_wedge"])
+    if texts:
+        rest["parameters"] = texts
+    if "policy" in rest:
+        rest["policy"] = _policy(rest["policy"])
+    if rest.get("discount") is not None:
+        rest.pop("yearly_discount", None)
+    reading = {key: item for key, item in given["reading"].items() if item not in (None, False, {})}
+    return Project(reading=reading, rest=rest)
+
+
+def _policy(texts: list[str]) -> str | dict[str, str]:
+    from jumar.cli.inputs import named
+
+    pairs = [named(text) for text in texts]
+    if len(pairs) == 1 and pairs[0][0] is None:
+        return pairs[0][1] if pairs[0][1] == "estimate" else _whole(pairs[0][1])
+    return {name or Path(path).stem: _whole(path) for name, path in pairs}
+
+
+def _whole(path: Path | str) -> str:
+    return "-" if str(path) == "-" else str(Path(path).resolve())
