@@ -211,8 +211,8 @@ def test_declared_rewards_that_the_log_contradicts_are_named(jumar, buses):
     ("arguments", "message"),
     [
         (["improove"], "No such command 'improove'. Did you mean 'improve'?"),
-        (["improve"], "Missing argument 'LOG'"),
-        (["improve", "log.csv", "--policy", "b.json"], "Missing option '--discount'"),
+        (["improve"], "LOG: which log?"),
+        (["improve", "log.csv", "--policy", "b.json"], "--discount: how much"),
         (["improve", "l", "--policy", "b", "--discount", "high"], "'--discount'"),
         (["train", "tiger"], "Missing option '--output'"),
         (["train", "tiger", "-o", "b.json", "--seed", "one"], "'--seed'"),

@@ -52,21 +52,22 @@ def reward_range(rewards: str | None, ending: str | None) -> RewardRange | None:
         if ending is not None:
             raise ParameterError("--ending-rewards: give --rewards as well.")
         return None
-    usual = _pair("--rewards", rewards)
+    usual = pair("--rewards", rewards)
     if ending is None:
         return RewardRange.constant(*usual)
-    return RewardRange(usual, _pair("--ending-rewards", ending))
+    return RewardRange(usual, pair("--ending-rewards", ending))
 
 
-def _pair(option: str, text: str) -> tuple[float, float]:
+def pair(option: str, text: str) -> tuple[float, float]:
+    """The numbers of LO:HI."""
     low, colon, high = text.partition(":")
     try:
         if not colon:
             raise ValueError(text)
-        pair = float(low), float(high)
-        if not -math.inf < pair[0] <= pair[1] < math.inf:
+        ends = float(low), float(high)
+        if not -math.inf < ends[0] <= ends[1] < math.inf:
             raise ValueError(text)
-        return pair
+        return ends
     except ValueError as error:
         raise ParameterError(
             f"{option} {text}: expected LO:HI, lower number first, such as -100:10."

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from jumar.cli.app import tell
+from jumar.cli.options import pair
 from jumar.core.errors import ParameterError
 from jumar.io.project import FILE, REST, Project, load_project, step_discount
 
@@ -163,7 +164,7 @@ def used(given: Mapping[str, Any]) -> Project:
     rest["log"] = _whole(given["log"])
     for key in ("rewards", "ending_rewards"):
         if key in rest:
-            rest[key] = [float(item) for item in rest[key].split(":")]
+            rest[key] = pair(f"--{key.replace('_', '-')}", rest[key])
     texts = dict(text.split("=", 1) for text in given.get("parameter") or () if "=" in text)
     if given.get("n_wedge") is not None:
         texts["n_wedge"] = str(given["n_wedge"])
