@@ -211,8 +211,6 @@ def test_declared_rewards_that_the_log_contradicts_are_named(jumar, buses):
     ("arguments", "message"),
     [
         (["improove"], "No such command 'improove'. Did you mean 'improve'?"),
-        (["improve"], "LOG: which log?"),
-        (["improve", "log.csv", "--policy", "b.json"], "--discount: how much"),
         (["improve", "l", "--policy", "b", "--discount", "high"], "'--discount'"),
         (["train", "tiger"], "Missing option '--output'"),
         (["train", "tiger", "-o", "b.json", "--seed", "one"], "'--seed'"),
@@ -264,3 +262,17 @@ def test_numbers_out_of_range(jumar, tiger, tmp_path, monkeypatch, arguments, me
     assert (printed.code, printed.out) == (2, "")
     tells(printed.err, message)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["improve"], "LOG: which log?"),
+        (["improve", "log.csv", "--policy", "b.json"], "--discount: how much"),
+    ],
+)
+def test_what_neither_options_nor_a_project_say_is_asked_for(jumar, arguments, message):
+    printed = jumar(*arguments)
+    assert (printed.code, printed.out) == (2, "")
+    assert message in printed.err
+    assert jumar(*arguments, "--json").error["kind"] == "ParameterError"
