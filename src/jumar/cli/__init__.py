@@ -20,6 +20,7 @@ import typer
 from jumar.cli import (  # noqa: F401
     checks,
     commands,
+    drafting,
     estimates,
     improving,
     sampling,

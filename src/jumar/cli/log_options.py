@@ -189,6 +189,19 @@ _BEHIND: dict[str, tuple[Any, Any]] = {
 _AGAIN: dict[str, tuple[Any, Any]] = {"again": (settings.Again, None)}
 
 
+def log_options(command: Command) -> Command:
+    """Gives a command the options of reading a log in place of its parameter `reading`."""
+    signature = inspect.signature(command, eval_str=True)
+    own = [p.replace(kind=_KEYWORD) for n, p in signature.parameters.items() if n != "reading"]
+
+    @wraps(command)
+    def run(**given: Any) -> Any:
+        asked = {name: given.pop(name) for name in _OPTIONS}
+        return command(**given, reading=as_reading(**asked))
+
+    return cast(Command, _with_parameters(run, signature, [*own, *_made(_OPTIONS)]))
+
+
 def reads_a_log(
     *, needs_discount: bool = True, repeatable: bool = False, **defaults: Any
 ) -> Callable[[Command], Command]:
@@ -216,19 +229,28 @@ def reads_a_log(
             given["used"] = settings.used(given)
             return command(**{name: item for name, item in given.items() if name in wanted})
 
-        def made(options: dict[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
-            return [
-                inspect.Parameter(
-                    name, _KEYWORD, default=defaults.get(name, usual), annotation=kind
-                )
-                for name, (kind, usual) in options.items()
-            ]
-
         context = inspect.Parameter("context", _KEYWORD, annotation=typer.Context)
         plain = [p.replace(kind=_KEYWORD) for p in own.values()]
-        parameters = [context, *made(_FRONT), *plain, *made(behind), *made(_OPTIONS)]
-        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in parameters}
-        return cast(Command, run)
+        front, rest = _made(_FRONT), _made({**behind, **_OPTIONS}, defaults)
+        return cast(Command, _with_parameters(run, signature, [context, *front, *plain, *rest]))
 
     return decorate
+
+
+def _made(
+    options: dict[str, tuple[Any, Any]], defaults: dict[str, Any] | None = None
+) -> list[inspect.Parameter]:
+    usual = {name: default for name, (_, default) in options.items()} | (defaults or {})
+    return [
+        inspect.Parameter(name, _KEYWORD, default=usual[name], annotation=kind)
+        for name, (kind, _) in options.items()
+    ]
+
+
+def _with_parameters(
+    run: Callable[..., Any], signature: inspect.Signature, parameters: list[inspect.Parameter]
+) -> Callable[..., Any]:
+    """The function with other parameters than it seems to have, where typer looks for them."""
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run

@@ -1,0 +1,127 @@
+"""`jumar init`: look at a log, and draft the project file and a rule."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jumar.cli.app import Json, app, say, tell, working
+from jumar.cli.log_options import log_options
+from jumar.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from jumar.draft import Draft
+
+PROJECT, RULE = "jumar.toml", "rule.toml"
+ASKED = {
+    "episode": "Which column says which rows belong together?",
+    "observation": "Which column says what was seen (several: a+b)?",
+    "action": "Which column says what was done?",
+    "reward": "Which column says what it paid or cost?",
+}
+
+
+@app.command()
+@log_options
+def init(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="The log to look at.")],
+    reading: dict[str, Any],
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="The rule that made the log, if you have it as a file (.toml, .json)."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Ask nothing, take what is proposed.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over an existing jumar.toml and rule.toml.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Look at a log and draft a project: which column is what, ranges, ends, costs, a rule.
+
+    Writes jumar.toml and rule.toml here. After that, `jumar check` and `jumar improve` need no
+    options in this folder.
+    """
+    from jumar.draft import draft
+    from jumar.draft.writing import project_text, rule_text
+    from jumar.io.files import write_folder
+
+    files = [PROJECT] if policy else [PROJECT, RULE]
+    for name in files:
+        if Path(name).exists() and not force:
+            raise ParameterError(f"{name}: is here already. Give --force to write over it.")
+    with working("Looking", as_json):
+        made = draft(log, reading)
+    if not yes and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
+        made = _ask(made, log, reading)
+    rule = str(policy) if policy else (RULE if made.starter else None)
+    texts = {PROJECT: project_text(made, str(log), rule)}
+    if made.starter and not policy:
+        texts[RULE] = rule_text(made.starter, str(log))
+    written = write_folder(".", texts)
+    next_command = "jumar check" if not made.trouble else f"jumar init {log} --force"
+    data = {
+        "log": str(log),
+        "columns": [
+            {"part": p.part, "column": p.column, "reasons": list(p.reasons)} for p in made.proposals
+        ],
+        "settings": {item.key: item.value for item in made.settings},
+        "trouble": made.trouble or None,
+        "files": [str(path) for path in written],
+        "next": next_command,
+    }
+    say(as_json, data, *_view(made), *(f"Wrote {path}" for path in written))
+    if made.trouble:
+        tell(f"jumar: this draft cannot be read yet: {made.trouble}")
+        raise typer.Exit(1)
+    if not as_json:
+        say(False, {}, f"Next: read {' and '.join(map(str, written))}, then run\n  {next_command}")
+
+
+def _ask(made: Draft, log: Path, reading: dict[str, Any]) -> Draft:
+    """Ask about the parts and the ends; an empty answer takes what is proposed."""
+    from jumar.draft import draft
+    from jumar.draft.parts import columns_of
+
+    parts, said = columns_of(made.proposals), dict(reading)
+    columns = dict(said.get("columns", {}))
+    for part, question in ASKED.items():
+        usual = "+".join(parts.get(part, ()))
+        answer = typer.prompt(question, default=usual or "?").strip()
+        if answer not in (usual, "?"):
+            columns[part] = tuple(answer.split("+")) if part == "observation" else answer
+    said["columns"] = columns
+    if made.value("ends"):
+        ended = "Do episodes end by themselves (terminated), or does only the recording stop (cut)?"
+        said["ends"] = typer.prompt(ended, default=made.value("ends"))
+    said["cost"] = typer.confirm(
+        "Are these numbers costs (less is better)?", default=bool(made.value("cost"))
+    )
+    return draft(log, said)
+
+
+def _view(made: Draft) -> list[Any]:
+    from jumar.core.text import printable
+    from jumar.show.terminal import plain_table
+
+    rows = [[printable(p.column), p.part, "; ".join(p.reasons)] for p in made.proposals]
+    other = [
+        [item.key, _short(item.value), item.why] for item in made.settings if item.key != "columns"
+    ]
+    if made.starter and made.starter.exploration:
+        share = f"{made.starter.exploration:.3g}"
+        other.append(["exploration", share, "in rule.toml: how often something else is done"])
+    return [
+        plain_table(["column", "part", "why"], rows),
+        plain_table(["setting", "value", "why"], other),
+    ]
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{k}: {' '.join(map(str, v))}" for k, v in value.items())
+    return str(value)

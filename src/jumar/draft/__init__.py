@@ -1,0 +1,15 @@
+"""A first look at a log: which column is what, how to read it, and a rule to start from.
+
+    looking   what stands in each column
+    parts     which column plays which part, with reasons
+    ranges    where to cut a column of readings
+    ending    what the end of an episode means
+    rule      the rule that the log was made by, as far as the log shows it
+    writing   all of it as a commented project file and controller file
+
+Everything here is a proposal to a person. Nothing a certificate rests on is decided here.
+"""
+
+from jumar.draft.drafting import Draft, draft
+
+__all__ = ["Draft", "draft"]

@@ -1,0 +1,258 @@
+"""From a log to a proposal of everything that must be said about it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints
+from jumar.core.errors import JumarError, LogError, not_one_of
+from jumar.core.text import counted, printable
+from jumar.draft import ending, ranges
+from jumar.draft.looking import Column, Look, look
+from jumar.draft.parts import Proposal, columns_of, is_cost, propose, words_of
+from jumar.draft.rule import Starter, starter
+from jumar.io.formats import open_log
+from jumar.io.logs import read_logs
+from jumar.io.logs.asking import NEEDED, SECONDS
+from jumar.io.project import READING
+
+DISCOUNTS = (0.95, 0.98, 0.99, 0.995, 0.999)
+YEARLY = 0.95
+UNITS = {
+    "eur": "EUR", "€": "EUR", "euro": "EUR", "euros": "EUR", "usd": "USD", "dollar": "USD",
+    "dollars": "USD", "$": "USD", "gbp": "GBP", "chf": "CHF", "min": "minutes",
+    "minutes": "minutes", "hours": "hours", "h": "hours", "kwh": "kWh", "points": "points",
+}  # fmt: skip
+CALENDAR = {"year": "365.25d", "month": "30.4375d", "week": "7d", "day": "1d", "hour": "1h"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A line of the project file: a key, its value, and why."""
+
+    key: str
+    value: Any
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What is proposed for a log."""
+
+    log: str
+    proposals: tuple[Proposal, ...]
+    settings: tuple[Setting, ...]  # of the project file, without the rule
+    starter: Starter | None  # a rule to start from, if the log can be read
+    trouble: str = ""  # why it cannot be read yet, or what is missing
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """Arguments of `read_logs`."""
+        return {item.key: item.value for item in self.settings if item.key in READING}
+
+    def value(self, key: str) -> Any:
+        """What is proposed for a key, or None."""
+        return next((item.value for item in self.settings if item.key == key), None)
+
+
+def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) -> Draft:
+    """Look at a log and propose how to read it, and the rule behind it.
+
+    `given` are arguments of `read_logs` that are known already; they are taken over.
+    """
+    given = {
+        key: value
+        for key, value in (given or {}).items()
+        if value not in (None, {}, False, "error")
+    }
+    seen = look(open_log(path))
+    proposals = _with_given(propose(seen), given, seen)
+    settings = [*_reading(seen, proposals, given), *_time(seen, proposals), *_unit(seen, proposals)]
+    made = Draft(str(path), proposals, tuple(settings), None)
+    lacking = [part for part in NEEDED if part not in columns_of(proposals)]
+    if "reward" in lacking and "prices" in made.reading:
+        lacking.remove("reward")
+    if lacking:
+        return replace(made, trouble=_lacking(lacking))
+    try:
+        log = read_logs(path, **made.reading)
+    except JumarError as error:
+        return replace(made, trouble=str(error))
+    return replace(made, starter=starter(log))
+
+
+def _lacking(parts: list[str]) -> str:
+    hints = {
+        "reward": "what a step paid or cost (or prices: --prices action:repair=-10)",
+        "episode": "which rows belong together",
+        "action": "what was done",
+        "observation": "what was seen",
+    }
+    lines = [f"no column says {hints[part]}: --columns {part}=NAME" for part in parts]
+    return "; ".join(lines) + "."
+
+
+def _with_given(
+    proposals: tuple[Proposal, ...], given: Mapping[str, Any], seen: Look
+) -> tuple[Proposal, ...]:
+    """The proposals, with what the person has said in their place."""
+    said = {part: _as_tuple(names) for part, names in given.get("columns", {}).items()}
+    said = {("reward" if part == "cost" else part): names for part, names in said.items()}
+    for part, names in said.items():
+        if part == "observation" and len(names) == 1 and names[0] not in seen.columns:
+            said[part] = tuple(names[0].split("+"))
+    for names in said.values():
+        for name in names:
+            if name not in seen.columns:
+                raise LogError(f"{seen.name}: {not_one_of('column', name, seen.columns)}")
+    taken = {name for names in said.values() for name in names}
+    kept = [p for p in proposals if p.part not in said and p.column not in taken]
+    new = [Proposal(part, name, ("as given",)) for part, names in said.items() for name in names]
+    return (*kept, *new)
+
+
+def _as_tuple(names: Any) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+# ---- how to read it -----------------------------------------------------------------------
+
+
+def _reading(
+    seen: Look, proposals: tuple[Proposal, ...], given: Mapping[str, Any]
+) -> list[Setting]:
+    parts = columns_of(proposals)
+    settings = [Setting("columns", _columns(parts))]
+    settings += [_ends(seen, parts, given)] if "terminated" not in parts else []
+    reward = _first(seen, parts, "reward")
+    if given.get("cost"):
+        settings.append(Setting("cost", True, "as given"))
+    elif reward is not None and is_cost(reward):
+        why = f"{printable(reward.name)!r} sounds like a cost, and is hardly ever negative"
+        settings.append(Setting("cost", True, why))
+    settings += _missing(seen, parts, given)
+    bins = {**_bins(seen, parts), **given.get("bins", {})}
+    bins = {column: edges for column, edges in bins.items() if edges}
+    if bins:
+        settings.append(Setting("bins", bins, "round numbers; correct them to those you go by"))
+    for key in given:
+        if key not in ("columns", "ends", "cost", "missing", "bins"):
+            settings.append(Setting(key, given[key], "as given"))
+    return settings
+
+
+def _columns(parts: Mapping[str, tuple[str, ...]]) -> dict[str, str | tuple[str, ...]]:
+    return {part: names[0] if len(names) == 1 else names for part, names in parts.items()}
+
+
+def _first(seen: Look, parts: Mapping[str, tuple[str, ...]], part: str) -> Column | None:
+    names = parts.get(part)
+    return seen.columns[names[0]] if names else None
+
+
+def _clock(seen: Look, parts: Mapping[str, tuple[str, ...]]) -> Floats | None:
+    column = _first(seen, parts, "step") or _first(seen, parts, "time")
+    if column is None:
+        return None
+    return column.times if column.is_time else column.numbers
+
+
+def _episodes(seen: Look, parts: Mapping[str, tuple[str, ...]]) -> Ints:
+    column = _first(seen, parts, "episode")
+    return np.zeros(seen.rows, np.int64) if column is None else column.code
+
+
+def _ends(seen: Look, parts: Mapping[str, tuple[str, ...]], given: Mapping[str, Any]) -> Setting:
+    if given.get("ends"):
+        return Setting("ends", given["ends"], "as given")
+    marks = [
+        seen.columns[name] for part in ("observation", "action") for name in parts.get(part, ())
+    ]
+    guess = ending.guess(_episodes(seen, parts), _clock(seen, parts), "time" in parts, marks)
+    doubt = "" if guess.sure else "; please check"
+    return Setting("ends", guess.ends, guess.reason + doubt)
+
+
+def _missing(
+    seen: Look, parts: Mapping[str, tuple[str, ...]], given: Mapping[str, Any]
+) -> list[Setting]:
+    if "missing" in given:
+        return [Setting("missing", given["missing"], "as given")]
+    for name in parts.get("observation", ()):
+        holes = int(seen.columns[name].missing.sum())
+        if holes:
+            why = f"{printable(name)!r} is empty in {counted(holes, 'row')}"
+            return [Setting("missing", "symbol", f"{why}: 'missing' is what was seen there")]
+    return []
+
+
+def _bins(seen: Look, parts: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str | float, ...]]:
+    action = _first(seen, parts, "action")
+    found = {}
+    for name in parts.get("observation", ()):
+        column = seen.columns[name]
+        if column.is_number and ranges.needs_ranges(column.distinct, seen.rows):
+            known = None if action is None else action.code
+            edges = ranges.cut(column.numbers, known)
+            if edges:
+                found[name] = ranges.named(edges)
+    return found
+
+
+# ---- time and money -----------------------------------------------------------------------
+
+
+def _time(seen: Look, proposals: tuple[Proposal, ...]) -> list[Setting]:
+    parts = columns_of(proposals)
+    length, why = _step_length(seen, parts)
+    rows = seen.rows / max(1, len(np.unique(_episodes(seen, parts))))
+    if length and float(length[:-1]) * SECONDS[length[-1]] >= SECONDS["d"] / 2:
+        return [
+            Setting("step_length", length, why),
+            Setting("yearly_discount", YEARLY, "what comes a year later counts 5 % less"),
+        ]
+    rate = next((γ for γ in DISCOUNTS if γ**rows >= 0.5), DISCOUNTS[-1])
+    made = [Setting("step_length", length, why)] if length else []
+    return [*made, Setting("discount", rate, f"an episode has {rows:.3g} steps on average")]
+
+
+def _step_length(seen: Look, parts: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:
+    """How long a step takes, as 7d, if the log shows it."""
+    for part in ("time", "step"):
+        column = _first(seen, parts, part)
+        if column is None:
+            continue
+        if column.is_time:
+            return _usual_gap(column.times, _episodes(seen, parts)), "the usual time between rows"
+        for word, length in CALENDAR.items():
+            if word in words_of(column.name):
+                return length, f"{printable(column.name)!r} counts {word}s"
+    return "", ""
+
+
+def _usual_gap(times: Floats, episode: Ints) -> str:
+    order = np.lexsort((times, episode))
+    same = episode[order][1:] == episode[order][:-1]
+    gaps = np.diff(times[order])[same]
+    gaps = gaps[gaps > 0]
+    if len(gaps) == 0:
+        return ""
+    usual = float(np.median(gaps))
+    for unit, seconds in SECONDS.items():
+        if usual >= seconds:
+            return f"{round(usual / seconds):d}{unit}"
+    return ""
+
+
+def _unit(seen: Look, proposals: tuple[Proposal, ...]) -> list[Setting]:
+    reward = _first(seen, columns_of(proposals), "reward")
+    if reward is None:
+        return []
+    words = [*words_of(reward.name), *(mark for mark in "€$" if mark in reward.name)]
+    unit = next((UNITS[word] for word in words if word in UNITS), None)
+    return [Setting("unit", unit, f"from the name {printable(reward.name)!r}")] if unit else []

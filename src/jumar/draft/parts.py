@@ -1,0 +1,284 @@
+"""Which column plays which part, with reasons a person can check.
+
+A part is given to the column that speaks for it most: by its name, and by what stands in it. The
+order matters: times and episodes are recognised by their pattern, so what remains can only be a
+reward (numbers), an action (few values) or an observation (the rest).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.core.arrays import Ints
+from jumar.core.text import counted, printable
+from jumar.draft.looking import Column, Look, runs
+
+# Words in the names of columns, in English and a few other languages of industry.
+WORDS: dict[str, str] = {
+    "episode": "episode trajectory run case id machine pump bus truck vehicle engine bridge asset "
+    "patient person user customer client call session dialog dialogue conversation ticket block "
+    "plot site unit equipment device participant subject visitor game maschine anlage fall "
+    "patientin kunde",
+    "step": "step turn index t seq sequence no nr number order position schritt round",
+    "time": "time date timestamp day week month year datetime hour when datum zeit tag woche monat "
+    "jahr fecha fechas jour",
+    "reward": "reward cost costs score benefit profit gain payoff price return penalty revenue "
+    "loss expense value points utility kosten preis erlös ertrag nutzen coût costo coste belohnung "
+    "paid outcome income earnings downtime charge fee rating satisfaction",
+    "action": "action act decision decided work response treatment intervention measure done did "
+    "choice maintenance repair command said reply therapy dose prescription aktion maßnahme "
+    "massnahme entscheidung behandlung acción",
+    "observation": "observation obs finding state reading status symptom heard seen sensor signal "
+    "vibration noise temperature pressure level condition result test befund zustand wetness "
+    "intent utterance tigers",
+    "terminated": "terminated done end ended final finished closed terminal over completed failed "
+    "last is_last",
+    "propensity": "propensity prob probability",
+    "cluster": "cluster plant factory clinic hospital region group site household school",
+    "behavior": "behavior behaviour policy controller rule protocol",
+}
+COST_WORDS = [
+    "cost",
+    "costs",
+    "price",
+    "penalty",
+    "loss",
+    "expense",
+    "kosten",
+    "preis",
+    "coût",
+    "cout",
+    "costo",
+    "coste",
+    "downtime",
+    "charge",
+    "fee",
+    "damage",
+    "spend",
+    "spent",
+    "expenditure",
+    "aufwand",
+    "ausgaben",
+]
+_WORD = {part: frozenset(words.split()) for part, words in WORDS.items()}
+MOST_ACTIONS = 40
+MOST_COMBINED = 3  # columns in an observation that are proposed
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A column for a part, and why."""
+
+    part: str
+    column: str
+    reasons: tuple[str, ...]
+
+
+def words_of(name: str) -> list[str]:
+    """The words in the name of a column.
+
+    >>> words_of("repairCost_EUR")
+    ['repair', 'cost', 'eur']
+    """
+    apart = re.sub(r"([a-zà-ÿ])([A-Z])", r"\1 \2", name)
+    return [word for word in re.split(r"[\W_0-9]+", apart.lower()) if word]
+
+
+def speaks_for(name: str, part: str) -> bool:
+    """Does the name of a column speak for a part?"""
+    known = _WORD[part]
+    words = words_of(name)
+    return any(word in known for word in words) or name.strip().lower() in known
+
+
+def propose(seen: Look) -> tuple[Proposal, ...]:
+    """Which column plays which part. Parts that no column can play are left out."""
+    return tuple(_Proposing(seen).run())
+
+
+class _Proposing:
+    def __init__(self, seen: Look) -> None:
+        self._left: dict[str, Column] = dict(seen.columns)
+        self._rows = seen.rows
+        self._found: dict[str, Column] = {}
+
+    def run(self) -> Iterator[Proposal]:
+        yield from self._named_flag()
+        yield from self._named_share()
+        yield from self._episode()
+        yield from self._clock()
+        yield from self._best("cluster", lambda column: self._constant_within(column), needed=True)
+        yield from self._best("behavior", lambda column: self._constant_within(column), needed=True)
+        yield from self._reward()
+        yield from self._action()
+        yield from self._observations()
+
+    # ---- the parts, in the order in which they are found ----------------------------------
+
+    def _named_flag(self) -> Iterator[Proposal]:
+        for name, column in self._left.items():
+            if column.is_flag and speaks_for(name, "terminated"):
+                yield self._take("terminated", name, "its name", "it holds yes or no")
+                return
+
+    def _named_share(self) -> Iterator[Proposal]:
+        for name, column in self._left.items():
+            right = column.is_number and bool(
+                ((column.number_of > 0) & (column.number_of <= 1)).all()
+            )
+            if right and speaks_for(name, "propensity"):
+                yield self._take("propensity", name, "its name", "all values are from 0 to 1")
+                return
+
+    def _episode(self) -> Iterator[Proposal]:
+        if self._rows == 0:
+            return
+        scores = {}
+        for name, column in self._left.items():
+            if column.missing.any() or column.is_time or not column.distinct >= 1:
+                continue
+            if column.is_number and not column.is_whole:
+                continue
+            together = runs(column.code) == column.distinct
+            length = self._rows / column.distinct
+            score = 3.0 * speaks_for(name, "episode") + 2.0 * together
+            score += 1.0 if 1.5 <= length <= self._rows / 2 else -2.0
+            score -= 2.0 * any(speaks_for(name, p) for p in ("step", "time", "reward", "action"))
+            score += 0.5 * (list(self._left).index(name) == 0)
+            scores[name] = score
+        best = max(scores, key=lambda name: scores[name], default=None)
+        if best is None or scores[best] < 1.5:
+            return
+        column = self._left[best]
+        reasons = ["its name"] if speaks_for(best, "episode") else []
+        if runs(column.code) == column.distinct:
+            reasons.append("its rows stand together")
+        mean = self._rows / column.distinct
+        reasons.append(f"{counted(column.distinct, 'value')}, {mean:.3g} rows each")
+        yield self._take("episode", best, *reasons)
+
+    def _clock(self) -> Iterator[Proposal]:
+        """A column that never repeats within an episode, and rises in the file or can be sorted."""
+        candidates = []
+        for name, column in self._left.items():
+            named = next((p for p in ("time", "step") if speaks_for(name, p)), None)
+            if column.missing.any() or not (column.is_time or column.is_number):
+                continue
+            if column.is_number and not column.is_time and named is None:
+                continue
+            if not self._distinct_within(column):
+                continue
+            rising = self._rising_within(column)
+            score = 3 * column.is_time + 2 * (named is not None) + rising
+            if score >= 2:
+                candidates.append((score, name))
+        for _, name in sorted(candidates, key=lambda item: -item[0])[:1]:
+            column = self._left[name]
+            part = "time" if column.is_time or not speaks_for(name, "step") else "step"
+            reasons = ["it holds dates or times"] if column.is_time else ["its name"]
+            reasons.append("no value twice in an episode")
+            yield self._take(part, name, *reasons)
+
+    def _best(
+        self, part: str, fits: Callable[[Column], bool], *, needed: bool
+    ) -> Iterator[Proposal]:
+        for name, column in self._left.items():
+            if (speaks_for(name, part) or not needed) and fits(column) and column.distinct > 1:
+                yield self._take(part, name, "its name", "one value in each episode")
+                return
+
+    def _reward(self) -> Iterator[Proposal]:
+        numbers = {
+            name: column
+            for name, column in self._left.items()
+            if column.is_number and not column.missing.all()
+        }
+        named = [name for name in numbers if speaks_for(name, "reward")]
+        if named:
+            # the plainest name counts: "cost" before "repair cost" before "cost centre"
+            best = min(named, key=lambda name: (len(words_of(name)), numbers[name].missing.mean()))
+            yield self._take("reward", best, "its name", "it holds numbers")
+
+    def _action(self) -> Iterator[Proposal]:
+        few = {
+            name: column
+            for name, column in self._left.items()
+            if 2 <= column.distinct <= MOST_ACTIONS and (not column.is_number or column.is_whole)
+        }
+        named = [name for name in few if speaks_for(name, "action")]
+        if named:
+            best = min(named, key=lambda name: (len(words_of(name)), few[name].distinct))
+            yield self._take("action", best, "its name", _values(few[best]))
+            return
+        words = {
+            name: column
+            for name, column in few.items()
+            if not column.is_number and not speaks_for(name, "observation")
+        }
+        if words:
+            best = list(words)[-1]  # what was done usually stands after what was seen
+            yield self._take("action", best, "few values, all words", _values(words[best]))
+
+    def _observations(self) -> Iterator[Proposal]:
+        usable = {
+            name: column
+            for name, column in self._left.items()
+            if column.distinct > 1
+            and not column.is_time
+            and (column.is_number or column.distinct <= max(50, int(self._rows**0.5)))
+        }
+        named = [name for name in usable if speaks_for(name, "observation")]
+        chosen = named or list(usable)
+        for name in chosen[:MOST_COMBINED]:
+            column = usable[name]
+            what = "numbers" if column.is_number else _values(column)
+            yield self._take("observation", name, *(["its name"] if name in named else []), what)
+
+    # ---- patterns -------------------------------------------------------------------------
+
+    def _take(self, part: str, name: str, *reasons: str) -> Proposal:
+        self._found[part] = self._left.pop(name)
+        return Proposal(part, name, tuple(reasons))
+
+    @property
+    def _episode_code(self) -> Ints:
+        column = self._found.get("episode")
+        return np.zeros(self._rows, np.int64) if column is None else column.code
+
+    def _distinct_within(self, column: Column) -> bool:
+        pairs = self._episode_code * (column.distinct + 1) + column.code
+        return len(np.unique(pairs)) == len(pairs)
+
+    def _rising_within(self, column: Column) -> bool:
+        values = column.times if column.is_time else column.numbers
+        same = self._episode_code[1:] == self._episode_code[:-1]
+        return bool((np.diff(values)[same] > 0).all())
+
+    def _constant_within(self, column: Column) -> bool:
+        pairs = np.unique(self._episode_code * (column.distinct + 2) + column.code + 1)
+        return len(pairs) == len(np.unique(self._episode_code)) and not column.missing.any()
+
+
+def _values(column: Column) -> str:
+    shown = ", ".join(printable(name)[:20] for name in column.names[:4])
+    more = ", ..." if column.distinct > 4 else ""
+    return f"{counted(column.distinct, 'value')}: {shown}{more}"
+
+
+def columns_of(proposals: tuple[Proposal, ...]) -> Mapping[str, tuple[str, ...]]:
+    """The columns of every part."""
+    found: dict[str, tuple[str, ...]] = {}
+    for item in proposals:
+        found[item.part] = (*found.get(item.part, ()), item.column)
+    return found
+
+
+def is_cost(column: Column) -> bool:
+    """Does a column of rewards hold costs: by its name, and because it is hardly ever negative?"""
+    named = any(word in COST_WORDS for word in words_of(column.name))
+    values = column.numbers[~column.missing]
+    return named and len(values) > 0 and bool((values >= 0).mean() > 0.5)

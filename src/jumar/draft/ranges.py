@@ -1,0 +1,167 @@
+"""Where to cut a column of readings into ranges: at numbers a person would choose.
+
+Candidates are round numbers (1, 2 or 5 times a power of ten apart) between the 5 % and the 95 %
+quantile. If what was done differs on the two sides of a candidate, more than chance explains, the
+cut that separates the actions best comes first: a rule such as "replace above 7" leaves exactly
+this trace. Otherwise the cuts are those nearest to the terciles.
+
+A split's gain is the log-likelihood ratio of the actions,
+
+    G = 2 Σ_side Σ_a n(side, a) ln( n(side, a) n / (n(side) n(a)) ),
+
+compared with the (1 - α) quantile of χ² with A - 1 degrees of freedom, α = .001 over the number of
+candidates (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints
+
+FEW = 6  # so many values need no ranges
+MOST_EDGES = 3
+CANDIDATES = 40
+LEVEL = 0.001
+LEAST_SHARE = 0.02  # of the rows, in a range
+NAMES = {2: ("low", "high"), 3: ("low", "mid", "high"), 4: ("low", "mid", "high", "very high")}
+
+
+def needs_ranges(distinct: int, rows: int) -> bool:
+    """Does a column of numbers have too many values to be names?
+
+    >>> needs_ranges(5, 1000), needs_ranges(400, 1000)
+    (False, True)
+    """
+    return distinct > FEW and distinct > min(20, rows**0.5 / 2)
+
+
+def cut(values: Floats, action: Ints | None = None) -> tuple[float, ...]:
+    """Where to cut readings, as rising edges; a range begins at its edge.
+
+    >>> rng = np.random.default_rng(1)
+    >>> speed = rng.gamma(4, 1, 5000)
+    >>> cut(speed, (speed >= 6.5).astype(np.int64))
+    (6.5,)
+    >>> cut(speed)
+    (3.0, 5.0)
+    """
+    known = ~np.isnan(values)
+    values = values[known]
+    if len(values) == 0:
+        return ()
+    grid = round_numbers(values)
+    if len(grid) == 0:
+        return ()
+    if action is not None:
+        edges = _by_action(values, action[known], grid)
+        if edges:
+            return edges
+    thirds = {_roundest(values, grid, share) for share in (1 / 3, 2 / 3)}
+    return tuple(sorted(edge for edge in thirds if _splits(values, edge)))
+
+
+def _roundest(values: Floats, grid: Floats, share: float) -> float:
+    """The roundest number near a quantile, or the nearest there is."""
+    low, middle, high = np.quantile(values, (share - 0.07, share, share + 0.07))
+    near = grid[(grid >= low) & (grid <= high)]
+    if len(near) == 0:
+        return float(grid[np.abs(grid - middle).argmin()])
+    return float(min(near, key=lambda number: (_digits(number), abs(number - middle))))
+
+
+def _digits(number: float) -> int:
+    """How many digits a person must remember."""
+    return len(f"{abs(number):g}".replace(".", "").strip("0"))
+
+
+def round_numbers(values: Floats) -> Floats:
+    """Round numbers within the middle 90 % of the values, at most about `CANDIDATES`.
+
+    >>> round_numbers(np.arange(0.0, 101)).tolist()[:4]
+    [5.0, 10.0, 15.0, 20.0]
+    """
+    low, high = np.quantile(values, (0.05, 0.95))
+    if not high > low:
+        low, high = float(values.min()), float(values.max())
+    if not high > low:
+        return np.zeros(0)
+    rough = (high - low) / CANDIDATES
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
+    first, last = math.ceil(low / step), math.floor(high / step)
+    digits = max(0, -math.floor(math.log10(step)) + 1)
+    return np.array([round(k * step, digits) for k in range(first, last + 1)])
+
+
+def _splits(values: Floats, edge: float) -> bool:
+    below = float((values < edge).mean())
+    return LEAST_SHARE <= below <= 1 - LEAST_SHARE
+
+
+def _by_action(values: Floats, action: Ints, grid: Floats) -> tuple[float, ...]:
+    """Cut where the actions change, the clearest change first."""
+    from scipy.stats import chi2
+
+    used = np.unique(action, return_inverse=True)[1]
+    A = int(used.max()) + 1
+    if A < 2:
+        return ()
+    needed = float(chi2.isf(LEVEL / max(1, len(grid)), A - 1))
+    edges: list[float] = []
+    while len(edges) < MOST_EDGES:
+        best, gained = None, needed
+        for low, high in pairwise([-math.inf, *sorted(edges), math.inf]):
+            inside = (values >= low) & (values < high)
+            for edge in grid[(grid > low) & (grid < high)]:
+                gain = _gain(values[inside] >= edge, used[inside], A)
+                smaller = min((values[inside] < edge).sum(), (values[inside] >= edge).sum())
+                if gain > gained and smaller >= LEAST_SHARE * len(values):
+                    best, gained = float(edge), gain
+        if best is None:
+            break
+        edges.append(_refined(values, used, A, best, sorted(edges), grid))
+    return tuple(sorted(edges))
+
+
+def _refined(
+    values: Floats, action: Ints, A: int, edge: float, others: list[float], grid: Floats
+) -> float:
+    """The round number near a cut that separates the actions best; of equals, the roundest."""
+    step = float(grid[1] - grid[0]) if len(grid) > 1 else 1.0
+    low = max([other for other in others if other < edge], default=-math.inf)
+    high = min([other for other in others if other > edge], default=math.inf)
+    inside = (values >= low) & (values < high)
+    near = [float(f"{edge + step * k / 20:.4g}") for k in range(-20, 21)]
+    near = [number for number in near if low < number < high]
+    gains = {number: _gain(values[inside] >= number, action[inside], A) for number in near}
+    best = max(gains.values())
+    good = [number for number, gain in gains.items() if gain >= best - 1]
+    return min(good, key=lambda number: (_digits(number), abs(number - edge)))
+
+
+def _gain(above: np.ndarray, action: Ints, A: int) -> float:
+    counts = np.zeros((2, A))
+    np.add.at(counts, (above.astype(np.int64), action), 1)
+    sides, columns, n = counts.sum(1, keepdims=True), counts.sum(0), counts.sum()
+    expected = sides * columns / max(n, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(counts > 0, counts * np.log(counts / expected), 0.0)
+    return float(2 * terms.sum())
+
+
+def named(edges: tuple[float, ...]) -> tuple[str | float, ...]:
+    """Edges with a name for every range, as `read_logs` takes them.
+
+    >>> named((2.0, 5.0))
+    ('low', 2, 'mid', 5, 'high')
+    """
+    k = len(edges) + 1
+    names = NAMES.get(k, tuple(f"range {i}" for i in range(1, k + 1)))
+    made: list[str | float] = [names[0]]
+    for edge, name in zip(edges, names[1:], strict=True):
+        made += [int(edge) if edge == int(edge) else edge, name]
+    return tuple(made)

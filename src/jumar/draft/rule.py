@@ -1,0 +1,83 @@
+"""A rule to start from: what is usually done on each observation, and how often something else is.
+
+With one most frequent action per observation and slips spread evenly over all A actions,
+
+    π(a | z) = (1 - ε) [a = usual(z)] + ε / A,      ε̂ = (A / (A - 1)) · share of unusual actions.
+
+An observation on which the even spread does not fit (a likelihood-ratio test, level .001) gets its
+frequencies written out. This is the log's own account of how it was made, so the file says
+`estimated = true` until a person who knows the rule has read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints
+from jumar.core.episodes import Episodes
+
+LEVEL = 0.001
+
+
+@dataclass(frozen=True)
+class Starter:
+    """The rule of thumb behind a log."""
+
+    observations: tuple[str, ...]
+    actions: tuple[str, ...]
+    usual: Ints  # (O,) the most frequent action
+    exploration: float
+    shares: dict[int, Floats]  # observation -> (A,) frequencies, where no single action is usual
+    seen: Ints  # (O,) how often
+
+    @property
+    def default(self) -> int:
+        """The action that is usual on most observations."""
+        plain = [z for z in range(len(self.observations)) if z not in self.shares]
+        weights = np.bincount(self.usual[plain], minlength=len(self.actions)) if plain else [1]
+        return int(np.argmax(weights))
+
+
+def starter(log: Episodes) -> Starter:
+    """The rule that fits the log best, among those that look only at the current observation."""
+    from scipy.stats import chi2
+
+    O, A = len(log.observations), len(log.actions)
+    taken = np.zeros((O, A), np.int64)
+    np.add.at(taken, (log.observation, log.action), 1)
+    seen, usual = taken.sum(1), taken.argmax(1)
+    mixed: set[int] = set()
+    ε = 0.0
+    for _ in range(O + 1):  # every observation leaves the common rule at most once
+        plain = [z for z in range(O) if z not in mixed and seen[z]]
+        ε = _slips(taken[plain], usual[plain], A) if plain else 0.0
+        worst, excess = None, 0.0
+        for z in plain:
+            ratio = _misfit(taken[z], usual[z], ε)
+            if ratio > chi2.isf(LEVEL / O, A - 1) and ratio > excess:
+                worst, excess = z, ratio
+        if worst is None:
+            break
+        mixed.add(worst)
+    shares = {z: taken[z] / seen[z] for z in sorted(mixed)}
+    return Starter(log.observations, log.actions, usual, ε, shares, seen)
+
+
+def _slips(taken: Ints, usual: Ints, A: int) -> float:
+    if A < 2:
+        return 0.0
+    n = taken.sum()
+    kept = taken[np.arange(len(taken)), usual].sum()
+    return float(min(0.999, (1 - kept / n) * A / (A - 1))) if n else 0.0
+
+
+def _misfit(taken: Ints, usual: int, ε: float) -> float:
+    """The likelihood ratio of an observation's own frequencies against the common rule."""
+    A, n = len(taken), int(taken.sum())
+    expected = np.full(A, ε / A)
+    expected[usual] += 1 - ε
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(taken > 0, taken * np.log(taken / (n * expected)), 0.0)
+    return float(2 * terms.sum())

@@ -1,0 +1,136 @@
+"""A draft as files that a person reads and corrects: the project, and the rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jumar.core.text import counted
+from jumar.draft.drafting import Draft
+from jumar.draft.rule import Starter
+from jumar.io.controllers.memories import CONTROLLER
+from jumar.io.project import PROJECT
+
+_TABLES = ("columns", "bins", "prices")
+
+
+def project_text(made: Draft, log: str, rule: str | None) -> str:
+    """The project file, with a comment that says why on every line."""
+    lines = [
+        "# What jumar knows about this log. Correct what is wrong, then run: jumar check",
+        f"format = {toml(PROJECT.tag)}",
+        f"log = {toml(log)}",
+    ]
+    if rule:
+        lines.append(_line("policy", rule, "the rule that made the log; see the file"))
+    else:
+        lines.append('# policy = "rule.toml"   # the rule that made the log')
+    flat = [item for item in made.settings if item.key not in _TABLES]
+    lines += [_line(item.key, item.value, item.why) for item in flat]
+    keys = {item.key for item in flat}
+    if "unit" not in keys:
+        lines.append('# unit = "EUR"   # of the rewards')
+    lines.append(
+        "# rewards = [LOWEST, HIGHEST]   # what a step can pay for certain; makes certificates "
+        "stronger"
+    )
+    reasons: dict[str, list[str]] = {}
+    for proposal in made.proposals:
+        reasons.setdefault(proposal.part, []).append("; ".join(proposal.reasons))
+    for item in made.settings:
+        if item.key not in _TABLES:
+            continue
+        lines += ["", f"[{item.key}]" + (f"   # {_one_line(item.why)}" if item.why else "")]
+        for key, value in item.value.items():
+            why = " / ".join(reasons.get(key, ())) if item.key == "columns" else ""
+            lines.append(_line(key, value, why))
+    return "\n".join(lines) + "\n"
+
+
+def rule_text(made: Starter, log: str) -> str:
+    """The rule as a controller file."""
+    actions = made.actions
+    lines = [
+        f"# A draft of the rule that made {_one_line(log)}: what is usually done on each",
+        "# observation. It was read off the log, so it only describes what was done. Replace it by",
+        "# the rule as people know it, and then remove the line 'estimated = true'. Until then",
+        "# every certificate is weaker.",
+        f"format = {toml(CONTROLLER.tag)}",
+        "estimated = true",
+        f"observations = {toml(list(made.observations))}",
+        f"actions = {toml(list(actions))}",
+    ]
+    if made.exploration > 0:
+        slips = made.exploration * (1 - 1 / len(actions))
+        lines.append(
+            _line(
+                "exploration",
+                float(f"{made.exploration:.3g}"),
+                f"{100 * slips:.2g} % of the time something else is done, any action alike",
+            )
+        )
+    default = made.default
+    lines.append(_line("default", actions[default], "where no rule below fits"))
+    for z in np.argsort(-made.seen, kind="stable"):
+        seen = counted(int(made.seen[z]), "time")
+        name = made.observations[z]
+        if int(z) in made.shares:
+            row = {a: p for a, p in zip(actions, _rounded(made, int(z)), strict=True) if p > 0}
+            lines += ["", f"[[rules]]   # seen {seen}; no single action is usual"]
+            lines += [f"observation = {toml(name)}", f"action = {toml(row)}"]
+        elif made.usual[z] != default and made.seen[z]:
+            lines += ["", f"[[rules]]   # seen {seen}", f"observation = {toml(name)}"]
+            lines.append(f"action = {toml(actions[made.usual[z]])}")
+    return "\n".join(lines) + "\n"
+
+
+def _rounded(made: Starter, z: int) -> list[float]:
+    """Frequencies of one observation such that exploration on top gives what was seen: four
+    digits, exactly 1 in all, and above 0 for every action that was taken."""
+    ε, A = made.exploration, len(made.actions)
+    bare = np.clip((made.shares[z] - ε / A) / (1 - ε), 0, None)
+    parts = np.round(bare / bare.sum() * 10_000).astype(int)
+    if ε == 0:
+        parts[(made.shares[z] > 0) & (parts == 0)] = 1
+    parts[parts.argmax()] += 10_000 - int(parts.sum())
+    return [int(part) / 10_000 for part in parts]
+
+
+def _line(key: str, value: Any, why: str = "") -> str:
+    return f"{_key(key)} = {toml(value)}" + (f"   # {_one_line(why)}" if why else "")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(
+        "".join(letter if letter.isprintable() else " " for letter in str(text)).split()
+    )
+
+
+def _key(key: str) -> str:
+    bare = key.isascii() and key.replace("_", "a").replace("-", "a").isalnum()
+    return key if bare else _text(key)
+
+
+def toml(value: Any) -> str:
+    """A value as TOML writes it.
+
+    >>> print(toml({"a b": [1, 2.5, "x"]}), toml(True))
+    { "a b" = [1, 2.5, "x"] } true
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(k)} = {toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return repr(value)
+
+
+def _text(text: str) -> str:
+    # JSON's escapes are TOML's, but for DEL, which TOML wants escaped as well
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
