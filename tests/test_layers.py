@@ -27,6 +27,7 @@ ROOMS = [
     "jumar",  # __init__: the list of public names
     "core",
     "io",
+    "draft",
     "solve",
     "evidence",
     "algorithms",

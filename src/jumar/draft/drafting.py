@@ -13,7 +13,7 @@ from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import JumarError, LogError, not_one_of
 from jumar.core.text import counted, printable
 from jumar.draft import ending, ranges
-from jumar.draft.looking import Column, Look, look
+from jumar.draft.looking import Column, FirstLook, look
 from jumar.draft.parts import Proposal, columns_of, is_cost, propose, words_of
 from jumar.draft.rule import Starter, starter
 from jumar.io.formats import open_log
@@ -32,7 +32,7 @@ CALENDAR = {"year": "365.25d", "month": "30.4375d", "week": "7d", "day": "1d", "
 
 
 @dataclass(frozen=True)
-class Setting:
+class ProjectLine:
     """A line of the project file: a key, its value, and why."""
 
     key: str
@@ -46,7 +46,7 @@ class Draft:
 
     log: str
     proposals: tuple[Proposal, ...]
-    settings: tuple[Setting, ...]  # of the project file, without the rule
+    settings: tuple[ProjectLine, ...]  # of the project file, without the rule
     starter: Starter | None  # a rule to start from, if the log can be read
     trouble: str = ""  # why it cannot be read yet, or what is missing
 
@@ -61,7 +61,7 @@ class Draft:
 
 
 def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) -> Draft:
-    """Look at a log and propose how to read it, and the rule behind it.
+    """FirstLook at a log and propose how to read it, and the rule behind it.
 
     `given` are arguments of `read_logs` that are known already; they are taken over.
     """
@@ -98,7 +98,7 @@ def _lacking(parts: list[str]) -> str:
 
 
 def _with_given(
-    proposals: tuple[Proposal, ...], given: Mapping[str, Any], seen: Look
+    proposals: tuple[Proposal, ...], given: Mapping[str, Any], seen: FirstLook
 ) -> tuple[Proposal, ...]:
     """The proposals, with what the person has said in their place."""
     said = {part: _as_tuple(names) for part, names in given.get("columns", {}).items()}
@@ -124,25 +124,25 @@ def _as_tuple(names: Any) -> tuple[str, ...]:
 
 
 def _reading(
-    seen: Look, proposals: tuple[Proposal, ...], given: Mapping[str, Any]
-) -> list[Setting]:
+    seen: FirstLook, proposals: tuple[Proposal, ...], given: Mapping[str, Any]
+) -> list[ProjectLine]:
     parts = columns_of(proposals)
-    settings = [Setting("columns", _columns(parts))]
+    settings = [ProjectLine("columns", _columns(parts))]
     settings += [_ends(seen, parts, given)] if "terminated" not in parts else []
     reward = _first(seen, parts, "reward")
     if given.get("cost"):
-        settings.append(Setting("cost", True, "as given"))
+        settings.append(ProjectLine("cost", True, "as given"))
     elif reward is not None and is_cost(reward):
         why = f"{printable(reward.name)!r} sounds like a cost, and is hardly ever negative"
-        settings.append(Setting("cost", True, why))
+        settings.append(ProjectLine("cost", True, why))
     settings += _missing(seen, parts, given)
     bins = {**_bins(seen, parts), **given.get("bins", {})}
     bins = {column: edges for column, edges in bins.items() if edges}
     if bins:
-        settings.append(Setting("bins", bins, "round numbers; correct them to those you go by"))
+        settings.append(ProjectLine("bins", bins, "round numbers; correct them to those you go by"))
     for key in given:
         if key not in ("columns", "ends", "cost", "missing", "bins"):
-            settings.append(Setting(key, given[key], "as given"))
+            settings.append(ProjectLine(key, given[key], "as given"))
     return settings
 
 
@@ -150,48 +150,52 @@ def _columns(parts: Mapping[str, tuple[str, ...]]) -> dict[str, str | tuple[str,
     return {part: names[0] if len(names) == 1 else names for part, names in parts.items()}
 
 
-def _first(seen: Look, parts: Mapping[str, tuple[str, ...]], part: str) -> Column | None:
+def _first(seen: FirstLook, parts: Mapping[str, tuple[str, ...]], part: str) -> Column | None:
     names = parts.get(part)
     return seen.columns[names[0]] if names else None
 
 
-def _clock(seen: Look, parts: Mapping[str, tuple[str, ...]]) -> Floats | None:
+def _clock(seen: FirstLook, parts: Mapping[str, tuple[str, ...]]) -> Floats | None:
     column = _first(seen, parts, "step") or _first(seen, parts, "time")
     if column is None:
         return None
     return column.times if column.is_time else column.numbers
 
 
-def _episodes(seen: Look, parts: Mapping[str, tuple[str, ...]]) -> Ints:
+def _episodes(seen: FirstLook, parts: Mapping[str, tuple[str, ...]]) -> Ints:
     column = _first(seen, parts, "episode")
     return np.zeros(seen.rows, np.int64) if column is None else column.code
 
 
-def _ends(seen: Look, parts: Mapping[str, tuple[str, ...]], given: Mapping[str, Any]) -> Setting:
+def _ends(
+    seen: FirstLook, parts: Mapping[str, tuple[str, ...]], given: Mapping[str, Any]
+) -> ProjectLine:
     if given.get("ends"):
-        return Setting("ends", given["ends"], "as given")
+        return ProjectLine("ends", given["ends"], "as given")
     marks = [
         seen.columns[name] for part in ("observation", "action") for name in parts.get(part, ())
     ]
     guess = ending.guess(_episodes(seen, parts), _clock(seen, parts), "time" in parts, marks)
     doubt = "" if guess.sure else "; please check"
-    return Setting("ends", guess.ends, guess.reason + doubt)
+    return ProjectLine("ends", guess.ends, guess.reason + doubt)
 
 
 def _missing(
-    seen: Look, parts: Mapping[str, tuple[str, ...]], given: Mapping[str, Any]
-) -> list[Setting]:
+    seen: FirstLook, parts: Mapping[str, tuple[str, ...]], given: Mapping[str, Any]
+) -> list[ProjectLine]:
     if "missing" in given:
-        return [Setting("missing", given["missing"], "as given")]
+        return [ProjectLine("missing", given["missing"], "as given")]
     for name in parts.get("observation", ()):
         holes = int(seen.columns[name].missing.sum())
         if holes:
             why = f"{printable(name)!r} is empty in {counted(holes, 'row')}"
-            return [Setting("missing", "symbol", f"{why}: 'missing' is what was seen there")]
+            return [ProjectLine("missing", "symbol", f"{why}: 'missing' is what was seen there")]
     return []
 
 
-def _bins(seen: Look, parts: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str | float, ...]]:
+def _bins(
+    seen: FirstLook, parts: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str | float, ...]]:
     action = _first(seen, parts, "action")
     found = {}
     for name in parts.get("observation", ()):
@@ -207,21 +211,21 @@ def _bins(seen: Look, parts: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[s
 # ---- time and money -----------------------------------------------------------------------
 
 
-def _time(seen: Look, proposals: tuple[Proposal, ...]) -> list[Setting]:
+def _time(seen: FirstLook, proposals: tuple[Proposal, ...]) -> list[ProjectLine]:
     parts = columns_of(proposals)
     length, why = _step_length(seen, parts)
     rows = seen.rows / max(1, len(np.unique(_episodes(seen, parts))))
     if length and float(length[:-1]) * SECONDS[length[-1]] >= SECONDS["d"] / 2:
         return [
-            Setting("step_length", length, why),
-            Setting("yearly_discount", YEARLY, "what comes a year later counts 5 % less"),
+            ProjectLine("step_length", length, why),
+            ProjectLine("yearly_discount", YEARLY, "what comes a year later counts 5 % less"),
         ]
     rate = next((γ for γ in DISCOUNTS if γ**rows >= 0.5), DISCOUNTS[-1])
-    made = [Setting("step_length", length, why)] if length else []
-    return [*made, Setting("discount", rate, f"an episode has {rows:.3g} steps on average")]
+    made = [ProjectLine("step_length", length, why)] if length else []
+    return [*made, ProjectLine("discount", rate, f"an episode has {rows:.3g} steps on average")]
 
 
-def _step_length(seen: Look, parts: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:
+def _step_length(seen: FirstLook, parts: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:
     """How long a step takes, as 7d, if the log shows it."""
     for part in ("time", "step"):
         column = _first(seen, parts, part)
@@ -249,10 +253,10 @@ def _usual_gap(times: Floats, episode: Ints) -> str:
     return ""
 
 
-def _unit(seen: Look, proposals: tuple[Proposal, ...]) -> list[Setting]:
+def _unit(seen: FirstLook, proposals: tuple[Proposal, ...]) -> list[ProjectLine]:
     reward = _first(seen, columns_of(proposals), "reward")
     if reward is None:
         return []
     words = [*words_of(reward.name), *(mark for mark in "€$" if mark in reward.name)]
     unit = next((UNITS[word] for word in words if word in UNITS), None)
-    return [Setting("unit", unit, f"from the name {printable(reward.name)!r}")] if unit else []
+    return [ProjectLine("unit", unit, f"from the name {printable(reward.name)!r}")] if unit else []

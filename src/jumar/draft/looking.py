@@ -87,7 +87,7 @@ def _taken(values: Floats, code: Ints) -> Floats:
 
 
 @dataclass(frozen=True)
-class Look:
+class FirstLook:
     """The columns of a log, by name, in the order of the file."""
 
     name: str
@@ -96,7 +96,7 @@ class Look:
     all_read: bool
 
 
-def look(source: Source) -> Look:
+def look(source: Source) -> FirstLook:
     """Read the columns as text, up to `ROWS` rows."""
     import pyarrow as pa
 
@@ -114,7 +114,7 @@ def look(source: Source) -> Look:
         chunks = [batch.column(i) for batch in batches]
         values = pa.chunked_array(chunks) if chunks else pa.chunked_array([], pa.string())
         columns[name] = _column(name, values)
-    return Look(source.name, columns, rows, all_read)
+    return FirstLook(source.name, columns, rows, all_read)
 
 
 def _column(name: str, values: Any) -> Column:

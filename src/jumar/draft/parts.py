@@ -15,7 +15,7 @@ import numpy as np
 
 from jumar.core.arrays import Ints
 from jumar.core.text import counted, printable
-from jumar.draft.looking import Column, Look, runs
+from jumar.draft.looking import Column, FirstLook, runs
 
 # Words in the names of columns, in English and a few other languages of industry.
 WORDS: dict[str, str] = {
@@ -95,13 +95,13 @@ def speaks_for(name: str, part: str) -> bool:
     return any(word in known for word in words) or name.strip().lower() in known
 
 
-def propose(seen: Look) -> tuple[Proposal, ...]:
+def propose(seen: FirstLook) -> tuple[Proposal, ...]:
     """Which column plays which part. Parts that no column can play are left out."""
     return tuple(_Proposing(seen).run())
 
 
 class _Proposing:
-    def __init__(self, seen: Look) -> None:
+    def __init__(self, seen: FirstLook) -> None:
         self._left: dict[str, Column] = dict(seen.columns)
         self._rows = seen.rows
         self._found: dict[str, Column] = {}
