@@ -123,5 +123,6 @@ def _view(made: Draft) -> list[Any]:
 
 def _short(value: Any) -> str:
     if isinstance(value, dict):
-        return "; ".join(f"{k}: {' '.join(map(str, v))}" for k, v in value.items())
+        each = {k: " ".join(map(str, v)) if isinstance(v, tuple) else v for k, v in value.items()}
+        return "; ".join(f"{k}: {v}" for k, v in each.items())
     return str(value)

@@ -21,6 +21,7 @@ from jumar.io.logs import read_logs
 from jumar.io.logs.asking import NEEDED, SECONDS
 from jumar.io.project import READING
 
+SHORT = (0.8, 0.9)
 DISCOUNTS = (0.95, 0.98, 0.99, 0.995, 0.999)
 YEARLY = 0.95
 UNITS = {
@@ -48,6 +49,7 @@ class Draft:
     proposals: tuple[Proposal, ...]
     settings: tuple[ProjectLine, ...]  # of the project file, without the rule
     starter: Starter | None  # a rule to start from, if the log can be read
+    others: tuple[str, ...] = ()  # columns that play no part
     trouble: str = ""  # why it cannot be read yet, or what is missing
 
     @property
@@ -72,8 +74,12 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
     }
     seen = look(open_log(path))
     proposals = _with_given(propose(seen), given, seen)
-    settings = [*_reading(seen, proposals, given), *_time(seen, proposals), *_unit(seen, proposals)]
-    made = Draft(str(path), proposals, tuple(settings), None)
+    settings = _reading(seen, proposals, given)
+    cut = any(item.key == "ends" and item.value == "cut" for item in settings)
+    settings += [*_time(seen, proposals, cut), *_unit(seen, proposals)]
+    used = {item.column for item in proposals}
+    others = tuple(name for name in seen.columns if name not in used)
+    made = Draft(str(path), proposals, tuple(settings), None, others)
     lacking = [part for part in NEEDED if part not in columns_of(proposals)]
     if "reward" in lacking and "prices" in made.reading:
         lacking.remove("reward")
@@ -211,7 +217,7 @@ def _bins(
 # ---- time and money -----------------------------------------------------------------------
 
 
-def _time(seen: FirstLook, proposals: tuple[Proposal, ...]) -> list[ProjectLine]:
+def _time(seen: FirstLook, proposals: tuple[Proposal, ...], cut: bool) -> list[ProjectLine]:
     parts = columns_of(proposals)
     length, why = _step_length(seen, parts)
     rows = seen.rows / max(1, len(np.unique(_episodes(seen, parts))))
@@ -220,9 +226,13 @@ def _time(seen: FirstLook, proposals: tuple[Proposal, ...]) -> list[ProjectLine]
             ProjectLine("step_length", length, why),
             ProjectLine("yearly_discount", YEARLY, "what comes a year later counts 5 % less"),
         ]
-    rate = next((γ for γ in DISCOUNTS if γ**rows >= 0.5), DISCOUNTS[-1])
     made = [ProjectLine("step_length", length, why)] if length else []
-    return [*made, ProjectLine("discount", rate, f"an episode has {rows:.3g} steps on average")]
+    rate = next((γ for γ in DISCOUNTS if γ**rows >= 0.5), DISCOUNTS[-1])
+    why = f"an episode has {rows:.3g} steps on average"
+    if cut:
+        rate = next((γ for γ in reversed((*SHORT, *DISCOUNTS)) if γ**rows <= 0.25), SHORT[0])
+        why = f"recordings stop after {rows:.3g} steps on average: what comes later is not seen"
+    return [*made, ProjectLine("discount", rate, why)]
 
 
 def _step_length(seen: FirstLook, parts: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:

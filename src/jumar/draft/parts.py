@@ -15,6 +15,7 @@ import numpy as np
 
 from jumar.core.arrays import Ints
 from jumar.core.text import counted, printable
+from jumar.draft.choosing import choose
 from jumar.draft.looking import Column, FirstLook, runs
 
 # Words in the names of columns, in English and a few other languages of industry.
@@ -66,7 +67,6 @@ COST_WORDS = [
 ]
 _WORD = {part: frozenset(words.split()) for part, words in WORDS.items()}
 MOST_ACTIONS = 40
-MOST_COMBINED = 3  # columns in an observation that are proposed
 
 
 @dataclass(frozen=True)
@@ -165,21 +165,22 @@ class _Proposing:
         """A column that never repeats within an episode, and rises in the file or can be sorted."""
         candidates = []
         for name, column in self._left.items():
-            named = next((p for p in ("time", "step") if speaks_for(name, p)), None)
+            named = speaks_for(name, "time") or speaks_for(name, "step")
             if column.missing.any() or not (column.is_time or column.is_number):
                 continue
-            if column.is_number and not column.is_time and named is None:
+            counts = column.is_whole and self._counts_within(column)
+            if not (column.is_time or named or counts) or not self._distinct_within(column):
                 continue
-            if not self._distinct_within(column):
-                continue
-            rising = self._rising_within(column)
-            score = 3 * column.is_time + 2 * (named is not None) + rising
-            if score >= 2:
-                candidates.append((score, name))
+            candidates.append((3 * column.is_time + 2 * named + counts, name))
         for _, name in sorted(candidates, key=lambda item: -item[0])[:1]:
             column = self._left[name]
-            part = "time" if column.is_time or not speaks_for(name, "step") else "step"
-            reasons = ["it holds dates or times"] if column.is_time else ["its name"]
+            calendar = speaks_for(name, "time") and not speaks_for(name, "step")
+            part = "time" if column.is_time or calendar else "step"
+            reasons = ["it holds dates or times"] if column.is_time else []
+            if part == "step" and column.is_whole and self._counts_within(column):
+                reasons.append("it counts 1, 2, 3, ...")
+            elif not column.is_time:
+                reasons.append("its name")
             reasons.append("no value twice in an episode")
             yield self._take(part, name, *reasons)
 
@@ -224,19 +225,19 @@ class _Proposing:
             yield self._take("action", best, "few values, all words", _values(words[best]))
 
     def _observations(self) -> Iterator[Proposal]:
-        usable = {
-            name: column
-            for name, column in self._left.items()
+        usable = [
+            column
+            for column in self._left.values()
             if column.distinct > 1
             and not column.is_time
             and (column.is_number or column.distinct <= max(50, int(self._rows**0.5)))
-        }
-        named = [name for name in usable if speaks_for(name, "observation")]
-        chosen = named or list(usable)
-        for name in chosen[:MOST_COMBINED]:
-            column = usable[name]
+        ]
+        action = self._found.get("action")
+        for choice in choose(usable, None if action is None else action.code):
+            column = choice.column
+            named = ["its name"] if speaks_for(column.name, "observation") else []
             what = "numbers" if column.is_number else _values(column)
-            yield self._take("observation", name, *(["its name"] if name in named else []), what)
+            yield self._take("observation", column.name, *named, *choice.reasons, what)
 
     # ---- patterns -------------------------------------------------------------------------
 
@@ -253,10 +254,12 @@ class _Proposing:
         pairs = self._episode_code * (column.distinct + 1) + column.code
         return len(np.unique(pairs)) == len(pairs)
 
-    def _rising_within(self, column: Column) -> bool:
-        values = column.times if column.is_time else column.numbers
+    def _counts_within(self, column: Column) -> bool:
+        """Does it rise by 1 from row to row of an episode?"""
+        if "episode" not in self._found:
+            return False
         same = self._episode_code[1:] == self._episode_code[:-1]
-        return bool((np.diff(values)[same] > 0).all())
+        return bool(same.any() and (np.diff(column.numbers)[same] == 1).all())
 
     def _constant_within(self, column: Column) -> bool:
         pairs = np.unique(self._episode_code * (column.distinct + 2) + column.code + 1)

@@ -26,7 +26,7 @@ FEW = 6  # so many values need no ranges
 MOST_EDGES = 3
 CANDIDATES = 40
 LEVEL = 0.001
-LEAST_SHARE = 0.02  # of the rows, in a range
+LEAST_SHARE = 0.05  # of the rows, in a range
 NAMES = {2: ("low", "high"), 3: ("low", "mid", "high"), 4: ("low", "mid", "high", "very high")}
 
 
@@ -74,8 +74,9 @@ def _roundest(values: Floats, grid: Floats, share: float) -> float:
 
 
 def _digits(number: float) -> int:
-    """How many digits a person must remember."""
-    return len(f"{abs(number):g}".replace(".", "").strip("0"))
+    """How much a person must remember."""
+    text = f"{abs(number):g}".replace(".", "").strip("0")
+    return 2 * len(text) - text.endswith("5")  # 7.5 is rounder than 7.4
 
 
 def round_numbers(values: Floats) -> Floats:
@@ -123,6 +124,7 @@ def _by_action(values: Floats, action: Ints, grid: Floats) -> tuple[float, ...]:
                     best, gained = float(edge), gain
         if best is None:
             break
+        needed = max(needed, 0.05 * gained)  # what is left beside a clear cut is its blurred edge
         edges.append(_refined(values, used, A, best, sorted(edges), grid))
     return tuple(sorted(edges))
 
@@ -136,10 +138,16 @@ def _refined(
     high = min([other for other in others if other > edge], default=math.inf)
     inside = (values >= low) & (values < high)
     near = [float(f"{edge + step * k / 20:.4g}") for k in range(-20, 21)]
-    near = [number for number in near if low < number < high]
+    least = LEAST_SHARE * len(values)
+    near = [
+        number
+        for number in near
+        if low < number < high
+        and min((values[inside] < number).sum(), (values[inside] >= number).sum()) >= least
+    ] or [edge]
     gains = {number: _gain(values[inside] >= number, action[inside], A) for number in near}
     best = max(gains.values())
-    good = [number for number, gain in gains.items() if gain >= best - 1]
+    good = [number for number, gain in gains.items() if gain >= 0.97 * best]
     return min(good, key=lambda number: (_digits(number), abs(number - edge)))
 
 

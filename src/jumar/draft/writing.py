@@ -47,6 +47,8 @@ def project_text(made: Draft, log: str, rule: str | None) -> str:
         for key, value in item.value.items():
             why = " / ".join(reasons.get(key, ())) if item.key == "columns" else ""
             lines.append(_line(key, value, why))
+        if item.key == "columns" and made.others:
+            lines.append(f"# not used: {_one_line(', '.join(made.others))}")
     return "\n".join(lines) + "\n"
 
 

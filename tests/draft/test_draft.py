@@ -1,0 +1,268 @@
+"""What `jumar init` proposes for logs it has never seen."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jumar as jm
+import own_logs
+from commands import run_command
+from jumar.draft import draft
+from jumar.draft.parts import columns_of, propose, words_of
+from jumar.draft.ranges import cut, named, round_numbers
+from jumar.draft.writing import project_text, rule_text, toml
+from jumar.io.project import load_project
+
+
+def proposed(path: Path) -> dict[str, tuple[str, ...]]:
+    return dict(columns_of(draft(path).proposals))
+
+
+def written(folder: Path, text: str, name: str = "log.csv") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture
+def clinic(tmp_path) -> Path:
+    own_logs.clinic(tmp_path / "clinic.csv", patients=400)
+    return tmp_path / "clinic.csv"
+
+
+def test_a_clinic_is_read_with_its_ranges(clinic):
+    made = draft(clinic)
+    assert columns_of(made.proposals) == {
+        "episode": ("patient_id",),
+        "step": ("visit",),
+        "reward": ("benefit",),
+        "action": ("therapy",),
+        "observation": ("glucose",),  # nothing was decided by the other readings
+    }
+    assert made.others == ("systolic", "weight")
+    names, edges = made.value("bins")["glucose"][::2], made.value("bins")["glucose"][1::2]
+    assert edges == pytest.approx([7.5, 11], abs=0.11)  # as the protocol says
+    assert names == ("low", "mid", "high")
+    assert made.value("missing") == "symbol"
+    assert made.value("cost") is None
+    assert made.starter.exploration == pytest.approx(1 / 8, abs=0.03)
+    usual = dict(zip(made.starter.observations, made.starter.usual, strict=True))
+    actions = made.starter.actions
+    assert [actions[usual[z]] for z in ("low", "mid", "high")] == ["diet", "tablets", "insulin"]
+
+
+def test_everything_works_as_printed(clinic, capsys, monkeypatch):
+    monkeypatch.chdir(clinic.parent)
+    done = run_command(capsys, "init", clinic.name, "--yes")
+    assert done.code == 0
+    assert "Next" in done.out
+    assert "jumar check" in done.out
+    assert run_command(capsys, "check").code == 0
+    assert run_command(capsys, "improve", "-o", "out").code == 0
+    assert (clinic.parent / "out" / "report.html").is_file()
+
+
+def test_files_are_not_written_over(clinic, capsys, monkeypatch):
+    monkeypatch.chdir(clinic.parent)
+    (clinic.parent / "jumar.toml").write_text("mine")
+    refused = run_command(capsys, "init", clinic.name, "--yes")
+    assert refused.code == 2
+    assert "--force" in refused.err
+    assert (clinic.parent / "jumar.toml").read_text() == "mine"
+    assert not (clinic.parent / "rule.toml").exists()
+    assert run_command(capsys, "init", clinic.name, "--yes", "--force").code == 0
+    assert load_project("jumar.toml").rest["policy"].endswith("rule.toml")
+
+
+def test_what_is_given_is_taken_over(clinic, capsys, monkeypatch):
+    monkeypatch.chdir(clinic.parent)
+    words = ("--columns", "observation=systolic", "--ends", "terminated")
+    words += ("--bins", "systolic=fine:140:raised")
+    found = run_command(capsys, "init", clinic.name, *words, "--json").data["settings"]
+    assert found["columns"]["observation"] == "systolic"
+    assert found["columns"]["action"] == "therapy"
+    assert found["ends"] == "terminated"
+    assert found["bins"] == {"systolic": ["fine", 140.0, "raised"]}
+
+
+def test_a_column_that_is_not_there(clinic, capsys):
+    done = run_command(capsys, "init", clinic, "--columns", "reward=benefits")
+    assert done.code == 1
+    for fact in ("clinic.csv", "'benefits'", "'benefit'"):
+        assert fact in done.err
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "cost"),
+    [
+        ("pump,week,finding,action,cost", "{e},{t},ok,run,12", True),
+        ("pump,week,finding,action,repairCost", "{e},{t},ok,run,12", True),
+        ("pump,week,finding,action,cost", "{e},{t},ok,run,-12", False),  # negated already
+        ("pump,week,finding,action,profit", "{e},{t},ok,run,12", False),
+    ],
+)
+def test_costs_are_known_by_name_and_sign(tmp_path, header, row, cost):
+    rows = [row.format(e=e, t=t) for e in range(20) for t in range(5)]
+    rows = [line.replace("run", "stop") if i % 3 == 0 else line for i, line in enumerate(rows)]
+    rows = [line.replace("ok", "bad") if i % 4 == 0 else line for i, line in enumerate(rows)]
+    made = draft(written(tmp_path, "\n".join([header, *rows])))
+    assert bool(made.value("cost")) == cost
+
+
+def log_of(lengths: list[int], last: str = "", final: str = "", time: bool = False) -> str:
+    """Episodes of these lengths; the last action or observation may be a word of its own."""
+    rng = random.Random(1)
+    lines = ["case," + ("date," if time else "") + "finding,action,score"]
+    for e, n in enumerate(lengths):
+        for t in range(n):
+            day = max(lengths) - n + t + 1 if time else 0
+            seen, done = rng.choice(["good", "bad"]), rng.choice(["wait", "act"])
+            if t == n - 1:
+                seen, done = final or seen, last or done
+            when = f"2024-{1 + day // 28:02}-{1 + day % 28:02}," if time else ""
+            lines.append(f"{e},{when}{seen},{done},{rng.randint(0, 9)}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "ends", "reason"),
+    [
+        (log_of([5, 3, 7, 4] * 5, last="hang up"), "terminated", "hang up"),
+        (log_of([5, 3, 7, 4] * 5, final="dead"), "terminated", "dead"),
+        (log_of([6] * 12), "cut", "6 rows"),
+        (log_of([8, 3, 8, 8, 5] * 4), "cut", "8 rows"),
+        (log_of([5, 9, 7, 14, 11, 6] * 2, time=True), "cut", "when the log stops"),
+        (log_of([5, 9, 7, 14, 11, 6]), "terminated", "lengths differ"),
+    ],
+)
+def test_how_episodes_end(tmp_path, text, ends, reason):
+    made = draft(written(tmp_path, text))
+    line = next(item for item in made.settings if item.key == "ends")
+    assert line.value == ends
+    assert reason in line.why
+
+
+def test_a_terminated_column_needs_no_guess(tmp_path):
+    text = "run,seen,action,reward,done\n" + "\n".join(
+        f"{e},{'ab'[(e + t) % 2]},{'xy'[t % 2]},1,{'true' if t == 3 else 'false'}"
+        for e in range(9)
+        for t in range(4)
+    )
+    made = draft(written(tmp_path, text))
+    assert columns_of(made.proposals)["terminated"] == ("done",)
+    assert made.value("ends") is None
+
+
+def test_time_gives_the_length_of_a_step(tmp_path):
+    week = [f"2024-01-{1 + 7 * t:02}" for t in range(4)]
+    rows = [
+        f"{e},{day},{'ab'[(e + t) % 2]},{'xy'[t % 2]},1"
+        for e in range(9)
+        for t, day in enumerate(week)
+    ]
+    made = draft(written(tmp_path, "\n".join(["truck,date,finding,action,reward", *rows])))
+    assert made.value("step_length") == "7d"
+    assert made.value("yearly_discount") == 0.95
+    assert made.value("discount") is None
+
+
+def test_what_is_lacking_is_said_and_the_rest_written(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{e},{t},{'ab'[(e + t) % 2]},{'xy'[t % 2]}" for e in range(9) for t in range(4)]
+    written(tmp_path, "\n".join(["truck,step,finding,action", *rows]))
+    done = run_command(capsys, "init", "log.csv", "--yes")
+    assert done.code == 1
+    assert "--columns reward=NAME" in done.err
+    assert (tmp_path / "jumar.toml").is_file()
+    again = run_command(capsys, "init", "log.csv", "--force", "--yes", "--prices", "action:x=-1")
+    assert again.code == 0, again.err
+    assert run_command(capsys, "check").code in (0, 1)
+
+
+def test_the_files_are_toml_whatever_the_names(tmp_path):
+    odd = ['"quoted"', "back\\slash", "new\tline", "ümlaut € \x7f", "# comment", "a = b", "[x]"]
+    table = ["case,t,what is = seen,action,reward"]
+    rng = random.Random(3)
+    for e in range(30):
+        for t in range(4):
+            name = '"' + odd[(e + t) % len(odd)].replace('"', '""') + '"'
+            table.append(f"{e},{t},{name},{rng.choice(['go', 'stop'])},1")
+    path = written(tmp_path, "\n".join(table))
+    made = draft(path, {"columns": {"observation": "what is = seen"}})
+    project = tomllib.loads(project_text(made, str(path), "rule.toml"))
+    assert project["columns"]["observation"] == "what is = seen"
+    (tmp_path / "rule.toml").write_text(rule_text(made.starter, str(path)))
+    rule = jm.load_controller(tmp_path / "rule.toml")
+    assert rule.estimated
+    assert set(rule.observations) == set(odd)
+
+
+def test_the_rule_gives_every_logged_action_a_chance(tmp_path):
+    rows = [
+        f"{e},{t},s,{'rare' if e == 3 and t == 5 else 'usual'},1"
+        for e in range(200)
+        for t in range(50)
+    ]
+    rows += [f"{e},{t},z,{'abcd'[t % 4]},1" for e in range(200, 250) for t in range(50)]
+    path = written(tmp_path, "\n".join(["case,step,finding,action,reward", *rows]))
+    made = draft(path)
+    (tmp_path / "rule.toml").write_text(rule_text(made.starter, str(path)))
+    rule = jm.load_controller(tmp_path / "rule.toml")
+    log = jm.read_logs(path, **made.reading, observations=rule.observations, actions=rule.actions)
+    for z, a in set(zip(log.observation.tolist(), log.action.tolist(), strict=True)):
+        assert rule.row([], rule.observations[z])[a] > 0
+
+
+def test_cuts_stand_where_the_rule_changes():
+    rng = np.random.default_rng(5)
+    for edge in (7.0, 350.0, 0.02):
+        values = rng.gamma(4, edge / 4, 4000)
+        action = (values >= edge).astype(np.int64)
+        slip = rng.random(4000) < 0.1
+        action[slip] = rng.integers(0, 2, slip.sum())
+        found = cut(values, action)
+        assert len(found) == 1
+        assert found[0] == pytest.approx(edge, rel=0.03)
+
+
+def test_cuts_of_odd_columns():
+    assert cut(np.array([])) == ()
+    assert cut(np.full(10, 3.0)) == ()
+    assert cut(np.array([np.nan, np.nan])) == ()
+    assert len(round_numbers(np.array([-1e300, 1e300]))) <= 50
+    mostly = np.r_[np.zeros(990), np.arange(10.0)]
+    assert all(low < high for low, high in zip(cut(mostly), cut(mostly)[1:], strict=False))
+    assert named((1.0,)) == ("low", 1, "high")
+
+
+def test_words_of_names():
+    assert words_of("Repair-cost (EUR)") == ["repair", "cost", "eur"]
+    assert toml({"a": (1, True)}) == "{ a = [1, true] }"
+
+
+def test_every_example_is_understood():
+    expected = {
+        "voicemail": ("call", "turn", "heard", "response", "score", "terminated"),
+        "bridge": ("bridge", "year", "finding", "work", "cost", "cut"),
+        "species": ("block", "year", "tigers", "decision", "benefit", "cut"),
+    }
+    folder = Path(__file__).parents[2] / "examples"
+    for name in expected:
+        made = draft(folder / name / "log.csv")
+        parts = {part: names[0] for part, names in columns_of(made.proposals).items()}
+        clock = parts.get("step") or parts.get("time")
+        found = (parts["episode"], clock, parts["observation"], parts["action"], parts["reward"])
+        assert (*found, made.value("ends")) == expected[name]
+
+
+def test_a_table_in_no_order(tmp_path):
+    from jumar.draft.looking import look
+    from jumar.io.formats import open_log
+
+    path = written(tmp_path, "a\n" + "\n".join(str(i) for i in range(30)))
+    assert propose(look(open_log(path))) is not None
