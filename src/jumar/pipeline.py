@@ -26,6 +26,7 @@ from jumar.evidence.given import BehaviorLike, is_estimate
 from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.io.logs import LogLike
+from jumar.io.project import seconds
 
 DELTA = 0.05
 
@@ -43,6 +44,8 @@ def improve(
     gate: str = PROVED,
     assume_memory: bool = False,
     seed: Seed = 1,
+    unit: str = "",
+    step_length: str | None = None,
     **parameters: object,
 ) -> Result:
     """Improve the behavior that produced a log.
@@ -85,6 +88,10 @@ def improve(
         contradict it. Each of the two tests then has half of `delta`.
     seed
         A whole number or a generator. Deals the episodes of "auto" into halves.
+    unit
+        What rewards are counted in, as "EUR"; only for what people read.
+    step_length
+        How long a step takes, as "7d" or "12h": then the gain is also told per year.
     **parameters
         Those of the algorithm, as ``n_wedge=20``.
 
@@ -106,6 +113,7 @@ def improve(
     >>> result.improvement.changed, result.certificate.bound, result.certificate.vacuous
     (2, 'data-dependent', False)
     """
+    step_seconds = None if step_length is None else seconds(step_length)
     entry = algorithms.meant(algorithm, parameters)
     entry.check(parameters)
     practice = _checked(log, behavior, delta, rewards, memory)
@@ -137,6 +145,8 @@ def improve(
         seed,
         practice,
         found.long,
+        unit,
+        step_seconds,
     )
 
 

@@ -13,6 +13,7 @@ from jumar.algorithms import maker_of, trusted_from
 from jumar.algorithms.auto import Selection, held_out_test
 from jumar.assessment import sentences
 from jumar.assessment.decisions import Decisions, decide
+from jumar.assessment.gain import Gain, gain_of
 from jumar.assessment.result import Result
 from jumar.assessment.sensitivity import Row, sensitivity
 from jumar.assessment.sentences import Fact, Warning
@@ -37,6 +38,7 @@ class Assessment(Shown):
     held_out: Selection | None  # the test on held-out episodes, whatever the algorithm
     decisions: Decisions  # history state by history state, with reasons
     resampled: Resampled  # the gain in redrawn logs
+    gain: Gain  # the one number to go by, per episode and per year
     sensitivity: tuple[Row, ...]  # the gain with other thresholds and memories
     trials: Trials | None  # the test in words
 
@@ -60,9 +62,9 @@ class Assessment(Shown):
         return self.resampled.interval()
 
     @property
-    def gain(self) -> str:
-        """What the change brings, in sentences."""
-        return sentences.gain(self.result, self.resampled)
+    def gain_text(self) -> str:
+        """What the change brings, in sentences, with what else is known about it."""
+        return sentences.gain(self.result, self.gain, self.interval)
 
     @property
     def safety(self) -> str:
@@ -95,6 +97,7 @@ class Assessment(Shown):
         return {
             "verdict": self.verdict.to_dict(),
             "warnings": [f"{w.title} {w.text}" for w in self.warnings],
+            "gain": self.gain.to_dict(),
             **self.result.to_dict(),
             "interval": list(self.interval),
             "checks": {
@@ -123,13 +126,16 @@ def assess(result: Result) -> Assessment:
         resamples=RESAMPLES,
     )
     held_out = result.selection or _held_out(result)
+    resampled = resample(result.replays, result.improvement, seed=result.seed)
+    gain = gain_of(result, resampled)
     return Assessment(
         result=result,
-        verdict=judge(result, checked, held_out),
+        verdict=judge(result, checked, held_out, gain),
         check=checked,
         held_out=held_out,
         decisions=decide(result.improvement),
-        resampled=resample(result.replays, result.improvement, seed=result.seed),
+        resampled=resampled,
+        gain=gain,
         sensitivity=_other_settings(result),
         trials=in_words(held_out) if held_out else None,
     )

@@ -39,6 +39,8 @@ class Result(Shown):
     seed: int = 1
     practice: Practice | None = None  # who made the log
     long: LongVerdict | None = None  # what long records say, where a memory may be assumed
+    unit: str = ""  # what rewards are counted in, as EUR
+    step_seconds: float | None = None  # how long a step takes, if that was said
 
     @property
     def summary(self) -> str:

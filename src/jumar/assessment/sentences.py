@@ -7,16 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.algorithms.auto import Selection, Trial
-from jumar.algorithms.auto.asymptotic import student
 from jumar.assessment.decisions import Decisions
+from jumar.assessment.gain import HELD_OUT, Gain
 from jumar.assessment.result import Result
 from jumar.core.text import counted, number, percent, rounded, shown
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
 from jumar.evidence.checking.order import Order
 from jumar.evidence.claims import AS_SEEN
-from jumar.evidence.resampling import Resampled
 from jumar.evidence.validity import Validity
 
 
@@ -58,52 +56,38 @@ def sentence(made: Decisions, h: int) -> str:
     )
 
 
-def gain(result: Result, again: Resampled) -> str:
+def gain(result: Result, brought: Gain, redrawn: tuple[float, float]) -> str:
     """What the change brings, with an interval; what held-out episodes showed comes first."""
     improvement = result.improvement
     old, new, won = improvement.behavior_performance, improvement.performance, improvement.gain
+    costs, money = brought.costs, brought.money
     if improvement.changed == 0:
-        text = f"costs {number(-old)}" if costs(result) else f"brings {number(old)}"
+        text = f"costs {money(-old)}" if costs else f"brings {money(old)}"
         return f"The old controller {text} per episode, by the estimate from the log."
-    low, high = again.interval()
-    if result.selection and result.selection.chosen:
-        first = _held_out(result.selection, result.selection.chosen, costs(result))
-        if costs(result):
-            what = f"{number(abs(won))} {'saved' if won >= 0 else 'lost'}"
-            both = f"cost {number(-old)} → {number(-new)}"
-        else:
-            what = f"{number(abs(won))} {'more' if won >= 0 else 'less'}"
-            both = f"{number(old)} → {number(new)}"
+    both = f"cost {money(-old)} → {money(-new)}" if costs else f"{money(old)} → {money(new)}"
+    low, high = (number(x) for x in redrawn)
+    if brought.source == HELD_OUT:
+        verb = ("saved" if won >= 0 else "lost") if costs else ("more" if won >= 0 else "less")
         return (
-            f"{first} The model estimated from the whole log says {what} per episode ({both}; in "
-            f"90 % of logs redrawn from this one, between {number(low)} and {number(high)}). But "
-            "this model also contains the episodes that the controller was learned from, and it "
-            "assumes that the memory suffices."
+            f"{brought.sentence} {_interval(brought)}{_luck(result)} The model estimated from the "
+            f"whole log says {money(abs(won))} {verb} per episode ({both}; in 90 % of logs redrawn "
+            f"from this one, between {low} and {high}). But this model also contains the episodes "
+            "that the controller was learned from, and it assumes that the memory suffices."
         )
-    if costs(result):
-        what = f"saves {number(won)} per episode (cost {number(-old)} → {number(-new)})"
-    else:
-        what = f"brings {number(won)} more per episode ({number(old)} → {number(new)})"
-    return (
-        f"By the estimate from the log, the new controller {what}; in 90 % of logs redrawn from "
-        f"this one, between {number(low)} and {number(high)}."
-    )
+    return f"{brought.sentence} ({both}; in 90 % of redrawn logs, between {low} and {high}.)"
 
 
-def _held_out(selection: Selection, chosen: Trial, costs: bool) -> str:
-    margin = student(0.05, chosen.units) * chosen.error  # 5 % on either side
-    won, low, high = (
-        rounded(chosen.gain + side * margin, chosen.error) for side in (0.0, -1.0, 1.0)
-    )
-    said = (
-        "In the held-out test, the new controller "
-        f"{f'saved {won}' if costs else f'brought {won} more'} per episode (90 % interval "
-        f"{low} to {high})."
-    )
-    passed = sum(trial.passed for trial in selection.trials)
-    if passed > 1:  # the interval is that of one controller, not of the best of several
-        said += f" It is the best of {passed} that passed, so some of this may be luck."
-    return said
+def _interval(brought: Gain) -> str:
+    low, high = (rounded(x, brought.error) for x in (brought.low, brought.high))
+    return f"In the held-out test, the 90 % interval is {low} to {high} per episode."
+
+
+def _luck(result: Result) -> str:
+    trials = result.selection.trials if result.selection else ()
+    passed = sum(trial.passed for trial in trials)
+    if passed < 2:  # the interval is that of one controller, not of the best of several
+        return ""
+    return f" It is the best of {passed} that passed, so some of this may be luck."
 
 
 def memory_contradicted(result: Result, check: Check) -> bool:

@@ -20,6 +20,7 @@ from enum import StrEnum
 from typing import Any
 
 from jumar.algorithms.auto import Selection
+from jumar.assessment.gain import Gain
 from jumar.assessment.result import Result
 from jumar.assessment.sentences import memory_contradicted
 from jumar.core.text import counted, rounded
@@ -77,10 +78,10 @@ class Verdict:
         }
 
 
-def judge(result: Result, check: Check, held_out: Selection | None) -> Verdict:
+def judge(result: Result, check: Check, held_out: Selection | None, gain: Gain) -> Verdict:
     """The verdict. `held_out` is the held-out test, if one was made."""
     word, reasons = _word(result, check, held_out)
-    return Verdict(word, _headline(result, word, held_out), tuple(reasons))
+    return Verdict(word, _headline(result, word, held_out, gain), tuple(reasons))
 
 
 def failed(check: Check) -> list[str]:
@@ -151,25 +152,35 @@ def same_way(test: Selection) -> str:
     )
 
 
-def _headline(result: Result, word: Word, held_out: Selection | None) -> str:
+def _headline(result: Result, word: Word, held_out: Selection | None, gain: Gain) -> str:
+    """What to do, in one sentence; where an algorithm was named, a second one says how controllers
+    learned in the same way did in the held-out test."""
     changed, states = result.improvement.changed, len(result.improvement.mdp)
     kept = "no change passed the held-out test"
     if not result.selection:
         kept = "the log gives no reason to change it"
-    found = f"The log supports changes in {changed:,} of {counted(states, 'history state')}."
-    if changed == 0:
-        found = f"Keep the controller as it is: {kept}."
     if word is Word.UNRELIABLE:
-        return f"This log failed a check. Find out why before you rely on it. {found}"
+        return (
+            "Do not rely on this: the log failed a check. Find out why before you change anything."
+        )
     if word is Word.KEEP:
-        return found
+        return f"Keep the controller as it is: {kept}."
+    what = f"{changed:,} of {counted(states, 'history state')}"
+    brings = gain.sentence.removesuffix(".")
+    brings = brings[0].lower() + brings[1:]
     if word is Word.SAFE:
-        said = f"{found} By its certificate, the new controller is not worse than the old one."
+        said = f"Change {what}: {brings}, and its certificate says that it is not worse."
     elif word is Word.TESTED:
-        said = f"{found} In the held-out test, the new controller did better."
+        said = f"Change {what}: {brings}, and it did better in the held-out test."
     elif word is Word.DOUBTFUL:
-        said = f"Do not change anything yet. {found} But the held-out test does not confirm it."
+        said = (
+            f"Do not change anything yet: with other actions in {what}, {brings}, but the held-out "
+            "test does not confirm it."
+        )
     else:
-        said = f"{found} No certificate covers this yet: try it on a small scale first."
+        said = (
+            f"Try it on a small scale first: with other actions in {what}, {brings}, but no "
+            "certificate covers this yet."
+        )
     named = None if result.selection else held_out
     return f"{said} {same_way(named)}" if named else said

@@ -21,6 +21,10 @@ def improve(
     discount: float,
     reading: dict[str, Any],
     used: Project,
+    step_length: str | None = None,
+    unit: Annotated[
+        str, typer.Option(help="What rewards are counted in, as EUR; for the report.")
+    ] = "",
     policy: inputs.Policy = None,
     output: Annotated[
         Path | None,
@@ -86,6 +90,8 @@ def improve(
             gate=gate,
             assume_memory=assume_memory,
             seed=seed,
+            unit=unit,
+            step_length=step_length,
             **cast(Any, parameters),
         )
     with working("Assessing", as_json):

@@ -42,6 +42,8 @@ class Remarks:
     gaps: int = 0  # places where a gap split an episode
     rewards_assumed: bool = False  # rewards were computed from prices
     costs: bool = False  # rewards are costs, negated
+    began: float | None = None  # the first and the last moment, in seconds, where dates are known
+    ended: float | None = None
 
     def __add__(self, other: Remarks) -> Remarks:
         """The remarks on two logs, one after the other."""
@@ -56,10 +58,12 @@ class Remarks:
             first_out_of_order=other.first_out_of_order if first is None else first,
             rewards_assumed=self.rewards_assumed or other.rewards_assumed,
             costs=self.costs or other.costs,
+            began=min((t for t in (self.began, other.began) if t is not None), default=None),
+            ended=max((t for t in (self.ended, other.ended) if t is not None), default=None),
         )
 
 
-_NOT_SUMS = ("first_out_of_order", "rewards_assumed", "costs")
+_NOT_SUMS = ("first_out_of_order", "rewards_assumed", "costs", "began", "ended")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -203,12 +203,7 @@ def result_view(assessment: Assessment, most: int = 20) -> RenderableType:
                 *_evidence(assessment),
                 ("algorithm", f"{improvement.algorithm}({settings})"),
                 ("changed", f"{improvement.changed:,} of {len(improvement.mdp):,} history states"),
-                (
-                    "estimated value",
-                    f"{improvement.behavior_performance:.6g} → {improvement.performance:.6g}, a "
-                    f"gain of {improvement.gain:.6g} in the model estimated from the log "
-                    f"(solved to {improvement.trace.gap:.1e})",
-                ),
+                *_gain(assessment),
                 *_checks(assessment),
             ]
         ),
@@ -277,6 +272,17 @@ def _changes(result: Result, most: int) -> list[RenderableType]:
     heads = [*history_state_heads(controller.memory), "does: was → becomes", "visits"]
     table = plain_table(heads, rows, title="What changes", right=["visits"])
     return [table, *rest(len(order) - most, "history state")]
+
+
+def _gain(assessment: Assessment) -> list[tuple[str, str]]:
+    """The gain, and what the model says where that is another number."""
+    improvement, gain = assessment.result.improvement, assessment.gain
+    solved = f"(solved to {improvement.trace.gap:.1e})"
+    values = f"{improvement.behavior_performance:.6g} → {improvement.performance:.6g}"
+    if improvement.changed == 0:
+        return [("old controller", f"{gain.money(gain.old)} per episode {solved}")]
+    lines = [("gain", gain.sentence)]
+    return [*lines, ("in the model", f"{values}, estimated from the whole log {solved}")]
 
 
 def _certificates(assessment: Assessment) -> list[RenderableType]:

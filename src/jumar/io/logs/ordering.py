@@ -64,6 +64,7 @@ def arrange(rows: LogRows, asked: Asked) -> Arranged:
         split &= ~begins
     first = np.flatnonzero(begins | split)
     after_gap = split[first]
+    began, ended = _span(rows.time)
     return Arranged(
         rows,
         np.append(first, len(rows)),
@@ -76,8 +77,17 @@ def arrange(rows: LogRows, asked: Asked) -> Arranged:
             gaps=int(after_gap.sum()),
             costs=asked.cost,
             rewards_assumed=bool(asked.prices),
+            began=began,
+            ended=ended,
         ),
     )
+
+
+def _span(time: Clock | None) -> tuple[float | None, float | None]:
+    """The first and the last moment in seconds, where times are dates."""
+    if time is None or time.per_second is None or len(time.values) == 0:
+        return None, None
+    return float(time.values.min() / time.per_second), float(time.values.max() / time.per_second)
 
 
 def _episodes(rows: LogRows) -> Array:

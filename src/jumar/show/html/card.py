@@ -18,7 +18,7 @@ def card(assessment: Assessment) -> str:
     changed = [h for h in made.order.tolist() if made.changed[h]]
     color = _COLORS.get(verdict.word, _LOUD)
     lines = [f"<b>{escape(warning.title)}</b>" for warning in assessment.warnings]
-    lines += [escape(assessment.gain), escape(assessment.safety)]
+    lines += [escape(assessment.gain_text), escape(assessment.safety)]
     items = [escape(sentence(made, h)) for h in changed[:MOST_CHANGES]]
     more = len(changed) - len(items)
     items += [f"and {more:,} more"] if more else []

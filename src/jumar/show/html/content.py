@@ -107,7 +107,7 @@ def content(assessment: Assessment) -> Content:
         verdict=assessment.verdict,
         changes=tuple(sentence(made, h) for h in changed[:MOST_CHANGES]),
         more_changes=max(0, len(changed) - MOST_CHANGES),
-        gain=assessment.gain,
+        gain=assessment.gain_text,
         safety=assessment.safety,
         warnings=assessment.warnings,
         facts=assessment.facts,
