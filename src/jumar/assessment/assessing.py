@@ -72,6 +72,11 @@ class Assessment(Shown):
         return sentences.safety(self.result, self.check)
 
     @property
+    def next_step(self) -> str:
+        """What to do now, in sentences."""
+        return sentences.next_step(self.verdict.word, self.held_out)
+
+    @property
     def warnings(self) -> tuple[Warning, ...]:
         """What the reader must know before the numbers, the worst first."""
         return tuple(sentences.warnings(self.result, self.check))

@@ -83,6 +83,13 @@ class Gain:
         return "brings" if self.amount >= 0 else "loses"
 
     @property
+    def kind(self) -> str:
+        """What the amount is: saved, or more."""
+        if self.costs:
+            return "saved" if self.amount >= 0 else "more cost"
+        return "more" if self.amount >= 0 else "less"
+
+    @property
     def sentence(self) -> str:
         """The gain in one sentence."""
         more = " more" if self.verb in ("brings", "costs") else ""

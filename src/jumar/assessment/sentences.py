@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jumar.algorithms.auto import Selection
 from jumar.assessment.decisions import Decisions
 from jumar.assessment.gain import HELD_OUT, Gain
 from jumar.assessment.result import Result
@@ -33,6 +34,7 @@ class Warning:
 
     title: str
     text: str
+    loud: bool = False  # it must be read, not only be there
 
 
 def costs(result: Result) -> bool:
@@ -90,6 +92,36 @@ def _luck(result: Result) -> str:
     return f" It is the best of {passed} that passed, so some of this may be luck."
 
 
+_NEXT = {
+    "safe": "Use improved.json or improved.py in place of the old controller. Go on logging, and "
+    "improve again when the log has doubled.",
+    "tested": "Use the new controller on a part first, and go on logging. The test is exact only "
+    "for many episodes.",
+    "test": "Try the changes in a few places, log what happens there, and run this again with the "
+    "longer log.",
+    "doubtful": "Keep the old controller. Log more episodes, or try a longer memory (--window).",
+    "keep": "Keep the old controller. Log more, and let people try other actions now and then: "
+    "what was never tried cannot be recommended.",
+    "unreliable": "Find out why the check failed: a wrong rule, a wrong column, or a process that "
+    "changed. Correct it and run this again.",
+}
+
+
+def next_step(word: str, held_out: Selection | None) -> str:
+    """What to do now."""
+    from jumar.algorithms.auto.samples import needs
+
+    said = _NEXT[str(word)]
+    if word in ("keep", "test", "doubtful") and held_out is not None and held_out.trials:
+        plan = needs(held_out, None, (0.8,))
+        if plan and plan[0].episodes is not None and plan[0].episodes > held_out.episodes:
+            said += (
+                f" With about {plan[0].episodes:,} episodes in all, a gain of "
+                f"{number(plan[0].gain)} per episode would probably be certified."
+            )
+    return said
+
+
 def memory_contradicted(result: Result, check: Check) -> bool:
     """Does the certificate assume that the memory suffices, and does the log contradict that?"""
     if SUFFICIENT not in result.certificate.assumptions:
@@ -133,7 +165,7 @@ def warnings(result: Result, check: Check) -> Iterator[Warning]:
     remarks = result.log.origin.remarks if result.log.origin else None
     for fact in facts(check):
         if fact.state == "failed":
-            yield Warning(f"A check failed: {_small(fact.text)}", fact.finding)
+            yield Warning(f"A check failed: {_small(fact.text)}", fact.finding, loud=True)
     if result.estimated:
         yield Warning(
             "The behavior was estimated.",

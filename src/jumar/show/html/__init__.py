@@ -11,6 +11,7 @@ from typing import Any
 from jumar.assessment.assessing import Assessment
 from jumar.core.text import counted, number, shown
 from jumar.show.drawing import Drawing
+from jumar.show.html.before_after import before_after
 from jumar.show.html.content import Content, content
 from jumar.show.html.figures import histogram
 
@@ -65,6 +66,8 @@ def render(assessment: Assessment, said: Content, drawing: Drawing, run: Mapping
         natural=drawing.width,
         picture=PICTURES[drawing.kind],
         histogram=_histogram(assessment, said) if result.improvement.changed else "",
+        before_after=before_after(assessment.gain),
+        folded=bool(result.improvement.changed),
         long=result.long,
         ladder=_ladder(assessment),
         discount=f"{result.improvement.mdp.discount:g}",

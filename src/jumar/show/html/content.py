@@ -14,6 +14,7 @@ import numpy as np
 
 from jumar.assessment.assessing import Assessment
 from jumar.assessment.decisions import Decisions, Thin
+from jumar.assessment.gain import Gain
 from jumar.assessment.sensitivity import Row
 from jumar.assessment.sentences import Fact, Warning, sentence
 from jumar.assessment.tested import Trials
@@ -73,11 +74,15 @@ class Content:
     verdict: Verdict
     changes: tuple[str, ...]  # the most important ones, in sentences
     more_changes: int
-    gain: str
+    brought: Gain
+    changed: bool
+    gain: str  # in sentences, with all that is known about it
     safety: str
+    next_step: str
     warnings: tuple[Warning, ...]
     facts: tuple[Fact, ...]
-    assumptions: tuple[str, ...]  # of the best certificate; the others list their own
+    failed_checks: int
+    checks_text: str
     heads: tuple[str, ...]
     decisions: tuple[Change, ...]
     all_decisions: int
@@ -92,7 +97,8 @@ class Content:
     thin: tuple[tuple[str, ...], ...]
     thin_text: str
     certificates: tuple[Certificate, ...]
-    other_certificates: tuple[Certificate, ...]  # vacuous, or the same with other constants
+    empty_certificates: tuple[Certificate, ...]  # vacuous, or the same with other constants
+    empty_text: str
     log: str
     unit: str  # what the numbers count
 
@@ -102,16 +108,22 @@ def content(assessment: Assessment) -> Content:
     result, made = assessment.result, assessment.decisions
     order = made.order[:MOST_ROWS].tolist()
     changed = [h for h in made.order.tolist() if made.changed[h]]
+    telling = tuple(c for c in assessment.telling if not c.vacuous)
+    empty = tuple(c for c in result.certificates if c not in telling)
     return Content(
         title=shown(result.behavior.name, 80),
         verdict=assessment.verdict,
         changes=tuple(sentence(made, h) for h in changed[:MOST_CHANGES]),
         more_changes=max(0, len(changed) - MOST_CHANGES),
+        brought=assessment.gain,
+        changed=bool(changed),
         gain=assessment.gain_text,
         safety=assessment.safety,
+        next_step=assessment.next_step,
         warnings=assessment.warnings,
         facts=assessment.facts,
-        assumptions=assessment.certificate.assumptions,
+        failed_checks=sum(fact.state == "failed" for fact in assessment.facts),
+        checks_text=_checks_text(assessment.facts),
         heads=tuple(made.heads),
         decisions=tuple(_change(made, h) for h in order),
         all_decisions=len(made.order),
@@ -125,11 +137,23 @@ def content(assessment: Assessment) -> Content:
         sensitivity_text=_sensitivity_text(assessment),
         thin=tuple(_thin(made)),
         thin_text=_thin_text(made),
-        certificates=assessment.telling,
-        other_certificates=tuple(c for c in result.certificates if c not in assessment.telling),
+        certificates=telling,
+        empty_certificates=empty,
+        empty_text=f"{counted(len(empty), 'certificate')} that say nothing here",
         log=_log(assessment),
         unit="saved" if assessment.costs else "won",
     )
+
+
+def _checks_text(facts: tuple[Fact, ...]) -> str:
+    """How the checks of the log went, in one line."""
+    states = [fact.state for fact in facts]
+    said = f"{states.count('passed')} of {counted(len(states), 'check')} of the log passed"
+    if look := states.count("look"):
+        said += f", {look} {'is' if look == 1 else 'are'} worth a look"
+    if failed := states.count("failed"):
+        said += f", {failed} failed"
+    return said
 
 
 def _change(made: Decisions, h: int) -> Change:

@@ -52,13 +52,5 @@
   filter.addEventListener("input", show);
   only.addEventListener("change", show);
   document.querySelector(".tools").hidden = false;
-  let opened = [];
-  addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open])")];
-    for (const details of opened) details.open = true;
-  });
-  addEventListener("afterprint", () => {
-    for (const details of opened) details.open = false;
-  });
   show();
 })();
