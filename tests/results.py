@@ -184,5 +184,7 @@ FAR = Trial(
 def chosen_by_test(log: Episodes, trials=(LOWER, CHOSEN, FAR), chosen=CHOSEN) -> Result:
     """The improvement of a log by hand, as if it had been chosen by a test of 50 episodes."""
     result = jm.improve(log, HALF, discount=0.9)
-    selection = replace(result.selection, trials=trials, chosen=chosen, tried=10, delta=0.05)
+    selection = replace(
+        result.selection, trials=trials, chosen=chosen, tried=10, delta=0.05, most=10.0
+    )
     return replace(result, selection=selection)

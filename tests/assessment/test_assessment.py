@@ -16,12 +16,13 @@ import pytest
 import jumar as jm
 from commands import RULE, run_command
 from facts import says
-from jumar.algorithms.auto.trials import Setting
+from jumar.algorithms.auto.trials import Selection, Setting
 from jumar.assessment import assessing
+from jumar.assessment.gain import gain_of
 from jumar.assessment.result import Result
 from jumar.assessment.sentences import gain, safety, warnings
 from jumar.assessment.tested import MOST_TESTED, in_words, setting_words
-from jumar.assessment.verdict import BADGES, judge
+from jumar.assessment.verdict import BADGES, Verdict, judge
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
@@ -72,30 +73,38 @@ SOUND = checked()
 FAILED = checked(fit=SimpleNamespace(verdict=Finding("failed", "No.")))
 
 
+def told(result: Result) -> str:
+    """What is said about the gain."""
+    again = resample(result.log, result.improvement, seed=jm.random_stream(1, "bootstrap"))
+    return gain(result, gain_of(result, again), again.interval())
+
+
+def judged(result: Result, found: Check, test: Selection | None = None) -> Verdict:
+    again = resample(result.log, result.improvement, seed=1)
+    return judge(result, found, test, gain_of(result, again))
+
+
 def test_the_interval_of_a_held_out_gain_is_that_of_student():
     """Of 50 episodes 5 % lie beyond 1.677 standard errors on either side; 5 ± 1.677."""
     result = chosen_by_test(one_step_log(50, 50))
-    said = gain(
-        result, resample(result.log, result.improvement, seed=jm.random_stream(1, "bootstrap"))
+    test, _, model = told(result).partition("whole log")
+    says(
+        test, "brings 5.0 more per episode", "90 % interval is 3.3 to 6.7", "2 that passed", "luck"
     )
-    test, _, model = said.partition("whole log")
-    says(test, "brought 5.0 more per episode", "90 % interval 3.3 to 6.7", "2 that passed", "luck")
     says(model, "1 more per episode", "2 → 3", "in 90 % of logs redrawn", "between 1 and 1")
-    only = chosen_by_test(one_step_log(50, 50), (CHOSEN, FAR))
-    assert "luck" not in gain(only, resample(only.log, only.improvement, seed=jm.random_stream(1)))
+    assert "luck" not in told(chosen_by_test(one_step_log(50, 50), (CHOSEN, FAR)))
 
 
 def test_held_out_costs_are_saved_and_a_model_that_disagrees_is_told():
     log = read(one_step_log(50, 50), costs=True)
     result = chosen_by_test(replace(log, reward=log.reward - 4))  # costs 3 and 1
-    again = resample(result.log, result.improvement, seed=jm.random_stream(1, "bootstrap"))
-    said = gain(result, again)
-    says(said, "saved 5.0 per episode (90 % interval 3.3 to 6.7)")
+    said = told(result)
+    says(said, "saves 5.0 per episode", "90 % interval is 3.3 to 6.7")
     assert "says 1 saved per episode (cost 2 → 1;" in said
     assert "saved on the other half" in page_of(result).text
     worse = replace(result.improvement, performance=-3.0)
     assert worse.gain == -1
-    assert "says 1 lost per episode (cost 2 → 3;" in gain(replace(result, improvement=worse), again)
+    assert "says 1 lost per episode (cost 2 → 3;" in told(replace(result, improvement=worse))
 
 
 def test_the_best_eight_are_shown_and_the_chosen_one_is_always_among_them():
@@ -138,12 +147,12 @@ def test_records_that_stop_are_warned_about_even_where_no_step_is_left_out():
     [
         (certified(-1.0, Validity.PROVED), SOUND, "safe", "certificate"),
         (certified(0.0, Validity.PUBLISHED), SOUND, "safe", "not worse"),
-        (certified(-1.0, Validity.CLAIMED), SOUND, "test", "No certificate"),
+        (certified(-1.0, Validity.CLAIMED), SOUND, "test", "no certificate"),
         (certified(-1.0, Validity.ASYMPTOTIC), SOUND, "tested", "held-out test"),
         (certified(-1.0, Validity.ASYMPTOTIC), FAILED, "unreliable", "failed a check"),
         (certified(-1.0, Validity.PROVED), FAILED, "unreliable", "failed a check"),
-        (certified(2.0, Validity.PROVED), SOUND, "test", "No certificate"),
-        (certified(10.0, Validity.PROVED), SOUND, "test", "No certificate"),
+        (certified(2.0, Validity.PROVED), SOUND, "test", "no certificate"),
+        (certified(10.0, Validity.PROVED), SOUND, "test", "no certificate"),
         (unchanged_result(), SOUND, "keep", "Keep the controller"),
         (unchanged_result(), FAILED, "unreliable", "failed a check"),
     ],
@@ -151,7 +160,7 @@ def test_records_that_stop_are_warned_about_even_where_no_step_is_left_out():
 def test_only_a_trusted_certificate_of_no_loss_and_a_sound_log_make_it_safe(
     result: Result, found: Check, expected: str, words: str
 ):
-    found = judge(result, found, None)
+    found = judged(result, found)
     assert found.word == expected
     says(found.headline, words)
     assert found.exit_code == (expected == "unreliable")
@@ -162,11 +171,11 @@ def test_a_certificate_whose_assumption_the_log_contradicts_makes_nothing_safe()
     result = certified(-1.0, Validity.PROVED_IF_SUFFICIENT)
     assuming = replace(result.certificate, assumptions=(SUFFICIENT,))
     result = replace(result, certificates=(assuming,))
-    assert judge(result, SOUND, None).word == "safe"
+    assert judged(result, SOUND).word == "safe"
     short = rejecting("window of 1")
-    assert judge(result, short, None).word == "test"
+    assert judged(result, short).word == "test"
     assert "the log says that it does not" in safety(result, short)
-    assert judge(result, rejecting("window of 2"), None).word == "safe"
+    assert judged(result, rejecting("window of 2")).word == "safe"
 
 
 def rejecting(memory: str) -> Check:
@@ -189,7 +198,7 @@ def test_a_named_algorithm_that_loses_on_held_out_episodes_is_not_confirmed(
 ):
     trials = tuple(replace(LOWER, gain=g, half=i, passed=False) for i, g in enumerate(gains))
     test = replace(chosen_by_test(one_step_log(30, 30)).selection, trials=trials, chosen=None)
-    found = judge(certified(-1.0, validity), SOUND, test)
+    found = judged(certified(-1.0, validity), SOUND, test)
     assert found.word == expected
     gain, error = np.mean(gains), 1 / np.sqrt(2)  # two trials with a standard error of 1
     says(found.headline, "held-out test", rounded(abs(gain), error), "did not pass")

@@ -92,6 +92,8 @@ def test_the_page_opens_without_complaint_and_asks_for_nothing(visit, address):
     page = visit(address)
     assert page.title() == "a schedule: report"
     assert page.locator("#answer h2").is_visible()
+    assert page.locator(".before-after").is_visible()
+    page.locator("#picture > summary").click()
     assert page.locator(".jumar-drawing").is_visible()
 
 
@@ -154,8 +156,11 @@ def test_numbers_are_sorted_as_numbers(visit, tmp_path):
 
 def test_words_find_rows_and_the_count_is_announced(visit, address):
     page = visit(address)
-    everything = len(cells(page, 0))
     status = page.get_by_role("status")
+    changed = len(cells(page, 0))
+    page.get_by_label("only what changes").uncheck()
+    everything = len(cells(page, 0))
+    assert 0 < changed < everything  # what does not change is folded at first
     assert status.inner_text() == f"{everything} of {everything} history states"
     assert status.get_attribute("aria-live") == "polite"
     page.get_by_role("searchbox", name="Find").fill("NAME 03  name 07")
@@ -216,7 +221,8 @@ def test_everything_is_reached_by_keys(visit, address):
 
 def test_details_open_with_enter(visit, address):
     page = visit(address)
-    details = page.locator("details:has(> summary:text('The picture in words'))")
+    page.locator("#picture > summary").click()
+    details = page.locator("details:has(> summary:text('The picture in words'))").last
     assert details.get_attribute("open") is None
     details.locator("summary").focus()
     page.keyboard.press("Enter")
@@ -341,6 +347,7 @@ def test_what_was_tested_is_a_table_and_on_a_phone_a_card_for_each_controller(vi
 def test_the_drawing_is_never_so_small_that_it_cannot_be_read(visit, address):
     for width in (400, 1200):
         page = visit(address, viewport={"width": width, "height": 800})
+        page.locator("#picture > summary").click()
         drawn, natural = page.locator(".jumar-drawing").evaluate(
             "e => [e.getBoundingClientRect().width, Number(e.getAttribute('width'))]"
         )
@@ -351,19 +358,15 @@ def pdf_pages(pdf: bytes) -> int:
     return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
 
 
-def test_on_paper_everything_is_open(visit, address):
+def test_on_paper_is_what_is_open(visit, address):
+    """A reader who wants a part on paper opens it first; so the paper is short by default."""
     page = visit(address)
-    page.evaluate(
-        "addEventListener('beforeprint', () => { window.closed_on_paper ="
-        " document.querySelectorAll('details:not([open])').length })"
-    )
-    before = page.locator("details:not([open])").count()
-    assert before > 3
+    assert page.locator("details:not([open])").count() > 3
     pdf = page.pdf(format="A4")
     assert pdf.startswith(b"%PDF-")
-    assert pdf_pages(pdf) > 3
-    assert page.evaluate("window.closed_on_paper") == 0
-    assert page.locator("details:not([open])").count() == before  # and closed again
+    short = pdf_pages(pdf)
+    page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true })")
+    assert pdf_pages(page.pdf(format="A4")) > short
     page.emulate_media(media="print", color_scheme="dark")
     page.set_viewport_size({"width": 717, "height": 1000})  # A4 between its margins
     assert page.evaluate("document.documentElement.scrollWidth") <= 717
@@ -373,20 +376,19 @@ def test_on_paper_everything_is_open(visit, address):
     assert not page.locator("nav").is_visible()
 
 
-def test_without_script_everything_is_there_and_on_paper_open(visit, browser, address):
+def test_without_script_everything_is_there(visit, browser, address):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(address)
     assert not page.locator(".tools").is_visible()
     assert page.locator("#decisions tbody tr").first.is_visible()
     assert page.locator("#decisions thead button").count() == 0
-    assert page.locator("#sure figure svg").is_visible()
-    for section in ("answer", "changes", "why", "sure", "next", "safety", "words", "again"):
+    for section in ("answer", "changes", "why", "sure", "next"):
         assert page.locator(f"#{section} h2").is_visible()
-    words = page.locator("details:has(> summary:text('The picture in words')) p")
-    assert not words.is_visible()
-    page.emulate_media(media="print")
-    assert words.is_visible()
+    for section in ("words", "again"):
+        assert page.locator(f"#{section} summary").is_visible()
+    page.locator("#picture > summary").click()  # folding needs no script
+    assert page.locator(".jumar-drawing").is_visible()
     context.close()
 
 
@@ -404,7 +406,7 @@ def test_every_picture_has_words(visit, address):
            }).length"""
     )
     assert silent == 0
-    assert page.locator("svg[role=img]").count() == 2  # the drawing and the histogram
+    assert page.locator("svg[role=img]").count() == 3  # before and after, drawing, histogram
     label = page.locator("#sure svg[role=img]").get_attribute("aria-label")
     assert label.startswith("Histogram of the estimated gain in")
 

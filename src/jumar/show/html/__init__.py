@@ -67,7 +67,6 @@ def render(assessment: Assessment, said: Content, drawing: Drawing, run: Mapping
         picture=PICTURES[drawing.kind],
         histogram=_histogram(assessment, said) if result.improvement.changed else "",
         before_after=before_after(assessment.gain),
-        folded=bool(result.improvement.changed),
         long=result.long,
         ladder=_ladder(assessment),
         discount=f"{result.improvement.mdp.discount:g}",

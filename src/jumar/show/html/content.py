@@ -108,7 +108,7 @@ def content(assessment: Assessment) -> Content:
     result, made = assessment.result, assessment.decisions
     order = made.order[:MOST_ROWS].tolist()
     changed = [h for h in made.order.tolist() if made.changed[h]]
-    telling = tuple(c for c in assessment.telling if not c.vacuous)
+    telling = tuple(c for c in assessment.telling if not c.vacuous) or (result.certificate,)
     empty = tuple(c for c in result.certificates if c not in telling)
     return Content(
         title=shown(result.behavior.name, 80),
