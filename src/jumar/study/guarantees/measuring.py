@@ -13,7 +13,7 @@ A row is one claim: who made it, whether it was made at all, and whether it was 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -90,9 +90,6 @@ class ClaimRow:
     upper: float | None = None
     for_ever: float | None = None  # gain if nobody stopped recording, where records are cut off
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class TriedLog:
@@ -100,11 +97,15 @@ class TriedLog:
 
     part: str
     process: Process
-    log: Episodes
+    size: int
     dataset: int
     delta: float
     seed: int
-    gates: Mapping[str, TriedGate]  # to be tried
+    gates: Mapping[str, TriedGate] = field(default_factory=lambda: GATES)  # to be tried
+
+    @cached_property
+    def log(self) -> Episodes:
+        return self.process.log(self.size, self.rng("log"))
 
     @cached_property
     def shown(self) -> bool:
@@ -112,7 +113,8 @@ class TriedLog:
 
     def rng(self, *names: str) -> np.random.Generator:
         """Streams by name: what one claim draws does not change another."""
-        return _stream(self.part, self.process, len(self.log), self.dataset, self.seed, *names)
+        place = self.part, self.process.name, self.size, self.dataset
+        return random_stream(self.seed, "guarantees", *place, *names)
 
     def row(
         self, subject: str, of: str, label: str, *, made: bool, false: bool, **more: Any
@@ -124,7 +126,7 @@ class TriedLog:
             of=of,
             label=label,
             process=self.process.name,
-            size=len(self.log),
+            size=self.size,
             dataset=self.dataset,
             nominal=self.delta,
             made=made,
@@ -132,27 +134,6 @@ class TriedLog:
             shown=self.shown,
             **more,
         )
-
-
-def draw(
-    part: str,
-    process: Process,
-    size: int,
-    dataset: int,
-    *,
-    delta: float,
-    seed: int,
-    gates: Mapping[str, TriedGate] = GATES,
-) -> TriedLog:
-    """The log of that number."""
-    rng = _stream(part, process, size, dataset, seed, "log")
-    return TriedLog(part, process, process.log(size, rng), dataset, delta, seed, gates)
-
-
-def _stream(
-    part: str, process: Process, size: int, dataset: int, seed: int, *names: str
-) -> np.random.Generator:
-    return random_stream(seed, "guarantees", part, process.name, size, dataset, *names)
 
 
 # ---- gates --------------------------------------------------------------------------------------
@@ -166,15 +147,8 @@ def try_gates(trial: TriedLog) -> list[ClaimRow]:
 def try_gate(trial: TriedLog, name: str, gate: TriedGate) -> ClaimRow:
     """One gate on one log, judged by the exact value of what it claims."""
     process = trial.process
-    controller, lower = gate.ask(
-        trial.log,
-        process.behavior,
-        process.pomdp.discount,
-        process.rewards,
-        trial.delta,
-        trial.rng("gate"),
-    )
-    label = gate.label(process).value
+    controller, lower = gate.ask(process, trial.log, trial.delta, trial.rng("gate"))
+    label = (gate.validity if process.declared else gate.validity.if_seen).value
     if controller is None:
         return trial.row(name, "", label, made=False, false=False, gain=0.0)
     before = process.value(process.behavior)
