@@ -42,7 +42,6 @@ class GuaranteesSpec:
     full: bool = False  # also the sizes that take hours
     processes: tuple[str, ...] = tuple(PROCESSES)
     parts: tuple[str, ...] = tuple(PARTS)
-    gates: tuple[str, ...] = tuple(GATES)
     sizes: tuple[int, ...] = ()  # none: those of the registry
 
     def __post_init__(self) -> None:
@@ -53,13 +52,9 @@ class GuaranteesSpec:
         if any(size < 1 for size in self.sizes):
             raise ParameterError("sizes must be whole numbers from 1.")
         check_delta(self.delta)
-        for kind, names, known in (
-            ("process", self.processes, PROCESSES),
-            ("part", self.parts, PARTS),
-        ):
-            for name in names:
-                if name not in known:
-                    raise ParameterError(f"--only: {not_one_of(kind, name, known)}")
+        for name in self.processes:
+            if name not in PROCESSES:
+                raise ParameterError(f"--only: {not_one_of('process', name, PROCESSES)}")
 
     def cells(self) -> dict[str, tuple[str, str, int]]:
         """Every part, process and size, by what the store calls it."""
@@ -116,7 +111,7 @@ def run_guarantees(
     With more than one job, processes are started that load the calling script: such a script calls
     this below `if __name__ == "__main__":`.
     """
-    tried = dict(gates or {name: GATES[name] for name in spec.gates})
+    tried = dict(gates or GATES)
     store = Store(folder)
     store.open(identity(spec, tried))
     jobs = jobs or os.cpu_count() or 1
