@@ -66,7 +66,7 @@ def paper(
             "--unseen: " + not_one_of("choice", unseen, ("zero", "exclude", "both"))
         )
     if unseen != "both":
-        kept = tuple(s for s in spec.settings if s.get("unseen") in (None, unseen))
+        kept = tuple(s for s in spec.settings if s.options.get("unseen") in (None, unseen))
         spec = replace(spec, settings=kept)
     if cheese_step_reward != -0.01:
         model = f"cheese_maze:step_reward={cheese_step_reward!r}"

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jumar.algorithms import ALGORITHMS, Look
+from jumar.algorithms import Look
 from jumar.core.arrays import Floats
 from jumar.io.files import make_folder
 from jumar.study.drawing import STYLE, pyplot, save
 from jumar.study.safety_figure import draw_safety
-from jumar.study.settings import SWEPT
+from jumar.study.settings import CHOSEN, SWEPT
 from jumar.study.spec import FigureSpec
 from jumar.study.summary import Cell, Environment, Results
 
@@ -105,12 +105,11 @@ def _panel(
 ) -> float:
     """Draw one panel; returns the lowest mean in it."""
     lines: list[tuple[Look, list[Cell]]] = []
-    for algorithm, parameters in results.settings:
-        entry = ALGORITHMS[algorithm]
-        if entry.trusted(parameters) not in (None, n_wedge):
-            continue
-        cells = results.across(environment, k_new, algorithm, parameters)
-        lines.append((entry.curve(parameters), cells))
+    for setting in results.settings:
+        if setting.threshold in (None, n_wedge):
+            memory = CHOSEN if setting.chooses_memory else k_new
+            cells = results.across(environment, memory, setting)
+            lines.append((setting.entry.curve(setting.options), cells))
     for look, cells in lines:
         sizes = [cell.size for cell in cells]
         for name, dashes, statistic in STATISTICS[: 1 if look.minor else None]:
@@ -177,7 +176,7 @@ def _heatmap(spec: FigureSpec, results: Results) -> Figure:
         squeeze=False,
         layout="constrained",
     )
-    thresholds = [p["n_wedge"] for name, p in results.settings if name == SWEPT]
+    thresholds = [s.threshold for s in results.settings if s.algorithm == SWEPT]
     image: Any = None
     for i, k_new in enumerate(environment.memories):
         for j, (name, _, statistic) in enumerate(STATISTICS):

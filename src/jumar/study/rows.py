@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from jumar.algorithms import ALGORITHMS
 from jumar.core.arrays import Floats, Ints
 from jumar.evidence.bounds import bound
 from jumar.evidence.certificate import scale_of
@@ -113,7 +112,7 @@ def _table(
             "algorithm": words(
                 np.array([algorithms.index(x.algorithm) for x in settings])[j], algorithms
             ),
-            "parameters": words(j, [json.dumps(dict(x.parameters)) for x in settings]),
+            "parameters": words(j, [json.dumps(x.options) for x in settings]),
             "n_wedge": pa.array(n_wedge[j], from_pandas=True),
             "size": pa.array(size),
             "dataset": pa.array(dataset),
@@ -138,6 +137,6 @@ def _zeta_before_gain(spec: StudySpec, p: Prepared) -> Floats:
     for m, memory in enumerate(p.memories):
         scale = scale_of(memory, p.rewards, p.pomdp.discount)
         for j, setting in enumerate(spec.fixed):
-            if ALGORITHMS[setting.algorithm].bound_kind == bound(BOUND).applies_to:
+            if setting.entry.bound_kind == bound(BOUND).applies_to:
                 table[m, j] = bound(BOUND).zeta(scale, setting.threshold, spec.delta)
     return table

@@ -35,7 +35,7 @@ def identity(spec: StudySpec, prepared: list[Prepared]) -> dict[str, Any]:
         "datasets": spec.datasets,
         "sizes": list(spec.sizes),
         "delta": spec.delta,
-        "settings": [[s.algorithm, dict(s.parameters)] for s in spec.settings],
+        "settings": [[s.algorithm, s.options] for s in spec.settings],
         "behaviors": [
             {
                 "name": p.spec.name,

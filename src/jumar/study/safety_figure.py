@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jumar.algorithms import ALGORITHMS, Look
+from jumar.algorithms import Look
 from jumar.study.drawing import BAND, BAND_EDGE, share_axis
 from jumar.study.safety import SafetyLine, in_hindsight, kinds, lines_of, points
-from jumar.study.settings import chooses_memory
 from jumar.study.spec import FigureSpec
 from jumar.study.summary import Environment, Results
 
@@ -80,10 +79,8 @@ def draw_safety(spec: FigureSpec, results: Results) -> Figure:
 
 def _delta(results: Results) -> float:
     """What a setting that chooses was allowed; of several, the first."""
-    for name, parameters in results.settings:
-        if chooses_memory(name):
-            return float(parameters["delta"])
-    return float(results.manifest["delta"])
+    allowed = (s.options["delta"] for s in results.settings if s.chooses_memory)
+    return float(next(allowed, results.manifest["delta"]))
 
 
 def _chosen(lines: list[SafetyLine], thresholds: tuple[int, ...]) -> list[tuple[Look, SafetyLine]]:
@@ -91,7 +88,8 @@ def _chosen(lines: list[SafetyLine], thresholds: tuple[int, ...]) -> list[tuple[
     hindsight = in_hindsight(lines)
     found = [(HINDSIGHT_LOOK, hindsight)] if hindsight else []
     for line in lines:
-        look = ALGORITHMS[line.algorithm].safety(line.parameters, thresholds)
+        assert line.setting is not None
+        look = line.setting.entry.safety(line.setting.options, thresholds)
         if line.more in (0, None) and look is not None and all(look != x for x, _ in found):
             found.append((look, line))
     return sorted(found, key=lambda pair: pair[0].order)
@@ -101,7 +99,7 @@ def _column(
     above: Axes,
     below: Axes,
     chosen: list[tuple[Look, SafetyLine]],
-    environments: tuple[Environment, ...],
+    environments: list[Environment],
     delta: float,
 ) -> None:
     above.axhspan(0, delta, color=BAND, linewidth=0, zorder=0)
