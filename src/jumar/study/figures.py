@@ -8,15 +8,13 @@ the figures survive grey print. In heat maps, cells that end below the behavior 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jumar.algorithms import Look
 from jumar.core.arrays import Floats
-from jumar.io.files import make_folder
-from jumar.study.drawing import STYLE, pyplot, save
+from jumar.study.drawing import STYLE, pyplot
 from jumar.study.safety_figure import draw_safety
 from jumar.study.settings import CHOSEN, SWEPT
 from jumar.study.spec import FigureSpec
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = ("svg", "pdf", "png")
 GREEN, GREY = "#1b8a5a", "#777777"
 STATISTICS: tuple[tuple[str, str, Callable[[Cell], float]], ...] = (
     ("mean", "-", lambda cell: cell.mean),
@@ -45,12 +42,6 @@ def draw(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
         if spec.kind == "safety":
             return draw_safety(spec, results)
         return _heatmap(spec, results)
-
-
-def save_all(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """The figure as SVG, PDF and PNG."""
-    make_folder(folder)
-    return save(figure, *(folder / f"{name}.{kind}" for kind in FORMATS))
 
 
 # ---- curves -------------------------------------------------------------------------------------
