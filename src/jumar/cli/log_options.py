@@ -1,4 +1,4 @@
-"""How a log is to be read, on the command line: option types and the texts behind them.
+"""How a log is to be read, on the command line: the options and the texts behind them.
 
 A command asks for them all with one parameter:
 
@@ -11,7 +11,7 @@ A command asks for them all with one parameter:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Annotated, Any, TypeVar, cast
 
@@ -22,133 +22,122 @@ from jumar.core.text import printable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PART=NAME,...",
-        help="Other column names: episode=bus_id,reward=gain; observation=vibration+noise combines "
-        "two; cluster=machine says which episodes belong together.",
+# of every command that reads a log: kind, default, and what --help says
+_OPTIONS: dict[str, tuple[Any, Any, Any]] = {
+    "columns": (
+        list[str] | None,
+        None,
+        typer.Option(
+            metavar="PART=NAME,...",
+            help="Other column names: episode=bus_id,reward=gain; observation=vibration+noise "
+            "combines two; cluster=machine says which episodes belong together.",
+        ),
     ),
-]
-Ends = Annotated[
-    str | None,
-    typer.Option(
-        metavar="terminated|cut",
-        help="What an episode's end means in a log without a 'terminated' column.",
+    "ends": (
+        str | None,
+        None,
+        typer.Option(
+            metavar="terminated|cut",
+            help="What an episode's end means in a log without a 'terminated' column.",
+        ),
     ),
-]
-Cost = Annotated[bool, typer.Option("--cost", help="The reward column holds costs.")]
-Bins = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN=NAME:EDGE:NAME...",
-        help="Cut numbers into named ranges: vibration=low:2:mid:5:high; may be repeated.",
+    "cost": (bool, False, typer.Option("--cost", help="The reward column holds costs.")),
+    "bins": (
+        list[str] | None,
+        None,
+        typer.Option(
+            metavar="COLUMN=NAME:EDGE:NAME...",
+            help="Cut numbers into named ranges: vibration=low:2:mid:5:high; may be repeated.",
+        ),
     ),
-]
-Gap = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LENGTH",
-        help="A longer pause starts a new episode: 90d, 12h, 30m, 45s, or a number of steps.",
+    "gap": (
+        str | None,
+        None,
+        typer.Option(
+            metavar="LENGTH",
+            help="A longer pause starts a new episode: 90d, 12h, 30m, 45s, or a number of steps.",
+        ),
     ),
-]
-Missing = Annotated[
-    str,
-    typer.Option(
-        metavar="error|symbol|drop",
-        help="A missing value: an error, the observation 'missing', or leave out the episode.",
+    "missing": (
+        str,
+        "error",
+        typer.Option(
+            metavar="error|symbol|drop",
+            help="A missing value: an error, the observation 'missing', or leave out the episode.",
+        ),
     ),
-]
-Repeated = Annotated[
-    str,
-    typer.Option(
-        metavar="error|drop", help="A row that is there twice: an error, or leave out the copy."
+    "repeated": (
+        str,
+        "error",
+        typer.Option(
+            metavar="error|drop", help="A row that is there twice: an error, or leave out the copy."
+        ),
     ),
-]
-Prices = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="WHAT=NUMBER,...",
-        help="Rewards of a log that has none: action:repair=-10,observation:broken=-5,"
-        "column:miles=-0.02.",
+    "prices": (
+        list[str] | None,
+        None,
+        typer.Option(
+            metavar="WHAT=NUMBER,...",
+            help="Rewards of a log that has none: action:repair=-10,observation:broken=-5,"
+            "column:miles=-0.02.",
+        ),
     ),
-]
+}
 
 
-def reading(
-    *,
-    columns: Sequence[str] | None = None,
-    ends: str | None = None,
-    cost: bool = False,
-    bins: Sequence[str] | None = None,
-    gap: str | None = None,
-    missing: str = "error",
-    repeated: str = "error",
-    prices: Sequence[str] | None = None,
-) -> dict[str, Any]:
+def reading(**given: Any) -> dict[str, Any]:
     """The options as keyword arguments of `read_logs`.
 
     >>> asked = reading(columns=["episode=bus"], bins=["miles=new:5e3:old"], gap="90d")
     >>> asked["columns"], asked["bins"], asked["gap"]
     ({'episode': 'bus'}, {'miles': ('new', 5000.0, 'old')}, '90d')
     """
-    return {
-        "columns": _columns(columns or ()),
-        "ends": ends,
-        "cost": cost,
-        "bins": _bins(bins or ()),
-        "gap": gap,
-        "missing": missing,
-        "repeated": repeated,
-        "prices": _prices(prices or ()),
-    }
+    asked = {name: default for name, (_, default, _) in _OPTIONS.items()} | given
+    for name, read in (("columns", _columns), ("bins", _bins), ("prices", _prices)):
+        asked[name] = read(asked[name] or ())
+    return asked
 
 
 def _columns(texts: Sequence[str]) -> dict[str, str]:
-    mapping: dict[str, str] = {}
-    for text in texts:
-        for item in text.split(","):
-            part, equals, name = item.partition("=")
-            place = f"--columns {printable(text)}"
-            if not equals or not part or not name:
-                raise ParameterError(f"{place}: expected PART=NAME, such as episode=bus_id.")
-            if part in mapping:
-                raise ParameterError(f"{place}: {printable(part)} is given twice. Give it once.")
-            mapping[part] = name
-    return mapping
+    items = [(text, item.partition("=")) for text in texts for item in text.split(",")]
+    found = _pairs("--columns", items, "PART=NAME", "episode=bus_id")
+    return {part: name for _, part, name in found}
 
 
 def _bins(texts: Sequence[str]) -> dict[str, tuple[str | float, ...]]:
     mapping: dict[str, tuple[str | float, ...]] = {}
-    for text in texts:
-        column, equals, spec = text.partition("=")
-        place = f"--bins {printable(text)}"
-        items = spec.split(":")
-        if not equals or not column or len(items) < 3 or len(items) % 2 == 0:
-            raise ParameterError(
-                f"{place}: expected COLUMN=NAME:EDGE:NAME, such as vibration=low:2:mid:5:high."
-            )
-        if column in mapping:
-            raise ParameterError(f"{place}: {printable(column)} is given twice. Give it once.")
+    form, example = "COLUMN=NAME:EDGE:NAME", "vibration=low:2:mid:5:high"
+    items = [(text, text.partition("=")) for text in texts]
+    for place, column, spec in _pairs("--bins", items, form, example):
+        ranges = spec.split(":")
+        if len(ranges) < 3 or len(ranges) % 2 == 0:
+            raise ParameterError(f"{place}: expected {form}, such as {example}.")
         mapping[column] = tuple(
-            _number(item, place, "vibration=low:2:mid:5:high") if i % 2 else item
-            for i, item in enumerate(items)
+            _number(each, place, example) if i % 2 else each for i, each in enumerate(ranges)
         )
     return mapping
 
 
 def _prices(texts: Sequence[str]) -> dict[str, float]:
-    mapping: dict[str, float] = {}
-    for text in texts:
-        for item in text.split(","):
-            name, equals, amount = item.rpartition("=")
-            place = f"--prices {printable(text)}"
-            if not equals or not name:
-                raise ParameterError(f"{place}: expected WHAT=NUMBER, such as action:repair=-10.")
-            if name in mapping:
-                raise ParameterError(f"{place}: {printable(name)} is given twice. Give it once.")
-            mapping[name] = _number(amount, place, "action:repair=-10")
-    return mapping
+    example = "action:repair=-10"
+    items = [(text, item.rpartition("=")) for text in texts for item in text.split(",")]
+    found = _pairs("--prices", items, "WHAT=NUMBER", example)
+    return {what: _number(amount, place, example) for place, what, amount in found}
+
+
+def _pairs(
+    option: str, items: Sequence[tuple[str, tuple[str, str, str]]], form: str, example: str
+) -> Iterator[tuple[str, str, str]]:
+    """Place, name and value of every NAME=VALUE, given as (text, (name, "=", value))."""
+    names = set()
+    for text, (name, _, value) in items:
+        place = f"{option} {printable(text)}"
+        if not name or not value:
+            raise ParameterError(f"{place}: expected {form}, such as {example}.")
+        if name in names:
+            raise ParameterError(f"{place}: {printable(name)} is given twice. Give it once.")
+        names.add(name)
+        yield place, name, value
 
 
 def _number(text: str, place: str, example: str) -> float:
@@ -160,29 +149,19 @@ def _number(text: str, place: str, example: str) -> float:
         ) from error
 
 
-_OPTIONS: dict[str, tuple[Any, Any]] = {
-    "columns": (Columns, None),
-    "ends": (Ends, None),
-    "cost": (Cost, False),
-    "bins": (Bins, None),
-    "gap": (Gap, None),
-    "missing": (Missing, "error"),
-    "repeated": (Repeated, "error"),
-    "prices": (Prices, None),
-}
-
-
 def reads_a_log(**defaults: Any) -> Callable[[Command], Command]:
     """Gives a command every option of reading a log in place of its parameter `reading`, which
     then holds them as keyword arguments of `read_logs`. `defaults` differ from the usual ones."""
 
     def decorate(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
-        kept = [p for name, p in signature.parameters.items() if name != "reading"]
+        own = [p for name, p in signature.parameters.items() if name != "reading"]
         keyword = inspect.Parameter.KEYWORD_ONLY
-        added = [
-            inspect.Parameter(name, keyword, default=defaults.get(name, usual), annotation=kind)
-            for name, (kind, usual) in _OPTIONS.items()
+        parameters = [p.replace(kind=keyword) for p in own] + [
+            inspect.Parameter(
+                name, keyword, default=defaults.get(name, usual), annotation=Annotated[kind, option]
+            )
+            for name, (kind, usual, option) in _OPTIONS.items()
         ]
 
         @wraps(command)
@@ -190,9 +169,8 @@ def reads_a_log(**defaults: Any) -> Callable[[Command], Command]:
             asked = {name: given.pop(name) for name in _OPTIONS}
             return command(**given, reading=reading(**asked))
 
-        plain = [p.replace(kind=keyword) for p in kept]
-        run.__signature__ = signature.replace(parameters=[*plain, *added])  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in [*plain, *added]}
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
         return cast(Command, run)
 
     return decorate

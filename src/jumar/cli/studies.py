@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -117,26 +120,25 @@ def study(
     certificate and check is wrong, on processes built to make them fail. With it, --only takes
     the name of a process.
     """
+    asked: dict[str, Any] = {"seed": seed, "datasets": datasets, "sizes": _sizes(sizes)}
+    asked = {name: value for name, value in asked.items() if value is not None}
     if source == GUARANTEES:
         if planner:
             raise ParameterError("--planner: the study of guarantees has no planner. Leave it out.")
-        _guarantees(output, datasets, sizes, only, seed, jobs, full, summary, as_json)
+        asked |= {"processes": tuple(dict.fromkeys(only))} if only else {}
+        _guarantees(output, jobs, summary, as_json, full=full, **asked)
         return
     from jumar.study.spec import load_study
 
     if full:
         raise ParameterError(f"--full: only the study {GUARANTEES} knows it. Leave it out.")
-    spec = load_study(source)
-    if seed is not None:
-        spec = replace(spec, seed=seed)
-    if datasets is not None:
-        spec = replace(spec, datasets=datasets)
-    if sizes is not None:
-        spec = replace(spec, sizes=_sizes(sizes))
+    spec = replace(load_study(source), **asked)
     _study(spec.only(tuple(only or ())), output, jobs, planner, summary, as_json)
 
 
-def _sizes(text: str) -> tuple[int, ...]:
+def _sizes(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
     try:
         return tuple(sorted({int(part) for part in text.split(",")}))
     except ValueError:
@@ -187,36 +189,17 @@ def plan(
     )
 
 
-def _guarantees(
-    folder: Path,
-    datasets: int | None,
-    sizes: str | None,
-    only: list[str] | None,
-    seed: int | None,
-    jobs: int | None,
-    full: bool,
-    summary: bool,
-    as_json: bool,
-) -> None:
+def _guarantees(folder: Path, jobs: int | None, summary: bool, as_json: bool, **asked: Any) -> None:
     from jumar.study.guarantees.page_tables import tables
     from jumar.study.guarantees.report import write_report
     from jumar.study.guarantees.running import GuaranteesSpec, run_guarantees
     from jumar.study.guarantees.summary import findings
     from jumar.study.store import Store
 
-    asked: dict[str, Any] = {"full": full}
-    asked |= {"datasets": datasets} if datasets is not None else {}
-    asked |= {"seed": seed} if seed is not None else {}
-    asked |= {"sizes": _sizes(sizes)} if sizes is not None else {}
-    asked |= {"processes": tuple(dict.fromkeys(only))} if only else {}
-    spec = GuaranteesSpec(**asked)
-    store = Store(folder)
+    spec, store = GuaranteesSpec(**asked), Store(folder)
     if not summary:
-        try:
-            with progress_bar("Logs", 0, as_json) as tell:
-                run_guarantees(spec, folder, jobs=jobs, progress=tell)
-        except KeyboardInterrupt:
-            raise _stopped(folder) from None
+        with _resumable(folder), progress_bar("Logs", 0, as_json) as tell:
+            run_guarantees(spec, folder, jobs=jobs, progress=tell)
         write_report(store)
     found = findings(store)
     files = [] if summary else [f"Wrote {folder / 'guarantees.md'}, .json and .svg."]
@@ -224,37 +207,37 @@ def _guarantees(
     say(as_json, found.to_dict(), *views, *files)
 
 
-def _stopped(folder: Path) -> typer.Exit:
-    print(
-        f"\nStopped. What is finished is kept in {folder}; run the same command again to go on "
-        "from there.",
-        file=sys.stderr,
-    )
-    return typer.Exit(1)
+@contextmanager
+def _resumable(folder: Path) -> Iterator[None]:
+    """Ctrl-C ends the command; whoever pressed it is told how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(
+            f"\nStopped. What is finished is kept in {folder}; run the same command again to go on "
+            "from there.",
+            file=sys.stderr,
+        )
+        raise typer.Exit(1) from None
 
 
 def _study(
     spec: StudySpec, folder: Path, jobs: int | None, planner: int, summary: bool, as_json: bool
 ) -> None:
+    from jumar.study.paper_tables import summary_data, summary_view
     from jumar.study.store import Store
 
     if planner != 0 and planner < 2:
         raise ParameterError(f"--planner {planner}: give at least 2 episodes, or 0 for none.")
     store = Store(folder)
     if not summary:
-        try:
+        with _resumable(folder):
             _run(spec, store, jobs, planner, as_json)
-        except KeyboardInterrupt:
-            raise _stopped(folder) from None
-    from jumar.study.paper_tables import summary_data, summary_view
-
     files = [] if summary else [f"Wrote {folder / 'index.html'} and the figures next to it."]
     say(as_json, summary_data(store), *summary_view(store), *files)
 
 
 def _run(spec: StudySpec, store: Store, jobs: int | None, planner: int, as_json: bool) -> None:
-    import os
-
     from jumar.study.planner import run_planner
     from jumar.study.report import write_report
     from jumar.study.runner import run_study
