@@ -38,8 +38,8 @@ class Process(Frozen):
     pomdp: Pomdp
     behavior: Controller
     target: Controller  # another controller, chosen before any log was seen
-    sizes: tuple[int, ...]  # episodes of the logs
-    more_sizes: tuple[int, ...]  # run only when everything is asked for
+    sizes: tuple[int, ...] = (100, 1000)  # episodes of the logs
+    more_sizes: tuple[int, ...] = (20, 10_000)  # run only when everything is asked for
     horizon: int | None = None  # records are cut off after so many steps; None: episodes end
     steps: int | None = None  # the most of an episode that ends, where the owner knows that
     declared: bool = True  # does the owner declare what a step can pay?
@@ -92,32 +92,30 @@ def tried(
 def model(
     name: str,
     *,
-    observations: Sequence[str],
     start: Mapping[tuple[str, str], float],
     outcomes: Mapping[tuple[str, str], Sequence[Outcome]],
     discount: float = 0.95,
 ) -> Pomdp:
     """A Pomdp from what may happen in every state under every action.
 
-    `start` is the law of the first (state, observation). States and actions are numbered as
-    `outcomes` names them first.
+    `start` is the law of the first (state, observation). Names are numbered as they come first.
 
-    >>> coin = model("coin", observations=["now"], start={("s", "now"): 1.0},
+    >>> coin = model("coin", start={("s", "now"): 1.0},
     ...              outcomes={("s", "toss"): ends((0.5, 1.0), (0.5, 0.0))})
     >>> coin.expected_reward.tolist()
     [[0.5]]
     """
     states = list(dict.fromkeys(s for s, _ in outcomes))
     actions = list(dict.fromkeys(a for _, a in outcomes))
-    looks = list(observations)
     pairs = [outcomes[s, a] for s in states for a in actions]
+    probability, to, sees, reward = zip(*(one for pair in pairs for one in pair), strict=True)
+    looks = [z for z in dict.fromkeys([z for _, z in start] + list(sees)) if z is not None]
     first = np.zeros((len(states), len(looks)))
     for (s, z), p in start.items():
         first[states.index(s), looks.index(z)] += p
     law = first.sum(1)
     shown = np.divide(first, law[:, None], out=np.full_like(first, 1 / len(looks)),
                       where=law[:, None] > 0)  # fmt: skip
-    probability, to, seen, reward = zip(*(one for pair in pairs for one in pair), strict=True)
     return Pomdp(
         name=name,
         states=tuple(states),
@@ -128,7 +126,7 @@ def model(
         pointer=np.cumsum([0, *map(len, pairs)]),
         probability=np.array(probability),
         next_state=np.array([END if s is None else states.index(s) for s in to]),
-        next_observation=np.array([END if z is None else looks.index(z) for z in seen]),
+        next_observation=np.array([END if z is None else looks.index(z) for z in sees]),
         reward=np.array(reward),
         discount=discount,
     )
@@ -144,12 +142,7 @@ def decision(
 ) -> Pomdp:
     """One decision, after which the episode ends. What is seen is all there is, and `start` is its
     law; `pays` is what follows an observation and an action."""
-    return model(
-        name,
-        observations=list(start),
-        start={(z, z): p for z, p in start.items()},
-        outcomes=pays,
-    )
+    return model(name, start={(z, z): p for z, p in start.items()}, outcomes=pays)
 
 
 def rule(pomdp: Pomdp, rows: Rows, name: str) -> Controller:

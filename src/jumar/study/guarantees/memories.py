@@ -33,7 +33,6 @@ def hidden_mode() -> Process:
 
     pomdp = model(
         "hidden-mode",
-        observations=["up", "down"],
         start={
             (mode, look): 0.5 * p
             for mode, (sign, wrong, _) in modes.items()
@@ -71,7 +70,6 @@ def inverted_memory() -> Process:
         )
     pomdp = model(
         "inverted-memory",
-        observations=list(signs),
         start={("0xxxx", "x"): 0.5, ("0xxxy", "y"): 0.5},
         outcomes=outcomes,
     )
@@ -81,8 +79,6 @@ def inverted_memory() -> Process:
         pomdp,
         behavior=("by the last sign", {"x": (0.6, 0.4), "y": (0.4, 0.6)}),
         target=("by the last sign, too", {"x": (0.7, 0.3), "y": (0.5, 0.5)}),
-        sizes=(100, 1000),
-        more_sizes=(20, 10_000),
         steps=length,
     )
 
@@ -104,7 +100,6 @@ def hidden_wear() -> Process:
             )
     pomdp = model(
         "hidden-wear",
-        observations=["running"],
         start={("wear-0", "running"): 1.0},
         outcomes=outcomes,
     )
@@ -114,8 +109,6 @@ def hidden_wear() -> Process:
         pomdp,
         behavior=("mostly soft", (0.8, 0.2)),
         target=("harder", (0.6, 0.4)),
-        sizes=(100, 1000),
-        more_sizes=(20, 10_000),
         horizon=5,
     )
 
@@ -132,7 +125,6 @@ def wear_in_view() -> Process:
         outcomes[f"w{wear}", "renew"] = [(1.0, "w0", "wear-0", -2.0)]
     pomdp = model(
         "wear-in-view",
-        observations=[f"wear-{wear}" for wear in range(most + 1)],
         start={("w0", "wear-0"): 1.0},
         outcomes=outcomes,
         discount=0.9,
@@ -144,8 +136,6 @@ def wear_in_view() -> Process:
         pomdp,
         behavior=("renews late", rows | {"wear-3": (0.3, 0.7)}),
         target=("renews at the end", rows | {"wear-3": (0.1, 0.9)}),
-        sizes=(100, 1000),
-        more_sizes=(20, 10_000),
         horizon=15,
         sufficient=True,
     )
@@ -219,7 +209,6 @@ def tiger_memoryless() -> Process:
         behavior=("half patient", half),
         target=("patient", patient),
         sizes=(200, 2000),
-        more_sizes=(20, 10_000),
     )
 
 
@@ -234,7 +223,6 @@ def voicemail_memoryless() -> Process:
         behavior=("best memoryless", best),
         target=("asks more", best | {"hear-delete": (0.6, 0.0, 0.4)}),
         sizes=(200, 2000),
-        more_sizes=(20, 10_000),
     )
     return replace(found, name="voicemail-memoryless")
 
@@ -281,7 +269,6 @@ def one_long_record() -> Process:
     other = {"rich": "poor", "poor": "rich"}
     pomdp = model(
         "one-long-record",
-        observations=list(other),
         start={("rich", "rich"): 0.5, ("poor", "poor"): 0.5},
         outcomes={
             (state, action): [(0.9, state, state, pays), (0.1, other[state], other[state], pays)]

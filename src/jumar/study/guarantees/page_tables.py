@@ -233,12 +233,7 @@ def _percent(share: float) -> str:
 
 def _short(label: str) -> str:
     """A label that fits a column."""
-    return {
-        Validity.PROVED_IF_SEEN.value: "proved if seen",
-        Validity.PROVED_IF_SUFFICIENT.value: "proved if sufficient",
-        Validity.PROVED_IF_SUFFICIENT_AND_SEEN.value: "proved if sufficient and seen",
-        Validity.ASYMPTOTIC_IF_SUFFICIENT.value: "asymptotic if sufficient",
-    }.get(label, label)
+    return Validity(label).name.replace("_", " ").lower()
 
 
 def _verdict(cell: ClaimCell) -> str:

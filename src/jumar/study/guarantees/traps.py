@@ -51,7 +51,6 @@ def fatigue() -> Process:
         _tiring("fatigue", pays=3.0, costs=-2.0, end=0.1),
         behavior=("hardly ever pushes", (0.98, 0.02)),
         target=("pushes more", (0.94, 0.06)),
-        sizes=(100, 1000),
         more_sizes=(20, 300, 10_000),
     )
 
@@ -65,7 +64,6 @@ def _tiring(
 
     return model(
         name,
-        observations=["nothing"],
         start={("rested", "nothing"): 1.0},
         outcomes={
             ("rested", "hold"): after("rested", 1.0),
@@ -94,7 +92,6 @@ def shifted_rewards() -> Process:
 
     pomdp = model(
         "shifted-rewards",
-        observations=[*hues, "lit"],
         start={(f"c{s}", z): p / 4 for s in others for z, p in hues.items()},
         outcomes={
             (f"c{s}", action): step(s, move)
@@ -166,7 +163,6 @@ def break_downs() -> Process:
             outcomes[state, "overhaul"] = ends((1.0, -3.0))
     pomdp = model(
         "break-downs",
-        observations=["quiet", "noise"],
         start={("young", "quiet"): 1.0},
         outcomes=outcomes,
     )
@@ -241,7 +237,6 @@ def all_equal() -> Process:
     looks = {"red": 0.2, "green": 0.3, "blue": 0.5}
     pomdp = model(
         "all-equal",
-        observations=list(looks),
         start={("s", z): p for z, p in looks.items()},
         outcomes={
             ("s", action): [(p, "s", z, 0.7) for p, z in zip(law, looks, strict=True)]
@@ -278,7 +273,6 @@ def near_ties() -> Process:
         outcomes["second", action] = ends((p, 1.0), (1 - p, 0.0))
     pomdp = model(
         "near-ties",
-        observations=["begin", "heads", "tails"],
         start={("first", "begin"): 1.0},
         outcomes=outcomes,
     )
@@ -288,7 +282,6 @@ def near_ties() -> Process:
         pomdp,
         behavior=("anything", (0.4, 0.3, 0.3)),
         target=("mostly c", (0.2, 0.2, 0.6)),
-        sizes=(100, 1000),
         more_sizes=(20, 10_000, 60_000),
         steps=2,
         sufficient=True,
@@ -311,8 +304,6 @@ def heavy_tails() -> Process:
         decision("heavy-tails", {"now": 1.0}, pays),
         behavior=("half bold", (0.5, 0.5)),
         target=("bolder", (0.8, 0.2)),
-        sizes=(100, 1000),
-        more_sizes=(20, 10_000),
         steps=1,
         sufficient=True,
     )
