@@ -12,7 +12,7 @@ A row is one claim: who made it, whether it was made at all, and whether it was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -81,9 +81,9 @@ class ClaimRow:
     size: int  # episodes in the log
     dataset: int
     nominal: float  # the chance of error that is claimed
-    made: bool  # was anything claimed?
-    false: bool
-    shown: bool  # the range of the rewards was declared, or all of it is in the log
+    made: bool = False  # was anything claimed?
+    false: bool = False
+    shown: bool = False  # the range of the rewards was declared, or all of it is in the log
     worse: bool = False  # deployed, and worse than the behavior
     gain: float | None = None  # the truth of what was claimed
     lower: float | None = None  # the claim
@@ -116,32 +116,18 @@ class TriedLog:
         place = self.part, self.process.name, self.size, self.dataset
         return random_stream(self.seed, "guarantees", *place, *names)
 
-    def row(
-        self, subject: str, of: str, label: str, *, made: bool, false: bool, **more: Any
-    ) -> ClaimRow:
-        """A claim about this log."""
-        return ClaimRow(
-            part=self.part,
-            subject=subject,
-            of=of,
-            label=label,
-            process=self.process.name,
-            size=self.size,
-            dataset=self.dataset,
-            nominal=self.delta,
-            made=made,
-            false=false,
-            shown=self.shown,
-            **more,
-        )
+    def row(self, subject: str, of: str = "", label: str = "", **claim: Any) -> ClaimRow:
+        """What somebody claims about this log."""
+        log = self.process.name, self.size, self.dataset, self.delta
+        return ClaimRow(self.part, subject, of, label, *log, shown=self.shown, **claim)
 
 
 # ---- gates --------------------------------------------------------------------------------------
 
 
-def try_gates(trial: TriedLog) -> list[ClaimRow]:
+def try_gates(trial: TriedLog) -> Iterator[ClaimRow]:
     """Every gate on the same log."""
-    return [try_gate(trial, name, gate) for name, gate in trial.gates.items()]
+    return (try_gate(trial, name, gate) for name, gate in trial.gates.items())
 
 
 def try_gate(trial: TriedLog, name: str, gate: TriedGate) -> ClaimRow:
@@ -150,7 +136,7 @@ def try_gate(trial: TriedLog, name: str, gate: TriedGate) -> ClaimRow:
     controller, lower = gate.ask(process, trial.log, trial.delta, trial.rng("gate"))
     label = (gate.validity if process.declared else gate.validity.if_seen).value
     if controller is None:
-        return trial.row(name, "", label, made=False, false=False, gain=0.0)
+        return trial.row(name, "", label, gain=0.0)
     before = process.value(process.behavior)
     gain = process.value(controller) - before
     slack = ROUNDING * max(1.0, abs(before))
@@ -175,12 +161,11 @@ def try_gate(trial: TriedLog, name: str, gate: TriedGate) -> ClaimRow:
 # ---- intervals ----------------------------------------------------------------------------------
 
 
-def try_intervals(trial: TriedLog) -> list[ClaimRow]:
+def try_intervals(trial: TriedLog) -> Iterator[ClaimRow]:
     """Every interval with every estimator that it serves, for the value of the fixed target."""
     process = trial.process
     truth = process.value(process.target)
     slack = ROUNDING * max(1.0, abs(truth))
-    rows = []
     for interval in INTERVALS:
         try:
             found = estimate_all(
@@ -198,30 +183,26 @@ def try_intervals(trial: TriedLog) -> list[ClaimRow]:
             continue
         for name, estimate in found.items():
             low, high = estimate.lower, estimate.upper
-            rows.append(
-                trial.row(
-                    interval,
-                    name,
-                    estimate.validity.value,
-                    made=True,
-                    false=bool(truth < low - slack or truth > high + slack),
-                    gain=truth,
-                    lower=finite(low),
-                    upper=finite(high),
-                )
+            yield trial.row(
+                interval,
+                name,
+                estimate.validity.value,
+                made=True,
+                false=bool(truth < low - slack or truth > high + slack),
+                gain=truth,
+                lower=finite(low),
+                upper=finite(high),
             )
-    return rows
 
 
 # ---- certificates -------------------------------------------------------------------------------
 
 
-def try_certificates(trial: TriedLog) -> list[ClaimRow]:
+def try_certificates(trial: TriedLog) -> Iterator[ClaimRow]:
     """Every certificate of the algorithms that promise something, about the gain for ever."""
     process = trial.process
     before = process.value_for_ever(process.behavior)
     slack = ROUNDING * max(1.0, abs(before))
-    rows = []
     promising = [e for e in ALGORITHMS.values() if e.bound_kind or e.loses_nowhere]
     for entry in promising:
         more: dict[str, Any] = {entry.threshold: THRESHOLD} if entry.threshold else {}
@@ -239,25 +220,22 @@ def try_certificates(trial: TriedLog) -> list[ClaimRow]:
             continue
         gain = process.value_for_ever(result.controller) - before
         for found in result.certificates if result.improvement.changed else ():
-            rows.append(
-                trial.row(
-                    found.bound,
-                    entry.name,
-                    found.validity.value,
-                    made=not found.vacuous,
-                    false=bool(gain < -found.zeta - slack),
-                    worse=bool(gain < -WORSE),
-                    gain=gain,
-                    lower=finite(-found.zeta),
-                )
+            yield trial.row(
+                found.bound,
+                entry.name,
+                found.validity.value,
+                made=not found.vacuous,
+                false=bool(gain < -found.zeta - slack),
+                worse=bool(gain < -WORSE),
+                gain=gain,
+                lower=finite(-found.zeta),
             )
-    return rows
 
 
 # ---- tests --------------------------------------------------------------------------------------
 
 
-def try_tests(trial: TriedLog) -> list[ClaimRow]:
+def try_tests(trial: TriedLog) -> Iterator[ClaimRow]:
     """The checks of `jumar check` on a log in which nothing is wrong, each at the level δ."""
     process, level = trial.process, trial.delta
     settings = Settings(level, RESAMPLES)
@@ -273,11 +251,9 @@ def try_tests(trial: TriedLog) -> list[ClaimRow]:
     if process.sufficient:
         rng = trial.rng("order")
         found["order"] = order_test(replays, behavior, seed=rng, resamples=RESAMPLES, level=level).p
-    return [
-        trial.row(name, "", "test", made=True, false=bool(p <= level), lower=p)
-        for name, p in found.items()
-        if p is not None
-    ]
+    for name, p in found.items():
+        if p is not None:
+            yield trial.row(name, "", "test", made=True, false=bool(p <= level), lower=p)
 
 
 # ---- the parts ----------------------------------------------------------------------------------
@@ -287,7 +263,7 @@ def try_tests(trial: TriedLog) -> list[ClaimRow]:
 class ClaimKind:
     """One of the four kinds of claims."""
 
-    measure: Callable[[TriedLog], list[ClaimRow]]
+    measure: Callable[[TriedLog], Iterator[ClaimRow]]
     concerns: Callable[[Process], bool]  # is it measured on that process?
     sizes: tuple[int, ...] = ()  # episodes of the logs; none: those of the process
     more_sizes: tuple[int, ...] = ()  # run only when everything is asked for
@@ -302,7 +278,7 @@ class ClaimKind:
 def measure(trial: TriedLog) -> list[ClaimRow]:
     """All claims of one kind about a log, and one row for the log itself: a log without any claim
     counts too."""
-    return [trial.row(LOG, "", "", made=False, false=False), *PARTS[trial.part].measure(trial)]
+    return [trial.row(LOG), *PARTS[trial.part].measure(trial)]
 
 
 PARTS: Mapping[str, ClaimKind] = MappingProxyType(
