@@ -274,13 +274,13 @@ BAD_DOCUMENTS = {
     ),
     "an unknown key of a behavior": (
         study(behaviors=[behavior(memory=[2])]),
-        "study.toml, behavior 1: key 'memory' is not one of name, model, window, seed, policy, "
-        "memories, with_actions. Did you mean 'memories'?",
+        "study.toml, behavior 1: key 'memory' is not one of name, model, memories, window, "
+        "seed, policy, with_actions. Did you mean 'memories'?",
     ),
     "a key below the wrong heading": (
         study(behaviors=[behavior(datasets=500)]),
-        "study.toml, behavior 1: key 'datasets' is not one of name, model, window, seed, policy, "
-        "memories, with_actions. 'datasets = ...' goes above the first [heading].",
+        "study.toml, behavior 1: key 'datasets' is not one of name, model, memories, window, "
+        "seed, policy, with_actions. 'datasets = ...' goes above the first [heading].",
     ),
     "a document that is a list": ([1], "study.toml: is a list. Write {...}."),
     "no format": (

@@ -33,6 +33,9 @@ Jobs = Annotated[
 Summary = Annotated[
     bool, typer.Option("--summary", help="Run nothing; print tables of what is in the folder.")
 ]
+Planner = Annotated[
+    int, typer.Option(metavar="EPISODES", help="PO-UCT episodes per model; 0 leaves it out.")
+]
 GUARANTEES = "guarantees"
 PLANNER_EPISODES = 1000
 PLANNER_SIMULATIONS = 1000
@@ -54,9 +57,7 @@ def paper(
             help="Basic RL on what was never tried: worth 0 (as published), never chosen, or both.",
         ),
     ] = "both",
-    planner: Annotated[
-        int, typer.Option(metavar="EPISODES", help="PO-UCT episodes per model; 0 leaves it out.")
-    ] = PLANNER_EPISODES,
+    planner: Planner = PLANNER_EPISODES,
     summary: Summary = False,
     as_json: Json = False,
 ) -> None:
@@ -64,10 +65,9 @@ def paper(
     from jumar.study.spec import load_study
 
     spec = replace(load_study("paper"), datasets=seeds)
-    if unseen not in ("zero", "exclude", "both"):
-        raise ParameterError(
-            "--unseen: " + not_one_of("choice", unseen, ("zero", "exclude", "both"))
-        )
+    choices = ("zero", "exclude", "both")
+    if unseen not in choices:
+        raise ParameterError("--unseen: " + not_one_of("choice", unseen, choices))
     if unseen != "both":
         kept = tuple(s for s in spec.settings if s.options.get("unseen") in (None, unseen))
         spec = replace(spec, settings=kept)
@@ -105,9 +105,7 @@ def study(
         int | None, typer.Option(help="Same seed, same result; instead of what the file says.")
     ] = None,
     jobs: Jobs = None,
-    planner: Annotated[
-        int, typer.Option(metavar="EPISODES", help="PO-UCT episodes per model; 0 leaves it out.")
-    ] = 0,
+    planner: Planner = 0,
     full: Annotated[
         bool, typer.Option("--full", help="guarantees: also the sizes that take hours.")
     ] = False,

@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jumar import __version__
 from jumar.io.controllers import controller_to_document
 from jumar.study.datasets import choose, run_dataset
 from jumar.study.prepared import Prepared, prepare
@@ -29,7 +28,6 @@ SLOW_BLOCK = 5  # if settings are slow
 def identity(spec: StudySpec, prepared: list[Prepared]) -> dict[str, Any]:
     """Everything that determines the numbers."""
     return {
-        "jumar": __version__,
         "title": spec.title,
         "seed": spec.seed,
         "datasets": spec.datasets,

@@ -25,7 +25,7 @@ import itertools
 import os
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -71,8 +71,6 @@ STUDY = Format(
 FORMAT = STUDY.tag
 
 KINDS = ("curves", "heatmap", "safety")
-_FIGURE_KEYS = ("name", "kind", "title", "behaviors", "n_wedge")
-_BEHAVIOR_KEYS = ("name", "model", "window", "seed", "policy", "memories", "with_actions")
 
 
 @dataclass(frozen=True)
@@ -270,7 +268,7 @@ def _study(document: Any, place: str, folder: str) -> StudySpec:
 
 
 def _behavior(item: Any, place: str) -> BehaviorSpec:
-    table = _Table(item, place, _BEHAVIOR_KEYS)
+    table = _Table(item, place, [key.name for key in fields(BehaviorSpec)])
     model = table.get("model", str, example='model = "tiger"')
     if ("window" in item) == ("policy" in item):
         raise ParameterError(
@@ -294,7 +292,7 @@ def _behavior(item: Any, place: str) -> BehaviorSpec:
 
 
 def _figure(item: Any, place: str, behaviors: list[str]) -> FigureSpec:
-    table = _Table(item, place, _FIGURE_KEYS)
+    table = _Table(item, place, [key.name for key in fields(FigureSpec)])
     kind = table.value("kind", example='kind = "curves"')
     if kind not in KINDS:
         raise ParameterError(f"{place}: {not_one_of('kind', kind, KINDS)}")

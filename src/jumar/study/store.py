@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jumar import __version__
 from jumar.core.errors import ParameterError
 from jumar.io.files import make_folder, replacing, write_atomically
 
@@ -74,7 +75,8 @@ class Store:
         return self.folder / "blocks" / f"{slug(block.cell)}-{block.number:04d}.parquet"
 
     def open(self, identity: dict[str, Any]) -> None:
-        """Begin, or go on with, the study of that identity."""
+        """Begin, or go on with, the study of that identity in this version."""
+        identity = {"jumar": __version__, **identity}
         fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
         if self.manifest.exists():
             theirs = self.read_manifest()

@@ -14,7 +14,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from jumar import __version__
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.evidence.bounds import check_delta
 from jumar.io.controllers import controller_to_document
@@ -72,7 +71,6 @@ def identity(spec: GuaranteesSpec, gates: Mapping[str, TriedGate]) -> dict[str, 
     """Everything that determines the numbers."""
     built = [process(name) for name in spec.processes]
     return {
-        "jumar": __version__,
         "title": TITLE,
         "seed": spec.seed,
         "datasets": spec.datasets,
