@@ -23,7 +23,7 @@ from jumar.evidence.consistency import check_rewards
 from jumar.evidence.validity import Validity
 from jumar.study.guarantees.base import rule
 from jumar.study.guarantees.gates import GATES, Answer, TriedGate
-from jumar.study.guarantees.measuring import PARTS, draw, measure
+from jumar.study.guarantees.measuring import PARTS, TriedLog, measure
 from jumar.study.guarantees.page_tables import DEFAULTS, markdown, tables
 from jumar.study.guarantees.processes import PROCESSES, process
 from jumar.study.guarantees.report import write_report
@@ -187,7 +187,7 @@ def test_the_voicemail_behavior_is_the_best_without_memory():
 def test_a_row_of_a_gate_is_the_selection_on_that_log_judged_exactly():
     one = process("plain-choice")
     gates = {"asymptotic": GATES["asymptotic"]}
-    trial = draw("gates", one, 1000, 1, delta=0.05, seed=4, gates=gates)
+    trial = TriedLog("gates", one, 1000, 1, delta=0.05, seed=4, gates=gates)
     _, row = measure(trial)
     found = select(
         trial.log,
@@ -253,15 +253,15 @@ def test_an_interval_is_trusted_from_the_size_from_which_on_no_process_misses_to
     assert trusted_from([]) is None
 
 
-def careless(log, behavior, discount, rewards, delta, rng):
+def careless(process, log, delta, rng):
     """Deploys a rule that does what was done least often, and says it is a little better."""
     rarest = np.bincount(log.action, minlength=len(log.actions)).argmin()
     row = np.eye(len(log.actions))[rarest]
-    new = jm.Controller.constant(log.observations, log.actions, row, behavior.memory)
+    new = jm.Controller.constant(log.observations, log.actions, row, process.behavior.memory)
     return Answer(new, 1e-3)
 
 
-def timid(log, behavior, discount, rewards, delta, rng):
+def timid(process, log, delta, rng):
     return Answer(None, None)
 
 

@@ -13,7 +13,7 @@ from functools import cache
 import pytest
 
 from jumar.study.guarantees.gates import GATES
-from jumar.study.guarantees.measuring import draw, try_gate
+from jumar.study.guarantees.measuring import TriedLog, try_gate
 from jumar.study.guarantees.processes import process
 from jumar.study.guarantees.summary import chance_of
 
@@ -45,7 +45,7 @@ def false_claims(name):
     size, logs = CASES[name]
     one, gate = process(name), GATES["proved"]
     rows = [
-        try_gate(draw("gates", one, size, i, delta=DELTA, seed=11), "proved", gate)
+        try_gate(TriedLog("gates", one, size, i, delta=DELTA, seed=11), "proved", gate)
         for i in range(logs)
     ]
     return sum(row.false for row in rows), logs
@@ -64,7 +64,7 @@ def test_nor_over_all_processes_together():
 def test_where_there_is_much_to_gain_it_is_deployed():
     """A gate that never deploys keeps every promise; this one must not be that gate."""
     one = process("plain-choice")
-    trial = draw("gates", one, 1000, 0, delta=DELTA, seed=11)
+    trial = TriedLog("gates", one, 1000, 0, delta=DELTA, seed=11)
     row = try_gate(trial, "proved", GATES["proved"])
     assert row.made
     assert row.gain > 0.1

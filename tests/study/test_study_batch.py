@@ -14,6 +14,7 @@ from jumar.study import batch
 from jumar.study.datasets import rule_arrays, run_dataset
 from jumar.study.prepared import dataset_stream, prepare
 from jumar.study.spec import study_from_document
+from jumar.study.tasks import make_task
 
 SIZES = (1, 3, 10, 60, 400)
 SETTINGS = [
@@ -60,9 +61,8 @@ def test_every_policy_is_the_one_the_single_problem_api_finds(prepared, number):
     rng = dataset_stream(SPEC, prepared.spec, number)
     log = kernels.simulate_episodes(SIZES[-1], limit, rng, *tables)
     γ = prepared.pomdp.discount
-    for task, states, memory in zip(
-        prepared.tasks, prepared.states, prepared.memories, strict=True
-    ):
+    for memory in prepared.memories:
+        task, states = make_task(prepared.pomdp, prepared.behavior, memory)
         keep = np.zeros((len(SIZES), len(SPEC.settings), *task.behavior.shape))
         sizes = np.array(SIZES)
         counts = batch.count_sizes(*log, sizes, task)
@@ -95,7 +95,6 @@ def test_episodes_that_are_cut_off_count_their_last_step_with_its_successor():
     maze = jm.models.cheese_maze()
     short = type(maze)(**{**vars(maze), "max_steps": 4})
     behavior = jm.Controller.uniform(maze.observations, maze.actions)
-    from jumar.study.tasks import make_task
     from jumar.truth.chain import unroll
     from jumar.truth.simulation import controller_tables, model_tables
 

@@ -28,7 +28,7 @@ from jumar.study.prepared import dataset_stream, prepare
 from jumar.study.report import write_report
 from jumar.study.runner import run_study
 from jumar.study.safety import SafetyLine, in_hindsight, kinds, lines_of, points, safety_data
-from jumar.study.settings import CHOSEN
+from jumar.study.settings import CHOSEN, StudySetting
 from jumar.study.spec import load_study, study_from_document
 from jumar.study.store import Store
 from jumar.study.summary import Cell, Environment, Results
@@ -238,48 +238,48 @@ def test_a_run_with_workers_survives_kill_9(finished, tmp_path):
 
 TIGER = Environment("a", "tiger", "tiger", 1, (1, 2), 0.0, 10.0)
 TWIN = Environment("b", "tiger", "tiger", 1, (1, 2), -10.0, 10.0)
+SPIBB, BASIC = StudySetting("spibb", (("n_wedge", 5),)), StudySetting("basic", ())
 OTHER = Environment("c", "tiger", "tiger", 2, (2, 3), 0.0, None)
 
 
 def cell(environment, values, size=10, k_new=1):
-    return Cell(environment, k_new, "spibb", {}, size, np.array(values, float), np.nan, np.nan)
+    return Cell(environment, k_new, SPIBB, size, np.array(values, float), np.nan, np.nan)
 
 
 def test_a_line_counts_data_sets_and_names_its_worst_cell():
     first, second = cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])
-    line = SafetyLine("spibb", {"n_wedge": 5}, 0, (first, second))
+    line = SafetyLine(SPIBB, 0, (first, second))
     assert line.worse == 2 / 6
     assert line.worst is second
     # means 3.5 of 10 and, from -10 to 10, 4.5 of 20
     assert line.normalised == pytest.approx((0.35 + 0.225) / 2)
     assert (line.name, line.memory) == ("spibb 5", "k")
     assert replace(line, more=1).memory == "k+1"
-    assert replace(line, algorithm="auto", parameters=AUTO_DEFAULTS, more=None).memory == "own"
+    assert replace(line, more=None).memory == "own"
 
 
 def test_behaviors_of_one_model_and_window_are_averaged_each_counting_the_same():
-    assert kinds([TIGER, OTHER, TWIN]) == {"Tiger, k=1": (TIGER, TWIN), "Tiger, k=2": (OTHER,)}
-    line = SafetyLine("spibb", {}, 0, (cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])))
+    assert kinds([TIGER, OTHER, TWIN]) == {"Tiger, k=1": [TIGER, TWIN], "Tiger, k=2": [OTHER]}
+    line = SafetyLine(SPIBB, 0, (cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])))
     (point,) = points(line, [TIGER, TWIN])
     assert (point.size, point.worse) == (10, (1 / 4 + 1 / 2) / 2)
     assert point.mean == pytest.approx((0.35 + 0.225) / 2)
     assert point.cvar_10 == pytest.approx((-0.1 - 0.05) / 2)
-    assert line.of([OTHER]) is None
     assert points(line, [OTHER]) == []
 
 
 def test_in_hindsight_takes_the_best_mean_of_every_behavior_and_size():
     low, high = cell(TIGER, [1, 3]), cell(TIGER, [-1, 9], k_new=2)
     later = cell(TIGER, [2, 2], size=20)
-    lines = [SafetyLine("spibb", {}, 0, (low, later)), SafetyLine("spibb", {}, 1, (high,))]
-    best = in_hindsight([*lines, SafetyLine("basic", {}, 0, (cell(TIGER, [10, 10]),))])
+    lines = [SafetyLine(SPIBB, 0, (low, later)), SafetyLine(SPIBB, 1, (high,))]
+    best = in_hindsight([*lines, SafetyLine(BASIC, 0, (cell(TIGER, [10, 10]),))])
     assert best.cells == (high, later)
     assert best.worse == 1 / 4
-    assert in_hindsight([SafetyLine("basic", {}, 0, (low,))]) is None
+    assert in_hindsight([SafetyLine(BASIC, 0, (low,))]) is None
 
 
 def test_without_an_optimum_there_is_no_normalised_number_and_json_says_null():
-    assert np.isnan(SafetyLine("spibb", {}, 0, (cell(OTHER, [1, 2]),)).normalised)
+    assert np.isnan(SafetyLine(SPIBB, 0, (cell(OTHER, [1, 2]),)).normalised)
     assert cell(OTHER, [1, 2]).to_dict()["normalised"] is None
 
 

@@ -103,7 +103,7 @@ def test_the_papers_behaviors_are_trained_and_improved_with_equal_or_one_more_st
 
 def test_the_papers_settings_are_nine_thresholds_and_two_ways_to_read_the_unseen():
     settings = load_study("paper").settings
-    thresholds = [s.get("n_wedge") for s in settings if s.algorithm == "spibb"]
+    thresholds = [s.options.get("n_wedge") for s in settings if s.algorithm == "spibb"]
     assert thresholds == [5, 7, 10, 15, 20, 30, 50, 70, 100]
     assert [s.label for s in settings[9:]] == ["basic(unseen=zero)", "basic(unseen=exclude)"]
 
@@ -237,8 +237,8 @@ def test_two_lists_of_one_algorithm_are_combined():
 
 def test_a_setting_knows_its_parameters_by_name():
     setting = StudySetting("spibb", (("n_wedge", 5),))
-    assert setting.get("n_wedge") == 5
-    assert setting.get("unseen") is None
+    assert setting.options.get("n_wedge") == 5
+    assert setting.options.get("unseen") is None
 
 
 def test_only_keeps_the_behaviors_that_are_named():
@@ -274,13 +274,13 @@ BAD_DOCUMENTS = {
     ),
     "an unknown key of a behavior": (
         study(behaviors=[behavior(memory=[2])]),
-        "study.toml, behavior 1: key 'memory' is not one of name, model, window, seed, policy, "
-        "memories, with_actions. Did you mean 'memories'?",
+        "study.toml, behavior 1: key 'memory' is not one of name, model, memories, window, "
+        "seed, policy, with_actions. Did you mean 'memories'?",
     ),
     "a key below the wrong heading": (
         study(behaviors=[behavior(datasets=500)]),
-        "study.toml, behavior 1: key 'datasets' is not one of name, model, window, seed, policy, "
-        "memories, with_actions. 'datasets = ...' goes above the first [heading].",
+        "study.toml, behavior 1: key 'datasets' is not one of name, model, memories, window, "
+        "seed, policy, with_actions. 'datasets = ...' goes above the first [heading].",
     ),
     "a document that is a list": ([1], "study.toml: is a list. Write {...}."),
     "no format": (

@@ -14,13 +14,21 @@ import pytest
 
 from jumar.algorithms import algorithm
 from jumar.core.errors import JumarError, ParameterError
-from jumar.study.workers import ONE_THREAD, in_processes
+from jumar.study.workers import ONE_THREAD, in_processes, in_threads
 
 
 def test_every_item_is_worked_on_once_whatever_the_number_of_workers():
     for jobs in (1, 3):
         found = list(in_processes(partial, (pow, 2), range(7), jobs))
         assert sorted(found) == [(i, 2**i) for i in range(7)]
+
+
+def test_threads_hand_out_what_is_finished_before_they_fail():
+    assert sorted(in_threads(abs, range(-7, 0), 3)) == [(i, -i) for i in range(-7, 0)]
+    found = in_threads(lambda i: 1 / i, [1, 2, 0], 1)
+    assert [next(found), next(found)] == [(1, 1), (2, 0.5)]
+    with pytest.raises(ZeroDivisionError):
+        next(found)
 
 
 def test_more_workers_than_items_do_no_harm():

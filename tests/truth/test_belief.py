@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from beliefs import update
 from facts import refuses
 from jumar import models
 from jumar.algorithms import run
@@ -17,14 +18,7 @@ from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError, TooLarge
 from jumar.core.memory import NamedNodes, window
 from jumar.solve.solver import policy_value
-from jumar.truth.belief import (
-    first_beliefs,
-    history_mdp,
-    limit_mdp,
-    predict,
-    reachable_beliefs,
-    update,
-)
+from jumar.truth.belief import first_beliefs, limit_mdp, predict, reachable_beliefs
 from jumar.truth.evaluation import evaluate
 from jumar.truth.pomdp import from_arrays
 
@@ -75,15 +69,6 @@ def test_two_contrary_sounds_cancel():
     assert p == pytest.approx(2 * 0.85 * 0.15)
 
 
-def test_names_and_numbers_say_the_same():
-    tiger = models.tiger()
-    by_name, by_number = (
-        update(tiger, [0.5, 0.5], "listen", "hear-left"),
-        update(tiger, [0.5, 0.5], 2, 0),
-    )
-    assert_allclose(by_name[0], by_number[0])
-
-
 def test_the_first_save_in_voicemail_makes_saving_right_with_52_in_62_5():
     law, beliefs = first_beliefs(models.voicemail())
     assert_allclose(law, [0.625, 0.375])  # .65*.8 + .35*.3
@@ -102,24 +87,6 @@ def test_running_on_is_evidence_that_the_machine_was_good():
     after, p = update(machine(), [0.5, 0.5], "run", "hum")
     assert p == pytest.approx(0.5 * (0.5 * 0.9 + 0.5 * 0.7))
     assert_allclose(after, [0.3 / 0.8, 0.5 / 0.8])
-
-
-def test_opening_a_door_shows_nothing_so_nothing_can_be_learned_from_it():
-    with refuses(ParameterError, "'hear-left'", "'open-left'"):
-        update(models.tiger(), [0.5, 0.5], "open-left", "hear-left")
-
-
-@pytest.mark.parametrize("belief", [[0.5, 0.6], [1.5, -0.5], [1.0], [np.nan, 1.0]])
-def test_what_is_not_a_distribution_is_no_belief(belief):
-    with refuses(ParameterError, "distribution", "2 states", "tiger"):
-        update(models.tiger(), belief, "listen", "hear-left")
-
-
-def test_unknown_names_and_numbers_are_told():
-    with pytest.raises(ParameterError, match="Did you mean 'listen'"):
-        update(models.tiger(), [0.5, 0.5], "listn", "hear-left")
-    with refuses(ParameterError, "observation 2", "0 to 1"):
-        update(models.tiger(), [0.5, 0.5], "listen", 2)
 
 
 def test_predictions_of_a_machine_by_hand():
@@ -170,8 +137,9 @@ def test_every_step_of_the_graph_is_a_bayes_update(name):
         assert_allclose(belief, graph.beliefs[to], atol=1e-12)
         assert p == pytest.approx(probability)
         assert graph.depth[to] <= graph.depth[pair // A] + 1
-    out = np.bincount(graph.pair, graph.probability, graph.ending.size).reshape(-1, A)
-    assert_allclose((out + graph.ending)[graph.expanded], 1)
+    _, ending, _ = predict(pomdp, graph.beliefs)
+    out = np.bincount(graph.pair, graph.probability, ending.size).reshape(-1, A)
+    assert_allclose((out + ending)[graph.expanded], 1)
     assert not out[~graph.expanded].any()
 
 
@@ -184,6 +152,12 @@ def test_more_beliefs_than_allowed_is_an_error_that_says_so():
 
 
 # ---- the exact history MDP ----------------------------------------------------------------
+
+
+def history_mdp(pomdp, depth):
+    """All histories with at most so many actions: whoever does everything and remembers everything
+    visits every history."""
+    return limit_mdp(pomdp, uniform(pomdp), window(depth + 1, actions=True), horizon=depth)
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -8,10 +8,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+from beliefs import update
 from jumar import models
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, NotConverged, ParameterError, TooLarge
-from jumar.truth.belief import first_beliefs, predict, update
+from jumar.truth.belief import first_beliefs, predict
 from jumar.truth.evaluation import evaluate
 from jumar.truth.optimality import Optimum, optimum
 from jumar.truth.pomdp import from_arrays

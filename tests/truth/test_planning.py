@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from beliefs import update
 from jumar import models
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import random_stream
 from jumar.truth import pouct
-from jumar.truth.belief import first_beliefs, update
+from jumar.truth.belief import first_beliefs
 from jumar.truth.planning import Planner, Pouct, plan, return_range
 from jumar.truth.pomdp import from_arrays
 from strategies import pomdps, random_pomdp

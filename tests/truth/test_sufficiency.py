@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from beliefs import update
 from jumar import models
 from jumar.algorithms import run
 from jumar.core.controller import Controller
 from jumar.core.errors import MemoryMismatch, ModelError, ParameterError
 from jumar.core.memory import NamedNodes, window
 from jumar.solve.solver import policy_value
-from jumar.truth.belief import first_beliefs, limit_mdp, predict, update
+from jumar.truth.belief import first_beliefs, limit_mdp, predict
 from jumar.truth.evaluation import evaluate
 from jumar.truth.optimality import optimum
 from jumar.truth.pomdp import from_arrays

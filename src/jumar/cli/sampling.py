@@ -10,6 +10,7 @@ import typer
 from jumar.cli import inputs, options
 from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
 from jumar.cli.log_options import reads_a_log
+from jumar.io.plain import plain
 
 if TYPE_CHECKING:
     from jumar.algorithms.auto import Selection
@@ -78,9 +79,7 @@ def _data(found: Selection, plan: tuple[Need, ...]) -> dict[str, Any]:
         "gain": best.gain if best else None,
         "standard_error": best.error if best else None,
         "certified": found.chosen is not None,
-        "plan": [
-            {"gain": need.gain, "power": need.power, "episodes": need.episodes} for need in plan
-        ],
+        "plan": plain(plan),
     }
 
 

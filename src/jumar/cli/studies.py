@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,6 +33,9 @@ Jobs = Annotated[
 Summary = Annotated[
     bool, typer.Option("--summary", help="Run nothing; print tables of what is in the folder.")
 ]
+Planner = Annotated[
+    int, typer.Option(metavar="EPISODES", help="PO-UCT episodes per model; 0 leaves it out.")
+]
 GUARANTEES = "guarantees"
 PLANNER_EPISODES = 1000
 PLANNER_SIMULATIONS = 1000
@@ -51,9 +57,7 @@ def paper(
             help="Basic RL on what was never tried: worth 0 (as published), never chosen, or both.",
         ),
     ] = "both",
-    planner: Annotated[
-        int, typer.Option(metavar="EPISODES", help="PO-UCT episodes per model; 0 leaves it out.")
-    ] = PLANNER_EPISODES,
+    planner: Planner = PLANNER_EPISODES,
     summary: Summary = False,
     as_json: Json = False,
 ) -> None:
@@ -61,12 +65,11 @@ def paper(
     from jumar.study.spec import load_study
 
     spec = replace(load_study("paper"), datasets=seeds)
-    if unseen not in ("zero", "exclude", "both"):
-        raise ParameterError(
-            "--unseen: " + not_one_of("choice", unseen, ("zero", "exclude", "both"))
-        )
+    choices = ("zero", "exclude", "both")
+    if unseen not in choices:
+        raise ParameterError("--unseen: " + not_one_of("choice", unseen, choices))
     if unseen != "both":
-        kept = tuple(s for s in spec.settings if s.get("unseen") in (None, unseen))
+        kept = tuple(s for s in spec.settings if s.options.get("unseen") in (None, unseen))
         spec = replace(spec, settings=kept)
     if cheese_step_reward != -0.01:
         model = f"cheese_maze:step_reward={cheese_step_reward!r}"
@@ -102,9 +105,7 @@ def study(
         int | None, typer.Option(help="Same seed, same result; instead of what the file says.")
     ] = None,
     jobs: Jobs = None,
-    planner: Annotated[
-        int, typer.Option(metavar="EPISODES", help="PO-UCT episodes per model; 0 leaves it out.")
-    ] = 0,
+    planner: Planner = 0,
     full: Annotated[
         bool, typer.Option("--full", help="guarantees: also the sizes that take hours.")
     ] = False,
@@ -117,26 +118,25 @@ def study(
     certificate and check is wrong, on processes built to make them fail. With it, --only takes
     the name of a process.
     """
+    asked: dict[str, Any] = {"seed": seed, "datasets": datasets, "sizes": _sizes(sizes)}
+    asked = {name: value for name, value in asked.items() if value is not None}
     if source == GUARANTEES:
         if planner:
             raise ParameterError("--planner: the study of guarantees has no planner. Leave it out.")
-        _guarantees(output, datasets, sizes, only, seed, jobs, full, summary, as_json)
+        asked |= {"processes": tuple(dict.fromkeys(only))} if only else {}
+        _guarantees(output, jobs, summary, as_json, full=full, **asked)
         return
     from jumar.study.spec import load_study
 
     if full:
         raise ParameterError(f"--full: only the study {GUARANTEES} knows it. Leave it out.")
-    spec = load_study(source)
-    if seed is not None:
-        spec = replace(spec, seed=seed)
-    if datasets is not None:
-        spec = replace(spec, datasets=datasets)
-    if sizes is not None:
-        spec = replace(spec, sizes=_sizes(sizes))
+    spec = replace(load_study(source), **asked)
     _study(spec.only(tuple(only or ())), output, jobs, planner, summary, as_json)
 
 
-def _sizes(text: str) -> tuple[int, ...]:
+def _sizes(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
     try:
         return tuple(sorted({int(part) for part in text.split(",")}))
     except ValueError:
@@ -187,36 +187,17 @@ def plan(
     )
 
 
-def _guarantees(
-    folder: Path,
-    datasets: int | None,
-    sizes: str | None,
-    only: list[str] | None,
-    seed: int | None,
-    jobs: int | None,
-    full: bool,
-    summary: bool,
-    as_json: bool,
-) -> None:
+def _guarantees(folder: Path, jobs: int | None, summary: bool, as_json: bool, **asked: Any) -> None:
     from jumar.study.guarantees.page_tables import tables
     from jumar.study.guarantees.report import write_report
     from jumar.study.guarantees.running import GuaranteesSpec, run_guarantees
     from jumar.study.guarantees.summary import findings
     from jumar.study.store import Store
 
-    asked: dict[str, Any] = {"full": full}
-    asked |= {"datasets": datasets} if datasets is not None else {}
-    asked |= {"seed": seed} if seed is not None else {}
-    asked |= {"sizes": _sizes(sizes)} if sizes is not None else {}
-    asked |= {"processes": tuple(dict.fromkeys(only))} if only else {}
-    spec = GuaranteesSpec(**asked)
-    store = Store(folder)
+    spec, store = GuaranteesSpec(**asked), Store(folder)
     if not summary:
-        try:
-            with progress_bar("Logs", 0, as_json) as tell:
-                run_guarantees(spec, folder, jobs=jobs, progress=tell)
-        except KeyboardInterrupt:
-            raise _stopped(folder) from None
+        with _resumable(folder), progress_bar("Logs", 0, as_json) as tell:
+            run_guarantees(spec, folder, jobs=jobs, progress=tell)
         write_report(store)
     found = findings(store)
     files = [] if summary else [f"Wrote {folder / 'guarantees.md'}, .json and .svg."]
@@ -224,37 +205,37 @@ def _guarantees(
     say(as_json, found.to_dict(), *views, *files)
 
 
-def _stopped(folder: Path) -> typer.Exit:
-    print(
-        f"\nStopped. What is finished is kept in {folder}; run the same command again to go on "
-        "from there.",
-        file=sys.stderr,
-    )
-    return typer.Exit(1)
+@contextmanager
+def _resumable(folder: Path) -> Iterator[None]:
+    """Ctrl-C ends the command; whoever pressed it is told how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(
+            f"\nStopped. What is finished is kept in {folder}; run the same command again to go on "
+            "from there.",
+            file=sys.stderr,
+        )
+        raise typer.Exit(1) from None
 
 
 def _study(
     spec: StudySpec, folder: Path, jobs: int | None, planner: int, summary: bool, as_json: bool
 ) -> None:
+    from jumar.study.paper_tables import summary_data, summary_view
     from jumar.study.store import Store
 
     if planner != 0 and planner < 2:
         raise ParameterError(f"--planner {planner}: give at least 2 episodes, or 0 for none.")
     store = Store(folder)
     if not summary:
-        try:
+        with _resumable(folder):
             _run(spec, store, jobs, planner, as_json)
-        except KeyboardInterrupt:
-            raise _stopped(folder) from None
-    from jumar.study.paper_tables import summary_data, summary_view
-
     files = [] if summary else [f"Wrote {folder / 'index.html'} and the figures next to it."]
     say(as_json, summary_data(store), *summary_view(store), *files)
 
 
 def _run(spec: StudySpec, store: Store, jobs: int | None, planner: int, as_json: bool) -> None:
-    import os
-
     from jumar.study.planner import run_planner
     from jumar.study.report import write_report
     from jumar.study.runner import run_study

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jumar.algorithms import ALGORITHMS, Material
+from jumar.algorithms import Material
 from jumar.algorithms.auto import Selection
 from jumar.core.arrays import Floats, Ints
 from jumar.core.episodes import Episodes
@@ -66,9 +66,9 @@ def rule_arrays(settings: Sequence[StudySetting]) -> tuple[Ints, Floats, Floats]
     """Kind, threshold and unseen value of settings that are rules."""
     rules = []
     for setting in settings:
-        make = ALGORITHMS[setting.algorithm].rule
+        make = setting.entry.rule
         assert make is not None, f"{setting.algorithm} is no rule"
-        rules.append(make(**dict(setting.parameters)))
+        rules.append(make(**setting.options))
     return (
         np.array([rule.kind for rule in rules], np.int64),
         np.array([rule.n_wedge for rule in rules], np.float64),
@@ -84,8 +84,7 @@ def _run_one_by_one(
     results = np.empty((len(prepared.memories), batch.FIELDS))
     for m, memory in enumerate(prepared.memories):
         material = Material(log, memory, γ, prepared.rewards, spec.delta)
-        entry = ALGORITHMS[setting.algorithm]
-        found = entry.learn(material, prepared.behavior, **dict(setting.parameters))
+        found = setting.entry.learn(material, prepared.behavior, **setting.options)
         unchanged = found.changed == 0
         value = prepared.value if unchanged else evaluate(prepared.pomdp, found.controller).value
         results[m, batch.VALUE] = value
@@ -123,14 +122,14 @@ def choose(spec: StudySpec, prepared: Prepared, number: int) -> Choices:
         part = whole.select(np.arange(size))
         earned = float(part.returns(pomdp.discount).mean())
         for j, setting in enumerate(spec.choosing):
-            choice = ALGORITHMS[setting.algorithm].choice
+            choice = setting.entry.choice
             assert choice is not None, f"{setting.algorithm} does not choose its memory"
             found = choice.choose(
                 part,
                 prepared.behavior,
                 discount=pomdp.discount,
                 seed=selection_stream(spec, prepared.spec, number, size),
-                **dict(setting.parameters),
+                **setting.options,
             )
             results[i, j, batch.VALUE] = _value(prepared, found)
             results[i, j, batch.MODEL_BEHAVIOR] = earned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -39,6 +40,31 @@ def pyplot() -> Any:
     import matplotlib.pyplot as plt
 
     return plt
+
+
+def panels(
+    rows: int, columns: int, size: tuple[float, float], sharey: bool | str
+) -> tuple[Figure, Any]:
+    """A figure, and its (rows, columns) axes, which share what is below."""
+    shared: Any = {"sharex": True, "sharey": sharey, "squeeze": False, "layout": "constrained"}
+    figure, axes = pyplot().subplots(rows, columns, figsize=size, **shared)
+    return figure, axes
+
+
+def size_axis(ax: Axes, sizes: Sequence[int]) -> None:
+    """Sizes of logs on a log axis, with a tick at each of these."""
+    ax.set_xscale("log")
+    ax.set_xticks(sizes)
+    ax.xaxis.set_major_formatter(lambda x, _: short(round(x)))
+
+
+def short(size: int) -> str:
+    """A size that fits an axis.
+
+    >>> short(500), short(2000)
+    ('500', '2k')
+    """
+    return f"{size // 1000}k" if size >= 1000 and size % 1000 == 0 else str(size)
 
 
 def share_axis(ax: Axes, which: Literal["x", "y"]) -> None:

@@ -8,17 +8,15 @@ the figures survive grey print. In heat maps, cells that end below the behavior 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jumar.algorithms import ALGORITHMS, Look
+from jumar.algorithms import Look
 from jumar.core.arrays import Floats
-from jumar.io.files import make_folder
-from jumar.study.drawing import STYLE, pyplot, save
+from jumar.study.drawing import STYLE, panels, pyplot, short, size_axis
 from jumar.study.safety_figure import draw_safety
-from jumar.study.settings import SWEPT
+from jumar.study.settings import CHOSEN, SWEPT
 from jumar.study.spec import FigureSpec
 from jumar.study.summary import Cell, Environment, Results
 
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = ("svg", "pdf", "png")
 GREEN, GREY = "#1b8a5a", "#777777"
 STATISTICS: tuple[tuple[str, str, Callable[[Cell], float]], ...] = (
     ("mean", "-", lambda cell: cell.mean),
@@ -47,32 +44,17 @@ def draw(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
         return _heatmap(spec, results)
 
 
-def save_all(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """The figure as SVG, PDF and PNG."""
-    make_folder(folder)
-    return save(figure, *(folder / f"{name}.{kind}" for kind in FORMATS))
-
-
 # ---- curves -------------------------------------------------------------------------------------
 
 
 def _curves(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
-    import matplotlib.pyplot as plt
-
     rows = [e for name in spec.behaviors for e in results.environments if e.name == name]
     columns = [(i, n) for i in range(max(len(e.memories) for e in rows)) for n in spec.n_wedge]
     width = max(4.6, 2.15 * len(columns) + 0.4)
     legend_columns = max(2, round(width / 1.9))
     legend_rows = -(-10 // legend_columns)  # about ten lines to explain
-    figure, axes = plt.subplots(
-        len(rows),
-        len(columns),
-        figsize=(width, 1.75 * len(rows) + 0.5 + 0.17 * legend_rows),
-        sharex=True,
-        sharey="row",
-        squeeze=False,
-        layout="constrained",
-    )
+    height = 1.75 * len(rows) + 0.5 + 0.17 * legend_rows
+    figure, axes = panels(len(rows), len(columns), (width, height), sharey="row")
     for i, environment in enumerate(rows):
         lowest = environment.behavior  # of all means in this row: its panels share an axis
         for j, (memory, n_wedge) in enumerate(columns):
@@ -105,12 +87,11 @@ def _panel(
 ) -> float:
     """Draw one panel; returns the lowest mean in it."""
     lines: list[tuple[Look, list[Cell]]] = []
-    for algorithm, parameters in results.settings:
-        entry = ALGORITHMS[algorithm]
-        if entry.trusted(parameters) not in (None, n_wedge):
-            continue
-        cells = results.across(environment, k_new, algorithm, parameters)
-        lines.append((entry.curve(parameters), cells))
+    for setting in results.settings:
+        if setting.threshold in (None, n_wedge):
+            memory = CHOSEN if setting.chooses_memory else k_new
+            cells = results.across(environment, memory, setting)
+            lines.append((setting.entry.curve(setting.options), cells))
     for look, cells in lines:
         sizes = [cell.size for cell in cells]
         for name, dashes, statistic in STATISTICS[: 1 if look.minor else None]:
@@ -139,9 +120,7 @@ def _panel(
             linewidth=1.0,
             label="PO-UCT ± s.e.",
         )
-    ax.set_xscale("log")
-    ax.set_xticks([t for t in (1, 10, 100, 1000, 10_000) if t <= results.sizes[-1]])
-    ax.xaxis.set_major_formatter(lambda x, _: _short(round(x)))
+    size_axis(ax, [t for t in (1, 10, 100, 1000, 10_000) if t <= results.sizes[-1]])
     return min((cell.mean for *_, cells in lines for cell in cells), default=np.inf)
 
 
@@ -165,19 +144,10 @@ def _legend(axes: Any) -> tuple[list[Any], list[str]]:
 
 
 def _heatmap(spec: FigureSpec, results: Results) -> Figure:
-    import matplotlib.pyplot as plt
-
     (environment,) = (e for e in results.environments if e.name == spec.behaviors[0])
-    figure, axes = plt.subplots(
-        len(environment.memories),
-        len(STATISTICS),
-        figsize=(8.6, 1.15 + 1.95 * len(environment.memories)),
-        sharex=True,
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    thresholds = [p["n_wedge"] for name, p in results.settings if name == SWEPT]
+    height = 1.15 + 1.95 * len(environment.memories)
+    figure, axes = panels(len(environment.memories), len(STATISTICS), (8.6, height), sharey=True)
+    thresholds = [s.threshold for s in results.settings if s.algorithm == SWEPT]
     image: Any = None
     for i, k_new in enumerate(environment.memories):
         for j, (name, _, statistic) in enumerate(STATISTICS):
@@ -193,7 +163,7 @@ def _heatmap(spec: FigureSpec, results: Results) -> Figure:
                 interpolation="nearest",
             )
             _hatch(ax, table)
-            labels = [_short(size) for size in results.sizes]
+            labels = [short(size) for size in results.sizes]
             ax.set_xticks(range(len(labels)), labels, rotation=60)
             ax.set_yticks(range(len(thresholds)), [str(n) for n in thresholds])
             ax.tick_params(length=2, labelsize=6.5)
@@ -236,7 +206,3 @@ def _hatch(ax: Axes, table: Floats) -> None:
                 (j - 0.5, i - 0.5), 1, 1, fill=False, hatch="////", edgecolor="white", linewidth=0
             )
         )
-
-
-def _short(size: int) -> str:
-    return f"{size // 1000}k" if size >= 1000 and size % 1000 == 0 else str(size)

@@ -10,7 +10,7 @@ from jumar.study.safety import safety_data
 from jumar.study.settings import CHOSEN
 from jumar.study.spec import FigureSpec
 from jumar.study.store import Store
-from jumar.study.summary import Results, setting_label
+from jumar.study.summary import Results
 
 CURVES = (
     "Value of the improved controller against the size of the log, for SPIBB with threshold N∧ "
@@ -72,23 +72,19 @@ def write_page(
 
 def worst_shares(results: Results) -> tuple[list[str], list[dict[str, Any]]]:
     """Per behavior and memory: the largest share of worse data sets over all sizes."""
-    labels = [setting_label(name, parameters) for name, parameters in results.settings]
     rows = []
     titles = [e.title for e in results.environments]
     for environment in results.environments:
         several = titles.count(environment.title) > 1
         title = environment.name if several else environment.title
         for k_new in results.memories(environment):
-            there = results.settings_with(k_new)
             shares = [
-                max((cell.worse for cell in results.across(environment, k_new, *s)), default=None)
-                if s in there
-                else None
+                max((cell.worse for cell in results.across(environment, k_new, s)), default=None)
                 for s in results.settings
             ]
             memory = "own" if k_new == CHOSEN else str(k_new)
             rows.append({"title": title, "k_new": memory, "shares": shares})
-    return labels, rows
+    return [setting.title for setting in results.settings], rows
 
 
 def _shown(figure: FigureSpec, titles: dict[str, str]) -> str:
@@ -98,13 +94,12 @@ def _shown(figure: FigureSpec, titles: dict[str, str]) -> str:
 
 def _settings(results: Results) -> list[tuple[str, str]]:
     manifest = results.manifest
-    labels = ", ".join(setting_label(name, parameters) for name, parameters in results.settings)
     return [
         ("jumar version", manifest["jumar"]),
         ("seed", str(manifest["seed"])),
         ("data sets per size", str(manifest["datasets"])),
         ("sizes", ", ".join(f"{size:,}" for size in results.sizes)),
-        ("algorithms", labels),
+        ("algorithms", ", ".join(setting.title for setting in results.settings)),
         ("chance δ in ζ", str(manifest["delta"])),
         (
             "data",

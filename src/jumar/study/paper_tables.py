@@ -10,8 +10,9 @@ from rich.console import RenderableType
 from jumar.show.terminal import plain_table
 from jumar.study.planner import read_planned
 from jumar.study.safety import all_lines, kinds, points, safety_data
+from jumar.study.settings import CHOSEN
 from jumar.study.store import Store
-from jumar.study.summary import Cell, Environment, Results, memory_label, setting_label
+from jumar.study.summary import Cell, Environment, Results
 
 SHOWN = 3  # sizes in a table: what fits a terminal
 
@@ -58,11 +59,12 @@ def _behaviors(results: Results, planned: dict[str, dict[str, Any]]) -> list[Ren
         note = f", PO-UCT {online['mean']:.4g} ± {online['standard_error']:.2g}" if online else ""
         for k_new in results.memories(environment):
             rows = [
-                _row(setting_label(*s), results.across(environment, k_new, *s), sizes)
-                for s in results.settings_with(k_new)
+                _row(setting.title, results.across(environment, k_new, setting), sizes)
+                for setting in results.settings_with(k_new)
             ]
+            memory = "k′ chosen from the log" if k_new == CHOSEN else f"k′ = {k_new}"
             title = (
-                f"{environment.title}, {memory_label(k_new)}: behavior {environment.behavior:.4g}, "
+                f"{environment.title}, {memory}: behavior {environment.behavior:.4g}, "
                 f"best policy of all {best}{note}"
             )
             numbers = [*(f"n = {size:,}" for size in sizes), "lowest CVaR", "worse"]
@@ -81,7 +83,7 @@ def _row(label: str, cells: list[Cell], sizes: list[int]) -> list[str]:
     ]
 
 
-def _kind(results: Results, title: str, members: tuple[Environment, ...]) -> RenderableType:
+def _kind(results: Results, title: str, members: list[Environment]) -> RenderableType:
     """Behaviors of one model and window, averaged."""
     sizes = _some(results.sizes)
     numbers = [*(f"n = {size:,}" for size in sizes), "worse"]

@@ -31,11 +31,6 @@ def read_planned(store: Store) -> dict[str, dict[str, Any]]:
         ) from error
 
 
-def write_planned(store: Store, planned: dict[str, dict[str, Any]]) -> None:
-    """Keep the online planner's results."""
-    write_atomically(store.folder / PLANNED, json.dumps(planned, indent=2) + "\n")
-
-
 def run_planner(
     spec: StudySpec,
     store: Store,
@@ -58,7 +53,11 @@ def run_planner(
         if any(planned.get(name, {}).get(key) != value for key, value in wanted.items()):
             todo.setdefault(str(wanted["model_hash"]), []).append(name)
     for i, names in enumerate(todo.values()):
-        tell = _shifted(progress, i * episodes, episodes * len(todo))
+
+        def tell(done: int, before: int = i * episodes) -> None:
+            if progress is not None:
+                progress(before + done, episodes * len(todo))
+
         found = plan(
             built[names[0]],
             Pouct(simulations=simulations),
@@ -69,11 +68,4 @@ def run_planner(
         for name in names:
             earned = {"mean": found.mean, "standard_error": found.standard_error}
             planned[name] = {**earned, **asked[name]}
-        write_planned(store, planned)
-
-
-def _shifted(
-    progress: Callable[[int, int], None] | None, before: int, total: int
-) -> Callable[[int], None] | None:
-    """Progress of one part as progress of the whole."""
-    return None if progress is None else lambda done: progress(before + done, total)
+        write_atomically(store.folder / PLANNED, json.dumps(planned, indent=2) + "\n")

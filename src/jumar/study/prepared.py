@@ -47,7 +47,6 @@ class Prepared:
     optimum: float | None
     memories: tuple[Memory, ...]
     tasks: tuple[Task, ...]
-    states: tuple[Ints, ...]  # history states of each task
     finest: int  # the task that is counted, and
     coarsenings: tuple[tuple[Ints, Ints] | None, ...]  # how the others follow from it, if they do
     tables: tuple[Any, ...]  # what the simulation draws from
@@ -78,7 +77,6 @@ def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
         optimum=_optimum(pomdp),
         memories=memories,
         tasks=tuple(task for task, _ in made),
-        states=tuple(states for _, states in made),
         finest=finest,
         coarsenings=tuple(
             coarsening(*made[finest], *made[i], projection(memories[finest], memory))

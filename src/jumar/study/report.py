@@ -8,13 +8,16 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from jumar.io.files import write_atomically
-from jumar.study.figures import draw, save_all
+from jumar.io.files import make_folder, write_atomically
+from jumar.study.drawing import save
+from jumar.study.figures import draw
 from jumar.study.page import write_page
 from jumar.study.planner import read_planned
 from jumar.study.spec import StudySpec
 from jumar.study.store import Store
 from jumar.study.summary import Results
+
+FORMATS = ("svg", "pdf", "png")
 
 
 def write_report(
@@ -25,17 +28,20 @@ def write_report(
     planned = read_planned(store)
     names = {e.name for e in results.environments}
     figures = [f for f in spec.figures_to_draw() if set(f.behaviors) <= names]
+    folder = store.folder / "figures"
     files = []
     for done, figure in enumerate(figures, 1):
-        files += save_all(draw(figure, results, planned), store.folder / "figures", figure.name)
+        make_folder(folder)
+        paths = (folder / f"{figure.name}.{kind}" for kind in FORMATS)
+        files += save(draw(figure, results, planned), *paths)
         if progress:
             progress(done)
     write_page(store, results, tuple(figures), planned)
-    return [*files, write_cells(store, results), store.folder / "index.html"]
+    return [*files, _write_cells(store, results), store.folder / "index.html"]
 
 
-def write_cells(store: Store, results: Results) -> Path:
-    """Write every cell as a row of cells.csv."""
+def _write_cells(store: Store, results: Results) -> Path:
+    """Every cell as a row of cells.csv."""
     rows = [cell.to_dict() for cell in results.cells()]
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from jumar.algorithms import ALGORITHMS
 from jumar.core.arrays import Floats, Ints
 from jumar.evidence.bounds import bound
 from jumar.evidence.certificate import scale_of
@@ -33,74 +32,38 @@ def block_table(
 
     parts = []
     if spec.fixed:
-        parts.append(_fixed_rows(spec, p, numbers, np.stack(fixed)))
+        pairs = np.array([task.behavior.size for task in p.tasks])
+        zeta = _zeta_before_gain(spec, p)
+        results = np.stack(fixed)
+        parts.append(_rows(spec, p, numbers, spec.fixed, p.spec.memories, results, zeta, pairs))
     if spec.choosing:
-        parts.append(_chosen_rows(spec, p, numbers, choices))
+        results = np.stack([choice.results for choice in choices])[:, None]
+        none, one = np.full((1, len(spec.choosing)), np.nan), np.ones(1)
+        words = [word for choice in choices for word in choice.chosen]
+        parts.append(_rows(spec, p, numbers, spec.choosing, (CHOSEN,), results, none, one, words))
     return pa.concat_tables(parts).unify_dictionaries()
 
 
-def _fixed_rows(spec: StudySpec, p: Prepared, numbers: Sequence[int], results: Floats) -> Any:
-    """Results (datasets, memories, sizes, settings, fields) as rows."""
-    D, M, S, J, _ = results.shape
-    d, m, s, j = (grid.ravel() for grid in np.indices((D, M, S, J)))
-    flat = results.reshape(-1, batch.FIELDS)
-    gain = flat[:, batch.MODEL_VALUE] - flat[:, batch.MODEL_BEHAVIOR]
-    pairs = np.array([task.behavior.size for task in p.tasks])
-    return _table(
-        p,
-        spec.fixed,
-        j,
-        flat,
-        k_new=np.array(p.spec.memories, np.int16)[m],
-        size=np.array(spec.sizes, np.int32)[s],
-        dataset=np.array(numbers, np.int32)[d],
-        zeta=_zeta_before_gain(spec, p)[m, j] - gain,
-        known=flat[:, batch.KNOWN] / pairs[m],
-        chosen=None,
-    )
-
-
-def _chosen_rows(
-    spec: StudySpec, p: Prepared, numbers: Sequence[int], choices: Sequence[Choices]
-) -> Any:
-    """One row per size and setting that chooses its memory."""
-    results = np.stack([choice.results for choice in choices])
-    D, S, J, _ = results.shape
-    d, s, j = (grid.ravel() for grid in np.indices((D, S, J)))
-    flat = results.reshape(-1, batch.FIELDS)
-    return _table(
-        p,
-        spec.choosing,
-        j,
-        flat,
-        k_new=np.full(len(d), CHOSEN, np.int16),
-        size=np.array(spec.sizes, np.int32)[s],
-        dataset=np.array(numbers, np.int32)[d],
-        zeta=np.full(len(d), np.nan),
-        known=flat[:, batch.KNOWN],
-        chosen=[words for choice in choices for words in choice.chosen],
-    )
-
-
-def _table(
+def _rows(
+    spec: StudySpec,
     p: Prepared,
+    numbers: Sequence[int],
     settings: Sequence[StudySetting],
-    j: Ints,
-    flat: Floats,
-    *,
-    k_new: Ints,
-    size: Ints,
-    dataset: Ints,
-    zeta: Floats,
-    known: Floats,
-    chosen: list[str] | None,
+    memories: Sequence[int],
+    results: Floats,  # (datasets, memories, sizes, settings, fields)
+    zeta: Floats,  # (memories, settings) before the estimated gain is taken off
+    pairs: Ints | Floats,  # (memories,) of which KNOWN are known
+    chosen: list[str] | None = None,  # what was chosen, of settings that choose
 ) -> Any:
-    """Rows of the settings j with their (rows, fields) results."""
+    """One row per policy."""
     import pyarrow as pa
 
     def words(codes: Ints, values: list[str]) -> Any:
         return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(values))
 
+    d, m, s, j = (grid.ravel() for grid in np.indices(results.shape[:-1]))
+    flat = results.reshape(-1, batch.FIELDS)
+    gain = flat[:, batch.MODEL_VALUE] - flat[:, batch.MODEL_BEHAVIOR]
     nothing = pa.nulls(len(j), pa.string())
     algorithms = sorted({setting.algorithm for setting in settings})
     n_wedge = np.array([_or_nan(setting.threshold) for setting in settings])
@@ -109,19 +72,19 @@ def _table(
             "environment": words(np.zeros_like(j), [p.pomdp.name]),
             "behavior": words(np.zeros_like(j), [p.spec.name]),
             "k": pa.array(np.full(len(j), p.spec.window or 0, np.int16)),
-            "k_new": pa.array(k_new),
+            "k_new": pa.array(np.array(memories, np.int16)[m]),
             "algorithm": words(
                 np.array([algorithms.index(x.algorithm) for x in settings])[j], algorithms
             ),
-            "parameters": words(j, [json.dumps(dict(x.parameters)) for x in settings]),
+            "parameters": words(j, [json.dumps(x.options) for x in settings]),
             "n_wedge": pa.array(n_wedge[j], from_pandas=True),
-            "size": pa.array(size),
-            "dataset": pa.array(dataset),
+            "size": pa.array(np.array(spec.sizes, np.int32)[s]),
+            "dataset": pa.array(np.array(numbers, np.int32)[d]),
             "value": pa.array(flat[:, batch.VALUE]),
             "model_value": pa.array(flat[:, batch.MODEL_VALUE]),
             "model_behavior_value": pa.array(flat[:, batch.MODEL_BEHAVIOR]),
-            "zeta": pa.array(zeta, from_pandas=True),
-            "known": pa.array(known, from_pandas=True),
+            "zeta": pa.array(zeta[m, j] - gain, from_pandas=True),
+            "known": pa.array(flat[:, batch.KNOWN] / pairs[m], from_pandas=True),
             "chosen": (pa.array(chosen) if chosen else nothing).dictionary_encode(),
         }
     )
@@ -138,6 +101,6 @@ def _zeta_before_gain(spec: StudySpec, p: Prepared) -> Floats:
     for m, memory in enumerate(p.memories):
         scale = scale_of(memory, p.rewards, p.pomdp.discount)
         for j, setting in enumerate(spec.fixed):
-            if ALGORITHMS[setting.algorithm].bound_kind == bound(BOUND).applies_to:
+            if setting.entry.bound_kind == bound(BOUND).applies_to:
                 table[m, j] = bound(BOUND).zeta(scale, setting.threshold, spec.delta)
     return table

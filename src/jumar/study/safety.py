@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from jumar.io.plain import finite
-from jumar.study.settings import CHOSEN, SWEPT
-from jumar.study.summary import Cell, Environment, Results, setting_label
+from jumar.study.grouped import grouped
+from jumar.study.settings import CHOSEN, SWEPT, StudySetting
+from jumar.study.summary import Cell, Environment, Results
 
 HINDSIGHT = "in hindsight"
 
@@ -27,28 +28,26 @@ HINDSIGHT = "in hindsight"
 class SafetyLine:
     """One setting with one amount of memory."""
 
-    algorithm: str
-    parameters: dict[str, Any]
+    setting: StudySetting | None  # None: the best in hindsight
     more: int | None  # observations remembered beyond the behavior's; None: as the setting chose
     cells: tuple[Cell, ...]  # at least one
 
     @property
     def name(self) -> str:
-        if self.algorithm == HINDSIGHT:
-            return f"{SWEPT} in hindsight"
-        return setting_label(self.algorithm, self.parameters)
+        return self.setting.title if self.setting else f"{SWEPT} {HINDSIGHT}"
 
     @property
     def memory(self) -> str:
         """In terms of the behavior's window k."""
         if self.more is None:
-            return "any" if self.algorithm == HINDSIGHT else "own"
+            return "own" if self.setting else "any"
         return "k" if self.more == 0 else f"k{self.more:+d}"
 
     @property
     def worse(self) -> float:
         """Share of all data sets that end below the behavior."""
-        return _share(self.cells)
+        total = sum(len(cell.values) for cell in self.cells)
+        return sum(round(cell.worse * len(cell.values)) for cell in self.cells) / total
 
     @property
     def worst(self) -> Cell:
@@ -59,12 +58,6 @@ class SafetyLine:
     def normalised(self) -> float:
         """Mean normalised improvement over the cells, NaN where no optimum is known."""
         return float(np.mean([cell.normalised(cell.mean) for cell in self.cells]))
-
-    def of(self, environments: Iterable[Environment]) -> SafetyLine | None:
-        """The line of some behaviors only, if there is anything of them."""
-        names = {e.name for e in environments}
-        cells = tuple(cell for cell in self.cells if cell.environment.name in names)
-        return SafetyLine(self.algorithm, self.parameters, self.more, cells) if cells else None
 
 
 @dataclass(frozen=True)
@@ -79,22 +72,13 @@ class Point:
 
 def lines_of(results: Results) -> list[SafetyLine]:
     """Every setting with every amount of memory, in the order of the study."""
-    found: dict[tuple[str, str, int | None], list[Cell]] = {}
-    by_key: dict[tuple[str, str, int | None], dict[str, Any]] = {}
-    for name, parameters in results.settings:
+    found: dict[tuple[StudySetting, int | None], list[Cell]] = {}
+    for setting in results.settings:
         for environment in results.environments:
             for k_new in results.memories(environment):
-                if (name, parameters) not in results.settings_with(k_new):
-                    continue
-                key = name, str(sorted(parameters.items())), _more(environment, k_new)
-                cells = results.across(environment, k_new, name, parameters)
-                found.setdefault(key, []).extend(cells)
-                by_key[key] = parameters
-    return [
-        SafetyLine(key[0], by_key[key], key[2], tuple(cells))
-        for key, cells in found.items()
-        if cells
-    ]
+                cells = results.across(environment, k_new, setting)
+                found.setdefault((setting, _more(environment, k_new)), []).extend(cells)
+    return [SafetyLine(*key, tuple(cells)) for key, cells in found.items() if cells]
 
 
 def all_lines(results: Results) -> list[SafetyLine]:
@@ -113,37 +97,30 @@ def _more(environment: Environment, k_new: int) -> int | None:
 
 def in_hindsight(lines: Sequence[SafetyLine]) -> SafetyLine | None:
     """For every behavior and size the SPIBB setting with the best mean."""
-    best: dict[tuple[str, int], Cell] = {}
-    for line in lines:
-        for cell in line.cells if line.algorithm == SWEPT else ():
-            key = cell.environment.name, cell.size
-            if key not in best or cell.mean > best[key].mean:
-                best[key] = cell
-    return SafetyLine(HINDSIGHT, {}, None, tuple(best.values())) if best else None
+    swept = (line for line in lines if line.setting and line.setting.algorithm == SWEPT)
+    cells = grouped(
+        (cell for line in swept for cell in line.cells), lambda c: (c.environment.name, c.size)
+    )
+    best = tuple(max(those, key=lambda cell: cell.mean) for those in cells.values())
+    return SafetyLine(None, None, best) if best else None
 
 
-def kinds(environments: Iterable[Environment]) -> dict[str, tuple[Environment, ...]]:
+def kinds(environments: Iterable[Environment]) -> dict[str, list[Environment]]:
     """Behaviors of one model and one window, which may come from different training seeds."""
-    found: dict[str, tuple[Environment, ...]] = {}
-    for environment in environments:
-        found[environment.title] = (*found.get(environment.title, ()), environment)
-    return found
+    return grouped(environments, lambda environment: environment.title)
 
 
-def points(line: SafetyLine, environments: Iterable[Environment]) -> list[Point]:
+def points(line: SafetyLine, environments: Sequence[Environment]) -> list[Point]:
     """A line over the sizes, averaged over some behaviors."""
-    part = line.of(environments)
-    by_size: dict[int, list[Cell]] = {}
-    for cell in part.cells if part else ():
-        by_size.setdefault(cell.size, []).append(cell)
+    cells = (cell for cell in line.cells if cell.environment in environments)
     return [
         Point(
             size,
-            float(np.mean([cell.worse for cell in cells])),
-            float(np.mean([cell.normalised(cell.mean) for cell in cells])),
-            float(np.mean([cell.normalised(cell.cvar(0.1)) for cell in cells])),
+            float(np.mean([cell.worse for cell in same])),
+            float(np.mean([cell.normalised(cell.mean) for cell in same])),
+            float(np.mean([cell.normalised(cell.cvar(0.1)) for cell in same])),
         )
-        for size, cells in sorted(by_size.items())
+        for size, same in sorted(grouped(cells, lambda cell: cell.size).items())
     ]
 
 
@@ -153,8 +130,8 @@ def safety_data(results: Results) -> list[dict[str, Any]]:
         {
             "setting": line.name,
             "memory": line.memory,
-            "algorithm": line.algorithm,
-            "parameters": line.parameters,
+            "algorithm": line.setting.algorithm if line.setting else HINDSIGHT,
+            "parameters": line.setting.options if line.setting else {},
             "worse": line.worse,
             "worst": {
                 "behavior": line.worst.environment.name,
@@ -166,8 +143,3 @@ def safety_data(results: Results) -> list[dict[str, Any]]:
         }
         for line in all_lines(results)
     ]
-
-
-def _share(cells: Sequence[Cell]) -> float:
-    total = sum(len(cell.values) for cell in cells)
-    return sum(round(cell.worse * len(cell.values)) for cell in cells) / total

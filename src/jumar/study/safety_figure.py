@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jumar.algorithms import ALGORITHMS, Look
-from jumar.study.drawing import BAND, BAND_EDGE, share_axis
+from jumar.algorithms import Look
+from jumar.study.drawing import BAND, BAND_EDGE, panels, share_axis, size_axis
 from jumar.study.safety import SafetyLine, in_hindsight, kinds, lines_of, points
-from jumar.study.settings import chooses_memory
 from jumar.study.spec import FigureSpec
 from jumar.study.summary import Environment, Results
 
@@ -31,21 +30,12 @@ HINDSIGHT_LOOK = Look(
 
 def draw_safety(spec: FigureSpec, results: Results) -> Figure:
     """One column per kind of behavior among those asked for."""
-    import matplotlib.pyplot as plt
-
     asked = [e for name in spec.behaviors for e in results.environments if e.name == name]
     columns = kinds(asked)
     chosen = _chosen(lines_of(results), spec.n_wedge)
     delta = _delta(results)
-    figure, axes = plt.subplots(
-        2,
-        len(columns),
-        figsize=(max(4.6, 2.05 * len(columns) + 0.5), 4.9),
-        sharex=True,
-        sharey="row",
-        squeeze=False,
-        layout="constrained",
-    )
+    width = max(4.6, 2.05 * len(columns) + 0.5)
+    figure, axes = panels(2, len(columns), (width, 4.9), sharey="row")
     for j, (title, environments) in enumerate(columns.items()):
         _column(axes[0][j], axes[1][j], chosen, environments, delta)
         axes[0][j].set_title(title)
@@ -55,7 +45,10 @@ def draw_safety(spec: FigureSpec, results: Results) -> Figure:
     axes[1][0].set_ylim(LOWEST, 1.06)
     axes[1][0].set_yticks([-1, -0.5, 0, 0.5, 1], ["-1", "-½", "0", "½", "1"])
     axes[1][0].set_ylabel("normalised improvement")
-    _size_axis(axes[1][0], results.sizes)
+    sizes = results.sizes
+    tens = [t for t in (1, 10, 100, 1000, 10_000) if sizes[0] <= t <= sizes[-1]]
+    size_axis(axes[1][0], sizes if len(sizes) <= 4 else tens)
+    axes[1][0].minorticks_off()
     axes[0][-1].annotate(
         f"δ = {100 * delta:g} %",
         (1, delta),
@@ -80,10 +73,8 @@ def draw_safety(spec: FigureSpec, results: Results) -> Figure:
 
 def _delta(results: Results) -> float:
     """What a setting that chooses was allowed; of several, the first."""
-    for name, parameters in results.settings:
-        if chooses_memory(name):
-            return float(parameters["delta"])
-    return float(results.manifest["delta"])
+    allowed = (s.options["delta"] for s in results.settings if s.chooses_memory)
+    return float(next(allowed, results.manifest["delta"]))
 
 
 def _chosen(lines: list[SafetyLine], thresholds: tuple[int, ...]) -> list[tuple[Look, SafetyLine]]:
@@ -91,7 +82,8 @@ def _chosen(lines: list[SafetyLine], thresholds: tuple[int, ...]) -> list[tuple[
     hindsight = in_hindsight(lines)
     found = [(HINDSIGHT_LOOK, hindsight)] if hindsight else []
     for line in lines:
-        look = ALGORITHMS[line.algorithm].safety(line.parameters, thresholds)
+        assert line.setting is not None
+        look = line.setting.entry.safety(line.setting.options, thresholds)
         if line.more in (0, None) and look is not None and all(look != x for x, _ in found):
             found.append((look, line))
     return sorted(found, key=lambda pair: pair[0].order)
@@ -101,7 +93,7 @@ def _column(
     above: Axes,
     below: Axes,
     chosen: list[tuple[Look, SafetyLine]],
-    environments: tuple[Environment, ...],
+    environments: list[Environment],
     delta: float,
 ) -> None:
     above.axhspan(0, delta, color=BAND, linewidth=0, zorder=0)
@@ -113,23 +105,10 @@ def _column(
         if not found:
             continue
         style: dict[str, Any] = {"color": look.colour, "zorder": order, "linestyle": look.dashes}
-        style |= {"linewidth": look.width, "marker": look.marker}
-        style["markersize"] = look.size
+        style |= {"linewidth": look.width, "marker": look.marker, "markersize": look.size}
         sizes = [point.size for point in found]
         above.plot(sizes, [point.worse for point in found], clip_on=False, **style)
         below.plot(sizes, [point.mean for point in found], label=look.label, **style)
         if look.tail:
             style |= {"linestyle": (0, (3, 1.5)), "marker": None, "linewidth": look.width * 0.55}
             below.plot(sizes, [point.cvar_10 for point in found], label=look.label + TAIL, **style)
-
-
-def _size_axis(ax: Axes, sizes: tuple[int, ...]) -> None:
-    ax.set_xscale("log")
-    if len(sizes) <= 4:
-        ax.set_xticks(sizes)
-    else:
-        ax.set_xticks([t for t in (1, 10, 100, 1000, 10_000) if sizes[0] <= t <= sizes[-1]])
-    ax.xaxis.set_major_formatter(
-        lambda x, _: f"{round(x) // 1000}k" if x >= 1000 and round(x) % 1000 == 0 else f"{x:g}"
-    )
-    ax.minorticks_off()

@@ -19,12 +19,6 @@ SWEPT = meant(None, ["n_wedge"]).name  # whose thresholds heat maps and hindsigh
 CHOSEN = 0  # in place of a window: the setting chose it by itself
 
 
-def chooses_memory(algorithm: str) -> bool:
-    """Is it run once per log, not once per memory?"""
-    entry = ALGORITHMS.get(algorithm)
-    return entry is not None and entry.choice is not None
-
-
 @dataclass(frozen=True)
 class StudySetting:
     """One algorithm with all its parameters."""
@@ -33,27 +27,42 @@ class StudySetting:
     parameters: tuple[tuple[str, Any], ...]
 
     @property
+    def entry(self) -> Algorithm:
+        return ALGORITHMS[self.algorithm]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return dict(self.parameters)
+
+    @property
     def label(self) -> str:
+        """All of it."""
         inside = ", ".join(f"{name}={value}" for name, value in self.parameters)
         return f"{self.algorithm}({inside})"
 
-    def get(self, name: str) -> Any:
-        return dict(self.parameters).get(name)
+    @property
+    def title(self) -> str:
+        """A short column heading.
+
+        >>> StudySetting("spibb", (("n_wedge", 5),)).title
+        'spibb 5'
+        """
+        return self.entry.label(self.options)
 
     @property
     def chooses_memory(self) -> bool:
         """It is run once per log, not once per memory."""
-        return chooses_memory(self.algorithm)
+        return self.entry.choice is not None
 
     @property
     def compiled(self) -> bool:
         """Can compiled loops run it?"""
-        return ALGORITHMS[self.algorithm].rule is not None
+        return self.entry.rule is not None
 
     @property
     def threshold(self) -> Any:
         """The visits that a pair must exceed to be trusted; None where the setting has none."""
-        return ALGORITHMS[self.algorithm].trusted(dict(self.parameters))
+        return self.entry.trusted(self.options)
 
 
 def settings_from_document(item: Any, place: str) -> list[StudySetting]:
@@ -85,7 +94,7 @@ def settings_from_document(item: Any, place: str) -> list[StudySetting]:
     if entry.rule is not None:
         with at(place, ParameterError):  # a value out of range is told now, not after a long run
             for setting in settings:
-                entry.rule(**dict(setting.parameters))
+                entry.rule(**setting.options)
     return settings
 
 

@@ -24,10 +24,11 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.memory import LONGEST_WINDOW
@@ -46,6 +47,8 @@ from jumar.io.documents import (
     whole,
 )
 from jumar.study.settings import SWEPT, StudySetting, settings_from_document
+
+T = TypeVar("T")
 
 SHIPPED = ("paper", "safety", "safety-seeds")
 STUDY = Format(
@@ -68,8 +71,6 @@ STUDY = Format(
 FORMAT = STUDY.tag
 
 KINDS = ("curves", "heatmap", "safety")
-_FIGURE_KEYS = ("name", "kind", "title", "behaviors", "n_wedge")
-_BEHAVIOR_KEYS = ("name", "model", "window", "seed", "policy", "memories", "with_actions")
 
 
 @dataclass(frozen=True)
@@ -211,90 +212,96 @@ def study_from_document(
         return _study(document, place, folder)
 
 
+class _Table:
+    """A table of a study file, read key by key; what is refused is named with its place."""
+
+    def __init__(self, item: Any, place: str, keys: Collection[str]) -> None:
+        self.item = checked(item, dict, place, ParameterError)
+        self.place = place
+        check_keys(self.item, keys, place, STUDY)
+
+    def value(self, key: str, default: Any = None, *, example: str = "") -> Any:
+        """With an example instead of a default, the key is required."""
+        if example and key not in self.item:
+            raise ParameterError(f"{self.place}: {key!r} is missing. Add {example}.")
+        return self.item.get(key, default)
+
+    def get(self, key: str, kind: type[T], default: Any = None, *, example: str = "") -> T:
+        """A bool, a str or a list."""
+        value = self.value(key, default, example=example)
+        return checked(value, kind, f"{self.place}, {key}", ParameterError)
+
+    def whole(self, key: str, default: Any = None, *, least: int = 0) -> int:
+        value = self.item.get(key, default)
+        return whole(value, f"{self.place}, {key}", ParameterError, least=least)
+
+    def each(self, key: str, noun: str, *, example: str = "") -> list[tuple[Any, str]]:
+        """What is in a list, each with its place."""
+        values = self.get(key, list, [], example=example)
+        return [(value, f"{self.place}, {noun} {i}") for i, value in enumerate(values, 1)]
+
+
 def _study(document: Any, place: str, folder: str) -> StudySpec:
-    document = checked(document, dict, place, ParameterError)
-    check_format(document, place, STUDY)
-    check_keys(document, STUDY.keys, place, STUDY)
+    check_format(checked(document, dict, place, ParameterError), place, STUDY)
+    table = _Table(document, place, STUDY.keys)
     behaviors = [
-        _behavior(item, f"{place}, behavior {i}")
-        for i, item in enumerate(_list(document, "behaviors", place, "[[behaviors]]"), 1)
+        _behavior(*item) for item in table.each("behaviors", "behavior", example="[[behaviors]]")
     ]
     settings = [
-        settings_from_document(item, f"{place}, algorithm {i}")
-        for i, item in enumerate(_list(document, "algorithms", place, "[[algorithms]]"), 1)
+        settings_from_document(*item)
+        for item in table.each("algorithms", "algorithm", example="[[algorithms]]")
     ]
-    sizes = [
-        whole(size, f"{place}, size {i}", ParameterError, least=1)
-        for i, size in enumerate(_list(document, "sizes", place, "sizes = [1, 10, 100]"), 1)
-    ]
-    figures = [
-        _figure(item, f"{place}, figure {i}", [b.name for b in behaviors])
-        for i, item in enumerate(
-            checked(document.get("figures", []), list, place, ParameterError), 1
-        )
-    ]
-    title = checked(document.get("title", "study"), str, f"{place}, title", ParameterError)
-    seed = whole(document.get("seed", 1), f"{place}, seed", ParameterError)
-    datasets = whole(document.get("datasets", 100), f"{place}, datasets", ParameterError, least=1)
-    delta = number(document.get("delta", 0.05), f"{place}, delta", ParameterError)
+    sizes = table.each("sizes", "size", example="sizes = [1, 10, 100]")
+    names = [behavior.name for behavior in behaviors]
+    read: dict[str, Any] = {
+        "title": table.get("title", str, "study"),
+        "seed": table.whole("seed", 1),
+        "datasets": table.whole("datasets", 100, least=1),
+        "sizes": tuple(whole(*size, ParameterError, least=1) for size in sizes),
+        "behaviors": tuple(behaviors),
+        "settings": tuple(itertools.chain.from_iterable(settings)),
+        "delta": number(table.value("delta", 0.05), f"{place}, delta", ParameterError),
+        "figures": tuple(_figure(*item, names) for item in table.each("figures", "figure")),
+    }
     with at(place, ParameterError):
-        return StudySpec(
-            title=title,
-            seed=seed,
-            datasets=datasets,
-            sizes=tuple(sizes),
-            behaviors=tuple(behaviors),
-            settings=tuple(itertools.chain.from_iterable(settings)),
-            delta=delta,
-            figures=tuple(figures),
-            folder=folder,
-        )
+        return StudySpec(**read, folder=folder)
 
 
 def _behavior(item: Any, place: str) -> BehaviorSpec:
-    item = checked(item, dict, place, ParameterError)
-    check_keys(item, _BEHAVIOR_KEYS, place, STUDY)
-    model = checked(
-        _required(item, "model", place, 'model = "tiger"'), str, f"{place}, model", ParameterError
-    )
+    table = _Table(item, place, [key.name for key in fields(BehaviorSpec)])
+    model = table.get("model", str, example='model = "tiger"')
     if ("window" in item) == ("policy" in item):
         raise ParameterError(
             f"{place}: give either window (train a behavior) or policy (a controller file)."
         )
-    window = policy = None
-    if "window" in item:
-        window = _window(item["window"], f"{place}, window")
-    else:
-        policy = checked(item["policy"], str, f"{place}, policy", ParameterError)
-    memories = _list(item, "memories", place, "memories = [2, 3]")
+    window = _window(item["window"], f"{place}, window") if "window" in item else None
+    policy = table.get("policy", str) if "policy" in item else None
+    memories = table.each("memories", "memory", example="memories = [2, 3]")
     if not memories:
         raise ParameterError(f"{place}: memories is empty. List windows from 1, such as [2, 3].")
     label = f"{model.partition(':')[0]}:{window or Path(str(policy)).stem}"
-    actions = item.get("with_actions", False)
     return BehaviorSpec(
-        name=checked(item.get("name", label), str, f"{place}, name", ParameterError),
+        name=table.get("name", str, label),
         model=model,
-        memories=tuple(_window(k, f"{place}, memory {i}") for i, k in enumerate(memories, 1)),
+        memories=tuple(_window(*memory) for memory in memories),
         window=window,
-        seed=whole(item.get("seed", 1), f"{place}, seed", ParameterError),
+        seed=table.whole("seed", 1),
         policy=policy,
-        with_actions=checked(actions, bool, f"{place}, with_actions", ParameterError),
+        with_actions=table.get("with_actions", bool, False),
     )
 
 
 def _figure(item: Any, place: str, behaviors: list[str]) -> FigureSpec:
-    item = checked(item, dict, place, ParameterError)
-    check_keys(item, _FIGURE_KEYS, place, STUDY)
-    kind = _required(item, "kind", place, 'kind = "curves"')
+    table = _Table(item, place, [key.name for key in fields(FigureSpec)])
+    kind = table.value("kind", example='kind = "curves"')
     if kind not in KINDS:
         raise ParameterError(f"{place}: {not_one_of('kind', kind, KINDS)}")
-    name = _required(item, "name", place, 'name = "performance"')
-    name = checked(name, str, f"{place}, name", ParameterError)
+    name = table.get("name", str, example='name = "performance"')
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         raise ParameterError(
             f"{place}: name {show(name)} becomes a file's name; use letters, digits, - and _."
         )
-    shown = _list(item, "behaviors", place, 'behaviors = ["tiger:2"]')
+    shown = table.get("behaviors", list, example='behaviors = ["tiger:2"]')
     for behavior in shown:
         if behavior not in behaviors:
             raise ParameterError(f"{place}: {not_one_of('behavior', behavior, behaviors)}")
@@ -302,26 +309,12 @@ def _figure(item: Any, place: str, behaviors: list[str]) -> FigureSpec:
         raise ParameterError(
             f"{place}: a heat map shows exactly one behavior, other figures one or more."
         )
-    thresholds = [
-        whole(n, f"{place}, n_wedge", ParameterError)
-        for n in checked(item.get("n_wedge", []), list, f"{place}, n_wedge", ParameterError)
-    ]
+    n_wedge = table.get("n_wedge", list, [])
+    thresholds = tuple(whole(n, f"{place}, n_wedge", ParameterError) for n in n_wedge)
     if kind == "curves" and not thresholds:
         raise ParameterError(f"{place}: curves need thresholds. Add n_wedge = [5, 20].")
-    title = checked(item.get("title", ""), str, f"{place}, title", ParameterError)
-    return FigureSpec(name, kind, tuple(shown), tuple(thresholds), title)
+    return FigureSpec(name, kind, tuple(shown), thresholds, table.get("title", str, ""))
 
 
 def _window(value: Any, place: str) -> int:
     return whole(value, place, ParameterError, least=1, most=LONGEST_WINDOW)
-
-
-def _required(item: dict[str, Any], key: str, place: str, example: str) -> Any:
-    if key not in item:
-        raise ParameterError(f"{place}: {key!r} is missing. Add {example}.")
-    return item[key]
-
-
-def _list(item: dict[str, Any], key: str, place: str, example: str) -> list[Any]:
-    found = _required(item, key, place, example)
-    return checked(found, list, f"{place}, {key}", ParameterError)

@@ -1,9 +1,9 @@
 """Where the results of a study are stored. A run can be killed at any moment and resumed.
 
-A run works through *blocks*: some data sets of one behavior. A finished block is one file, renamed
-into place whole; so a block is either done or not, and never done twice. When all are there they
-become one table, `results.parquet`. A manifest with a fingerprint of everything that determines
-the numbers refuses to mix two studies in one folder.
+A run works through *blocks*: some data sets of one cell, such as a behavior. A finished block is
+one file, renamed into place whole; so a block is either done or not, and never done twice. When all
+are there they become one table, `results.parquet`. A manifest with a fingerprint of everything that
+determines the numbers refuses to mix two studies in one folder.
 
     folder/
       study.json           what is studied, and its fingerprint
@@ -18,9 +18,11 @@ import hashlib
 import json
 import re
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from jumar import __version__
 from jumar.core.errors import ParameterError
 from jumar.io.files import make_folder, replacing, write_atomically
 
@@ -37,6 +39,24 @@ def slug(name: str) -> str:
     return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:4]}"
 
 
+class Block(NamedTuple):
+    """Some data sets of one cell: what is lost at most when a run is killed."""
+
+    cell: str
+    number: int
+    members: range  # the numbers of the data sets
+
+
+def blocks_of(cell: str, datasets: int, size: int) -> list[Block]:
+    """All data sets of a cell, so many in a block.
+
+    >>> blocks_of("tiger:2", 30, 25)[-1]
+    Block(cell='tiger:2', number=1, members=range(25, 30))
+    """
+    firsts = range(0, datasets, size)
+    return [Block(cell, i, range(n, min(n + size, datasets))) for i, n in enumerate(firsts)]
+
+
 class Store:
     """The folder of one run."""
 
@@ -51,11 +71,12 @@ class Store:
     def manifest(self) -> Path:
         return self.folder / "study.json"
 
-    def block(self, behavior: str, number: int) -> Path:
-        return self.folder / "blocks" / f"{slug(behavior)}-{number:04d}.parquet"
+    def block(self, block: Block) -> Path:
+        return self.folder / "blocks" / f"{slug(block.cell)}-{block.number:04d}.parquet"
 
     def open(self, identity: dict[str, Any]) -> None:
-        """Begin, or go on with, the study of that identity."""
+        """Begin, or go on with, the study of that identity in this version."""
+        identity = {"jumar": __version__, **identity}
         fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
         if self.manifest.exists():
             theirs = self.read_manifest()
@@ -90,19 +111,35 @@ class Store:
             raise ParameterError(f"{self.manifest}: is not a {FORMAT} file.")
         return found
 
-    def has_block(self, behavior: str, number: int) -> bool:
-        return self.results.exists() or self.block(behavior, number).exists()
+    def run(
+        self,
+        blocks: list[Block],
+        work: Callable[[list[Block]], Iterator[tuple[Block, Any]]],
+        weight: Callable[[Block], int],
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        """Work on the blocks that are missing, keep each as its table comes, and finish.
 
-    def write_block(self, behavior: str, number: int, table: Any) -> None:
-        self._write(self.block(behavior, number), table)
+        `progress` is called with how much is done and how much there is in all, by weight.
+        """
+        missing = not self.results.exists()
+        todo = [block for block in blocks if missing and not self.block(block).exists()]
+        total, left = (sum(map(weight, some)) for some in (blocks, todo))
+        tell = progress or (lambda done, total: None)
+        tell(total - left, total)
+        for block, table in work(todo):
+            self._write(self.block(block), table)
+            left -= weight(block)
+            tell(total - left, total)
+        self._finish(blocks)
 
-    def finish(self, blocks: list[tuple[str, int]]) -> None:
+    def _finish(self, blocks: list[Block]) -> None:
         """All blocks, in the given order, as one table."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         if not self.results.exists():
-            tables = [pq.read_table(self.block(*block)) for block in blocks]
+            tables = [pq.read_table(self.block(block)) for block in blocks]
             self._write(self.results, pa.concat_tables(tables).unify_dictionaries())
         shutil.rmtree(self.folder / "blocks", ignore_errors=True)
         for left_behind in self.folder.glob(".jumar-*.tmp"):  # left by a run that was killed

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from jumar.algorithms import ALGORITHMS
 from jumar.core.arrays import Floats
 from jumar.io.plain import finite
-from jumar.study.settings import CHOSEN, chooses_memory
+from jumar.study.settings import CHOSEN, StudySetting
 from jumar.study.store import Store
 
 WORSE = 1e-9  # a value this much below the behavior's counts as worse
@@ -57,8 +56,7 @@ class Cell:
 
     environment: Environment
     k_new: int
-    algorithm: str
-    parameters: dict[str, Any]
+    setting: StudySetting
     size: int
     values: Floats  # (datasets,) exact values, ascending by data set
     zeta: float  # mean, NaN where there is no such bound
@@ -99,8 +97,8 @@ class Cell:
         return {
             "behavior": self.environment.name,
             "k_new": self.k_new,
-            "algorithm": self.algorithm,
-            "parameters": self.parameters,
+            "algorithm": self.setting.algorithm,
+            "parameters": self.setting.options,
             "size": self.size,
             "datasets": len(self.values),
             **{name: finite(x) for name, x in numbers.items()},
@@ -127,8 +125,8 @@ class Results:
             )
             for b in manifest["behaviors"]
         )
-        self.settings: tuple[tuple[str, dict[str, Any]], ...] = tuple(
-            (name, dict(parameters)) for name, parameters in manifest["settings"]
+        self.settings = tuple(
+            StudySetting(name, tuple(options.items())) for name, options in manifest["settings"]
         )
         self._cells = dict(_cells(store.read(), {e.name: e for e in self.environments}))
 
@@ -136,56 +134,28 @@ class Results:
         self, environment: str, k_new: int, algorithm: str, size: int, **parameters: Any
     ) -> Cell | None:
         """One cell, or None if nothing of it was computed (yet)."""
-        return self._cells.get(
-            (environment, k_new, algorithm, json.dumps(parameters, sort_keys=True), size)
-        )
+        return self._cells.get((environment, k_new, algorithm, frozenset(parameters.items()), size))
 
     def cells(self) -> list[Cell]:
         return list(self._cells.values())
 
     def memories(self, environment: Environment) -> tuple[int, ...]:
         """The windows of the improved controllers, and CHOSEN if a setting chose by itself."""
-        chosen = (CHOSEN,) if any(chooses_memory(name) for name, _ in self.settings) else ()
+        chosen = (CHOSEN,) if any(setting.chooses_memory for setting in self.settings) else ()
         return (*environment.memories, *chosen)
 
-    def settings_with(self, k_new: int) -> list[tuple[str, dict[str, Any]]]:
+    def settings_with(self, k_new: int) -> list[StudySetting]:
         """The settings that were run with a window, or those that chose by themselves."""
-        return [s for s in self.settings if chooses_memory(s[0]) == (k_new == CHOSEN)]
+        return [s for s in self.settings if s.chooses_memory == (k_new == CHOSEN)]
 
-    def across(
-        self, environment: Environment, k_new: int, name: str, parameters: dict[str, Any]
-    ) -> list[Cell]:
-        """The cells of one setting over the sizes that are there; one that chooses its memory has
-        them under CHOSEN."""
-        k = CHOSEN if chooses_memory(name) else k_new
-        cells = [self.cell(environment.name, k, name, size, **parameters) for size in self.sizes]
+    def across(self, environment: Environment, k_new: int, setting: StudySetting) -> list[Cell]:
+        """The cells of a setting with a memory, over the sizes that are there."""
+        where = environment.name, k_new, setting.algorithm
+        cells = [self.cell(*where, size, **setting.options) for size in self.sizes]
         return [cell for cell in cells if cell is not None]
 
 
-def setting_label(name: str, parameters: dict[str, Any]) -> str:
-    """A short column heading.
-
-    >>> setting_label("spibb", {"n_wedge": 5}), setting_label("basic", {"unseen": "zero"})
-    ('spibb 5', 'basic zero')
-    >>> setting_label("auto", {"delta": 0.05}), setting_label("auto", {"delta": 0.1})
-    ('auto', 'auto delta=0.1')
-    """
-    return ALGORITHMS[name].label(parameters)
-
-
-def memory_label(k_new: int) -> str:
-    """The memory of improved controllers, for titles.
-
-    >>> memory_label(2), memory_label(CHOSEN)
-    ('k′ = 2', 'k′ chosen from the log')
-    """
-    return "k′ chosen from the log" if k_new == CHOSEN else f"k′ = {k_new}"
-
-
-Key = tuple[str, int, str, str, int]
-
-
-def _cells(table: Any, environments: dict[str, Environment]) -> Iterator[tuple[Key, Cell]]:
+def _cells(table: Any, environments: dict[str, Environment]) -> Iterator[tuple[Any, Cell]]:
     """Group rows by everything but the data set."""
     text = {c: table[c].combine_chunks().dictionary_encode() for c in ("k_new", "size")}
     for column in ("behavior", "algorithm", "parameters"):
@@ -204,15 +174,16 @@ def _cells(table: Any, environments: dict[str, Environment]) -> Iterator[tuple[K
         rows = order[first:last]
         at = int(rows[0])
         behavior, k_new, algorithm, parameters, size = (text[c][at].as_py() for c in columns)
-        cell = Cell(
-            environments[behavior],
-            k_new,
-            algorithm,
-            json.loads(parameters),
-            size,
-            value[rows],
-            float(zeta[rows].mean()),
-            float(known[rows].mean()),
+        setting = StudySetting(algorithm, tuple(json.loads(parameters).items()))
+        yield (
+            (behavior, k_new, algorithm, frozenset(setting.parameters), size),
+            Cell(
+                environments[behavior],
+                k_new,
+                setting,
+                size,
+                value[rows],
+                float(zeta[rows].mean()),
+                float(known[rows].mean()),
+            ),
         )
-        key = json.dumps(cell.parameters, sort_keys=True)
-        yield (behavior, k_new, algorithm, key, size), cell

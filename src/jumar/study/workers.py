@@ -1,4 +1,4 @@
-"""Worker processes, for work that holds the interpreter lock.
+"""Worker processes, for work that holds the interpreter lock; threads, for work that does not.
 
 Each worker is a fresh interpreter with one thread for linear algebra, so that as many workers as
 cores keep the cores busy and results do not depend on how many there are. It builds its function
@@ -21,6 +21,8 @@ import signal
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for_threads
 from contextlib import contextmanager, suppress
 from itertools import islice
 from multiprocessing.connection import Connection, wait
@@ -31,6 +33,32 @@ from jumar.core.errors import JumarError
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
+
+
+def in_threads(
+    work: Callable[[Any], Any], items: Iterable[Any], jobs: int
+) -> Iterator[tuple[Any, Any]]:
+    """(item, work(item)) as they finish; hardly more items at a time than there are threads.
+
+    >>> sorted(in_threads(abs, [-2, 5], jobs=2))
+    [(-2, 2), (5, 5)]
+    """
+    waiting, jobs = iter(items), max(1, jobs)
+    under_way: dict[Future[Any], Any] = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            while True:
+                for item in islice(waiting, jobs + 1 - len(under_way)):
+                    under_way[pool.submit(work, item)] = item
+                if not under_way:
+                    return
+                finished, _ = wait_for_threads(under_way, return_when=FIRST_COMPLETED)
+                # hand out what is finished, even if something else failed at the same time
+                for future in sorted(finished, key=lambda done: done.exception() is not None):
+                    yield under_way.pop(future), future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def in_processes(

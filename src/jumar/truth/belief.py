@@ -9,9 +9,8 @@ a leads to observation z' without ending with probability and new belief
 and the episode ends with probability 1 - Σ_z' P(z' | b, a). Rewards are not observed: a belief
 depends on what was seen and done, never on what was paid.
 
-Two models are built from this, both as a `HistoryMdp`, so that everything that works on counts of a
-log works on them. `history_mdp` is exact, and as large as the number of histories. `limit_mdp`
-is what counting converges to: with d the behavior's expected visits in an episode and
+`limit_mdp` is what counting converges to, as a `HistoryMdp`, so that everything that works on
+counts of a log works on it. With d the behavior's expected visits in an episode and
 b(s | n, z) ∝ d(s, n, z), the pair (⟨n, z⟩, a) gets the average of what a does in s. Where histories
 with different beliefs share ⟨n, z⟩, that average depends on the behavior, and no amount of data
 makes it the truth.
@@ -31,12 +30,11 @@ from jumar.core.arrays import Bools, Floats, Ints, freeze, number_rows, sum_by
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError, TooLarge
 from jumar.core.history import HistoryMdp
-from jumar.core.memory import Memory, window
+from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
-from jumar.core.names import number_of
 from jumar.truth.chain import Chain, unroll
 from jumar.truth.evaluation import occupancy
-from jumar.truth.pomdp import END, SUM_TOLERANCE, Pomdp
+from jumar.truth.pomdp import END, Pomdp
 
 DIGITS = 12
 MOST_BELIEFS = 200_000
@@ -56,36 +54,6 @@ def first_beliefs(pomdp: Pomdp) -> tuple[Floats, Floats]:
     joint = (pomdp.start[:, None] * pomdp.first_observation).T
     law = joint.sum(1)
     return law, np.divide(joint, law[:, None], out=np.zeros_like(joint), where=law[:, None] > 0)
-
-
-def update(
-    pomdp: Pomdp, belief: ArrayLike, action: int | str, observation: int | str
-) -> tuple[Floats, float]:
-    """The belief after `action` showed `observation`, and how probable that was.
-
-    The probability is that of seeing it *and* going on; an action that ends the episode shows
-    nothing.
-
-    >>> from jumar import models
-    >>> tiger = models.tiger()
-    >>> surer, p = update(tiger, [0.85, 0.15], "listen", "hear-left")
-    >>> surer.round(4).tolist(), round(p, 3)
-    ([0.9698, 0.0302], 0.745)
-    """
-    b = _check_belief(pomdp, belief)
-    a = number_of("action", action, pomdp.actions)
-    z = number_of("observation", observation, pomdp.observations)
-    S, A = len(pomdp.states), len(pomdp.actions)
-    s, done = np.divmod(pomdp.pair_of_outcome, A)
-    chosen = (done == a) & (pomdp.next_observation == z)
-    mass = sum_by(pomdp.next_state[chosen], b[s[chosen]] * pomdp.probability[chosen], S)
-    p = float(mass.sum())
-    if p == 0:
-        raise ParameterError(
-            f"Model {pomdp.name!r}: {pomdp.observations[z]!r} cannot be seen after "
-            f"{pomdp.actions[a]!r} in this belief, so there is no belief after it."
-        )
-    return mass / p, p
 
 
 def predict(pomdp: Pomdp, beliefs: ArrayLike) -> tuple[Floats, Floats, Floats]:
@@ -117,7 +85,6 @@ class BeliefGraph:
     depth: Ints  # (B,) actions in the history that first led there
     expanded: Bools  # (B,) are its successors in the graph?
     reward: Floats  # (B, A) expected
-    ending: Floats  # (B, A) probability that the episode ends
     pair: Ints  # (L,) b*A + a, ascending; only of expanded beliefs
     observation: Ints  # (L,) what is seen, ascending within a pair
     successor: Ints  # (L,) the belief after it
@@ -125,7 +92,7 @@ class BeliefGraph:
     merged: float  # largest ‖b - b'‖₁ between a belief and the one that stands for it
 
     def __post_init__(self) -> None:
-        for field in ("beliefs", "first_law", "reward", "ending", "probability"):
+        for field in ("beliefs", "first_law", "reward", "probability"):
             object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
         for field in ("first", "depth", "pair", "observation", "successor"):
             object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
@@ -175,7 +142,7 @@ class Explorer:
         steps = np.concatenate(self._steps)
         order = np.argsort(steps[:, 0], kind="stable")
         pair, observation, successor = steps[order].T
-        _, ending, reward = predict(self.pomdp, self._beliefs)
+        _, _, reward = predict(self.pomdp, self._beliefs)
         return BeliefGraph(
             beliefs=self._beliefs,
             first=self._first,
@@ -183,7 +150,6 @@ class Explorer:
             depth=self._depth,
             expanded=np.isin(np.arange(len(self)), self._expanded),
             reward=reward,
-            ending=ending,
             pair=pair,
             observation=observation,
             successor=successor,
@@ -257,24 +223,6 @@ def posteriors(pomdp: Pomdp, beliefs: Floats) -> tuple[Ints, Ints, Ints, Floats,
     return source, action, z, after, p
 
 
-def history_mdp(pomdp: Pomdp, depth: int) -> HistoryMdp:
-    """The exact MDP of all histories z₀ a₀ z₁ … with at most `depth` actions.
-
-    Its memory is `window(depth + 1, actions=True)`, so a state is a whole history. Pairs of
-    histories with fewer than `depth` actions count as visited infinitely often; the longest ones
-    were never tried, as what follows them is not in the model.
-
-    >>> from jumar import models
-    >>> mdp = history_mdp(models.tiger(), 1)
-    >>> mdp.shape, mdp.visits[0].tolist(), mdp.probability[:2].round(3).tolist()
-    ((6, 3), [inf, inf, inf], [0.745, 0.255])
-    """
-    # a controller that does everything and remembers everything visits every history
-    anything = Controller.uniform(pomdp.observations, pomdp.actions)
-    memory = window(check_depth(depth) + 1, actions=True)
-    return limit_mdp(pomdp, anything, memory, horizon=depth)
-
-
 def limit_mdp(
     pomdp: Pomdp, behavior: Controller, memory: Memory, horizon: int | None = None
 ) -> HistoryMdp:
@@ -285,7 +233,7 @@ def limit_mdp(
     end, or for `horizon` steps, the last of which still shows its observation. For a behavior that
     may go on for ever, the model's `max_steps` takes the place of a missing horizon.
 
-    >>> from jumar import models
+    >>> from jumar import models, window
     >>> voicemail = models.voicemail()
     >>> anything = Controller.uniform(voicemail.observations, voicemail.actions)
     >>> limit = limit_mdp(voicemail, anything, window(1))
@@ -341,13 +289,3 @@ def check_depth(depth: int) -> int:
     if depth < 1:
         raise ParameterError(f"depth: {depth} actions; at least 1 is needed.")
     return depth
-
-
-def _check_belief(pomdp: Pomdp, belief: ArrayLike) -> Floats:
-    b = np.asarray(belief, np.float64)
-    S = len(pomdp.states)
-    if b.shape != (S,) or not (b >= 0).all() or abs(b.sum() - 1) > SUM_TOLERANCE:
-        raise ParameterError(
-            f"belief: {b.tolist()} is not a distribution over the {S} states of {pomdp.name}."
-        )
-    return b

@@ -89,11 +89,7 @@ def _steps(
     states, history = number_rows(triples[:, 1:])
     ψ = controller.rows_at(states)[history]
     source, action = np.nonzero(ψ > 0)
-    pair = triples[source, 0] * A + action
-    count = pomdp.pointer[pair + 1] - pomdp.pointer[pair]
-    step = np.repeat(np.arange(len(pair)), count)
-    before = np.cumsum(count) - count
-    outcome = np.arange(len(step)) + np.repeat(pomdp.pointer[pair] - before, count)
+    step, outcome = entries_of(pomdp.pointer, triples[source, 0] * A + action)
     possible = pomdp.probability[outcome] > 0
     step, outcome = step[possible], outcome[possible]
     source, action = source[step], action[step]
@@ -107,6 +103,19 @@ def _steps(
     )
     p = ψ[source, action] * pomdp.probability[outcome]
     return source, action, moved, p, pomdp.reward[outcome]
+
+
+def entries_of(pointer: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Every entry of some rows, those of row r at ``pointer[r] : pointer[r + 1]``: which of the
+    rows it belongs to, and where it stands.
+
+    >>> [part.tolist() for part in entries_of(np.array([0, 2, 3, 5]), np.array([2, 0]))]
+    [[0, 0, 1, 1], [3, 4, 0, 1]]
+    """
+    count = pointer[rows + 1] - pointer[rows]
+    which = np.repeat(np.arange(len(rows)), count)
+    before = np.cumsum(count) - count
+    return which, np.arange(len(which)) + np.repeat(pointer[rows] - before, count)
 
 
 def check_names_agree(pomdp: Pomdp, controller: Controller) -> None:

@@ -60,19 +60,15 @@ class Pouct:
 
     def __post_init__(self) -> None:
         c, ε = self.exploration, self.horizon_epsilon
-        for name, value, fits, remedy in (
-            ("simulations", self.simulations, self.simulations >= 1, "use at least 1"),
-            (
-                "exploration",
-                c,
-                c is None or 0 <= c < math.inf,
-                "use a number from 0, or leave it out",
-            ),
-            ("particles", self.particles, self.particles >= 1, "use at least 1"),
-            ("horizon_epsilon", ε, 0 < ε < 1, "use a number in (0, 1)"),
+        reasonable = c is None or 0 <= c < math.inf
+        for name, fits, remedy in (
+            ("simulations", self.simulations >= 1, "use at least 1"),
+            ("exploration", reasonable, "use a number from 0, or leave it out"),
+            ("particles", self.particles >= 1, "use at least 1"),
+            ("horizon_epsilon", 0 < ε < 1, "use a number in (0, 1)"),
         ):
             if not fits:
-                raise ParameterError(f"{name}: {value} is out of range; {remedy}.")
+                raise ParameterError(f"{name}: {getattr(self, name)} is out of range; {remedy}.")
         if self.backup not in BACKUPS:
             raise ParameterError(not_one_of("backup", self.backup, BACKUPS))
 

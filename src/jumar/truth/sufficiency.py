@@ -38,7 +38,7 @@ from jumar.truth.belief import (
     predict,
     reachable_beliefs,
 )
-from jumar.truth.chain import check_names_agree
+from jumar.truth.chain import check_names_agree, entries_of
 from jumar.truth.pomdp import Pomdp
 
 _CHUNK = 5_000_000  # numbers held at once while laws are compared
@@ -185,10 +185,7 @@ def _walk(graph: BeliefGraph, behavior: Controller, depth: int) -> list[_Level]:
     for _ in range(depth):
         ψ = behavior.rows_at(level.rows[:, :-1])
         source, action = np.nonzero(ψ > 0)
-        pair = level.rows[source, -1] * A + action
-        count = pointer[pair + 1] - pointer[pair]
-        which = np.repeat(np.arange(len(pair)), count)
-        step = np.arange(len(which)) + np.repeat(pointer[pair] - np.cumsum(count) + count, count)
+        which, step = entries_of(pointer, level.rows[source, -1] * A + action)
         source, action = source[which], action[which]
         nodes, z = level.rows[source, :-2], level.rows[source, -2]
         moved = memory.step(nodes, z, action), graph.observation[step], graph.successor[step]

@@ -31,6 +31,17 @@ class Training:
     exploration: float = 0.5
     decay: float = 0.002
 
+    def __post_init__(self) -> None:
+        for field, fits, remedy in (
+            ("softmax", 0 <= self.softmax < math.inf, "use a finite number from 0 (uniform)"),
+            ("episodes", self.episodes >= 1, "use at least 1"),
+            ("learning_rate", 0 < self.learning_rate <= 1, "use a number in (0, 1]"),
+            ("exploration", 0 <= self.exploration <= 1, "use a number in [0, 1]"),
+            ("decay", 0 <= self.decay < math.inf, "use a finite number from 0"),
+        ):
+            if not fits:
+                raise ParameterError(f"{field}: {getattr(self, field)} is out of range; {remedy}.")
+
 
 def train_behavior(
     pomdp: Pomdp,
@@ -84,7 +95,7 @@ def train_behavior(
     if name is None:
         known = "" if isinstance(seed, np.random.Generator) else f", seed {seed}"
         name = f"{pomdp.name} behavior, {memory}{known}"
-    _check(softmax, episodes, learning_rate, exploration, decay)
+    Training(softmax, episodes, learning_rate, exploration, decay)  # checks them
     O, A = len(pomdp.observations), len(pomdp.actions)
     memory = memory.on(O, A)
     nodes = memory.enumerate()
@@ -110,17 +121,3 @@ def train_behavior(
     return Controller(
         pomdp.observations, pomdp.actions, memory, states, rows, np.full(A, 1 / A), name=name
     )
-
-
-def _check(
-    softmax: float, episodes: int, learning_rate: float, exploration: float, decay: float
-) -> None:
-    for field, value, fits, remedy in (
-        ("softmax", softmax, 0 <= softmax < math.inf, "use a finite number from 0 (uniform)"),
-        ("episodes", episodes, episodes >= 1, "use at least 1"),
-        ("learning_rate", learning_rate, 0 < learning_rate <= 1, "use a number in (0, 1]"),
-        ("exploration", exploration, 0 <= exploration <= 1, "use a number in [0, 1]"),
-        ("decay", decay, 0 <= decay < math.inf, "use a finite number from 0"),
-    ):
-        if not fits:
-            raise ParameterError(f"{field}: {value} is out of range; {remedy}.")

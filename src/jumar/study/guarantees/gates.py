@@ -17,7 +17,6 @@ import numpy as np
 from jumar.algorithms.auto import select
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 from jumar.study.guarantees.base import Process
 
@@ -29,41 +28,28 @@ class Answer(NamedTuple):
     lower: float | None
 
 
-# log, behavior, discount, rewards if declared, δ, random numbers
-Ask = Callable[
-    [Episodes, Controller, float, RewardRange | None, float, np.random.Generator], Answer
-]
-
-
 @dataclass(frozen=True)
 class TriedGate:
-    """A gate, and what it says of its claims."""
+    """A gate, and what it says of its claims where rewards are declared."""
 
-    ask: Ask
-    validity: Validity  # where rewards are declared
-
-    def label(self, process: Process) -> Validity:
-        """How far its claim about this process can be trusted, by its own account."""
-        return self.validity if process.declared else self.validity.if_seen
+    ask: Callable[[Process, Episodes, float, np.random.Generator], Answer]  # log, δ, draws
+    validity: Validity
 
 
 def selected(
-    log: Episodes,
-    behavior: Controller,
-    discount: float,
-    rewards: RewardRange | None,
-    delta: float,
-    rng: np.random.Generator,
-    *,
-    gate: str,
+    process: Process, log: Episodes, delta: float, rng: np.random.Generator, *, gate: str
 ) -> Answer:
     """`jumar.algorithms.auto.select` with one of its gates."""
     found = select(
-        log, behavior, discount=discount, seed=rng, rewards=rewards, delta=delta, gate=gate
+        log,
+        process.behavior,
+        discount=process.pomdp.discount,
+        seed=rng,
+        rewards=process.rewards,
+        delta=delta,
+        gate=gate,
     )
-    if found.chosen is None:
-        return Answer(None, None)
-    return Answer(found.controller, found.chosen.lower)
+    return Answer(found.controller, found.chosen.lower) if found.chosen else Answer(None, None)
 
 
 GATES: Mapping[str, TriedGate] = MappingProxyType(

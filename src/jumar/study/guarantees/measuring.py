@@ -12,8 +12,8 @@ A row is one claim: who made it, whether it was made at all, and whether it was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -81,17 +81,14 @@ class ClaimRow:
     size: int  # episodes in the log
     dataset: int
     nominal: float  # the chance of error that is claimed
-    made: bool  # was anything claimed?
-    false: bool
-    shown: bool  # the range of the rewards was declared, or all of it is in the log
+    made: bool = False  # was anything claimed?
+    false: bool = False
+    shown: bool = False  # the range of the rewards was declared, or all of it is in the log
     worse: bool = False  # deployed, and worse than the behavior
     gain: float | None = None  # the truth of what was claimed
     lower: float | None = None  # the claim
     upper: float | None = None
     for_ever: float | None = None  # gain if nobody stopped recording, where records are cut off
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -100,11 +97,15 @@ class TriedLog:
 
     part: str
     process: Process
-    log: Episodes
+    size: int
     dataset: int
     delta: float
     seed: int
-    gates: Mapping[str, TriedGate]  # to be tried
+    gates: Mapping[str, TriedGate] = field(default_factory=lambda: GATES)  # to be tried
+
+    @cached_property
+    def log(self) -> Episodes:
+        return self.process.log(self.size, self.rng("log"))
 
     @cached_property
     def shown(self) -> bool:
@@ -112,71 +113,30 @@ class TriedLog:
 
     def rng(self, *names: str) -> np.random.Generator:
         """Streams by name: what one claim draws does not change another."""
-        return _stream(self.part, self.process, len(self.log), self.dataset, self.seed, *names)
+        place = self.part, self.process.name, self.size, self.dataset
+        return random_stream(self.seed, "guarantees", *place, *names)
 
-    def row(
-        self, subject: str, of: str, label: str, *, made: bool, false: bool, **more: Any
-    ) -> ClaimRow:
-        """A claim about this log."""
-        return ClaimRow(
-            part=self.part,
-            subject=subject,
-            of=of,
-            label=label,
-            process=self.process.name,
-            size=len(self.log),
-            dataset=self.dataset,
-            nominal=self.delta,
-            made=made,
-            false=false,
-            shown=self.shown,
-            **more,
-        )
-
-
-def draw(
-    part: str,
-    process: Process,
-    size: int,
-    dataset: int,
-    *,
-    delta: float,
-    seed: int,
-    gates: Mapping[str, TriedGate] = GATES,
-) -> TriedLog:
-    """The log of that number."""
-    rng = _stream(part, process, size, dataset, seed, "log")
-    return TriedLog(part, process, process.log(size, rng), dataset, delta, seed, gates)
-
-
-def _stream(
-    part: str, process: Process, size: int, dataset: int, seed: int, *names: str
-) -> np.random.Generator:
-    return random_stream(seed, "guarantees", part, process.name, size, dataset, *names)
+    def row(self, subject: str, of: str = "", label: str = "", **claim: Any) -> ClaimRow:
+        """What somebody claims about this log."""
+        log = self.process.name, self.size, self.dataset, self.delta
+        return ClaimRow(self.part, subject, of, label, *log, shown=self.shown, **claim)
 
 
 # ---- gates --------------------------------------------------------------------------------------
 
 
-def try_gates(trial: TriedLog) -> list[ClaimRow]:
+def try_gates(trial: TriedLog) -> Iterator[ClaimRow]:
     """Every gate on the same log."""
-    return [try_gate(trial, name, gate) for name, gate in trial.gates.items()]
+    return (try_gate(trial, name, gate) for name, gate in trial.gates.items())
 
 
 def try_gate(trial: TriedLog, name: str, gate: TriedGate) -> ClaimRow:
     """One gate on one log, judged by the exact value of what it claims."""
     process = trial.process
-    controller, lower = gate.ask(
-        trial.log,
-        process.behavior,
-        process.pomdp.discount,
-        process.rewards,
-        trial.delta,
-        trial.rng("gate"),
-    )
-    label = gate.label(process).value
+    controller, lower = gate.ask(process, trial.log, trial.delta, trial.rng("gate"))
+    label = (gate.validity if process.declared else gate.validity.if_seen).value
     if controller is None:
-        return trial.row(name, "", label, made=False, false=False, gain=0.0)
+        return trial.row(name, "", label, gain=0.0)
     before = process.value(process.behavior)
     gain = process.value(controller) - before
     slack = ROUNDING * max(1.0, abs(before))
@@ -201,12 +161,11 @@ def try_gate(trial: TriedLog, name: str, gate: TriedGate) -> ClaimRow:
 # ---- intervals ----------------------------------------------------------------------------------
 
 
-def try_intervals(trial: TriedLog) -> list[ClaimRow]:
+def try_intervals(trial: TriedLog) -> Iterator[ClaimRow]:
     """Every interval with every estimator that it serves, for the value of the fixed target."""
     process = trial.process
     truth = process.value(process.target)
     slack = ROUNDING * max(1.0, abs(truth))
-    rows = []
     for interval in INTERVALS:
         try:
             found = estimate_all(
@@ -224,30 +183,26 @@ def try_intervals(trial: TriedLog) -> list[ClaimRow]:
             continue
         for name, estimate in found.items():
             low, high = estimate.lower, estimate.upper
-            rows.append(
-                trial.row(
-                    interval,
-                    name,
-                    estimate.validity.value,
-                    made=True,
-                    false=bool(truth < low - slack or truth > high + slack),
-                    gain=truth,
-                    lower=finite(low),
-                    upper=finite(high),
-                )
+            yield trial.row(
+                interval,
+                name,
+                estimate.validity.value,
+                made=True,
+                false=bool(truth < low - slack or truth > high + slack),
+                gain=truth,
+                lower=finite(low),
+                upper=finite(high),
             )
-    return rows
 
 
 # ---- certificates -------------------------------------------------------------------------------
 
 
-def try_certificates(trial: TriedLog) -> list[ClaimRow]:
+def try_certificates(trial: TriedLog) -> Iterator[ClaimRow]:
     """Every certificate of the algorithms that promise something, about the gain for ever."""
     process = trial.process
     before = process.value_for_ever(process.behavior)
     slack = ROUNDING * max(1.0, abs(before))
-    rows = []
     promising = [e for e in ALGORITHMS.values() if e.bound_kind or e.loses_nowhere]
     for entry in promising:
         more: dict[str, Any] = {entry.threshold: THRESHOLD} if entry.threshold else {}
@@ -265,25 +220,22 @@ def try_certificates(trial: TriedLog) -> list[ClaimRow]:
             continue
         gain = process.value_for_ever(result.controller) - before
         for found in result.certificates if result.improvement.changed else ():
-            rows.append(
-                trial.row(
-                    found.bound,
-                    entry.name,
-                    found.validity.value,
-                    made=not found.vacuous,
-                    false=bool(gain < -found.zeta - slack),
-                    worse=bool(gain < -WORSE),
-                    gain=gain,
-                    lower=finite(-found.zeta),
-                )
+            yield trial.row(
+                found.bound,
+                entry.name,
+                found.validity.value,
+                made=not found.vacuous,
+                false=bool(gain < -found.zeta - slack),
+                worse=bool(gain < -WORSE),
+                gain=gain,
+                lower=finite(-found.zeta),
             )
-    return rows
 
 
 # ---- tests --------------------------------------------------------------------------------------
 
 
-def try_tests(trial: TriedLog) -> list[ClaimRow]:
+def try_tests(trial: TriedLog) -> Iterator[ClaimRow]:
     """The checks of `jumar check` on a log in which nothing is wrong, each at the level δ."""
     process, level = trial.process, trial.delta
     settings = Settings(level, RESAMPLES)
@@ -299,11 +251,9 @@ def try_tests(trial: TriedLog) -> list[ClaimRow]:
     if process.sufficient:
         rng = trial.rng("order")
         found["order"] = order_test(replays, behavior, seed=rng, resamples=RESAMPLES, level=level).p
-    return [
-        trial.row(name, "", "test", made=True, false=bool(p <= level), lower=p)
-        for name, p in found.items()
-        if p is not None
-    ]
+    for name, p in found.items():
+        if p is not None:
+            yield trial.row(name, "", "test", made=True, false=bool(p <= level), lower=p)
 
 
 # ---- the parts ----------------------------------------------------------------------------------
@@ -313,7 +263,7 @@ def try_tests(trial: TriedLog) -> list[ClaimRow]:
 class ClaimKind:
     """One of the four kinds of claims."""
 
-    measure: Callable[[TriedLog], list[ClaimRow]]
+    measure: Callable[[TriedLog], Iterator[ClaimRow]]
     concerns: Callable[[Process], bool]  # is it measured on that process?
     sizes: tuple[int, ...] = ()  # episodes of the logs; none: those of the process
     more_sizes: tuple[int, ...] = ()  # run only when everything is asked for
@@ -328,7 +278,7 @@ class ClaimKind:
 def measure(trial: TriedLog) -> list[ClaimRow]:
     """All claims of one kind about a log, and one row for the log itself: a log without any claim
     counts too."""
-    return [trial.row(LOG, "", "", made=False, false=False), *PARTS[trial.part].measure(trial)]
+    return [trial.row(LOG), *PARTS[trial.part].measure(trial)]
 
 
 PARTS: Mapping[str, ClaimKind] = MappingProxyType(

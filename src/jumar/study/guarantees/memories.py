@@ -7,16 +7,15 @@ All numbers are our own choice; Tiger hears less well here than in the paper.
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
 from jumar import models
 from jumar.core.arrays import Floats
 from jumar.core.randomness import random_stream
-from jumar.study.guarantees.base import Outcome, Process, declared, model, rule
+from jumar.study.guarantees.base import Outcome, Process, decision, ends, model, tried
 from jumar.truth.pomdp import from_arrays
-
-GAMMA = 0.95
 
 
 def hidden_mode() -> Process:
@@ -26,7 +25,7 @@ def hidden_mode() -> Process:
     modes = {"good": ("up", "down", 2.0), "bad": ("down", "up", -3.0)}
 
     def after(mode: str, reward: float) -> list[Outcome]:
-        found: list[Outcome] = [(over, None, None, reward)]
+        found = ends((over, reward))
         for to, (sign, wrong, _) in modes.items():
             p = (1 - over) * (stays if to == mode else 1 - stays)
             found += [(p * right, to, sign, reward), (p * (1 - right), to, wrong, reward)]
@@ -34,28 +33,22 @@ def hidden_mode() -> Process:
 
     pomdp = model(
         "hidden-mode",
-        observations=["up", "down"],
         start={
-            ("good", "up"): 0.5 * right,
-            ("good", "down"): 0.5 * (1 - right),
-            ("bad", "down"): 0.5 * right,
-            ("bad", "up"): 0.5 * (1 - right),
+            (mode, look): 0.5 * p
+            for mode, (sign, wrong, _) in modes.items()
+            for look, p in ((sign, right), (wrong, 1 - right))
         },
         outcomes={
             (mode, action): after(mode, pays if action == "buy" else 0.0)
             for mode, (_, _, pays) in modes.items()
             for action in ("buy", "wait")
         },
-        discount=GAMMA,
     )
-    return Process(
-        name="hidden-mode",
-        mechanism="A mode that lasts decides what pays, and one sign of it says little.",
-        pomdp=pomdp,
-        behavior=rule(pomdp, {"up": (0.4, 0.6), "down": (0.1, 0.9)}, "rather buys on up"),
-        target=rule(pomdp, {"up": (0.6, 0.4), "down": (0.05, 0.95)}, "by the sign"),
-        horizon=None,
-        rewards=declared(pomdp),
+    return tried(
+        "A mode that lasts decides what pays, and one sign of it says little.",
+        pomdp,
+        behavior=("rather buys on up", {"up": (0.4, 0.6), "down": (0.1, 0.9)}),
+        target=("by the sign", {"up": (0.6, 0.4), "down": (0.05, 0.95)}),
         sizes=(200, 2000),
         more_sizes=(20, 20_000),
     )
@@ -67,36 +60,26 @@ def inverted_memory() -> Process:
     signs, length = ("x", "y"), 7
     outcomes: dict[tuple[str, str], list[Outcome]] = {}
     pasts = ["".join(letters) for letters in itertools.product(signs, repeat=4)]
-    for t, past in itertools.product(range(length), pasts):
-        for action in ("same", "other"):
-            agrees = (past[0] == past[-1]) == (action == "same")
-            pays = 0.0 if t < 3 else 1.0 if agrees else -1.0
-            outcomes[f"{t}{past}", action] = (
-                [(1.0, None, None, pays)]
-                if t == length - 1
-                else [(0.5, f"{t + 1}{past[1:]}{z}", z, pays) for z in signs]
-            )
+    for t, past, action in itertools.product(range(length), pasts, ("same", "other")):
+        agrees = (past[0] == past[-1]) == (action == "same")
+        pays = 0.0 if t < 3 else 1.0 if agrees else -1.0
+        outcomes[f"{t}{past}", action] = (
+            ends((1.0, pays))
+            if t == length - 1
+            else [(0.5, f"{t + 1}{past[1:]}{z}", z, pays) for z in signs]
+        )
     pomdp = model(
         "inverted-memory",
-        observations=list(signs),
         start={("0xxxx", "x"): 0.5, ("0xxxy", "y"): 0.5},
         outcomes=outcomes,
-        discount=GAMMA,
     )
-    return Process(
-        name="inverted-memory",
-        mechanism=(
-            "What pays depends on the observation of three steps ago, so that every memory that is "
-            "tried sees pure luck and may take it for gain."
-        ),
-        pomdp=pomdp,
-        behavior=rule(pomdp, {"x": (0.6, 0.4), "y": (0.4, 0.6)}, "by the last sign"),
-        target=rule(pomdp, {"x": (0.7, 0.3), "y": (0.5, 0.5)}, "by the last sign, too"),
-        horizon=None,
-        rewards=declared(pomdp),
-        sizes=(100, 1000),
-        more_sizes=(20, 10_000),
-        longest=length,
+    return tried(
+        "What pays depends on the observation of three steps ago, so that every memory that is "
+        "tried sees pure luck and may take it for gain.",
+        pomdp,
+        behavior=("by the last sign", {"x": (0.6, 0.4), "y": (0.4, 0.6)}),
+        target=("by the last sign, too", {"x": (0.7, 0.3), "y": (0.5, 0.5)}),
+        steps=length,
     )
 
 
@@ -105,35 +88,28 @@ def hidden_wear() -> Process:
     costs 4 for ever. Nothing of it is seen, and records have 5 steps."""
     most = 5
     outcomes: dict[tuple[str, str], list[Outcome]] = {}
-    for wear in range(most):
+    for wear in range(most + 1):
         for action, pays, by in (("soft", 2.0, 0.05), ("hard", 3.0, 0.8)):
-            outcomes[f"wear-{wear}", action] = [
-                (by, f"wear-{wear + 1}", "running", pays),
-                (1 - by, f"wear-{wear}", "running", pays),
-            ]
-    for action in ("soft", "hard"):
-        outcomes[f"wear-{most}", action] = [(1.0, f"wear-{most}", "running", -4.0)]
+            outcomes[f"wear-{wear}", action] = (
+                [(1.0, f"wear-{most}", "running", -4.0)]
+                if wear == most
+                else [
+                    (by, f"wear-{wear + 1}", "running", pays),
+                    (1 - by, f"wear-{wear}", "running", pays),
+                ]
+            )
     pomdp = model(
         "hidden-wear",
-        observations=["running"],
         start={("wear-0", "running"): 1.0},
         outcomes=outcomes,
-        discount=GAMMA,
     )
-    return Process(
-        name="hidden-wear",
-        mechanism=(
-            "The harm comes after all records have stopped: up to the cut a gain is real, for ever "
-            "it is a loss."
-        ),
-        pomdp=pomdp,
-        behavior=rule(pomdp, {"running": (0.8, 0.2)}, "mostly soft"),
-        target=rule(pomdp, {"running": (0.6, 0.4)}, "harder"),
+    return tried(
+        "The harm comes after all records have stopped: up to the cut a gain is real, for ever it "
+        "is a loss.",
+        pomdp,
+        behavior=("mostly soft", (0.8, 0.2)),
+        target=("harder", (0.6, 0.4)),
         horizon=5,
-        rewards=declared(pomdp),
-        sizes=(100, 1000),
-        more_sizes=(20, 10_000),
-        longest=5,
     )
 
 
@@ -143,35 +119,24 @@ def wear_in_view() -> Process:
     most = 3
     outcomes: dict[tuple[str, str], list[Outcome]] = {}
     for wear in range(most + 1):
-        worse = min(wear + 1, most)
-        run: list[Outcome] = [
-            (0.5, f"w{wear}", f"wear-{wear}", 3.0 - wear),
-            (0.5, f"w{worse}", f"wear-{worse}", 3.0 - wear),
+        outcomes[f"w{wear}", "run"] = [
+            (0.5, f"w{to}", f"wear-{to}", 3.0 - wear) for to in (wear, min(wear + 1, most))
         ]
-        outcomes[f"w{wear}", "run"] = run
         outcomes[f"w{wear}", "renew"] = [(1.0, "w0", "wear-0", -2.0)]
     pomdp = model(
         "wear-in-view",
-        observations=[f"wear-{wear}" for wear in range(most + 1)],
         start={("w0", "wear-0"): 1.0},
         outcomes=outcomes,
         discount=0.9,
     )
     rows = {"wear-0": (0.95, 0.05), "wear-1": (0.9, 0.1), "wear-2": (0.5, 0.5)}
-    return Process(
-        name="wear-in-view",
-        mechanism=(
-            "Nothing is hidden; records of 15 steps leave few whole episodes that another "
-            "controller could have made."
-        ),
-        pomdp=pomdp,
-        behavior=rule(pomdp, rows | {"wear-3": (0.3, 0.7)}, "renews late"),
-        target=rule(pomdp, rows | {"wear-3": (0.1, 0.9)}, "renews at the end"),
+    return tried(
+        "Nothing is hidden; records of 15 steps leave few whole episodes that another controller "
+        "could have made.",
+        pomdp,
+        behavior=("renews late", rows | {"wear-3": (0.3, 0.7)}),
+        target=("renews at the end", rows | {"wear-3": (0.1, 0.9)}),
         horizon=15,
-        rewards=declared(pomdp),
-        sizes=(100, 1000),
-        more_sizes=(20, 10_000),
-        longest=15,
         sufficient=True,
     )
 
@@ -179,30 +144,21 @@ def wear_in_view() -> Process:
 def plain_choice() -> Process:
     """One decision after one of two observations: the right action pays 1 with a chance of 70 %,
     the wrong one with 30 %."""
-    right = {"high": "up", "low": "down"}
-    pomdp = model(
-        "plain-choice",
-        observations=list(right),
-        start={(state, state): 0.5 for state in right},
-        outcomes={
-            (state, action): [(p, None, None, 1.0), (1 - p, None, None, 0.0)]
-            for state in right
-            for action in ("up", "down")
-            for p in (0.7 if action == right[state] else 0.3,)
-        },
-        discount=GAMMA,
-    )
-    return Process(
-        name="plain-choice",
-        mechanism="A control: nothing is hidden, nothing is rare, and there is a lot to gain.",
-        pomdp=pomdp,
-        behavior=rule(pomdp, {"high": (0.5, 0.5), "low": (0.5, 0.5)}, "either"),
-        target=rule(pomdp, {"high": (0.7, 0.3), "low": (0.3, 0.7)}, "rather right"),
-        horizon=None,
-        rewards=declared(pomdp),
+    good, bad = ends((0.7, 1.0), (1 - 0.7, 0.0)), ends((0.3, 1.0), (1 - 0.3, 0.0))
+    pays = {
+        ("high", "up"): good,
+        ("high", "down"): bad,
+        ("low", "up"): bad,
+        ("low", "down"): good,
+    }
+    return tried(
+        "A control: nothing is hidden, nothing is rare, and there is a lot to gain.",
+        decision("plain-choice", {"high": 0.5, "low": 0.5}, pays),
+        behavior=("either", (0.5, 0.5)),
+        target=("rather right", {"high": (0.7, 0.3), "low": (0.3, 0.7)}),
         sizes=(100, 1000, 10_000),
         more_sizes=(20,),
-        longest=1,
+        steps=1,
         sufficient=True,
     )
 
@@ -221,109 +177,58 @@ def more_data_less() -> Process:
         actions=["make", "examine", "inspect", "replace"],
         observations=["good", "defective"],
         transition=(1 - over) * np.array([wears, wears, renew, renew]),
-        ending=np.full((4, 3), over),
+        ending=over,
         observation=[good, tells, good, good],
         reward=[[0.9, 0.5, 0.25], [0.65, 0.25, 0.0], [-0.5, -1.5, -2.5], [-2.0, -2.0, -2.0]],
         start=[1.0, 0.0, 0.0],
         first_observation=good,
         discount=0.8,
     )
-    fair, less = (0.25,) * 4, (0.4, 0.25, 0.25, 0.1)
-    return Process(
-        name="more-data-less",
-        mechanism=(
-            "With more data the gate of 0.1.0 found bolder candidates, whose weights no test "
-            "passes, and deployed less."
-        ),
-        pomdp=pomdp,
-        behavior=rule(pomdp, dict.fromkeys(pomdp.observations, fair), "at random"),
-        target=rule(pomdp, dict.fromkeys(pomdp.observations, less), "replaces less"),
-        horizon=8,
-        rewards=None,
+    return tried(
+        "With more data the gate of 0.1.0 found bolder candidates, whose weights no test passes, "
+        "and deployed less.",
+        pomdp,
+        behavior=("at random", (0.25, 0.25, 0.25, 0.25)),
+        target=("replaces less", (0.4, 0.25, 0.25, 0.1)),
         sizes=(60, 300, 3000),
         more_sizes=(20, 20_000),
-        longest=8,
+        horizon=8,
+        declared=False,
     )
 
 
 def tiger_memoryless() -> Process:
     """Tiger, heard correctly in 80 % of the cases, with a controller that knows the last sound."""
-    hear = [[0.8, 0.2], [0.2, 0.8]]
-    stay, gone = [[1, 0], [0, 1]], [[0, 0], [0, 0]]
-    pomdp = from_arrays(
-        name="tiger-memoryless",
-        states=["tiger-left", "tiger-right"],
-        actions=["open-left", "open-right", "listen"],
-        observations=["hear-left", "hear-right"],
-        transition=[gone, gone, stay],
-        ending=[[1, 1], [1, 1], [0, 0]],
-        observation=[hear, hear, hear],
-        reward=[[-100, 10], [10, -100], [-1, -1]],
-        start=[0.5, 0.5],
-        first_observation=hear,
-        discount=GAMMA,
-    )
-    return Process(
-        name="tiger-memoryless",
-        mechanism=(
-            "A controller without memory takes what follows a sound to be the same however often "
-            "it listened, so that its model is wrong."
-        ),
-        pomdp=pomdp,
-        behavior=rule(
-            pomdp, {"hear-left": (0.05, 0.35, 0.6), "hear-right": (0.35, 0.05, 0.6)}, "half patient"
-        ),
-        target=rule(
-            pomdp, {"hear-left": (0.02, 0.3, 0.68), "hear-right": (0.3, 0.02, 0.68)}, "patient"
-        ),
-        horizon=None,
-        rewards=declared(pomdp),
+    tiger = models.tiger(hear=((0.8, 0.2), (0.2, 0.8)))
+    half = {"hear-left": (0.05, 0.35, 0.6), "hear-right": (0.35, 0.05, 0.6)}
+    patient = {"hear-left": (0.02, 0.3, 0.68), "hear-right": (0.3, 0.02, 0.68)}
+    return tried(
+        "A controller without memory takes what follows a sound to be the same however often it "
+        "listened, so that its model is wrong.",
+        replace(tiger, name="tiger-memoryless", max_steps=None),
+        behavior=("half patient", half),
+        target=("patient", patient),
         sizes=(200, 2000),
-        more_sizes=(20, 10_000),
     )
-
-
-# found by climbing the exact value from eight starts (benchmarks/hard_cases.py)
-VOICEMAIL_ROWS = {"hear-save": (0.0, 1.0, 0.0), "hear-delete": (0.4953, 0.0, 0.5047)}
 
 
 def voicemail_memoryless() -> Process:
-    """Voicemail with the best controller of all that know the last word only."""
-    pomdp = models.voicemail()
-    return Process(
-        name="voicemail-memoryless",
-        mechanism=(
-            "The behavior is the best of its kind and draws its actions: every candidate without "
-            "memory is worse, and looks better in a model that is wrong."
-        ),
-        pomdp=pomdp,
-        behavior=rule(pomdp, VOICEMAIL_ROWS, "best memoryless"),
-        target=rule(
-            pomdp, {"hear-save": (0.0, 1.0, 0.0), "hear-delete": (0.6, 0.0, 0.4)}, "asks more"
-        ),
-        horizon=None,
-        rewards=declared(pomdp),
+    """Voicemail with the best controller of all that know the last word only. Its rows were found
+    by climbing the exact value from eight starts (benchmarks/hard_cases.py)."""
+    best = {"hear-save": (0.0, 1.0, 0.0), "hear-delete": (0.4953, 0.0, 0.5047)}
+    found = tried(
+        "The behavior is the best of its kind and draws its actions: every candidate without "
+        "memory is worse, and looks better in a model that is wrong.",
+        models.voicemail(),
+        behavior=("best memoryless", best),
+        target=("asks more", best | {"hear-delete": (0.6, 0.0, 0.4)}),
         sizes=(200, 2000),
-        more_sizes=(20, 10_000),
     )
+    return replace(found, name="voicemail-memoryless")
 
 
-def random_1() -> Process:
+def random_model(number: int) -> Process:
     """A random model with four states, three actions and three observations."""
-    return _random(1)
-
-
-def random_2() -> Process:
-    """Another one."""
-    return _random(2)
-
-
-def random_3() -> Process:
-    """A third one."""
-    return _random(3)
-
-
-def _random(number: int) -> Process:
     rng = random_stream(number, "guarantees", "random model")
     S, A, O = 4, 3, 3
     over = 0.12
@@ -338,23 +243,20 @@ def _random(number: int) -> Process:
         actions=[f"a{a}" for a in range(A)],
         observations=[f"z{z}" for z in range(O)],
         transition=(1 - over) * laws(0.5, A, S, S),
-        ending=np.full((A, S), over),
+        ending=over,
         observation=laws(0.5, A, S, O),
         reward=np.round(rng.normal(0, 2, (A, S)), 2),
         start=laws(1.0, S),
         first_observation=laws(1.0, S, O),
-        discount=GAMMA,
+        discount=0.95,
     )
     behaves, differs = (laws(1.0, O, A) for _ in range(2))
     half = (behaves + differs) / 2
-    return Process(
-        name=f"random-{number}",
-        mechanism="A model drawn at random, with a random memoryless behavior: nothing special.",
-        pomdp=pomdp,
-        behavior=rule(pomdp, dict(zip(pomdp.observations, behaves.tolist(), strict=True)), "drawn"),
-        target=rule(pomdp, dict(zip(pomdp.observations, half.tolist(), strict=True)), "halfway"),
-        horizon=None,
-        rewards=declared(pomdp),
+    return tried(
+        "A model drawn at random, with a random memoryless behavior: nothing special.",
+        pomdp,
+        behavior=("drawn", dict(zip(pomdp.observations, behaves.tolist(), strict=True))),
+        target=("halfway", dict(zip(pomdp.observations, half.tolist(), strict=True))),
         sizes=(200, 2000),
         more_sizes=(20, 20_000),
     )
@@ -367,7 +269,6 @@ def one_long_record() -> Process:
     other = {"rich": "poor", "poor": "rich"}
     pomdp = model(
         "one-long-record",
-        observations=list(other),
         start={("rich", "rich"): 0.5, ("poor", "poor"): 0.5},
         outcomes={
             (state, action): [(0.9, state, state, pays), (0.1, other[state], other[state], pays)]
@@ -376,19 +277,14 @@ def one_long_record() -> Process:
         },
         discount=0.5,
     )
-    return Process(
-        name="one-long-record",
-        mechanism=(
-            "One long record tells how the process moves, but not how episodes begin, on which a "
-            "gain depends."
-        ),
-        pomdp=pomdp,
-        behavior=rule(pomdp, {"rich": (0.5, 0.5), "poor": (0.5, 0.5)}, "either"),
-        target=rule(pomdp, {"rich": (0.8, 0.2), "poor": (0.5, 0.5)}, "rather takes"),
-        horizon=400_000,
-        rewards=declared(pomdp),
+    return tried(
+        "One long record tells how the process moves, but not how episodes begin, on which a gain "
+        "depends.",
+        pomdp,
+        behavior=("either", (0.5, 0.5)),
+        target=("rather takes", {"rich": (0.8, 0.2), "poor": (0.5, 0.5)}),
         sizes=(1, 2),
         more_sizes=(8,),
-        longest=400_000,
+        horizon=400_000,
         sufficient=True,
     )

@@ -5,43 +5,40 @@ A new process is one function that returns a `Process`, and one line here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
+from functools import partial
 
-from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.registry import Registry
 from jumar.study.guarantees import memories, traps
 from jumar.study.guarantees.base import Process
 
-_BUILDERS: tuple[Callable[[], Process], ...] = (
-    traps.missing_weights,
-    traps.missing_weights_read_off,
-    traps.shifted_rewards,
-    traps.rare_trap,
-    traps.break_downs,
-    traps.lottery,
-    traps.lottery_declared,
-    traps.rare_loss,
-    traps.rare_loss_declared,
-    traps.all_equal,
-    traps.near_ties,
-    traps.heavy_tails,
-    traps.fatigue,
-    memories.hidden_mode,
-    memories.hidden_wear,
-    memories.inverted_memory,
-    memories.wear_in_view,
-    memories.plain_choice,
-    memories.more_data_less,
-    memories.tiger_memoryless,
-    memories.voicemail_memoryless,
-    memories.random_1,
-    memories.random_2,
-    memories.random_3,
-    memories.one_long_record,
-)
-
-PROCESSES: Mapping[str, Callable[[], Process]] = MappingProxyType(
-    {builder.__name__.replace("_", "-"): builder for builder in _BUILDERS}
+PROCESSES: Registry[Callable[[], Process]] = Registry(
+    "process",
+    {
+        "missing-weights": traps.missing_weights,
+        "missing-weights-read-off": traps.missing_weights_read_off,
+        "shifted-rewards": traps.shifted_rewards,
+        "rare-trap": traps.rare_trap,
+        "break-downs": traps.break_downs,
+        "lottery": traps.lottery,
+        "lottery-declared": traps.lottery_declared,
+        "rare-loss": traps.rare_loss,
+        "rare-loss-declared": traps.rare_loss_declared,
+        "all-equal": traps.all_equal,
+        "near-ties": traps.near_ties,
+        "heavy-tails": traps.heavy_tails,
+        "fatigue": traps.fatigue,
+        "hidden-mode": memories.hidden_mode,
+        "hidden-wear": memories.hidden_wear,
+        "inverted-memory": memories.inverted_memory,
+        "wear-in-view": memories.wear_in_view,
+        "plain-choice": memories.plain_choice,
+        "more-data-less": memories.more_data_less,
+        "tiger-memoryless": memories.tiger_memoryless,
+        "voicemail-memoryless": memories.voicemail_memoryless,
+        **{f"random-{number}": partial(memories.random_model, number) for number in (1, 2, 3)},
+        "one-long-record": memories.one_long_record,
+    },
 )
 
 
@@ -51,6 +48,4 @@ def process(name: str) -> Process:
     >>> process("lottery").kind
     'M4'
     """
-    if name not in PROCESSES:
-        raise ParameterError(not_one_of("process", name, PROCESSES))
-    return PROCESSES[name]()
+    return PROCESSES.find(name)()

@@ -9,18 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from jumar import __version__
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.evidence.bounds import check_delta
 from jumar.io.controllers import controller_to_document
-from jumar.study.guarantees.base import Process
 from jumar.study.guarantees.gates import GATES, TriedGate
-from jumar.study.guarantees.measuring import PARTS, ClaimRow, draw, measure
+from jumar.study.guarantees.measuring import PARTS, ClaimRow, TriedLog, measure
 from jumar.study.guarantees.processes import PROCESSES, process
-from jumar.study.store import Store
+from jumar.study.store import Block, Store, blocks_of
 from jumar.study.workers import in_processes
 from jumar.truth.model_files import model_hash
 
@@ -29,8 +29,6 @@ DATASETS = 100
 BLOCK = 10  # logs in a block: what a kill can cost
 LONG_BLOCK = 2  # of logs that take their time
 LONG = 2000  # episodes
-
-Block = tuple[str, str, int, int]  # part, process, size, number of the block
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,6 @@ class GuaranteesSpec:
     full: bool = False  # also the sizes that take hours
     processes: tuple[str, ...] = tuple(PROCESSES)
     parts: tuple[str, ...] = tuple(PARTS)
-    gates: tuple[str, ...] = tuple(GATES)
     sizes: tuple[int, ...] = ()  # none: those of the registry
 
     def __post_init__(self) -> None:
@@ -54,47 +51,26 @@ class GuaranteesSpec:
         if any(size < 1 for size in self.sizes):
             raise ParameterError("sizes must be whole numbers from 1.")
         check_delta(self.delta)
-        for kind, names, known in (
-            ("process", self.processes, PROCESSES),
-            ("part", self.parts, PARTS),
-        ):
-            for name in names:
-                if name not in known:
-                    raise ParameterError(f"--only: {not_one_of(kind, name, known)}")
+        for name in self.processes:
+            if name not in PROCESSES:
+                raise ParameterError(f"--only: {not_one_of('process', name, PROCESSES)}")
 
-    def cells(self) -> Iterator[tuple[str, Process, int]]:
-        """Every part, process and size."""
+    def cells(self) -> dict[str, tuple[str, str, int]]:
+        """Every part, process and size, by what the store calls it."""
         built = [process(name) for name in self.processes]
-        for part in self.parts:
-            for one in built:
-                if PARTS[part].concerns(one):
-                    for size in self.sizes or PARTS[part].sizes_of(one, self.full):
-                        yield part, one, size
-
-    def blocks(self) -> list[Block]:
-        """The work, in pieces."""
-        return [
-            (part, one.name, size, number)
-            for part, one, size in self.cells()
-            for number in range(-(-self.datasets // _logs_in_block(size)))
-        ]
-
-    def members(self, block: Block) -> range:
-        """The numbers of the logs in a block."""
-        _, _, size, number = block
-        step = _logs_in_block(size)
-        return range(number * step, min((number + 1) * step, self.datasets))
-
-
-def _logs_in_block(size: int) -> int:
-    return BLOCK if size < LONG else LONG_BLOCK
+        return {
+            f"{part} {one.name} {size}": (part, one.name, size)
+            for part in self.parts
+            for one in built
+            if PARTS[part].concerns(one)
+            for size in self.sizes or PARTS[part].sizes_of(one, self.full)
+        }
 
 
 def identity(spec: GuaranteesSpec, gates: Mapping[str, TriedGate]) -> dict[str, Any]:
     """Everything that determines the numbers."""
     built = [process(name) for name in spec.processes]
     return {
-        "jumar": __version__,
         "title": TITLE,
         "seed": spec.seed,
         "datasets": spec.datasets,
@@ -133,60 +109,41 @@ def run_guarantees(
     With more than one job, processes are started that load the calling script: such a script calls
     this below `if __name__ == "__main__":`.
     """
-    tried = dict(gates or {name: GATES[name] for name in spec.gates})
+    tried = dict(gates or GATES)
     store = Store(folder)
     store.open(identity(spec, tried))
-    blocks = spec.blocks()
-    todo = [block for block in blocks if not store.has_block(*_place(block))]
-    total = sum(len(spec.members(block)) for block in blocks)
-    done = total - sum(len(spec.members(block)) for block in todo)
-    tell = progress or (lambda done, total: None)
-    tell(done, total)
-    for block, rows in _finished(spec, tried, todo, jobs or os.cpu_count() or 1):
-        store.write_block(*_place(block), _table(rows))
-        done += len(spec.members(block))
-        tell(done, total)
-    store.finish([_place(block) for block in blocks])
+    jobs = jobs or os.cpu_count() or 1
+    cells = spec.cells()
+
+    def work(todo: list[Block]) -> Iterator[tuple[Block, Any]]:
+        # the first logs of every cell first, so that a run that is stopped early says something of
+        # all; among these the longest, so that no core waits for one that began last
+        todo = sorted(todo, key=lambda block: (block.members.start, -cells[block.cell][2]))
+        if jobs > 1 and len(todo) > 1:
+            return in_processes(block_worker, (spec, tried), todo, jobs)
+        here = block_worker(spec, tried)
+        return ((block, here(block)) for block in todo)
+
+    blocks = (
+        blocks_of(cell, spec.datasets, BLOCK if size < LONG else LONG_BLOCK)
+        for cell, (_, _, size) in cells.items()
+    )
+    store.run(list(chain.from_iterable(blocks)), work, lambda block: len(block.members), progress)
     return store
 
 
-def _place(block: Block) -> tuple[str, int]:
-    """What the store calls a block."""
-    part, name, size, number = block
-    return f"{part} {name} {size}", number
+def block_worker(spec: GuaranteesSpec, gates: Mapping[str, TriedGate]) -> Callable[[Block], Any]:
+    """The table of a block; a process is built when it is first met."""
+    cells, built = spec.cells(), cache(process)
 
-
-def _finished(
-    spec: GuaranteesSpec, gates: Mapping[str, TriedGate], todo: list[Block], jobs: int
-) -> Iterator[tuple[Block, list[ClaimRow]]]:
-    # the first logs of every cell first, so that a run that is stopped early says something of
-    # all; among these the longest, so that no core waits for one that began last
-    todo = sorted(todo, key=lambda block: (spec.members(block).start, -block[2]))
-    if jobs > 1 and len(todo) > 1:
-        yield from in_processes(block_worker, (spec, gates), todo, jobs)
-    else:
-        work = block_worker(spec, gates)
-        for block in todo:
-            yield block, work(block)
-
-
-def block_worker(
-    spec: GuaranteesSpec, gates: Mapping[str, TriedGate]
-) -> Callable[[Block], list[ClaimRow]]:
-    """The rows of a block; a process is built when it is first met."""
-    built: dict[str, Process] = {}
-
-    def work(block: Block) -> list[ClaimRow]:
-        part, name, size, _ = block
-        if name not in built:
-            built[name] = process(name)
+    def work(block: Block) -> Any:
+        part, name, size = cells[block.cell]
         found: list[ClaimRow] = []
-        for dataset in spec.members(block):
-            trial = draw(
-                part, built[name], size, dataset, delta=spec.delta, seed=spec.seed, gates=gates
+        for dataset in block.members:
+            found += measure(
+                TriedLog(part, built(name), size, dataset, spec.delta, spec.seed, gates)
             )
-            found += measure(trial)
-        return found
+        return _table(found)
 
     return work
 
@@ -199,4 +156,4 @@ def _table(rows: list[ClaimRow]) -> Any:
     schema = pa.schema(
         [(field.name, kinds[str(field.type).partition(" ")[0]]) for field in fields(ClaimRow)]
     )
-    return pa.Table.from_pylist([row.to_dict() for row in rows], schema=schema)
+    return pa.Table.from_pylist([vars(row) for row in rows], schema=schema)

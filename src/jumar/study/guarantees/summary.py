@@ -16,16 +16,19 @@ claim about a log that does not show the whole range does not count against it; 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jumar.study.grouped import grouped
 from jumar.study.guarantees.measuring import LOG
 from jumar.study.store import Store
 
 SURE = 0.95  # of the limits
 BROKEN = 1e-3
 TRUSTED = 1.5  # times the nominal chance of error
+CLAIM = ("part", "subject", "of", "label", "process", "size", "nominal")  # one claim of many logs
 
 
 def at_most(false: int, logs: int, sure: float = SURE) -> float:
@@ -131,13 +134,11 @@ class Findings:
 
     @property
     def processes(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.manifest["behaviors"]
-        return found
+        return list(self.manifest["behaviors"])
 
     @property
     def gates(self) -> list[str]:
-        found: list[str] = self.manifest["gates"]
-        return found
+        return list(self.manifest["gates"])
 
     def of(self, part: str, **wanted: Any) -> list[ClaimCell]:
         """The cells of a part for which all this is true."""
@@ -169,33 +170,28 @@ def findings(store: Store) -> Findings:
     """The cells of a run, also of one that is not finished."""
     manifest = store.read_manifest()
     order = {one["name"]: i for i, one in enumerate(manifest["behaviors"])}
-    grouped: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    logs: dict[tuple[Any, ...], int] = {}
-    for row in store.read().to_pylist():
-        where = row["part"], row["process"], row["size"]
-        if row["subject"] == LOG:
-            logs[where] = logs.get(where, 0) + 1
-        else:
-            key = (*where, row["subject"], row["of"], row["label"])
-            grouped.setdefault(key, []).append(row)
-    cells = [_cell(logs[key[:3]], rows) for key, rows in grouped.items()]
+    rows = store.read().to_pylist()
+    logs = Counter(_place(row) for row in rows if row["subject"] == LOG)
+    claims = grouped(
+        (row for row in rows if row["subject"] != LOG),
+        lambda row: tuple(row[field] for field in CLAIM),
+    )
+    cells = [_cell(logs[_place(rows[0])], rows) for rows in claims.values()]
     cells.sort(key=lambda cell: (cell.part, cell.subject, cell.of, order[cell.process], cell.size))
     return Findings(manifest, tuple(cells))
 
 
+def _place(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["part"], row["process"], row["size"]
+
+
 def _cell(logs: int, rows: Sequence[dict[str, Any]]) -> ClaimCell:
+    """A cell of so many logs, also those about which nothing was claimed."""
     gains = [row["gain"] for row in rows if row["gain"] is not None]
     later = [row["for_ever"] for row in rows if row["for_ever"] is not None]
-    first = rows[0]
     return ClaimCell(
-        part=first["part"],
-        subject=first["subject"],
-        of=first["of"],
-        label=first["label"],
-        process=first["process"],
-        size=first["size"],
-        nominal=first["nominal"],
-        logs=logs,  # also those about which nothing was claimed
+        **{field: rows[0][field] for field in CLAIM},
+        logs=logs,
         made=sum(row["made"] for row in rows),
         false=sum(row["false"] for row in rows),
         unseen=sum(row["false"] and not row["shown"] for row in rows),
@@ -209,9 +205,7 @@ def trusted_from(cells: Iterable[ClaimCell]) -> int | None:
     """The least size from which on no process shows more than 1.5 times the nominal chance of
     error; None if there is no such size. Few logs make it larger, never smaller by much: with 100
     logs luck alone passes 7.5 % in one of eight cells that keep their 5 %."""
-    by_size: dict[int, list[ClaimCell]] = {}
-    for cell in cells:
-        by_size.setdefault(cell.size, []).append(cell)
+    by_size = grouped(cells, lambda cell: cell.size)
     found = None
     for size in sorted(by_size, reverse=True):
         if any(cell.share > TRUSTED * cell.nominal for cell in by_size[size]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from jumar.truth.pomdp import Pomdp, from_arrays
@@ -16,14 +18,16 @@ MOVES = (
 )
 
 
-def tiger() -> Pomdp:
+HEAR = ((0.85, 0.15), (0.15, 0.85))  # what is heard, by where the tiger is
+
+
+def tiger(hear: Sequence[Sequence[float]] = HEAR) -> Pomdp:
     """Tiger (Kaelbling, Littman, Cassandra 1998), episodic.
 
     The tiger is behind the left or the right door. Listening costs 1 and tells the side with
     probability 0.85; opening ends the episode, with -100 for the tiger and +10 for the other door.
     One thing is heard before the first decision, so the first observation is already informative.
     """
-    hear = [[0.85, 0.15], [0.15, 0.85]]
     stay, gone = [[1, 0], [0, 1]], [[0, 0], [0, 0]]
     return from_arrays(
         name="tiger",
