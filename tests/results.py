@@ -1,10 +1,14 @@
-"""Results to assess and to show, and a page taken apart."""
+"""Results to assess and to show, and a page taken apart.
+
+Logs, results and pages never change, so each is made once for all tests of a process.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 
 import numpy as np
@@ -81,12 +85,24 @@ class Page(HTMLParser):
         return re.sub(r"\s+", " ", " ".join(self.pieces))
 
 
-def page_of(result: Result, run: Run = RUN) -> Page:
-    return Page(report_page(result.assessment, run))
+@cache
+def page_of(result: Result) -> Page:
+    return Page(report_page(result.assessment, RUN))
 
 
-def one_step_log(keep: int, repair: int, **more) -> Episodes:
+@cache
+def improved(log: Episodes, behavior: Controller, **options) -> Result:
+    """`jm.improve` of the very same log; what it makes is assessed once."""
+    return jm.improve(log, behavior, **options)
+
+
+@cache
+def one_step_log(keep: int, repair: int) -> Episodes:
     """Every episode is one step: keep pays 1, repair pays 3, and it is over."""
+    return one_step_log_with(keep, repair)
+
+
+def one_step_log_with(keep: int, repair: int, **more) -> Episodes:
     n = keep + repair
     action = np.random.default_rng(0).permutation([0] * keep + [1] * repair)  # no trend in time
     fields = {"start": np.arange(n + 1), "final_observation": [-1] * n, "terminated": [True] * n}
@@ -113,6 +129,7 @@ def read(log: Episodes, **remarks: bool) -> Episodes:
     )
 
 
+@cache
 def tiger_log(episodes: int = 400) -> tuple[Episodes, Controller]:
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
@@ -121,6 +138,7 @@ def tiger_log(episodes: int = 400) -> tuple[Episodes, Controller]:
     ), behavior
 
 
+@cache
 def named(alphabet: tuple[str, ...], name: str, nodes: int | None = None) -> Result:
     """An improvement in which every name is one of the alphabet. Node i leads to i + 1; action k
     of 3 pays k, so there is something to change everywhere."""
@@ -181,9 +199,10 @@ FAR = Trial(
 )
 
 
+@cache
 def chosen_by_test(log: Episodes, trials=(LOWER, CHOSEN, FAR), chosen=CHOSEN) -> Result:
     """The improvement of a log by hand, as if it had been chosen by a test of 50 episodes."""
-    result = jm.improve(log, HALF, discount=0.9)
+    result = improved(log, HALF, discount=0.9)
     selection = replace(
         result.selection, trials=trials, chosen=chosen, tried=10, delta=0.05, most=10.0
     )

@@ -255,8 +255,9 @@ def test_improve_takes_files_and_tables(files):
     whole = jm.improve(log, FAIR, discount=0.95).to_dict()
     logs = {"path": path, "text": str(path), "replays": jm.Replays(log), **tables(files)}
     for kind, log in logs.items():
-        for behavior in (FAIR, files / "fair.json", str(files / "fair.json")):
-            assert jm.improve(log, behavior, discount=0.95).to_dict() == whole, kind
+        assert jm.improve(log, FAIR, discount=0.95).to_dict() == whole, kind
+    for behavior in (files / "fair.json", str(files / "fair.json")):
+        assert jm.improve(path, behavior, discount=0.95).to_dict() == whole, behavior
 
 
 @pytest.mark.parametrize("ask", [

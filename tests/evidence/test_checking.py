@@ -298,7 +298,7 @@ def test_every_answer_is_plain_json(data):
     behavior = data.draw(controllers(names("z", 2), names("a", 2)))
     for estimated in (False, True):
         used = estimate_behavior(log_, behavior.memory) if estimated else behavior
-        found = check(log_, used, resamples=99)
+        found = check(log_, used, level=0.05, resamples=19)
         document = found.to_dict()
         assert json.loads(json.dumps(document, allow_nan=False)) == document
         assert set(document["sections"]) <= set(QUESTIONS)

@@ -186,9 +186,10 @@ def test_somebody_who_remembers_is_found_out_and_then_believed():
     assert "the same was done every time" in enough.verdict.sentence
 
 
-@pytest.mark.slow
 def test_memory_that_suffices_is_rejected_no_more_often_than_promised(sound):
-    p = [longer(r.log, r.memory, seed=i).p for i, (_, r) in enumerate(sound)]
+    """19 draws: rejected when the log is the most telling of 20. More would change no level."""
+    setting = Settings(level=0.05, resamples=19)
+    p = [longer(r.log, r.memory, setting, seed=i).p for i, (_, r) in enumerate(sound)]
     assert (np.array(p) <= 0.05).sum() <= MOST
 
 

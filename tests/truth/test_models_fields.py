@@ -13,7 +13,6 @@ from jumar.core.controller import Controller
 from jumar.core.randomness import random_stream
 from jumar.io.controllers import load_controller
 from jumar.truth.evaluation import evaluate
-from jumar.truth.optimality import optimum
 from jumar.truth.pomdp import Pomdp
 from jumar.truth.simulation import simulated_value
 
@@ -267,9 +266,3 @@ def protocol(folder: Path, exploration: float) -> Controller:
 def test_the_protocol_with_two_chances(tmp_path, exploration, value):
     found = evaluate(TIGER, protocol(tmp_path, exploration))
     assert found.value == pytest.approx(value, abs=0.0051)
-
-
-def test_the_best_value_on_record_is_proven():
-    best = optimum(TIGER, tolerance=0.05)
-    assert best.lower <= models.optimum("sumatran_tiger") <= best.upper
-    assert best.upper - best.lower <= 0.05

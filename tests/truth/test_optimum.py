@@ -207,18 +207,13 @@ def test_without_a_first_observation_less_can_be_reached(pomdp, expected):
 
 def test_a_model_that_never_ends_and_is_hardly_ever_seen():
     # managing the Sumatran tiger (Chadès et al. 2008); the optimum lies in [1405.287, 1405.290]
-    pomdp = from_arrays(
-        name="conservation",
-        states=["extant", "extinct"],
-        actions=["manage", "survey", "stop"],
-        observations=["present", "absent"],
-        transition=[[[1 - p, p], [0, 1]] for p in (0.05816, 0.1, 0.1)],
-        observation=[[[p, 1 - p], [0, 1]] for p in (0.01, 0.78193, 0.01)],
-        reward=[[156.349, -18.784], [164.293, -10.840], [175.133, 0]],
-        start=[1, 0],
-        first_observation=[[1, 0], [1, 0]],
-        discount=0.95,
-    )
-    best = optimum(pomdp, tolerance=1.0)
+    best = best_of("sumatran_tiger")
+    assert best.upper - best.lower <= 1e-9
     assert best.lower <= 1405.290
     assert best.upper >= 1405.287
+
+
+def test_a_coarse_bracket_holds_the_optimum_too():
+    best = optimum(models.voicemail(), tolerance=0.05)
+    assert best.lower <= 1.5164184503 <= best.upper
+    assert 1e-9 < best.upper - best.lower <= 0.05
