@@ -227,8 +227,7 @@ def test_names_are_given_once(with_lean):
 # ---- an estimator, an interval, a bound ---------------------------------------------------------
 
 
-CLIPPED = Estimator(  # 5 lines
-    name="clipped",
+CLIPPED = Estimator(
     title="step by step, with ratios of 2 at most",
     values=lambda s: pdis(np.minimum(s.ratio, 2.0), s.log.reward, s.log.start, s.discount),
     rank=9,
