@@ -59,9 +59,7 @@ __all__ = [
 ]
 
 OF_STARTS = 0.1  # the part of δ for the law of first observations, where a bound pays for it
-_READ_OFF = (
-    "The reward range was only read off the log: no step can pay more or less than was seen."
-)
+READ_OFF = "The reward range was only read off the log: no step can pay more or less than was seen."
 
 
 def scale_of(memory: Memory, rewards: RewardRange, discount: float) -> Scale:
@@ -142,7 +140,7 @@ def certify(
             zeta=b.zeta(scale, n, share, min(credited, possible)),
             value_range=scale.value_range,
             validity=b.validity if scale.declared else b.validity.if_seen,
-            assumptions=b.assumptions if scale.declared else (*b.assumptions, _READ_OFF),
+            assumptions=b.assumptions if scale.declared else (*b.assumptions, READ_OFF),
             estimated_gain=gain,
             n_wedge=n,
             n_needed_for_tenth=b.n_needed(scale, scale.value_range / 10.0, share),
@@ -222,7 +220,7 @@ behavior's is at most 5 %."
     if unfinished:
         assumptions.append(STOPPED)
     if not scale.declared:
-        assumptions.append(_READ_OFF)
+        assumptions.append(READ_OFF)
     validity = Validity.PROVED_IF_SUFFICIENT
     least_gain = min(least_gain, scale.value_range, math.inf if most is None else most)
     return Certificate(

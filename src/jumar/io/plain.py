@@ -20,6 +20,15 @@ def finite(number: float | None) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
+def picked(value: Any, names: str) -> dict[str, Any]:
+    """Some attributes of a value, by their names, in plain types.
+
+    >>> picked(1 + 2j, "real imag")
+    {'real': 1.0, 'imag': 2.0}
+    """
+    return {name: plain(getattr(value, name)) for name in names.split()}
+
+
 def plain(value: Any) -> Any:
     """Dataclasses become objects, tuples lists, and numbers that are not finite None.
 

@@ -252,15 +252,6 @@ def _importance_range(possible: Possible) -> tuple[float, float]:
     return importance_range(weight, possible.low, possible.high, less=less)
 
 
-def _pdis_range(possible: Possible) -> tuple[float, float]:
-    low, high = possible.sample.steps.pdis_range(
-        possible.rewards, possible.sample.discount, possible.horizon
-    )
-    if possible.difference:
-        return low - possible.returns[1], high - possible.returns[0]
-    return low, high
-
-
 # the order is that of the random streams, so append only
 ESTIMATORS: Registry[Estimator] = Registry(
     "estimator",
@@ -277,7 +268,7 @@ ESTIMATORS: Registry[Estimator] = Registry(
             lambda sample: pdis(*sample.data),
             rank=2,
             from_beginnings=True,
-            range=_pdis_range,
+            range=lambda possible: possible.pdis_range(),
             floored=lambda sample, least: floored_pdis(*sample.data, least),
         ),
         "wis": Estimator(

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.core.errors import LogError
-from jumar.evidence.consistency import check_rewards, rewards_seen
+from jumar.evidence.consistency import check_horizon, check_rewards, rewards_seen
 from jumar.evidence.offpolicy.ranges import least_returns, return_ranges
 from jumar.evidence.rewards import RewardRange
 
@@ -55,7 +54,18 @@ class Possible:
 
     @cached_property
     def largest_weights(self) -> Floats:
-        return self.sample.steps.largest_weights(self.horizon)
+        """(horizon,) of 1, 2, ... steps, over all behaviors; any, where none is known."""
+        found = [steps.largest_weights(self.horizon) for steps in self.sample.steps]
+        return np.max(found, axis=0) if found else np.full(self.horizon, np.inf)
+
+    def pdis_range(self) -> tuple[float, float]:
+        """The least and the greatest value of PDIS, likewise."""
+        asked = self.rewards, self.sample.discount, self.horizon
+        found = [steps.pdis_range(*asked) for steps in self.sample.steps] or [(-np.inf, np.inf)]
+        low, high = min(low for low, _ in found), max(high for _, high in found)
+        if self.difference:
+            return low - self.returns[1], high - self.returns[0]
+        return low, high
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -91,11 +101,6 @@ def possible_of(
         check_rewards(log, rewards)
     rewards = rewards or rewards_seen(log)
     horizon = declared or int(log.lengths.max())
-    long = np.flatnonzero(log.lengths > horizon)
-    if len(long):
-        raise LogError(
-            f"{log.where(int(log.start[long[0]]))}: this episode has {log.lengths[long[0]]} steps, "
-            f"more than the declared horizon of {horizon}. Declare a longer one."
-        )
+    check_horizon(log, horizon)
     ranges = return_ranges(rewards, sample.discount, horizon)
     return Possible(sample, difference, rewards, horizon, declared is not None, *ranges)

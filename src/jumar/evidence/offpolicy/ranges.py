@@ -21,7 +21,8 @@ import numpy as np
 from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, closure, freeze
 from jumar.core.controller import Controller
 from jumar.core.errors import TooLarge
-from jumar.evidence.offpolicy.crossfit import joint_memory
+from jumar.core.memory.refinement import join
+from jumar.evidence.offpolicy.crossfit import check_alike
 from jumar.evidence.rewards import RewardRange
 
 MOST_NODES = 20_000  # of both memories together; beyond, a cruder range is used
@@ -74,33 +75,6 @@ class KnownSteps(Frozen):
         return most
 
 
-@dataclass(frozen=True, eq=False)
-class AnySteps(Frozen):
-    """Every step that any of the behaviors can log: the extremes are those over all of them. With
-    none, nobody knows the behavior, so a weight can be anything."""
-
-    parts: tuple[KnownSteps, ...]
-
-    @property
-    def covered(self) -> bool:
-        """Each behavior may do whatever the target may."""
-        return bool(self.parts) and all(part.covered for part in self.parts)
-
-    def largest_weights(self, horizon: int) -> Floats:
-        """(horizon,) as `KnownSteps`."""
-        found = [part.largest_weights(horizon) for part in self.parts]
-        return np.max(found, axis=0) if found else np.full(horizon, np.inf)
-
-    def pdis_range(
-        self, rewards: RewardRange, discount: float, horizon: int
-    ) -> tuple[float, float]:
-        """As `KnownSteps`."""
-        found = [part.pdis_range(rewards, discount, horizon) for part in self.parts]
-        if not found:
-            return -np.inf, np.inf
-        return min(low for low, _ in found), max(high for _, high in found)
-
-
 def steps_of(target: Controller, behavior: Controller) -> KnownSteps:
     """The joint automaton, as far as the target can follow the behavior.
 
@@ -111,7 +85,8 @@ def steps_of(target: Controller, behavior: Controller) -> KnownSteps:
     >>> steps_of(bent, fair).pdis_range(RewardRange((-1, 2)), discount=1.0, horizon=2)
     (-3.75, 7.5)
     """
-    memory = joint_memory(target, behavior)
+    check_alike(target, behavior)
+    memory = join(behavior.memory, target.memory)
     O, A = memory.alphabet
     z, a = np.divmod(np.arange(O * A), A)
     new, old = target.lift(memory), behavior.lift(memory)
