@@ -29,8 +29,7 @@ from jumar.core.tabular import Facts, TextTable
 from jumar.evidence.bounds import BOUNDS, SUFFICIENT, Bound
 from jumar.evidence.certificate import worth_showing
 from jumar.evidence.checking import QUESTIONS, check
-from jumar.evidence.checking.base import Finding
-from jumar.evidence.checking.question import Question, Section
+from jumar.evidence.checking.base import Finding, Question, Section
 from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, best_of
 from jumar.evidence.offpolicy.estimators import Estimator, pdis
 from jumar.evidence.offpolicy.intervals import Interval, Method, standard_error
@@ -342,7 +341,7 @@ def zeros_of(subject, rng):
     return Zeros(zeros, Finding("failed", f"{zeros} rewards are exactly zero.") if zeros else found)
 
 
-ZEROS = Question("zeros", "Are rewards ever exactly zero?", zeros_of)
+ZEROS = Question("Are rewards ever exactly zero?", zeros_of)
 
 # --- 8< ---
 
@@ -417,11 +416,8 @@ def test_a_new_check_that_passes_changes_no_verdict(with_zeros):
 
 
 def test_what_a_new_check_draws_is_its_own_and_moves_no_other():
-    def drawing(name: str) -> Question:
-        def answer(subject, rng):
-            return Zeros(int(rng.integers(2**60)), Finding("passed", "Drawn."))
-
-        return Question(name, "What comes up?", answer)
+    def answer(subject, rng):
+        return Zeros(int(rng.integers(2**60)), Finding("passed", "Drawn."))
 
     def sections() -> dict:
         return check(tiger_log(100), CAREFUL, seed=jm.random_stream(1, "check")).to_dict()[
@@ -429,9 +425,9 @@ def test_what_a_new_check_draws_is_its_own_and_moves_no_other():
         ]
 
     before = sections()
-    with entered(QUESTIONS, "dice", drawing("dice")):
+    with entered(QUESTIONS, "dice", Question("What comes up?", answer)):
         alone = sections()
-        with entered(QUESTIONS, "cards", drawing("cards")):
+        with entered(QUESTIONS, "cards", Question("What comes up?", answer)):
             both = sections()
     assert {name: alone[name] for name in before} == before
     assert {name: both[name] for name in alone} == alone

@@ -17,8 +17,8 @@ from jumar.core.episodes import Episodes, Labels, Origin, Remarks
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.memory import NamedNodes, product, window
 from jumar.core.replay import Replay
+from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking import QUESTIONS, check
-from jumar.evidence.checking.base import Settings, p_value
 from jumar.evidence.checking.fit import binomial_p, holm
 from jumar.evidence.checking.repeats import repeated_episodes
 from jumar.evidence.checking.spread import spread_of

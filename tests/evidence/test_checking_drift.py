@@ -17,7 +17,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
 from jumar.core.replay import Replay
-from jumar.evidence.checking.base import Settings
+from jumar.evidence.chance import Settings
 from jumar.evidence.checking.drift import _shuffle, drift_of, step_trend, trend_of
 from jumar.evidence.checking.nodes import _verdict as nodes_verdict
 from small_logs import EVEN, FAST, MOST, A, Z, listening, log_of, run

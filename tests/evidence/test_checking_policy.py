@@ -20,7 +20,7 @@ from jumar.core.episodes import Episodes, Origin
 from jumar.core.memory import NamedNodes, window
 from jumar.core.memory.refinement import one_more
 from jumar.core.replay import Replay, Replays
-from jumar.evidence.checking.base import Settings
+from jumar.evidence.chance import Settings
 from jumar.evidence.checking.fit import fit_policy, with_policy
 from jumar.evidence.checking.longer import Deal, longer_memory
 from small_logs import EVEN, FAST, MOST, A, Z, listening, log_of, run

@@ -19,8 +19,8 @@ from jumar.core.errors import MemoryMismatch, ParameterError
 from jumar.core.memory import Memory, NamedNodes, product, window
 from jumar.core.memory.refinement import one_more
 from jumar.core.replay import Replay, Replays, count
+from jumar.evidence.chance import Settings
 from jumar.evidence.checking import check
-from jumar.evidence.checking.base import Settings
 from jumar.evidence.checking.order import order_of
 from jumar.evidence.order import suggested, testing
 from jumar.evidence.order.steps import _reward_classes

@@ -43,8 +43,16 @@ from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.replay import Replay
 from jumar.core.tabular import Detail, Facts, TextTable
 from jumar.core.text import number, percent, shown
-from jumar.evidence.checking.base import Finding, Settings, by_episode, p_value
-from jumar.evidence.checking.question import Question, Section
+from jumar.evidence.chance import Settings, p_value
+from jumar.evidence.checking.base import (
+    Finding,
+    Question,
+    Section,
+    by_episode,
+    failed,
+    look,
+    passed,
+)
 from jumar.evidence.order.gaps import history_words
 from jumar.evidence.order.steps import x_log_x
 
@@ -156,7 +164,7 @@ def drift_of(
     parts = _parts(returns, log.lengths)
     if len(log) < FEWEST:
         few = "1 episode is" if len(log) == 1 else f"{len(log)} episodes are"
-        verdict = Finding("look", f"{few} too few to tell whether anything changed over time.")
+        verdict = look(f"{few} too few to tell whether anything changed over time.")
         return Drift(len(log), discount, parts, None, None, None, 0, (), verdict)
     alike = bool((log.terminated | (log.lengths == log.lengths.max())).all())
     trend = trend_of(returns, made_by) if alike else step_trend(log.reward, log.start, made_by)
@@ -371,22 +379,19 @@ def _verdict(trend: Trend, p: float, steps: int | None, level: float, independen
         told.append(f"{what} {way} by {abs(trend.slope):.3g} per 100 episodes (p = {trend.p:.2g})")
     if told:
         text = "; ".join(told)
-        return Finding(
-            "failed",
+        return failed(
             f"{text[0].upper()}{text[1:]}. A log that changes under way does not tell what is "
             "true now; use the later part, or find out what changed. If the file goes group by "
             "group (sites, machines), its order stands for groups rather than time: then they "
             f"differ, and each is better judged by itself.{independent}",
         )
-    return Finding(
-        "passed",
+    return passed(
         f"No sign of change over the episodes (outcomes{within} p = {p:.2g}, {trend.of} "
         f"p = {trend.p:.2g}).{independent}",
     )
 
 
 ENTRY = Question(
-    "drift",
     "Is the process the same over the whole log?",
     lambda subject, rng: drift_of(
         subject.replay, subject.γ, subject.settings, rng, subject.practice.made_by
