@@ -274,11 +274,8 @@ def test_a_new_interval_is_one_entry():
         assert "two standard errors" in str(found)
 
 
-HALVED = Bound(  # 9 lines
-    name="halved",
+HALVED = Bound(
     title="Half of it, if only it were true",
-    applies_to="bootstrapped",
-    validity=Validity.CLAIMED,
     formula="ζ = 2·V_max/(1-γ)·√(2/N·log(1/δ)) - gain",
     reference="tests",
     assumptions=(SUFFICIENT,),
@@ -298,7 +295,7 @@ def test_a_new_bound_is_one_entry_and_reachable_though_not_shown_by_default():
 
 
 def test_an_algorithm_may_bring_a_kind_of_bound():
-    own = dataclasses.replace(HALVED, name="of lean", applies_to="leaning")
+    own = dataclasses.replace(HALVED, applies_to="leaning")
     proved = dataclasses.replace(LEAN, bound_kind="leaning")
     with entered(BOUNDS, "of lean", own), entered(ALGORITHMS, "lean", proved):
         result = jm.improve(tiger_log(400), CAREFUL, discount=0.95, algorithm="lean")
