@@ -85,6 +85,20 @@ class Board:
         after = self.replay.after
         return np.where(after == UNSEEN, self.replay.at[self.log.last], after)
 
+    def controller(self, memory: Memory, table: Floats) -> Controller:
+        """A table of rows (H, A) as a controller over one of the memories: the behavior, except
+        where it differs."""
+        states, of = self.replay.project(memory)
+        rows, name = table[first_of(of, len(states))], f"{self.behavior.name}, improved"
+        return self.behavior.lift(memory).except_at(states, rows, name)
+
+
+def first_of(of: Ints, size: int) -> Ints:
+    """(size,) where each number comes first."""
+    first = np.empty(size, np.int64)
+    first[of[::-1]] = np.arange(len(of) - 1, -1, -1)
+    return first
+
 
 def lay_out(
     log: Episodes | Replays,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from jumar.algorithms.auto.outcome import NAME, certificate_of, improvement_of, memory_of
+from jumar.algorithms.auto.outcome import NAME, certificate_of, improvement_of
 from jumar.algorithms.auto.selecting import MORE_MEMORY, select
 from jumar.algorithms.auto.trials import GATES, PROVED, Selection
 from jumar.algorithms.entry import Algorithm, Choice, Look, Looks, Parameters, Words
@@ -26,10 +26,8 @@ def run(problem: Problem) -> Outcome:
     share = problem.delta / 2 if problem.assume_memory else problem.delta
     selection = choose(problem, share)
     long = _judge_long(problem, selection, share) if problem.assume_memory else None
-    taken = long if long is not None and long.chosen and not selection.chosen else None
-    memory = memory_of(selection, old)
-    if taken is not None and taken.chosen is not None:
-        memory = taken.chosen.setting.memory
+    chosen = selection.chosen or (long.chosen if long else None)
+    memory = chosen.setting.memory if chosen else old.memory
     material = problem.material(memory)
     value_range = scale_of(memory, problem.range, problem.discount).value_range
     test = certificate_of(
@@ -46,11 +44,10 @@ def run(problem: Problem) -> Outcome:
             declared=problem.range.declared,
             estimated=problem.estimated,
         )
-    improvement = (
-        improvement_of_long(taken, old, material.mdp)
-        if taken is not None
-        else improvement_of(selection, old, material.mdp)
-    )
+    if long is not None and long.chosen and not selection.chosen:
+        improvement = improvement_of_long(long, old, material.mdp)
+    else:
+        improvement = improvement_of(selection, old, material.mdp)
     return Outcome(material, improvement, test, selection, long)
 
 

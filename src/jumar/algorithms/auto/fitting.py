@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.algorithms.auto.board import Board, steps_in
+from jumar.algorithms.auto.board import Board, first_of
 from jumar.core.arrays import Bools, Floats, Ints, sum_by
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
@@ -45,18 +45,6 @@ def number(board: Board) -> tuple[Numbered, ...]:
         behavior = board.behavior_rows[first_of(of, len(states))]
         found.append(Numbered(memory, states, of, replay.pair, move, moves, behavior))
     return tuple(found)
-
-
-def first_of(of: Ints, size: int) -> Ints:
-    """(size,) where each number comes first."""
-    first = np.empty(size, np.int64)
-    first[of[::-1]] = np.arange(len(of) - 1, -1, -1)
-    return first
-
-
-def steps_of(board: Board, episodes: Ints) -> Bools:
-    """(N,) the steps of some episodes."""
-    return steps_in(board.log, episodes)
 
 
 def fit(board: Board, numbered: Numbered, steps: Bools) -> HistoryMdp:

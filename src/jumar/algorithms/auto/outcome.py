@@ -10,7 +10,6 @@ from jumar.algorithms.auto.trials import PROVED, Selection, Trial
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
-from jumar.core.memory import Memory
 from jumar.core.text import counted
 from jumar.evidence.certificate import NOT_CONFOUNDED, unchanged
 from jumar.evidence.claims import Certificate
@@ -46,11 +45,6 @@ _SEED = (
     "The episodes were dealt into halves by a hash of their labels with seed {seed}, before "
     "anything was looked at. Trying several seeds until one passes would void the promise."
 )
-
-
-def memory_of(selection: Selection, behavior: Controller) -> Memory:
-    """What the chosen controller remembers."""
-    return selection.chosen.setting.memory if selection.chosen else behavior.memory
 
 
 def improvement_of(selection: Selection, behavior: Controller, mdp: HistoryMdp) -> Improvement:

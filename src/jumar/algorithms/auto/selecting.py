@@ -21,7 +21,7 @@ from: a constant that every step pays more changes no comparison, and so it chan
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -32,13 +32,12 @@ from jumar.algorithms.auto import asymptotic, proved
 from jumar.algorithms.auto.board import chain, lay_out
 from jumar.algorithms.auto.candidates import UNBOUNDED, Fitted, Workbench
 from jumar.algorithms.auto.dealing import HALVES, LEAST, deal
-from jumar.algorithms.auto.fitting import first_of, number
+from jumar.algorithms.auto.fitting import number
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.opinions import Models, blend
 from jumar.algorithms.auto.trials import GATES, MOST_BEYOND, PROVED, Selection, Trial
+from jumar.algorithms.entry import Algorithm
 from jumar.core.arrays import Floats, Ints
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import check_discount
 from jumar.core.memory import Memory
@@ -186,12 +185,8 @@ def held_out_test(
     defaults = {name: p.default for name, p in entry.parameters.items()}
     settings = {**defaults, **(parameters or {})}
     entry.check(settings)
-
-    def candidate(bench: Workbench) -> proved.Make:
-        return bench.learned(entry, settings)
-
-    rng = generator(seed, "selection")
-    return _test(practice, discount, rng, memories, delta, rewards, horizon, gate, candidate)
+    rng, only = generator(seed, "selection"), (entry, settings)
+    return _test(practice, discount, rng, memories, delta, rewards, horizon, gate, only)
 
 
 def _practice(log: LogLike, behavior: BehaviorLike | Practice) -> Practice:
@@ -207,9 +202,10 @@ def _test(
     rewards: RewardRange | None,
     horizon: int | None,
     gate: str,
-    only: Callable[[Workbench], proved.Make] | None = None,
+    only: tuple[Algorithm, Mapping[str, object]] | None = None,
 ) -> Selection:
-    """Candidates of each half on the other one; with `only`, a single one of each."""
+    """Candidates of each half on the other one; with `only`, a single one of each: what this
+    algorithm learns with these parameters."""
     check_delta(delta)
     check_discount(discount)
     if gate not in GATES:
@@ -239,18 +235,23 @@ def _test(
         units = [len(np.unique(dealt.unit[part])) for part in (own, other)]
         if min(units) < LEAST or not _differ(whole):
             continue
-        test = _bet if gate == PROVED else _t_test
         bench = _starting_from(whole_bench.learning_from(own), practice, own)
-        benches[i] = _less(bench, _mean_reward(log, own)) if limits.fixed else bench
-        one = only(benches[i]) if only else None
-        half = _Half(benches[i], i, own, other, units[1], delta, most, rng)
-        trials, made = test(half, one)
+        if limits.fixed:
+            bench = _less(bench, float(log.select(own).reward.mean()))
+        benches[i] = bench
+        half = _Half(bench, i, own, other, units[1], delta, most, rng)
+        test = _bet if gate == PROVED else _t_test
+        trials, made = test(half, bench.learned(*only) if only else None)
         found += trials
         tried += made
     found.sort(key=lambda pair: -pair[0].lower)
     beyond = log.beyond_cut(discount)
     passed = [pair for pair in found if pair[0].passed and beyond <= MOST_BEYOND]
-    chosen = max(passed, key=lambda pair: _merit(pair[0], most), default=None)
+    best = max(passed, key=lambda pair: _merit(pair[0], most), default=None)
+    controller = old
+    if best is not None:
+        board = benches[best[0].half].board
+        controller = board.controller(best[0].setting.memory, best[1].rows)
     return Selection(
         gate=gate,
         delta=delta,
@@ -258,8 +259,8 @@ def _test(
         units=len(np.unique(dealt.unit)),
         trials=tuple(trial for trial, _ in found),
         tried=tried,
-        chosen=chosen[0] if chosen else None,
-        controller=_controller(benches[chosen[0].half], chosen[1]) if chosen else old,
+        chosen=best[0] if best else None,
+        controller=controller,
         limits=limits,
         most=most,
         beyond=beyond,
@@ -387,10 +388,6 @@ def _differ(returns: Floats) -> bool:
     return high - low > 1e-9 * max(abs(low), abs(high))
 
 
-def _mean_reward(log: Episodes, episodes: Ints) -> float:
-    return float(log.select(episodes).reward.mean())
-
-
 def _starting_from(bench: Workbench, practice: Practice, own: Ints) -> Workbench:
     """The same, with the behavior that candidates start from made of the half that is learned from,
     where it is not one controller that is known. A mix of several, or an estimate, of the whole log
@@ -416,12 +413,3 @@ def _less(bench: Workbench, centre: float) -> Workbench:
     limits = limits_of(log, board.discount, moved, horizon)
     board = replace(board, replay=replace(board.replay, log=log))
     return replace(bench, board=board, limits=limits)
-
-
-def _controller(bench: Workbench, candidate: Fitted) -> Controller:
-    """A candidate as a controller over its own memory: the behavior, except where it differs."""
-    board, memory = bench.board, candidate.setting.memory
-    states, of = board.replay.project(memory)
-    first = first_of(of, len(states))
-    name = f"{board.behavior.name}, improved"
-    return board.behavior.lift(memory).except_at(states, candidate.rows[first], name)
