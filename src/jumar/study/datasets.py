@@ -66,7 +66,7 @@ def rule_arrays(settings: Sequence[StudySetting]) -> tuple[Ints, Floats, Floats]
     """Kind, threshold and unseen value of settings that are rules."""
     rules = []
     for setting in settings:
-        make = ALGORITHMS[setting.algorithm].rule
+        make = ALGORITHMS[setting.algorithm].admitted
         assert make is not None, f"{setting.algorithm} is no rule"
         rules.append(make(**dict(setting.parameters)))
     return (

@@ -48,7 +48,7 @@ class StudySetting:
     @property
     def compiled(self) -> bool:
         """Can compiled loops run it?"""
-        return ALGORITHMS[self.algorithm].rule is not None
+        return ALGORITHMS[self.algorithm].admitted is not None
 
     @property
     def threshold(self) -> Any:
@@ -82,10 +82,10 @@ def settings_from_document(item: Any, place: str) -> list[StudySetting]:
             raise ParameterError(f"{place}: {parameter} is empty. List at least one value.")
         axes.append([(parameter, _parameter(entry, parameter, v, place)) for v in values])
     settings = [StudySetting(entry.name, combination) for combination in itertools.product(*axes)]
-    if entry.rule is not None:
+    if entry.admitted is not None:
         with at(place, ParameterError):  # a value out of range is told now, not after a long run
             for setting in settings:
-                entry.rule(**dict(setting.parameters))
+                entry.admitted(**dict(setting.parameters))
     return settings
 
 

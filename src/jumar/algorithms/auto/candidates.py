@@ -125,13 +125,13 @@ class Workbench:
         if entry.propose is not None:
             yield from entry.propose(mdp, numbered.behavior, settings, thinned)
             return
-        rule, old = entry.rule, numbered.behavior
-        learn = self._learner(entry, numbered, own) if rule is None else None
+        admitted, old = entry.admitted, numbered.behavior
+        learn = self._learner(entry, numbered, own) if admitted is None else None
         yield (), old, None
         for setting in settings:
             parameters = entry.thinned(dict(setting), thinned)
-            if rule is not None:
-                yield setting, solve(mdp, old, rule(**parameters)).policy, None
+            if admitted is not None:
+                yield setting, solve(mdp, old, admitted(**parameters)).policy, None
             elif learn is not None:
                 yield setting, learn(parameters), None
 
