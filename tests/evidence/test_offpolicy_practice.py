@@ -267,8 +267,9 @@ def test_propensities_do_not_limit_weights_but_truncated_needs_no_limit():
 def test_the_range_is_that_of_the_boldest_behavior(small):
     _, new, (old, other), both = small
     sample = offpolicy.Sample(both, new, [old, other], γ, 2, jm.random_stream(1, "x"))
-    each = [offpolicy.ranges.steps_of(new, c).largest_weights(4) for c in (old, other)]
-    found = possible_of(sample, None, 4, False).largest_weights
+    longest = int(both.lengths.max())
+    each = [offpolicy.ranges.steps_of(new, c).largest_weights(longest) for c in (old, other)]
+    found = possible_of(sample, None, None, False).largest_weights
     assert found.tolist() == np.max(each, axis=0).tolist()
 
 
