@@ -10,9 +10,8 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms.auto import held_out_test
-from jumar.algorithms.auto.board import chain, lay_out, steps_in
+from jumar.algorithms.auto.board import chain, fit, lay_out, steps_in
 from jumar.algorithms.auto.candidates import UNBOUNDED
-from jumar.algorithms.auto.fitting import fit
 from jumar.algorithms.auto.proved import PASSING
 from jumar.algorithms.auto.samples import needs, units_needed
 from jumar.algorithms.auto.trials import GATES

@@ -18,7 +18,7 @@ from jumar.core.errors import ControllerError, LogError
 from jumar.core.memory import window
 from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, clusters, crossfit, estimators, weights
 from jumar.evidence.offpolicy.estimators import Weighted
-from jumar.evidence.offpolicy.possible import possible_of
+from jumar.evidence.offpolicy.ranges import possible_of
 from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
 from strategies import random_controller, random_pomdp

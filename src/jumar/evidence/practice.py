@@ -74,6 +74,11 @@ class Practice(Frozen, Shown):
         return len(self.names) > 1
 
     @property
+    def only(self) -> Controller | None:
+        """The one controller that made the log; None where that is not known, or several did."""
+        return self.controllers[0] if len(self.controllers) == 1 else None
+
+    @property
     def estimated(self) -> bool:
         """Was a behavior estimated from a log, so that no claim can rest on it?"""
         return any(controller.estimated for controller in self.controllers)
@@ -126,8 +131,8 @@ class Practice(Frozen, Shown):
         propensities are known, the behavior estimated from the log."""
         if not self.controllers:
             return estimate_behavior(self.replays, self.memory)
-        if not self.several:
-            return self.controllers[0]
+        if self.only is not None:
+            return self.only
         states, at = self._replay.acted
         steps = np.repeat(self.made_by, self.log.lengths)
         visits = np.bincount(at, minlength=len(states))

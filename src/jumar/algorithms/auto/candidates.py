@@ -17,9 +17,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from jumar import algorithms
-from jumar.algorithms.auto.board import Board, steps_in, too_long
+from jumar.algorithms.auto.board import Board, Numbered, fit, steps_in, too_long
 from jumar.algorithms.auto.dealing import Dealt
-from jumar.algorithms.auto.fitting import Numbered, fit
 from jumar.algorithms.auto.limits import Limits
 from jumar.algorithms.auto.trials import Setting
 from jumar.algorithms.entry import Algorithm, Named, Proposal

@@ -71,7 +71,7 @@ def choose(problem: Problem, delta: float) -> Selection:
 def _judge_long(problem: Problem, selection: Selection, delta: float) -> LongVerdict:
     """What long records say, given that a memory tells all that matters."""
     practice = problem.practice
-    if practice.several or not practice.controllers:
+    if practice.only is None:
         raise ParameterError(
             "assume_memory: needs the one controller that made the log. Several behaviors, or "
             "propensities alone, are only judged by whole episodes."

@@ -80,8 +80,7 @@ def certificate_of(
         delta=selection.delta,
         zeta=-chosen.lower + 0.0,  # no minus zero
         value_range=max(value_range, selection.range),
-        # what no number of episodes makes true is not asymptotic
-        validity=Validity.CLAIMED if estimated else validity_of(selection),
+        validity=_validity(selection, estimated),
         assumptions=tuple(_assumptions(selection, practice, seed, estimated)),
         estimated_gain=min(chosen.gain, selection.most),
         reason=_sentence(selection, chosen, estimated),
@@ -89,8 +88,9 @@ def certificate_of(
     )
 
 
-def validity_of(selection: Selection) -> Validity:
-    """How far what passed this gate can be trusted."""
+def _validity(selection: Selection, estimated: bool) -> Validity:
+    if estimated:
+        return Validity.CLAIMED  # what no number of episodes makes true is not asymptotic
     if selection.gate != PROVED:
         return Validity.ASYMPTOTIC
     return Validity.PROVED_IF_SEEN if _proviso(selection) else Validity.PROVED

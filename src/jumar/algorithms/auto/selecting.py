@@ -29,10 +29,9 @@ import numpy as np
 
 from jumar.algorithms import algorithm as find_algorithm
 from jumar.algorithms.auto import asymptotic, proved
-from jumar.algorithms.auto.board import chain, lay_out
+from jumar.algorithms.auto.board import chain, lay_out, number
 from jumar.algorithms.auto.candidates import UNBOUNDED, Fitted, Workbench
 from jumar.algorithms.auto.dealing import HALVES, LEAST, deal
-from jumar.algorithms.auto.fitting import number
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.opinions import Models, blend
 from jumar.algorithms.auto.trials import GATES, MOST_BEYOND, PROVED, Selection, Trial
@@ -223,7 +222,7 @@ def _test(
         old,
         discount,
         memories,
-        None if practice.controllers and not practice.several else practice,
+        None if practice.only else practice,
         halves,
     )
     whole_bench = Workbench(board, number(board), dealt, limits, delta)
@@ -392,7 +391,7 @@ def _starting_from(bench: Workbench, practice: Practice, own: Ints) -> Workbench
     """The same, with the behavior that candidates start from made of the half that is learned from,
     where it is not one controller that is known. A mix of several, or an estimate, of the whole log
     would do in held-out episodes what was done there, and be paid for it."""
-    if practice.controllers and not practice.several:
+    if practice.only is not None:
         return bench
     board = replace(bench.board, behavior=practice.select(own).pooled)
     numbered = tuple(replace(n, behavior=board.behavior_rows[n.first]) for n in bench.numbered)

@@ -53,7 +53,7 @@ from jumar.evidence.checking.base import (
     look,
     passed,
 )
-from jumar.evidence.order.gaps import history_words
+from jumar.evidence.order.gaps import history_words, outcome_words
 from jumar.evidence.order.steps import x_log_x
 
 FEWEST = 10  # episodes: 252 ways to halve them; with fewer no p-value can be small
@@ -282,21 +282,18 @@ class Halves:
         all_of, mine = sum_by(self.pair, self.total, P), sum_by(self.pair, self.first, P)
         earlier = self.first / np.maximum(mine, 1)[self.pair]
         later = (self.total - self.first) / np.maximum(all_of - mine, 1)[self.pair]
+        log, replay = self.replay.log, self.replay
         found = []
         for q in np.argsort(-self.contributions(), kind="stable")[:CHANGES].tolist():
             inside = np.flatnonzero(self.pair == q)
             cell = int(inside[np.argmax(np.abs(earlier - later)[inside])])
+            h, a = divmod(int(self.cells[cell, 0]), len(log.actions))
+            words = history_words(log, replay.memory, replay.states[h]), shown(log.actions[a])
+            outcome = outcome_words(log, int(self.cells[cell, 1]))
+            shares = float(earlier[cell]), float(later[cell])
             visits = int(mine[q]), int(all_of[q] - mine[q])
-            found.append(self._change(cell, float(earlier[cell]), float(later[cell]), visits))
+            found.append(Drifted(*words, outcome, *shares, visits))
         return tuple(found)
-
-    def _change(self, cell: int, before: float, after: float, visits: tuple[int, int]) -> Drifted:
-        log = self.replay.log
-        h, a = divmod(int(self.cells[cell, 0]), len(log.actions))
-        o = int(self.cells[cell, 1])
-        outcome = "the end" if o == len(log.observations) else shown(log.observations[o])
-        words = history_words(log, self.replay.memory, self.replay.states[h])
-        return Drifted(words, shown(log.actions[a]), outcome, before, after, visits)
 
 
 def _split(part: Floats, whole: Floats) -> Floats:

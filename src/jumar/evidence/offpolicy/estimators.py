@@ -43,7 +43,7 @@ from jumar.evidence.offpolicy.ranges import importance_range
 from jumar.evidence.offpolicy.weights import cumulative, final
 
 if TYPE_CHECKING:
-    from jumar.evidence.offpolicy.possible import Possible
+    from jumar.evidence.offpolicy.ranges import Possible
     from jumar.evidence.offpolicy.sample import Sample
 
 

@@ -19,7 +19,7 @@ from jumar.evidence.given import BehaviorLike, given
 from jumar.evidence.offpolicy import intervals, weights
 from jumar.evidence.offpolicy.estimators import ESTIMATORS, Estimator, Weighted
 from jumar.evidence.offpolicy.intervals import INTERVALS, Interval, Method, Sides
-from jumar.evidence.offpolicy.possible import Possible, possible_of
+from jumar.evidence.offpolicy.ranges import Possible, possible_of
 from jumar.evidence.offpolicy.results import Estimate
 from jumar.evidence.offpolicy.sample import Sample
 from jumar.evidence.offpolicy.trust import trust

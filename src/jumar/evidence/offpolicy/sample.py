@@ -160,8 +160,8 @@ class Sample:
         """(E,) the doubly robust value of whoever made the log; the return where it is not known
         what else they might have done, as V̂ must be that of their own dice."""
         practice = self.practice
-        if practice.controllers and not practice.several:
-            q, v = self.models.values(practice.controllers[0])
+        if practice.only is not None:
+            q, v = self.models.values(practice.only)
         elif practice.rows is not None:
             q, v = self.models.logged_values(practice.rows)
         else:
