@@ -16,7 +16,6 @@ log (`solve_near`), to a relative residual of 1e-8.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,10 +111,29 @@ def resample(
     found = np.empty((2, draws))
     for i in range(draws):
         weights = np.bincount(rng.integers(tallies.n, size=tallies.n), minlength=tallies.n)
-        found[:, i] = tallies.performances(
-            weights.astype(np.float64), policies, improvement.unseen_value
-        )
+        model = tallies.model(weights.astype(np.float64))
+        for j, (policy, near) in enumerate(policies):
+            found[j, i] = model.performance(policy, improvement.unseen_value, near)
     return Resampled(found[0], found[1])
+
+
+@dataclass(frozen=True)
+class _Model:
+    """An estimated model on the outcomes that the whole log has."""
+
+    mdp: HistoryMdp
+    probability: Floats  # (L,) of the outcomes of `mdp`
+    reward: Floats  # (H, A)
+    start: Floats  # (H,)
+
+    def performance(self, policy: Floats, unseen: float, near: Floats) -> float:
+        """Of a policy whose values in the log's own model are `near`."""
+        mdp = self.mdp
+        r = np.where(mdp.visits > 0, self.reward, unseen)
+        weight = mdp.discount * self.probability * policy.ravel()[mdp.pair]
+        source = mdp.pair // len(mdp.actions)
+        right = (policy * r).sum(1)
+        return float(self.start @ solve_near(source, mdp.successor, weight, right, near))
 
 
 class _Tallies:
@@ -138,26 +156,21 @@ class _Tallies:
         self.times = _table(step_block[move >= 0], move[move >= 0], self.n, len(moves))
         self.starts = _table(block, replay.at[log.start[:-1]], self.n, H)
 
-    def performances(
-        self, weights: Floats, policies: Sequence[tuple[Floats, Floats]], unseen: float
-    ) -> list[float]:
-        """Of policies in the model of a draw, each given with its values in that of the log."""
+    def model(self, weights: Floats) -> _Model:
         mdp = self.mdp
         visits = (weights @ self.visits).reshape(mdp.shape)
+        rewards = (weights @ self.rewards).reshape(mdp.shape)
         missed = visits == 0
         n = np.where(missed, 1, visits)
-        paid = np.where(missed, mdp.reward, (weights @ self.rewards).reshape(mdp.shape) / n)
-        reward = np.where(mdp.visits > 0, paid, unseen)
-        lost = missed.ravel()[mdp.pair]
-        probability = np.where(lost, mdp.probability, weights @ self.times / n.ravel()[mdp.pair])
+        times = weights @ self.times
         starts = weights @ self.starts
-        starts = starts / starts.sum()
-        source, found = mdp.pair // len(mdp.actions), []
-        for policy, near in policies:
-            weight = mdp.discount * probability * policy.ravel()[mdp.pair]
-            right = (policy * reward).sum(1)
-            found.append(float(starts @ solve_near(source, mdp.successor, weight, right, near)))
-        return found
+        lost = missed.ravel()[mdp.pair]
+        return _Model(
+            mdp,
+            np.where(lost, mdp.probability, times / n.ravel()[mdp.pair]),
+            np.where(missed, mdp.reward, rewards / n),
+            starts / starts.sum(),
+        )
 
 
 def _table(block: Ints, key: Ints, n: int, size: int, amount: Floats | None = None) -> Any:
