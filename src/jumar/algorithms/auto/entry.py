@@ -3,8 +3,6 @@ decides nothing and a memory may be assumed, long records are judged (`long_reco
 
 from __future__ import annotations
 
-import math
-
 from jumar.algorithms.auto.outcome import NAME, certificate_of, improvement_of
 from jumar.algorithms.auto.selecting import MORE_MEMORY, select
 from jumar.algorithms.auto.trials import GATES, PROVED, Selection
@@ -16,6 +14,7 @@ from jumar.core.errors import ParameterError, not_one_of
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import scale_of
 from jumar.io.documents import checked, number, whole
+from jumar.io.plain import finite
 
 MOST_MORE_MEMORY = 8
 
@@ -76,14 +75,10 @@ def _judge_long(problem: Problem, selection: Selection, delta: float) -> LongVer
             "assume_memory: needs the one controller that made the log. Several behaviors, or "
             "propensities alone, are only judged by whole episodes."
         )
-    best = selection.best
-    top = Rung(
-        "all of the past: nothing assumed",
-        best.gain if best else None,
-        best.error if best else None,
-        best.lower if best and math.isfinite(best.lower) else None,
-        best.effective if best else None,
-    )
+    best, nothing_assumed = selection.best, "all of the past: nothing assumed"
+    top = Rung(nothing_assumed, None, None, None, None)
+    if best is not None:
+        top = Rung(nothing_assumed, best.gain, best.error, finite(best.lower), best.effective)
     return judge_long(
         practice.replays,
         practice.pooled,

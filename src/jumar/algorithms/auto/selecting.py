@@ -217,14 +217,8 @@ def _test(
     limits = limits_of(log, discount, rewards, horizon)
     whole = log.returns(discount)
     halves = [dealt.members(half) for half in range(HALVES)]
-    board = lay_out(
-        practice.replays,
-        old,
-        discount,
-        memories,
-        None if practice.only else practice,
-        halves,
-    )
+    others = None if practice.only else practice
+    board = lay_out(practice.replays, old, discount, memories, others, halves)
     whole_bench = Workbench(board, number(board), dealt, limits, delta)
     benches: dict[int, Workbench] = {}
     most = float(limits.high[0] - whole.mean())
@@ -249,8 +243,8 @@ def _test(
     best = max(passed, key=lambda pair: _merit(pair[0], most), default=None)
     controller = old
     if best is not None:
-        board = benches[best[0].half].board
-        controller = board.controller(best[0].setting.memory, best[1].rows)
+        made_on = benches[best[0].half].board
+        controller = made_on.controller(best[0].setting.memory, best[1].rows)
     return Selection(
         gate=gate,
         delta=delta,
@@ -293,15 +287,10 @@ def _bet(half: _Half, only: proved.Make | None) -> Tested:
     shares = proved.ALONE if only else proved.SHARES
     approximate = _t_trials(half, [x.candidate for x in listed])
     scored = [bench.scores(x.candidate, other, x.prospect.floor) for x in listed]
+    bets = proved.outcomes(listed, scored, half.delta, shares)
     models = Models(bench, other)
     trials = []
-    for x, (scores, _), found, second in zip(
-        listed,
-        scored,
-        proved.outcomes(listed, scored, half.delta, shares),
-        approximate,
-        strict=True,
-    ):
+    for x, (scores, _), found, second in zip(listed, scored, bets, approximate, strict=True):
         trial = replace(
             second,
             promised=x.prospect.gain,
