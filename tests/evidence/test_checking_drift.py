@@ -85,7 +85,7 @@ def test_halves_that_differ_as_much_as_they_can():
     assert (p, B) == (1 / 100, 99)
     assert_allclose(halves.contributions(), [40 * log(2)])
     change = drift(log_, behavior).changes[0]
-    assert (change.situation, change.action) == ("(start); now good", "keep")
+    assert (change.history_state, change.action) == ("(start); now good", "keep")
     assert (change.before, change.after, change.visits) == ({"good": 1, "worn": 0}[change.outcome],
         {"good": 0, "worn": 1}[change.outcome], (10, 10))  # fmt: skip
 

@@ -30,13 +30,14 @@ def picked(value: Any, names: str) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses become objects, tuples lists, and numbers that are not finite None.
+    """Dataclasses become objects, tuples lists, and numbers that are not finite None. A field that
+    is called otherwise in JSON says so in its metadata, as ``{"key": "situation"}``.
 
     >>> plain((1, math.inf, "a"))
     [1, None, 'a']
     """
     if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {f.metadata.get("key", f.name): plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
     if isinstance(value, dict):

@@ -101,7 +101,7 @@ def select(
 
     Examples
     --------
-    >>> from jumar import models, simulate
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, behavior, episodes=2000, seed=1)
@@ -169,7 +169,7 @@ def held_out_test(
 
     Examples
     --------
-    >>> from jumar import models, simulate
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, behavior, episodes=4000, seed=1)

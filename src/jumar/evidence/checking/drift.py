@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -90,7 +90,7 @@ class Part:
 class Drifted:
     """A pair after which something else follows later than earlier."""
 
-    situation: str
+    history_state: str = field(metadata={"key": "situation"})
     action: str
     outcome: str
     before: float  # its share in the first half
@@ -126,9 +126,9 @@ class Drift(Section):
         ]
         yield TextTable(heads, rows, right=heads)
         if self.changes:
-            heads = ["situation", "action", "then", "first half", "second half"]
+            heads = ["history state", "action", "then", "first half", "second half"]
             rows = [
-                [c.situation, c.action, c.outcome, percent(c.before), percent(c.after)]
+                [c.history_state, c.action, c.outcome, percent(c.before), percent(c.after)]
                 for c in self.changes
             ]
             yield TextTable(heads, rows, "What changed most", right=heads[3:])

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class Impossible:
     """A logged action to which the policy gives probability 0."""
 
     where: str
-    situation: str
+    history_state: str = field(metadata={"key": "situation"})
     action: str
 
 
@@ -63,7 +63,7 @@ class Impossible:
 class Misfit:
     """A history in which something else was done than the policy says."""
 
-    situation: str
+    history_state: str = field(metadata={"key": "situation"})
     visits: int
     action: str  # the one that is furthest off
     expected: float  # its probability
@@ -108,18 +108,20 @@ class Fit(Section):
         yield Facts([("likelihood", likelihood)])
         if self.impossible:
             yield TextTable(
-                ["where", "situation", "action"],
-                [[shown(e.where, PLACE), e.situation, e.action] for e in self.examples],
+                ["where", "history state", "action"],
+                [[shown(e.where, PLACE), e.history_state, e.action] for e in self.examples],
                 f"Actions this policy never takes: the first {len(self.examples)} of "
                 f"{self.impossible:,}",
             )
         if self.misfits:
-            heads = ["situation", "action", "policy", "log", "visits"]
+            heads = ["history state", "action", "policy", "log", "visits"]
             rows = [
-                [m.situation, m.action, percent(m.expected), percent(m.seen), f"{m.visits:,}"]
+                [m.history_state, m.action, percent(m.expected), percent(m.seen), f"{m.visits:,}"]
                 for m in self.misfits
             ]
-            title = f"Where it does not fit: the worst {len(rows)} of {self.n_misfits:,} situations"
+            title = (
+                f"Where it does not fit: the worst {len(rows)} of {self.n_misfits:,} history states"
+            )
             yield TextTable(heads, rows, title, right=heads[2:])
         heads = ["probability", "chances", "expected", "95% of logs", "taken"]
         rows = [

@@ -74,10 +74,10 @@ class Order(Section):
         yield "suggested", ("" if self.enough else "at least ") + self.suggested
         first = self.tests[0]
         if gap := first.largest:
-            here = f"{gap.situation}, then {gap.action}: {percent(gap.here)} {gap.what}"
+            here = f"{gap.history_state}, then {gap.action}: {percent(gap.here)} {gap.what}"
             yield "for example", f"{here}, where {first.memory} expects {percent(gap.usual)}"
         if gap := first.largest_reward:
-            here = f"{gap.situation}, then {gap.action}: {gap.what} {number(gap.here)}"
+            here = f"{gap.history_state}, then {gap.action}: {gap.what} {number(gap.here)}"
             yield "for example", f"{here}, where {first.memory} expects {number(gap.usual)}"
         yield "off by", "on average, with 95% interval; what chance alone makes is taken off"
 

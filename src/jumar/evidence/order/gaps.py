@@ -11,7 +11,7 @@ gaps it finds on D (the basic bootstrap) and takes off chance from both ends in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ CLEAR = 2.0  # times what chance alone would make, for a gap worth naming
 class Gap:
     """A history state of the finer memory in which something else follows than the base expects."""
 
-    situation: str  # of the finer memory, in words
+    history_state: str = field(metadata={"key": "situation"})  # of the finer memory, in words
     action: str
     visits: int
     what: str  # the outcome that differs most, or the mean reward
