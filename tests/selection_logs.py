@@ -7,10 +7,9 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms.auto import select
-from jumar.algorithms.auto.board import chain, lay_out
+from jumar.algorithms.auto.board import chain, lay_out, number
 from jumar.algorithms.auto.candidates import Workbench
 from jumar.algorithms.auto.dealing import deal
-from jumar.algorithms.auto.fitting import number
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.trials import GATES
 from jumar.core.controller import Controller

@@ -7,7 +7,7 @@ import numpy as np
 from jumar import models, random_stream, simulate
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.evidence.checking.base import Settings
+from jumar.evidence.chance import Settings
 
 Z, A = ("good", "worn"), ("keep", "repair")
 EVEN = Controller.uniform(Z, A)

@@ -29,8 +29,7 @@ from jumar.core.tabular import Facts, TextTable
 from jumar.evidence.bounds import BOUNDS, SUFFICIENT, Bound
 from jumar.evidence.certificate import worth_showing
 from jumar.evidence.checking import QUESTIONS, check
-from jumar.evidence.checking.base import Finding
-from jumar.evidence.checking.question import Question, Section
+from jumar.evidence.checking.base import Finding, Question, Section
 from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, best_of
 from jumar.evidence.offpolicy.estimators import Estimator, pdis
 from jumar.evidence.offpolicy.intervals import Interval, Method, standard_error
@@ -227,8 +226,7 @@ def test_names_are_given_once(with_lean):
 # ---- an estimator, an interval, a bound ---------------------------------------------------------
 
 
-CLIPPED = Estimator(  # 5 lines
-    name="clipped",
+CLIPPED = Estimator(
     title="step by step, with ratios of 2 at most",
     values=lambda s: pdis(np.minimum(s.ratio, 2.0), s.log.reward, s.log.start, s.discount),
     rank=9,
@@ -276,11 +274,8 @@ def test_a_new_interval_is_one_entry():
         assert "two standard errors" in str(found)
 
 
-HALVED = Bound(  # 9 lines
-    name="halved",
+HALVED = Bound(
     title="Half of it, if only it were true",
-    applies_to="bootstrapped",
-    validity=Validity.CLAIMED,
     formula="ζ = 2·V_max/(1-γ)·√(2/N·log(1/δ)) - gain",
     reference="tests",
     assumptions=(SUFFICIENT,),
@@ -300,7 +295,7 @@ def test_a_new_bound_is_one_entry_and_reachable_though_not_shown_by_default():
 
 
 def test_an_algorithm_may_bring_a_kind_of_bound():
-    own = dataclasses.replace(HALVED, name="of lean", applies_to="leaning")
+    own = dataclasses.replace(HALVED, applies_to="leaning")
     proved = dataclasses.replace(LEAN, bound_kind="leaning")
     with entered(BOUNDS, "of lean", own), entered(ALGORITHMS, "lean", proved):
         result = jm.improve(tiger_log(400), CAREFUL, discount=0.95, algorithm="lean")
@@ -343,7 +338,7 @@ def zeros_of(subject, rng):
     return Zeros(zeros, Finding("failed", f"{zeros} rewards are exactly zero.") if zeros else found)
 
 
-ZEROS = Question("zeros", "Are rewards ever exactly zero?", zeros_of)
+ZEROS = Question("Are rewards ever exactly zero?", zeros_of)
 
 # --- 8< ---
 
@@ -418,11 +413,8 @@ def test_a_new_check_that_passes_changes_no_verdict(with_zeros):
 
 
 def test_what_a_new_check_draws_is_its_own_and_moves_no_other():
-    def drawing(name: str) -> Question:
-        def answer(subject, rng):
-            return Zeros(int(rng.integers(2**60)), Finding("passed", "Drawn."))
-
-        return Question(name, "What comes up?", answer)
+    def answer(subject, rng):
+        return Zeros(int(rng.integers(2**60)), Finding("passed", "Drawn."))
 
     def sections() -> dict:
         return check(tiger_log(100), CAREFUL, seed=jm.random_stream(1, "check")).to_dict()[
@@ -430,9 +422,9 @@ def test_what_a_new_check_draws_is_its_own_and_moves_no_other():
         ]
 
     before = sections()
-    with entered(QUESTIONS, "dice", drawing("dice")):
+    with entered(QUESTIONS, "dice", Question("What comes up?", answer)):
         alone = sections()
-        with entered(QUESTIONS, "cards", drawing("cards")):
+        with entered(QUESTIONS, "cards", Question("What comes up?", answer)):
             both = sections()
     assert {name: alone[name] for name in before} == before
     assert {name: both[name] for name in alone} == alone

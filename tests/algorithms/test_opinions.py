@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.algorithms.auto.board import chain, lay_out
+from jumar.algorithms.auto.board import chain, lay_out, number
 from jumar.algorithms.auto.candidates import Workbench
 from jumar.algorithms.auto.dealing import deal
-from jumar.algorithms.auto.fitting import number
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.opinions import LEANING, Models, blend
 from jumar.core.controller import Controller

@@ -10,9 +10,8 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms.auto import held_out_test
-from jumar.algorithms.auto.board import chain, lay_out
+from jumar.algorithms.auto.board import chain, fit, lay_out, steps_in
 from jumar.algorithms.auto.candidates import UNBOUNDED
-from jumar.algorithms.auto.fitting import fit, steps_of
 from jumar.algorithms.auto.proved import PASSING
 from jumar.algorithms.auto.samples import needs, units_needed
 from jumar.algorithms.auto.trials import GATES
@@ -80,7 +79,7 @@ def test_models_from_one_replay_are_the_models_of_the_parts():
     bench = bench_of(log, uniform_tiger(), 0.95, more=2)
     some = np.arange(10, 50, 3)
     for numbered in bench.numbered:
-        found = fit(bench.board, numbered, steps_of(bench.board, some))
+        found = fit(bench.board, numbered, steps_in(bench.board.log, some))
         alone = jm.count(log.select(some), numbered.memory).mle(0.95)
         where = found.index.find(alone.states)
         assert (where >= 0).all()

@@ -67,7 +67,7 @@ def test_a_policy_that_did_something_else_fails_with_exit_1(check):
     done = check("log.csv", "--policy", "explores2.toml")
     assert done.code == 1
     assert "verdict failed" in done.text
-    assert "Where it does not fit: the worst 2 of 2 situations" in done.text
+    assert "Where it does not fit: the worst 2 of 2 history states" in done.text
     assert "hear-left listen 98.7%" in done.text
 
 

@@ -17,8 +17,8 @@ from jumar.core.episodes import Episodes, Labels, Origin, Remarks
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.memory import NamedNodes, product, window
 from jumar.core.replay import Replay
+from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking import QUESTIONS, check
-from jumar.evidence.checking.base import Settings, p_value
 from jumar.evidence.checking.fit import binomial_p, holm
 from jumar.evidence.checking.repeats import repeated_episodes
 from jumar.evidence.checking.spread import spread_of
@@ -309,7 +309,7 @@ def test_hostile_names_are_tamed():
     behavior = Controller.constant((evil,), ("keep", evil), [1, 0], memory=window(50))
     log_ = Episodes((evil,), ("keep", evil), [0] * 60, [1] * 60, [0.0] * 60, [0, 60], [-1], [True])
     example = check(log_, behavior, seed=random_stream(1, "check")).sections["fit"].examples[-1]
-    for text in (example.situation, example.action):
+    for text in (example.history_state, example.action):
         assert len(text) < 300
         assert text.isprintable()
 

@@ -10,8 +10,8 @@ import pytest
 from jumar import models, random_stream, simulate
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels, Origin
+from jumar.evidence.chance import Settings
 from jumar.evidence.checking import check
-from jumar.evidence.checking.base import Settings
 from jumar.evidence.checking.clusters import clusters_of, correlation_of
 
 NAMES = ("z",), ("a",)

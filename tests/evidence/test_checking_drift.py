@@ -17,7 +17,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
 from jumar.core.replay import Replay
-from jumar.evidence.checking.base import Settings
+from jumar.evidence.chance import Settings
 from jumar.evidence.checking.drift import _shuffle, drift_of, step_trend, trend_of
 from jumar.evidence.checking.nodes import _verdict as nodes_verdict
 from small_logs import EVEN, FAST, MOST, A, Z, listening, log_of, run
@@ -85,7 +85,7 @@ def test_halves_that_differ_as_much_as_they_can():
     assert (p, B) == (1 / 100, 99)
     assert_allclose(halves.contributions(), [40 * log(2)])
     change = drift(log_, behavior).changes[0]
-    assert (change.situation, change.action) == ("(start); now good", "keep")
+    assert (change.history_state, change.action) == ("(start); now good", "keep")
     assert (change.before, change.after, change.visits) == ({"good": 1, "worn": 0}[change.outcome],
         {"good": 0, "worn": 1}[change.outcome], (10, 10))  # fmt: skip
 

@@ -20,7 +20,7 @@ from jumar.core.episodes import Episodes, Origin
 from jumar.core.memory import NamedNodes, window
 from jumar.core.memory.refinement import one_more
 from jumar.core.replay import Replay, Replays
-from jumar.evidence.checking.base import Settings
+from jumar.evidence.chance import Settings
 from jumar.evidence.checking.fit import fit_policy, with_policy
 from jumar.evidence.checking.longer import Deal, longer_memory
 from small_logs import EVEN, FAST, MOST, A, Z, listening, log_of, run
@@ -64,7 +64,7 @@ def test_an_impossible_action_is_named_with_its_row_and_situation():
     assert (found.impossible, found.statistic, found.p) == (1, None, 1 / 100)
     example = found.examples[0]
     assert example.where == "bridge.csv, row 4 (episode north)"
-    assert (example.situation, example.action) == ("worn; now good", "repair")
+    assert (example.history_state, example.action) == ("worn; now good", "repair")
     assert found.verdict.status == "failed"
     assert found.verdict.sentence.startswith("1 step shows an action that this policy never takes")
 
@@ -79,7 +79,7 @@ def test_the_history_that_does_not_fit_is_named():
     found = fit(log_of([(0, 0), (0, 1)] * 20 + [(1, 1)] * 40), EVEN)
     assert found.n_misfits == 1
     worst = found.misfits[0]
-    assert (worst.situation, worst.visits, worst.expected, worst.seen) == ("worn", 40, 0.5, 1.0)
+    assert (worst.history_state, worst.visits, worst.expected, worst.seen) == ("worn", 40, 0.5, 1.0)
     # both tails, two actions, two histories, of which the other is no better
     assert_allclose(worst.p, 2 * 2 * 2 * 0.5**40)
 

@@ -7,8 +7,8 @@ import pytest
 
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
+from jumar.evidence.chance import Settings
 from jumar.evidence.checking import check
-from jumar.evidence.checking.base import Settings
 from jumar.evidence.checking.propensities import propensities_of
 from jumar.evidence.practice import practice_of
 

@@ -146,7 +146,7 @@ def test_the_plug_in_bound_shares_delta_between_model_and_beginnings():
 def test_claimed_bounds_assume_what_they_do_not_pay_for():
     for b in BOUNDS.values():
         assumes = any("true distribution of first observations" in text for text in b.assumptions)
-        assert assumes == (b.name != "plug-in")
+        assert assumes == (not b.of_every_pair)
 
 
 # ---- a range read off the log -------------------------------------------------------------------

@@ -19,8 +19,8 @@ from jumar.core.errors import MemoryMismatch, ParameterError
 from jumar.core.memory import Memory, NamedNodes, product, window
 from jumar.core.memory.refinement import one_more
 from jumar.core.replay import Replay, Replays, count
+from jumar.evidence.chance import Settings
 from jumar.evidence.checking import check
-from jumar.evidence.checking.base import Settings
 from jumar.evidence.checking.order import order_of
 from jumar.evidence.order import suggested, testing
 from jumar.evidence.order.steps import _reward_classes
@@ -373,11 +373,12 @@ def test_of_a_very_long_log_some_episodes_are_tested(monkeypatch):
     assert found.decided == 50
 
 
-def test_draws_follow_the_size_of_the_log_but_can_always_reject():
-    assert testing._draws(1000, 0.05) == 199
-    assert testing._draws(100_000, 0.05) == 100
-    assert testing._draws(10**9, 0.05) == 19
-    assert testing._draws(10**9, 0.001) == 999
+@pytest.mark.parametrize(
+    ("steps", "level", "draws"),
+    [(1000, 0.05, 199), (100_000, 0.05, 100), (10**9, 0.05, 19), (10**9, 0.001, 999)],
+)
+def test_draws_follow_the_size_of_the_log_but_can_always_reject(steps, level, draws):
+    assert Settings(level).draws(steps, testing.RESAMPLES, testing.WORK) == draws
 
 
 # ---- in a check ---------------------------------------------------------------------------------

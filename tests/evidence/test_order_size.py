@@ -105,8 +105,8 @@ def test_where_there_is_no_effect_the_interval_holds_0_and_no_gap_is_named():
 def test_the_clearest_gap_is_named():
     log_ = forks(1, 4000, 0.9)
     gap = order_test(log_, only(log_), seed=random_stream(1, "order"), resamples=99).largest
-    assert gap.situation in ("z0; now z2", "z1; now z2")
-    assert gap.what == {"z0; now z2": "z3", "z1; now z2": "z4"}[gap.situation]
+    assert gap.history_state in ("z0; now z2", "z1; now z2")
+    assert gap.what == {"z0; now z2": "z3", "z1; now z2": "z4"}[gap.history_state]
     assert (gap.action, gap.visits > 1900) == ("go", True)
     assert_allclose([gap.here, gap.usual, gap.size], [0.9, 0.5, 0.4], atol=0.03)
 
@@ -125,8 +125,8 @@ def test_names_are_shown_harmless_and_short():
         forks(1, 400, 0.9), observations=("\x1b[2J", "[red]" * 9000, "\u202eb", "c", "d")
     )
     gap = order_test(log_, only(log_), seed=random_stream(1, "order"), resamples=19).largest
-    assert len(gap.situation) < 300
-    assert gap.situation.isprintable()
+    assert len(gap.history_state) < 300
+    assert gap.history_state.isprintable()
 
 
 def test_few_episodes_have_no_interval():

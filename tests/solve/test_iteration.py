@@ -13,8 +13,8 @@ from scipy.optimize import linprog
 from jumar.core.history import Counts
 from jumar.core.memory import window
 from jumar.solve import elimination, solver
+from jumar.solve.admitted import BOOTSTRAPPED, BOUNDED, GREEDY, Admitted
 from jumar.solve.iteration import best_rows
-from jumar.solve.rules import BOOTSTRAPPED, BOUNDED, GREEDY, Rule
 
 # ---- the twins ----------------------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ def random_problem(rng):
 )
 def test_the_compiled_loop_finds_what_the_plain_loop_finds(seed, kind, n_wedge, unseen):
     mdp, behavior = random_problem(np.random.default_rng(seed))
-    rule = Rule(kind, n_wedge, unseen)
+    rule = Admitted(kind, n_wedge, unseen)
     fast = solver.solve(mdp, behavior, rule)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solver, "COMPILED", 0)

@@ -120,7 +120,9 @@ def test_episodes_that_are_cut_off_count_their_last_step_with_its_successor():
     assert found == expected
 
 
-def test_an_algorithm_without_a_rule_is_run_one_by_one_with_the_same_numbers(monkeypatch):
+def test_an_algorithm_that_no_compiled_loop_knows_is_run_one_by_one_with_the_same_numbers(
+    monkeypatch,
+):
     spec = study(
         sizes=[1, 20],
         behaviors=[{"model": "tiger", "window": 1, "memories": [1, 2]}],
@@ -128,7 +130,9 @@ def test_an_algorithm_without_a_rule_is_run_one_by_one_with_the_same_numbers(mon
     )
     prepared = prepare(spec, spec.behaviors[0])
     fast = run_dataset(spec, prepared, 0)
-    monkeypatch.setattr(algorithms.Algorithm, "rule", None)
+    for name in ("spibb", "basic"):
+        unknown = replace(algorithms.ALGORITHMS[name], admitted=None)
+        monkeypatch.setitem(algorithms.ALGORITHMS._entries, name, unknown)
     np.testing.assert_allclose(run_dataset(spec, prepared, 0), fast, atol=1e-9)
 
 

@@ -1,7 +1,7 @@
 """Algorithms: from a log and the behavior to an improved controller.
 
 An algorithm is one module with ``improve(mdp, behavior, *, parameters) -> Improvement``, usually
-only a rule for the rows it admits, handed to the solver, and an `Algorithm` (`entry`) that holds
+only the rows it admits, handed to the solver, and an `Algorithm` (`entry`) that holds
 all that is known of it. `ALGORITHMS` lists the modules; ``ALGORITHMS.add(name, entry)`` enters one
 from elsewhere. An algorithm sees what a log shows and the behavior, never a true model: this
 package may not import models, simulation or exact evaluation.

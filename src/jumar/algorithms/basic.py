@@ -17,8 +17,8 @@ from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
+from jumar.solve.admitted import GREEDY, WORST, Admitted
 from jumar.solve.improvement import improve_by
-from jumar.solve.rules import GREEDY, WORST, Rule
 
 Unseen = Literal["exclude", "zero", "pessimistic"]
 
@@ -53,16 +53,16 @@ def improve(mdp: HistoryMdp, behavior: Controller, *, unseen: Unseen = "exclude"
     2
     """
     parameters = {"unseen": unseen}
-    return improve_by(rule(unseen), mdp, behavior, algorithm="basic", parameters=parameters)
+    return improve_by(admitted(unseen), mdp, behavior, algorithm="basic", parameters=parameters)
 
 
-def rule(unseen: Unseen = "exclude") -> Rule:
+def admitted(unseen: Unseen = "exclude") -> Admitted:
     """The admitted rows: any."""
     if unseen not in get_args(Unseen):
         raise ParameterError("unseen: " + not_one_of("choice", unseen, get_args(Unseen)))
     if unseen == "exclude":
-        return Rule(GREEDY, SEEN)
-    return Rule(GREEDY, ANYTHING, WORST if unseen == "pessimistic" else 0.0)
+        return Admitted(GREEDY, SEEN)
+    return Admitted(GREEDY, ANYTHING, WORST if unseen == "pessimistic" else 0.0)
 
 
 def _curve(parameters: Parameters) -> Look:
@@ -75,6 +75,6 @@ ENTRY = Algorithm(
     name="basic",
     summary="the greedy policy of the estimated model; not safe",
     improve=improve,
-    rule=rule,
+    admitted=admitted,
     looks=Looks(_curve, lambda *_: Look("Basic RL, k′ = k", "#b9b9c3", "v", 1.0, order=0)),
 )

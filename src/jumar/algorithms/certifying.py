@@ -21,19 +21,9 @@ from jumar.evidence.robust import worst_gain
 def certificates_of(
     improvement: Improvement, material: Material, *, delta: float, copied: bool, most: float
 ) -> tuple[Certificate, ...]:
-    """All that can be said, the one to go by first.
-
-    Parameters
-    ----------
-    improvement, material
-        What was made of a log, and that log over the memory of the new controller.
-    delta
-        Accepted chance of error, of which `material.delta` is for the log's law.
-    copied
-        What is compared with is a copy of what acted: the other half of δ is for that.
-    most
-        What could be gained at all.
-    """
+    """All that can be said, the one to go by first. `material` is the log over the memory of the
+    new controller; `most` could be gained at all. Where what is compared with is only a copy of
+    what acted (`copied`), half of δ is for that."""
     mdp, counts, rewards = improvement.mdp, material.counts, material.rewards
     scale = scale_of(mdp.memory, rewards, mdp.discount)
     if improvement.changed == 0:

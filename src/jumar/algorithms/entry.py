@@ -21,7 +21,7 @@ from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.evidence.bounds import Kind
-from jumar.solve.rules import Rule
+from jumar.solve.admitted import Admitted
 
 Improve = Callable[..., Improvement]
 Parameters = Mapping[str, Any]
@@ -94,7 +94,8 @@ class Algorithm:
     name: str
     summary: str
     improve: Improve | None = None  # (mdp, behavior, *, parameters); None: only `on_problem`
-    rule: Callable[..., Rule] | None = None  # parameters to a rule for compiled loops, if it is one
+    # from parameters to the rows it admits, where that is all it takes: compiled loops use them
+    admitted: Callable[..., Admitted] | None = None
     on_problem: Callable[[Problem], Outcome] | None = None  # in place of count, estimate, improve
     # more than counts: keyword arguments of `improve` that are made of the log
     needs: Mapping[str, Callable[[Material], object]] = field(default_factory=dict)

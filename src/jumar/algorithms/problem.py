@@ -83,7 +83,7 @@ class Problem:
     @property
     def copied(self) -> bool:
         """Is what is compared with a copy of what acted, and not one known controller?"""
-        return self.estimated or self.practice.several or not self.practice.controllers
+        return self.estimated or self.practice.only is None
 
     @property
     def joined(self) -> Memory:

@@ -19,8 +19,8 @@ from jumar.core.errors import ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.core.text import counted
+from jumar.solve.admitted import BOOTSTRAPPED, Admitted
 from jumar.solve.improvement import improve_by
-from jumar.solve.rules import BOOTSTRAPPED, Rule
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Improvement:
@@ -51,12 +51,12 @@ def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Impr
     (2, 0)
     """
     parameters = {"n_wedge": n_wedge}
-    return improve_by(rule(n_wedge), mdp, behavior, algorithm="spibb", parameters=parameters)
+    return improve_by(admitted(n_wedge), mdp, behavior, algorithm="spibb", parameters=parameters)
 
 
-def rule(n_wedge: int = 20) -> Rule:
+def admitted(n_wedge: int = 20) -> Admitted:
     """The admitted rows: unknown actions keep the behavior's mass."""
-    return Rule(BOOTSTRAPPED, check_n_wedge(n_wedge))
+    return Admitted(BOOTSTRAPPED, check_n_wedge(n_wedge))
 
 
 def check_n_wedge(n_wedge: int) -> float:
@@ -110,7 +110,7 @@ ENTRY = Algorithm(
     name="spibb",
     summary="leave the behavior only for pairs seen more than n_wedge times",
     improve=improve,
-    rule=rule,
+    admitted=admitted,
     bound_kind="bootstrapped",
     threshold="n_wedge",
     thresholds=THRESHOLDS,

@@ -11,8 +11,8 @@ from jumar.algorithms.spibb import THRESHOLDS, check_n_wedge, threshold_grids, t
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
+from jumar.solve.admitted import BOUNDED, Admitted
 from jumar.solve.improvement import improve_by
-from jumar.solve.rules import BOUNDED, Rule
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Improvement:
@@ -42,19 +42,21 @@ def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Impr
     2
     """
     parameters = {"n_wedge": n_wedge}
-    return improve_by(rule(n_wedge), mdp, behavior, algorithm="spibb_leq", parameters=parameters)
+    return improve_by(
+        admitted(n_wedge), mdp, behavior, algorithm="spibb_leq", parameters=parameters
+    )
 
 
-def rule(n_wedge: int = 20) -> Rule:
+def admitted(n_wedge: int = 20) -> Admitted:
     """The admitted rows: unknown actions keep at most the behavior's mass."""
-    return Rule(BOUNDED, check_n_wedge(n_wedge))
+    return Admitted(BOUNDED, check_n_wedge(n_wedge))
 
 
 ENTRY = Algorithm(
     name="spibb_leq",
     summary="never do more often what was seen n_wedge times or less",
     improve=improve,
-    rule=rule,
+    admitted=admitted,
     threshold="n_wedge",
     thresholds=THRESHOLDS,
     grids=threshold_grids(),

@@ -76,7 +76,7 @@ class Result(Shown):
         """How the behavior is known."""
         if self.estimated:
             return "estimated from the log"
-        if self.practice is None or (self.practice.controllers and not self.practice.several):
+        if self.practice is None or self.practice.only:
             return "given"
         if not self.practice.controllers:
             return "known by the propensities in the log"

@@ -27,6 +27,7 @@ from jumar.core.text import counted, rounded
 from jumar.evidence.checking import Check
 from jumar.evidence.claims import Certificate
 from jumar.evidence.validity import Validity
+from jumar.io.plain import picked
 
 
 class Word(StrEnum):
@@ -70,12 +71,7 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
-        return {
-            "word": self.word.value,
-            "badge": self.badge,
-            "headline": self.headline,
-            "reasons": list(self.reasons),
-        }
+        return {"word": self.word.value, **picked(self, "badge headline reasons")}
 
 
 def judge(result: Result, check: Check, held_out: Selection | None, gain: Gain) -> Verdict:

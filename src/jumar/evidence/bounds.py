@@ -32,12 +32,11 @@ from jumar.core.errors import ParameterError
 from jumar.core.registry import Registry
 from jumar.evidence.validity import Validity
 
-__all__ = ["BOUNDS", "Bound", "Kind", "Scale", "Validity", "bound"]
-
 # Which policies a bound is about: "bootstrapped" ones keep the behavior where a pair is unknown,
 # "all-known" ones are any that the model suggests where every pair is known. An algorithm with a
 # proof of its own may add a kind and its bound.
 Kind = str
+BOOTSTRAPPED, ALL_KNOWN = "bootstrapped", "all-known"
 
 _MOST = 10**300  # the largest count that is still looked at: beyond it a double overflows
 _LOG2 = math.log(2.0)
@@ -198,17 +197,21 @@ class Bound:
     10195899
     """
 
-    name: str
     title: str
-    applies_to: Kind
-    validity: Validity
     formula: str
     reference: str
     assumptions: tuple[str, ...]
-    factor: int
     log_events: Callable[[Scale], float]
     radius: Callable[[float, int], float] = _root
+    factor: int = 4
+    applies_to: Kind = BOOTSTRAPPED
+    validity: Validity = Validity.CLAIMED
     by_default: bool = False  # shown although it may neither be proved nor be small
+
+    @property
+    def of_every_pair(self) -> bool:
+        """Is N a count that every pair has, and not N∧, which known pairs exceed?"""
+        return self.applies_to == ALL_KNOWN
 
     def epsilon(self, scale: Scale, n: int, delta: float) -> float:
         """The estimation error that n visits leave; infinite for n = 0."""
@@ -286,120 +289,98 @@ _WIENHOEFT = (
 
 _CLOPPER = "Clopper, Pearson: The Use of Confidence or Fiducial Limits, Biometrika 1934"
 _HOEFFDING = "Hoeffding: Probability Inequalities for Sums of Bounded Random Variables, JASA 1963"
+_HERE = f"{_WIENHOEFT}; counted here for history MDPs"
 
+# what is assumed where unknown pairs keep the behavior; and the step that no complete proof covers
+_BOOTSTRAPPED = (SUFFICIENT, _FIXED, _INDEPENDENT, _START)
+_WITH_A_GAP = (*_BOOTSTRAPPED, _ONE_STEP_OUTCOMES)
 
-def _claimed(
-    name: str,
-    title: str,
-    formula: str,
-    reference: str,
-    log_events: Callable[[Scale], float],
-    *more: str,
-    radius: Callable[[float, int], float] = _root,
-    by_default: bool = False,
-) -> Bound:
-    """A multi-step bound whose proof with unknown pairs has a gap."""
-    assumptions = (SUFFICIENT, _FIXED, _INDEPENDENT, _START, _ONE_STEP_OUTCOMES, *more)
-    return Bound(
-        name, title, "bootstrapped", Validity.CLAIMED, formula, reference, assumptions, 4,
-        log_events, radius, by_default,
-    )  # fmt: skip
-
-
-_ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find it by itself
-    Bound(
-        name="spibb",
-        title="SPIBB, any successor",
-        applies_to="bootstrapped",
-        validity=Validity.PUBLISHED,
-        formula="ζ = 4·V_max/(1-γ)·√(2/N·log(2·X·A·2^X/δ)) - gain",
-        reference=f"{_LAROCHE}, Theorem 2",
-        assumptions=(SUFFICIENT, _FIXED, _INDEPENDENT, _START),
-        factor=4,
-        log_events=lambda s: _LOG2 + _pairs(s) + _log_power(s.states),
-        by_default=True,
-    ),
-    _claimed(
-        "corollary",
-        "SPIBB on a history MDP",
-        "ζ = 4·V_max/(1-γ)·√(2/N·log(2·X·A·2^m/δ)) - gain",
-        _SIMAO,
-        lambda s: _LOG2 + _pairs(s) + _log_power(s.outcomes),
-        by_default=True,
-    ),
-    _claimed(
-        "weissman",
-        "SPIBB on a history MDP, exact Weissman count",
-        "ζ = 4·V_max/(1-γ)·√(2/N·log(X·A·(2^m-2)/δ)) - gain",
-        f"{_SIMAO}; {_WEISSMAN}, Theorem 2.1",
-        lambda s: _pairs(s) + log_subsets(s.outcomes),
-        _TRANSITIONS,
-    ),
-    _claimed(
-        "two-successor",
-        "Two-successor transformation, as published",
-        "ζ = 4·V_max/(1-γ)·√(2/N·log(8·X²·A²/δ)) - gain",
-        _WIENHOEFT,
-        lambda s: 3 * _LOG2 + 2 * _pairs(s),
-        _TREE,
-    ),
-    _claimed(
-        "beta",
-        "Two-successor transformation with Beta intervals, as published",
-        "ζ = 4·V_max/(1-γ)·(1 - 2·I⁻¹(N/2+1, N/2+1; δ'/2)) - gain, δ' = δ/(X²·A²)",
-        _WIENHOEFT,
-        lambda s: 2 * _pairs(s),
-        *(_TREE, _TRANSITIONS, _PRIOR),
-        radius=_symmetric_beta,
-    ),
-    _claimed(
-        "two-successor-history",
-        "Two-way branches of a history MDP",
-        "ζ = 4·V_max/(1-γ)·√(2/N·log(2·X·A·(m-1)/δ)) - gain",
-        f"{_WIENHOEFT}; counted here for history MDPs",
-        lambda s: _LOG2 + _splits(s),
-        *(_TREE, _TRANSITIONS),
-    ),
-    _claimed(
-        "beta-history",
-        "Two-way branches of a history MDP, Beta intervals",
-        "ζ = 4·V_max/(1-γ)·(1 - 2·I⁻¹(N/2+1, N/2+1; δ'/2)) - gain, δ' = δ/(X·A·(m-1))",
-        f"{_WIENHOEFT}; counted here for history MDPs",
-        _splits,
-        *(_TREE, _TRANSITIONS, _PRIOR),
-        radius=_symmetric_beta,
-    ),
-    _claimed(
-        "clopper-pearson-history",
-        "Two-way branches of a history MDP, Clopper-Pearson intervals",
-        "ζ = 4·V_max/(1-γ)·2·max_k(upper(k, N; δ'/2) - k/N) - gain, δ' = δ/(X·A·(m-1))",
-        f"{_CLOPPER}; {_WIENHOEFT}; counted here for history MDPs",
-        _splits,
-        *(_TREE, _TRANSITIONS),
-        radius=_clopper_pearson,
-    ),
-    Bound(
-        name="plug-in",
-        title="Estimated model, every pair known",
-        applies_to="all-known",
-        validity=Validity.PROVED_IF_SUFFICIENT,
-        formula="ζ = 2·V_max/(1-γ)·√(2/N·log(X·A·2^m/δ)) - gain, from the worst likely start",
-        reference=f"docs/bounds.md; after {_LAROCHE}, Theorem 1, {_HOEFFDING}, and {_WEISSMAN}",
-        assumptions=(
-            SUFFICIENT,
-            "Every reachable history state and action was seen at least N times; N was fixed "
-            "before the log was looked at, or is the power of two that the log suggests, at "
-            "its share of δ.",
-            "The ending of an episode, where there is one, is counted as an outcome.",
-            "Episodes begin independently of each other, all by one law of first observations.",
-            STOPPED,
+# a new bound is one entry here: `certify`, reports and tests find it by itself
+BOUNDS: Registry[Bound] = Registry(
+    "bound",
+    {
+        "spibb": Bound(
+            "SPIBB, any successor",
+            "ζ = 4·V_max/(1-γ)·√(2/N·log(2·X·A·2^X/δ)) - gain",
+            f"{_LAROCHE}, Theorem 2",
+            _BOOTSTRAPPED,
+            lambda s: _LOG2 + _pairs(s) + _log_power(s.states),
+            validity=Validity.PUBLISHED,
+            by_default=True,
         ),
-        factor=2,
-        log_events=lambda s: _pairs(s) + _log_power(s.outcomes),
-    ),
+        "corollary": Bound(
+            "SPIBB on a history MDP",
+            "ζ = 4·V_max/(1-γ)·√(2/N·log(2·X·A·2^m/δ)) - gain",
+            _SIMAO,
+            _WITH_A_GAP,
+            lambda s: _LOG2 + _pairs(s) + _log_power(s.outcomes),
+            by_default=True,
+        ),
+        "weissman": Bound(
+            "SPIBB on a history MDP, exact Weissman count",
+            "ζ = 4·V_max/(1-γ)·√(2/N·log(X·A·(2^m-2)/δ)) - gain",
+            f"{_SIMAO}; {_WEISSMAN}, Theorem 2.1",
+            (*_WITH_A_GAP, _TRANSITIONS),
+            lambda s: _pairs(s) + log_subsets(s.outcomes),
+        ),
+        "two-successor": Bound(
+            "Two-successor transformation, as published",
+            "ζ = 4·V_max/(1-γ)·√(2/N·log(8·X²·A²/δ)) - gain",
+            _WIENHOEFT,
+            (*_WITH_A_GAP, _TREE),
+            lambda s: 3 * _LOG2 + 2 * _pairs(s),
+        ),
+        "beta": Bound(
+            "Two-successor transformation with Beta intervals, as published",
+            "ζ = 4·V_max/(1-γ)·(1 - 2·I⁻¹(N/2+1, N/2+1; δ'/2)) - gain, δ' = δ/(X²·A²)",
+            _WIENHOEFT,
+            (*_WITH_A_GAP, _TREE, _TRANSITIONS, _PRIOR),
+            lambda s: 2 * _pairs(s),
+            _symmetric_beta,
+        ),
+        "two-successor-history": Bound(
+            "Two-way branches of a history MDP",
+            "ζ = 4·V_max/(1-γ)·√(2/N·log(2·X·A·(m-1)/δ)) - gain",
+            _HERE,
+            (*_WITH_A_GAP, _TREE, _TRANSITIONS),
+            lambda s: _LOG2 + _splits(s),
+        ),
+        "beta-history": Bound(
+            "Two-way branches of a history MDP, Beta intervals",
+            "ζ = 4·V_max/(1-γ)·(1 - 2·I⁻¹(N/2+1, N/2+1; δ'/2)) - gain, δ' = δ/(X·A·(m-1))",
+            _HERE,
+            (*_WITH_A_GAP, _TREE, _TRANSITIONS, _PRIOR),
+            _splits,
+            _symmetric_beta,
+        ),
+        "clopper-pearson-history": Bound(
+            "Two-way branches of a history MDP, Clopper-Pearson intervals",
+            "ζ = 4·V_max/(1-γ)·2·max_k(upper(k, N; δ'/2) - k/N) - gain, δ' = δ/(X·A·(m-1))",
+            f"{_CLOPPER}; {_HERE}",
+            (*_WITH_A_GAP, _TREE, _TRANSITIONS),
+            _splits,
+            _clopper_pearson,
+        ),
+        "plug-in": Bound(
+            "Estimated model, every pair known",
+            "ζ = 2·V_max/(1-γ)·√(2/N·log(X·A·2^m/δ)) - gain, from the worst likely start",
+            f"docs/bounds.md; after {_LAROCHE}, Theorem 1, {_HOEFFDING}, and {_WEISSMAN}",
+            (
+                SUFFICIENT,
+                "Every reachable history state and action was seen at least N times; N was fixed "
+                "before the log was looked at, or is the power of two that the log suggests, at "
+                "its share of δ.",
+                "The ending of an episode, where there is one, is counted as an outcome.",
+                "Episodes begin independently of each other, all by one law of first observations.",
+                STOPPED,
+            ),
+            lambda s: _pairs(s) + _log_power(s.outcomes),
+            factor=2,
+            applies_to=ALL_KNOWN,
+            validity=Validity.PROVED_IF_SUFFICIENT,
+        ),
+    },
 )
-
-BOUNDS: Registry[Bound] = Registry("bound", {entry.name: entry for entry in _ENTRIES})
 
 
 def bound(name: str) -> Bound:

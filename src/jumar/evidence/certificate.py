@@ -24,10 +24,8 @@ from jumar.evidence.bounds import (
     BOUNDS,
     STOPPED,
     SUFFICIENT,
-    Bound,
     Kind,
     Scale,
-    bound,
     check_count,
     check_delta,
     check_finite,
@@ -37,31 +35,16 @@ from jumar.evidence.gains import Starts
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 
-__all__ = [
-    "BOUNDS",
-    "Bound",
-    "Certificate",
-    "Kind",
-    "RewardRange",
-    "Scale",
-    "Starts",
-    "Validity",
-    "bound",
-    "by_trust",
-    "certify",
-    "data_dependent",
-    "for_estimated_behavior",
-    "kept_estimate",
-    "no_guarantee",
-    "scale_of",
-    "unchanged",
-    "worth_showing",
-]
-
 OF_STARTS = 0.1  # the part of δ for the law of first observations, where a bound pays for it
-_READ_OFF = (
-    "The reward range was only read off the log: no step can pay more or less than was seen."
+NOT_CONFOUNDED = (
+    "The behavior was estimated from the log, as the share of each action in each history state: "
+    "what was done depended on nothing but what the log shows."
 )
+_EPISODES = (
+    "Episodes are independent runs of the behavior, each from its beginning; when a recording was "
+    "cut off, nothing was known then of what would come."
+)
+READ_OFF = "The reward range was only read off the log: no step can pay more or less than was seen."
 
 
 def scale_of(memory: Memory, rewards: RewardRange, discount: float) -> Scale:
@@ -87,22 +70,14 @@ def certify(
     starts: Starts | None = None,
     most: float | None = None,
 ) -> tuple[Certificate, ...]:
-    """Every bound that applies, the most trustworthy first, then the smallest zeta.
+    """Every bound that applies to a `kind` of controller, the most trustworthy first, then the
+    smallest zeta.
 
-    Parameters
-    ----------
-    scale : the size of the problem.
-    n_wedge : the count above which a pair is known.
-    delta : the accepted chance of error.
-    gain : ρ(new) - ρ(behavior) in the estimated model.
-    kind : how the controller was made: "bootstrapped" (unknown pairs keep the behavior) or
-        "all-known" (any policy computed from the estimated model).
-    smallest_count : the smallest count over *all* reachable history states and actions; from 1 on,
-        the plug-in bound applies too, whatever the kind. It is read at the power of two below, at
-        the price of looking (`peeled`).
-    starts : where episodes begin, and the gain from there; the plug-in bound pays for what is not
-        known of it.
-    most : the most that could be gained (`gains.most_gain`); no more of `gain` is credited.
+    A pair is known above `n_wedge` visits; `gain` is ρ(new) - ρ(behavior) in the estimated model,
+    of which no more is credited than the `most` that could be gained (`gains.most_gain`). Where
+    *all* reachable pairs have a `smallest_count` of 1 or more, the plug-in bound applies too,
+    whatever the kind. It is read at the power of two below, at the price of looking (`peeled`), and
+    pays for what is not known of where episodes begin (`starts`, with the gain from there).
 
     >>> scale = Scale(states=6, actions=3, outcomes=3, discount=0.95, v_max=100, value_range=110)
     >>> best, *_ = certify(scale, n_wedge=10**9, delta=0.05, gain=0.0, kind="bootstrapped")
@@ -118,38 +93,50 @@ def certify(
     if smallest_count is not None:
         smallest_count = check_count("smallest_count", smallest_count, 0, "pass a count, or None")
 
+    if smallest_count and starts is None:
+        raise ParameterError(
+            f"smallest_count {smallest_count}: the plug-in bound must also know where episodes "
+            "begin and what is gained from there; pass starts"
+        )
     possible = scale.value_range if most is None else min(most, scale.value_range)
-    readings = [
-        (b, n_wedge, delta, gain) for b in BOUNDS.values() if b.applies_to == kind != "all-known"
-    ]
-    if smallest_count:
-        if starts is None:
-            raise ParameterError(
-                f"smallest_count {smallest_count}: the plug-in bound must also know where episodes "
-                "begin and what is gained from there; pass starts"
-            )
-        n, share = peeled(smallest_count, (1 - OF_STARTS) * delta)
-        least = starts.least(OF_STARTS * delta)
-        readings += [(b, n, share, least) for b in BOUNDS.values() if b.applies_to == "all-known"]
-    if not readings:
-        reason = "Nothing is claimed: some history state and action may never have been seen."
-        return (no_guarantee(reason, value_range=scale.value_range, estimated_gain=gain),)
-    return by_trust(
-        Certificate(
-            bound=b.name,
+    found = []
+    for name, b in BOUNDS.items():
+        if b.applies_to == kind and not b.of_every_pair:
+            n, share, credited = n_wedge, delta, gain
+        elif b.of_every_pair and smallest_count and starts is not None:
+            n, share = peeled(smallest_count, (1 - OF_STARTS) * delta)
+            credited = starts.least(OF_STARTS * delta)
+        else:
+            continue
+        certificate = Certificate(
+            bound=name,
             title=b.title,
             delta=delta,
             zeta=b.zeta(scale, n, share, min(credited, possible)),
             value_range=scale.value_range,
-            validity=b.validity if scale.declared else b.validity.if_seen,
-            assumptions=b.assumptions if scale.declared else (*b.assumptions, _READ_OFF),
+            validity=b.validity,
+            assumptions=b.assumptions,
             estimated_gain=gain,
             n_wedge=n,
             n_needed_for_tenth=b.n_needed(scale, scale.value_range / 10.0, share),
             most=most,
-            declared=scale.declared,
         )
-        for b, n, share, credited in readings
+        found.append(_within(scale, certificate))
+    if not found:
+        reason = "Nothing is claimed: some history state and action may never have been seen."
+        return (no_guarantee(reason, value_range=scale.value_range, estimated_gain=gain),)
+    return by_trust(found)
+
+
+def _within(scale: Scale, certificate: Certificate) -> Certificate:
+    """The same statement with its proviso, where the range of the returns was not declared."""
+    if scale.declared:
+        return certificate
+    return replace(
+        certificate,
+        validity=certificate.validity.if_seen,
+        assumptions=(*certificate.assumptions, READ_OFF),
+        declared=False,
     )
 
 
@@ -218,31 +205,19 @@ def data_dependent(
     "The chance that the new controller's expected return is not at least 2.5 above the \
 behavior's is at most 5 %."
     """
-    assumptions = [SUFFICIENT, _EPISODES]
-    if unfinished:
-        assumptions.append(STOPPED)
-    if not scale.declared:
-        assumptions.append(_READ_OFF)
-    validity = Validity.PROVED_IF_SUFFICIENT
     least_gain = min(least_gain, scale.value_range, math.inf if most is None else most)
-    return Certificate(
+    certificate = Certificate(
         bound="strict" if strict else "data-dependent",
         title="Strict one-step improvement" if strict else "Every return and outcome at its worst",
         delta=delta,
         zeta=-least_gain + 0.0,  # no minus zero
         value_range=scale.value_range,
-        validity=validity if scale.declared else validity.if_seen,
-        assumptions=tuple(assumptions),
+        validity=Validity.PROVED_IF_SUFFICIENT,
+        assumptions=(SUFFICIENT, _EPISODES, *((STOPPED,) if unfinished else ())),
         estimated_gain=gain,
         most=most,
-        declared=scale.declared,
     )
-
-
-_EPISODES = (
-    "Episodes are independent runs of the behavior, each from its beginning; when a recording was "
-    "cut off, nothing was known then of what would come."
-)
+    return _within(scale, certificate)
 
 
 def for_estimated_behavior(
@@ -293,13 +268,7 @@ def kept_estimate(certificate: Certificate, mixed: bool = False) -> Certificate:
     )
 
 
-NOT_CONFOUNDED = (
-    "The behavior was estimated from the log, as the share of each action in each history state: "
-    "what was done depended on nothing but what the log shows."
-)
-
-
-def unchanged(delta: float, value_range: float, *, n_wedge: int | None = None) -> Certificate:
+def unchanged(delta: float, value_range: float) -> Certificate:
     """The certificate of a controller that is the behavior itself.
 
     >>> unchanged(delta=0.05, value_range=110).verdict
@@ -313,17 +282,12 @@ def unchanged(delta: float, value_range: float, *, n_wedge: int | None = None) -
         value_range=value_range,
         validity=Validity.PROVED,
         estimated_gain=0.0,
-        n_wedge=n_wedge,
         reason="The controller is the behavior itself, so nothing can be lost.",
     )
 
 
 def no_guarantee(
-    reason: str,
-    *,
-    value_range: float = math.inf,
-    estimated_gain: float | None = None,
-    n_wedge: int | None = None,
+    reason: str, *, value_range: float = math.inf, estimated_gain: float | None = None
 ) -> Certificate:
     """The certificate of an algorithm that promises nothing, and why.
 
@@ -340,6 +304,5 @@ def no_guarantee(
         value_range=value_range,
         validity=Validity.NOTHING,
         estimated_gain=estimated_gain,
-        n_wedge=n_wedge,
         reason=reason,
     )

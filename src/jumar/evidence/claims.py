@@ -12,9 +12,9 @@ from typing import Any
 
 from jumar.core.errors import ImpossibleClaim, ParameterError
 from jumar.core.shown import Shown
-from jumar.evidence.bounds import check_delta
+from jumar.evidence.bounds import BOUNDS, check_delta
 from jumar.evidence.validity import Validity
-from jumar.io.plain import finite
+from jumar.io.plain import picked
 
 AS_SEEN = (
     "provided that no return lies outside what the log shows: neither a loss nor a gain that it "
@@ -157,18 +157,23 @@ behavior's is at most 5 %."
             return ""
         tenth = _number(self.value_range / 10.0)
         needed = _count(self.n_needed_for_tenth)
-        if self.bound == "plug-in":
-            return (
-                f"; every pair would have to be seen {needed} times for a loss of at most {tenth}"
-            )
-        return f"; N∧ would have to be {needed} for a loss of at most {tenth}"
+        what = f"N∧ would have to be {needed}"
+        if self._of_every_pair:
+            what = f"every pair would have to be seen {needed} times"
+        return f"; {what} for a loss of at most {tenth}"
+
+    @property
+    def _of_every_pair(self) -> bool:
+        """Was the bound read at a count that every pair has, and not at N∧?"""
+        entry = BOUNDS.get(self.bound)
+        return entry is not None and entry.of_every_pair
 
     def __str__(self) -> str:
         numbers = [f"zeta {_number(self.zeta)}", f"value range {_number(self.value_range)}"]
         if self.estimated_gain is not None:
             numbers.append(f"estimated gain {_number(self.estimated_gain)}")
         if self.n_wedge is not None:
-            numbers.append(f"{'N' if self.bound == 'plug-in' else 'N∧'} {_count(self.n_wedge)}")
+            numbers.append(f"{'N' if self._of_every_pair else 'N∧'} {_count(self.n_wedge)}")
         if self.odds is not None:
             numbers.append(f"delta {self.odds:g}")
         lines = [
@@ -192,11 +197,7 @@ behavior's is at most 5 %."
         """
         meaning = "none" if self.delta is None else NOT_ODDS
         return {
-            "bound": self.bound,
-            "title": self.title,
-            "claim": self.claim,
-            "verdict": self.verdict,
-            "vacuous": self.vacuous,
+            **picked(self, "bound title claim verdict vacuous"),
             "validity": self.validity.value,
             "validity_meaning": self.validity.meaning,
             "assumptions": list(self.assumptions),
@@ -204,12 +205,7 @@ behavior's is at most 5 %."
             "odds": self.odds,
             "delta": self.delta,
             "delta_meaning": meaning if self.odds is None else "the chance of error, at most",
-            "zeta": finite(self.zeta),
-            "value_range": finite(self.value_range),
-            "most": finite(self.most),
-            "estimated_gain": finite(self.estimated_gain),
-            "n_wedge": self.n_wedge,
-            "n_needed_for_tenth": self.n_needed_for_tenth,
+            **picked(self, "zeta value_range most estimated_gain n_wedge n_needed_for_tenth"),
         }
 
 

@@ -138,6 +138,15 @@ def check_rewards(log: Episodes, rewards: RewardRange) -> None:
             )
 
 
+def check_horizon(log: Episodes, horizon: int) -> None:
+    """No episode may have more steps than are declared possible."""
+    for e in np.flatnonzero(log.lengths > horizon)[:1]:
+        raise LogError(
+            f"{log.where(int(log.start[e]))}: this episode has {log.lengths[e]} steps, more than "
+            f"the declared horizon of {horizon}. Declare a longer one."
+        )
+
+
 def rewards_seen(log: Episodes) -> RewardRange:
     """The rewards that occur in a log, apart for steps that ended an episode."""
     ended = _ended(log)

@@ -191,18 +191,9 @@ def first_returns(
         )
     more = np.maximum(count - 1, 1)
     deviation = np.sqrt(squares / more) + np.sqrt(slack_squares / more)
-    shape = len(states), A
-    return FirstVisits(
-        states=states,
-        count=count.reshape(shape),
-        mean=mean.reshape(shape),
-        slack=slack.reshape(shape),
-        deviation=deviation.reshape(shape),
-        low=low,
-        high=high,
-        pairs=memory.count_nodes() * O * A,
-        discount=γ,
-    )
+    shape, pairs = (len(states), A), memory.count_nodes() * O * A
+    count, mean, slack, deviation = (x.reshape(shape) for x in (count, mean, slack, deviation))
+    return FirstVisits(states, count, mean, slack, deviation, low, high, pairs, γ)
 
 
 def _kl_lower(p: Floats, c: Floats) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ ESTIMATE = "estimate"
 
 # who made a log, once files are read: one controller, several, or None where it has propensities
 Behaviors = Controller | Sequence[Controller] | Mapping[str, Controller] | None
+Known = Controller | dict[str, Controller] | None  # several are told apart by their names
 # the same as a caller may pass it: files too, or "estimate"
 BehaviorLike = ControllerLike | Sequence[ControllerLike] | Mapping[str, ControllerLike] | None
 
@@ -32,7 +32,7 @@ def is_estimate(behavior: object) -> bool:
     return isinstance(behavior, str) and behavior == ESTIMATE
 
 
-def given(log: LogLike, behavior: BehaviorLike, memory: Memory) -> tuple[Replays, Behaviors]:
+def given(log: LogLike, behavior: BehaviorLike, memory: Memory) -> tuple[Replays, Known]:
     """The log, and who made it, both in memory. Where the behavior is to be estimated, it remembers
     `memory`. A log that is read numbers names as the first controller does."""
     if is_estimate(behavior):
@@ -48,12 +48,12 @@ def given(log: LogLike, behavior: BehaviorLike, memory: Memory) -> tuple[Replays
         return Replays.of(log_of(log, next(iter(found.values()), None))), found
     written = [Written(None, one, controller_of(one)) for one in behavior]
     replays = Replays.of(log_of(log, written[0].controller if written else None))
-    if any(isinstance(one.source, str | os.PathLike) for one in written):
-        return replays, by_name(written, replays.log, "behavior", "{NAME: FILE}")
-    return replays, [one.controller for one in written]
+    if len(written) == 1 and isinstance(written[0].source, Controller):
+        return replays, written[0].controller
+    return replays, by_name(written, replays.log, "behavior", "{NAME: controller or file}")
 
 
-def estimated(log: Episodes, memory: Memory) -> Behaviors:
+def estimated(log: Episodes, memory: Memory) -> Known:
     """The behavior estimated from the log; where it names several, each from its own episodes."""
     if log.behavior is None or len(log.behavior.present[0]) == 1:
         return estimate_behavior(log, memory)

@@ -19,7 +19,6 @@ Then `taken` is what the controller says: it is the number that was rounded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, reduce
@@ -37,7 +36,7 @@ from jumar.core.shown import Shown
 from jumar.core.text import listing, printable
 from jumar.evidence.consistency import check_nodes, check_possible, rows_taken
 from jumar.evidence.estimation import CURRENT, estimate_behavior
-from jumar.evidence.given import BehaviorLike, Behaviors, given
+from jumar.evidence.given import BehaviorLike, Known, given
 from jumar.io.controllers import controller_from_document, controller_to_document
 from jumar.io.logs import LogLike
 
@@ -73,6 +72,11 @@ class Practice(Frozen, Shown):
     def several(self) -> bool:
         """Did more than one behavior make the log?"""
         return len(self.names) > 1
+
+    @property
+    def only(self) -> Controller | None:
+        """The one controller that made the log; None where that is not known, or several did."""
+        return self.controllers[0] if len(self.controllers) == 1 else None
 
     @property
     def estimated(self) -> bool:
@@ -127,8 +131,8 @@ class Practice(Frozen, Shown):
         propensities are known, the behavior estimated from the log."""
         if not self.controllers:
             return estimate_behavior(self.replays, self.memory)
-        if not self.several:
-            return self.controllers[0]
+        if self.only is not None:
+            return self.only
         states, at = self._replay.acted
         steps = np.repeat(self.made_by, self.log.lengths)
         visits = np.bincount(at, minlength=len(states))
@@ -238,7 +242,7 @@ def practice_of(
 # ---- which controller is which ------------------------------------------------------------------
 
 
-def _match(replays: Replays, behaviors: Behaviors, memory: Memory) -> Practice:
+def _match(replays: Replays, behaviors: Known, memory: Memory) -> Practice:
     log = replays.log
     named, of = log.behavior.present if log.behavior else ((), np.zeros(len(log), np.int64))
     source = log.origin.source if log.origin else "Log"
@@ -250,59 +254,35 @@ def _match(replays: Replays, behaviors: Behaviors, memory: Memory) -> Practice:
                 "{'propensity': ...}, --columns propensity=...)."
             )
         return Practice(replays, named or (AS_LOGGED,), (), of, memory)
-    given = _given(behaviors)
-    if len(given) == 1 and not isinstance(behaviors, Mapping):
-        (only,) = given.values()
+    if isinstance(behaviors, Controller):
         if len(named) > 1:
             raise LogError(
                 f"{source}: names {len(named)} behaviors ({listing(named)}), but there is one "
-                f"controller, {printable(only.name)}. Give one for each (--policy NAME=FILE, once "
-                "for each). If it made all episodes, leave the column out: "
+                f"controller, {printable(behaviors.name)}. Give one for each (--policy NAME=FILE, "
+                "once for each). If it made all episodes, leave the column out: "
                 "dataclasses.replace(log, behavior=None)."
             )
-        return _practice(replays, (only.name,), [only], of, memory)
-    if not named:
-        if len(given) > 1:
-            raise LogError(
-                f"{source}: {len(given)} controllers ({listing(given)}), but the log does not say "
-                "which of them made which episode. Name the column that does: "
-                "columns={'behavior': ...} (--columns behavior=...)."
-            )
-        return _practice(replays, tuple(given), list(given.values()), of, memory)
-    missing = [name for name in named if name not in given]
-    if missing:
-        some = "a behavior" if len(missing) == 1 else f"{len(missing)} behaviors"
-        raise LogError(
-            f"{source}: the log names {some} without a controller: {listing(missing)}. The "
-            f"controllers are {listing(given)}. Give one for each (--policy NAME=FILE)."
-        )
-    return _practice(replays, named, [given[name] for name in named], of, memory)
-
-
-def _given(behaviors: Controller | Sequence[Controller] | Mapping[str, Controller]) -> dict[
-    str, Controller
-]:  # fmt: skip
-    """The controllers by name."""
-    if isinstance(behaviors, Controller):
-        return {behaviors.name: behaviors}
-    if isinstance(behaviors, Mapping):
-        found = dict(behaviors)
-    else:
-        found = {}
-        for controller in behaviors:
-            name = getattr(controller, "name", "")
-            if name in found:
-                raise ParameterError(
-                    f"behaviors: two controllers are called {printable(name)!r}. Say which is "
-                    "which with a mapping {name: controller} (--policy NAME=FILE)."
-                )
-            found[name] = controller
-    if not found or not all(isinstance(c, Controller) for c in found.values()):
+        return _practice(replays, (behaviors.name,), [behaviors], of, memory)
+    if not behaviors:
         raise ParameterError(
             "behaviors: expected a controller, several, or a mapping from names to controllers; "
             "None where the log has propensities."
         )
-    return found
+    if not named and len(behaviors) > 1:
+        raise LogError(
+            f"{source}: {len(behaviors)} controllers ({listing(behaviors)}), but the log does not "
+            "say which of them made which episode. Name the column that does: "
+            "columns={'behavior': ...} (--columns behavior=...)."
+        )
+    named = named or tuple(behaviors)
+    missing = [name for name in named if name not in behaviors]
+    if missing:
+        some = "a behavior" if len(missing) == 1 else f"{len(missing)} behaviors"
+        raise LogError(
+            f"{source}: the log names {some} without a controller: {listing(missing)}. The "
+            f"controllers are {listing(behaviors)}. Give one for each (--policy NAME=FILE)."
+        )
+    return _practice(replays, named, [behaviors[name] for name in named], of, memory)
 
 
 def _practice(

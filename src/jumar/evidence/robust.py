@@ -81,17 +81,14 @@ def worst_gain(
     returns.check(improvement.mdp)
     advantage = least_advantage(improvement.policy, improvement.behavior_policy, returns)
     mdp = improvement.mdp
-    log_events = math.log(rows + 1) + log_subsets(outcomes) - math.log(2) - _log(delta)
+    log_events = math.log(rows + 1) + log_subsets(outcomes) - math.log(2)
+    log_events -= math.log(check_delta(delta))
     game = _Game(mdp, improvement.policy, can_end)
     seen = np.append(mdp.visits.ravel()[game.pair], float(episodes))
     found = game.solve(advantage, radius(seen, log_events) / 2)
     if not advantage.min() >= 0:
         return found
     return Worst(max(0.0, found.gain), True, found.rounds, found.gap)
-
-
-def _log(delta: float) -> float:
-    return math.log(check_delta(delta))
 
 
 def least_advantage(new: Floats, old: Floats, returns: ReturnBounds) -> Floats:

@@ -20,14 +20,24 @@ def finite(number: float | None) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
+def picked(value: Any, names: str) -> dict[str, Any]:
+    """Some attributes of a value, by their names, in plain types.
+
+    >>> picked(1 + 2j, "real imag")
+    {'real': 1.0, 'imag': 2.0}
+    """
+    return {name: plain(getattr(value, name)) for name in names.split()}
+
+
 def plain(value: Any) -> Any:
-    """Dataclasses become objects, tuples lists, and numbers that are not finite None.
+    """Dataclasses become objects, tuples lists, and numbers that are not finite None. A field that
+    is called otherwise in JSON says so in its metadata, as ``{"key": "situation"}``.
 
     >>> plain((1, math.inf, "a"))
     [1, None, 'a']
     """
     if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {f.metadata.get("key", f.name): plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
     if isinstance(value, dict):

@@ -10,26 +10,20 @@ from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement, Trace
-from jumar.solve.rules import Rule
+from jumar.solve.admitted import Admitted
 from jumar.solve.solver import Project, action_values, policy_value, solve, unseen_value
 
 
 def improve_by(
-    admitted: Rule | Project,
+    admitted: Admitted | Project,
     mdp: HistoryMdp,
     behavior: Controller,
     *,
     algorithm: str,
     parameters: Mapping[str, object],
-    approximate: bool = False,
 ) -> Improvement:
-    """Solve over the admitted policies and return the solution as an improved controller.
-
-    `approximate` algorithms hand over a projection that need not find the best row; what that
-    may have cost stands in the gap.
-    """
-    behavior_rows = mdp.policy_of(behavior)
-    solution = solve(mdp, behavior_rows, admitted, approximate=approximate)
+    """Solve over the admitted policies and return the solution as an improved controller."""
+    solution = solve(mdp, mdp.policy_of(behavior), admitted)
     return improvement(
         mdp,
         behavior,
@@ -37,7 +31,7 @@ def improve_by(
         algorithm=algorithm,
         parameters=parameters,
         values=(solution.values, solution.behavior_values),
-        unseen=unseen_value(admitted, mdp) if isinstance(admitted, Rule) else 0.0,
+        unseen=unseen_value(admitted, mdp),
         trace=solution.trace,
     )
 

@@ -4,8 +4,9 @@ The mathematics and what `gap` guarantees stand in `solve.solver`. A model is gi
 the successors of pair h*A + a stand at pointer[pair] : pointer[pair+1]. The same loops serve a
 single improvement and a study of many thousands.
 
-A *rule* says which rows are admitted: a kind, a threshold N∧ (a pair is known iff visits > N∧), and
-the value of a pair that was never tried (NaN: the worst the rewards allow, min(0, r_min)/(1-γ)).
+Which rows are admitted (`solve.admitted`) is a kind, a threshold N∧ (a pair is known iff visits >
+N∧), and the value of a pair that was never tried (NaN: the worst the rewards allow,
+min(0, r_min)/(1-γ)).
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 
 from jumar.core.history import HistoryMdp
 from jumar.core.kernels import Floats, Ints, compiled, inlined
+from jumar.solve.admitted import BOUNDED, GREEDY, STRICTLY, TIE
 from jumar.solve.elimination import Plan, solve, write_identity
-from jumar.solve.rules import BOUNDED, GREEDY, STRICTLY, TIE
 
 
 class RawModel(NamedTuple):
@@ -51,7 +52,7 @@ def write_row(
 ) -> None:
     """The admitted row with the largest row·q.
 
-    The kinds are those of `jumar.solve.rules`.
+    The kinds are those of `jumar.solve.admitted`.
 
     Values closer than `tie` are equal, and the first action wins. Nothing known: the behavior.
     """

@@ -11,15 +11,13 @@ v(h)), the best admitted value is at most v + r/(1-γ) everywhere (r is the resi
 left over; it is at most `tolerance`/(1-γ) times the scale of the values, or `NotConverged` is
 raised.
 
-The sets are given as a `Rule`, which compiled code knows, or as any function
-`project(q, behavior, visits) -> rows`. An *approximate* projection need not find the best row. Then
-r is measured to the best row of all, admitted or not, so that `gap` is still a true bound; however
-large it is, the solution is returned.
+The sets are given as `Admitted`, which compiled code knows, or as any function
+`project(q, behavior, visits) -> rows` that finds the best row of every set.
 
 Why two loops. `iterate_policy` below is the general policy iteration; the optimum of a known
-model (`truth.optimality`) runs it too. `solve.iteration` is the same in compiled code, for rules on
-small models: the paper's grid solves some hundred thousand of them, and numpy calls alone would
-take many times as long. The two share the rules, tolerances, and rows; a test compares them. The
+model (`truth.optimality`) runs it too. `solve.iteration` is the same in compiled code, for what is
+`Admitted` on small models: the paper's grid solves some hundred thousand of them, and numpy calls
+alone would take many times as long. The two share tolerances and rows; a test compares them. The
 adversary of `evidence.robust` answers with whole laws rather than rows and stops by what it has
 proved so far; it has a loop of its own.
 """
@@ -35,8 +33,8 @@ from jumar.core.arrays import Floats
 from jumar.core.errors import NotConverged, ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Trace
+from jumar.solve.admitted import MAX_ITERATIONS, STRICTLY, TIE, TOLERANCE, Admitted
 from jumar.solve.linear import solve_discounted
-from jumar.solve.rules import MAX_ITERATIONS, STRICTLY, TIE, TOLERANCE, Rule
 
 Project = Callable[[Floats, Floats, Floats], Floats]
 
@@ -63,51 +61,30 @@ class Solution(Iterated):
 def solve(
     mdp: HistoryMdp,
     behavior: Floats,
-    admitted: Rule | Project,
+    admitted: Admitted | Project,
     *,
-    unseen: float | None = None,
-    approximate: bool = False,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> Solution:
-    """The best admitted policy of the model, starting from the behavior's rows (H, A).
-
-    Parameters
-    ----------
-    admitted
-        A rule, or a function that finds the best admitted rows.
-    unseen
-        Q of a pair that was never tried, 0 unless given; a rule brings its own.
-    approximate
-        The function need not find the best rows; the gap says what that may have cost.
-    tolerance
-        What a residual may be in the end, relative to the scale of the values.
-    max_iterations
-        Rounds at the most.
-    """
-    start = np.array(behavior, np.float64)
-    first = start
-    if isinstance(admitted, Rule):
-        if unseen is not None:
-            raise ParameterError("unseen: a rule has its own; give only one of them.")
-        unseen = unseen_value(admitted, mdp)
-        if len(mdp) <= COMPILED:
-            return _solve_compiled(mdp, start, admitted, unseen, tolerance, max_iterations)
-        first = _admitted_start(admitted, start, mdp.visits)
-    worth = unseen or 0.0
-    project = _projection(admitted) if isinstance(admitted, Rule) else admitted
+    """The best admitted policy of the model, starting from the behavior's rows (H, A); a residual
+    may be `tolerance` times the scale of the values in the end."""
+    start, unseen = np.array(behavior, np.float64), unseen_value(admitted, mdp)
+    if not isinstance(admitted, Admitted):
+        first, project = start, admitted
+    elif len(mdp) <= COMPILED:
+        return _solve_compiled(mdp, start, admitted, unseen, tolerance, max_iterations)
+    else:
+        first, project = _in_numpy(admitted, start, np.array(mdp.visits))
     found = iterate_policy(
         first,
-        lambda policy: policy_value(mdp, policy, worth),
-        lambda v: action_values(mdp, v, worth),
+        lambda policy: policy_value(mdp, policy, unseen),
+        lambda v: action_values(mdp, v, unseen),
         lambda q: project(q, start, mdp.visits),
         discount=mdp.discount,
-        approximate=approximate,
         max_iterations=max_iterations,
     )
-    if not approximate:
-        _check(found.trace, tolerance * float(np.abs(found.q).max()) / (1 - mdp.discount))
-    behavior_values = policy_value(mdp, start, worth)
+    _check(found.trace, tolerance * float(np.abs(found.q).max()) / (1 - mdp.discount))
+    behavior_values = policy_value(mdp, start, unseen)
     return Solution(found.policy, found.values, found.q, found.trace, behavior_values)
 
 
@@ -118,24 +95,15 @@ def iterate_policy(
     best_rows: Callable[[Floats], Floats],
     *,
     discount: float,
-    approximate: bool = False,
     strictly: float = STRICTLY,
     max_iterations: int = MAX_ITERATIONS,
 ) -> Iterated:
     """Evaluate a policy (N, A) and replace its rows by better ones, until none is.
 
-    Parameters
-    ----------
-    value_of
-        The values (N,) of a policy.
-    look_ahead
-        The values (N, A) of all actions, when what follows has these values.
-    best_rows
-        The admitted rows (N, A) that are best when actions have these values.
-    approximate
-        `best_rows` may return rows that are not the best; worse ones are not taken.
-    strictly
-        How much more a row must be worth to replace another, relative to the scale of the values.
+    `value_of` gives the values (N,) of a policy, `look_ahead` those (N, A) of all actions when what
+    follows has these values, and `best_rows` the admitted rows (N, A) that are best when actions
+    have these values. A row is replaced by one that is worth `strictly` more, relative to the scale
+    of the values.
     """
     policy = np.array(policy)
     v = value_of(policy)
@@ -146,16 +114,14 @@ def iterate_policy(
         scale = float(np.abs(q).max())
         now, then = (policy * q).sum(1), (best * q).sum(1)
         leftover = float(np.abs(now - v).max())
-        above = float(((q.max(1) if approximate else then) - v).max())
-        gap = (max(0.0, above) + TIE * scale + leftover) / (1 - discount)
-        if not approximate and (then < now - 1e-9 * scale).any():
+        gap = (max(0.0, float((then - v).max())) + TIE * scale + leftover) / (1 - discount)
+        if (then < now - 1e-9 * scale).any():
             raise ParameterError(
                 "project: returned a row that is worse than the one it replaces. The admitted set "
-                "must contain the behavior's row, and the best row of the set must be returned. "
-                "Declare the algorithm approximate if it cannot be."
+                "must contain the behavior's row, and the best row of the set must be returned."
             )
         better = then > now + strictly * scale  # a tie is no reason to leave the behavior
-        if not better.any() or (approximate and iteration == max_iterations):
+        if not better.any():
             return Iterated(policy, v, q, Trace(iteration, gap))
         policy[better] = best[better]
         v = value_of(policy)
@@ -167,7 +133,7 @@ def iterate_policy(
 def _solve_compiled(
     mdp: HistoryMdp,
     behavior: Floats,
-    rule: Rule,
+    admitted: Admitted,
     unseen: float,
     tolerance: float,
     max_iterations: int,
@@ -181,19 +147,9 @@ def _solve_compiled(
     slots, v, q = np.empty(plan.n_slots), np.empty(H), np.empty((H, A))
     iteration.evaluate_policy(model, behavior, γ, unseen, plan, slots, v)
     behavior_values, policy = v.copy(), np.empty((H, A))
+    what = admitted.kind, admitted.n_wedge, unseen
     rounds, gap, scale = iteration.iterate(
-        model,
-        behavior,
-        γ,
-        rule.kind,
-        rule.n_wedge,
-        unseen,
-        plan,
-        slots,
-        policy,
-        v,
-        q,
-        max_iterations,
+        model, behavior, γ, *what, plan, slots, policy, v, q, max_iterations
     )
     if rounds < 0:
         raise NotConverged(f"Policy iteration: still improving after {max_iterations} rounds.")
@@ -210,30 +166,25 @@ def _check(trace: Trace, asked: float) -> None:
         )
 
 
-def unseen_value(rule: Rule, mdp: HistoryMdp) -> float:
-    """What a rule assumes that an untried pair is worth."""
+def unseen_value(admitted: Admitted | Project, mdp: HistoryMdp) -> float:
+    """What is assumed that an untried pair is worth."""
     from jumar.solve import iteration
 
-    if not np.isnan(rule.unseen_value):
-        return rule.unseen_value
+    if not isinstance(admitted, Admitted):
+        return 0.0
+    if not np.isnan(admitted.unseen_value):
+        return admitted.unseen_value
     return iteration.worst_value(mdp.reward, mdp.discount)
 
 
-def _admitted_start(rule: Rule, behavior: Floats, visits: Floats) -> Floats:
+def _in_numpy(admitted: Admitted, behavior: Floats, visits: Floats) -> tuple[Floats, Project]:
+    """An admitted policy to start from, and the best admitted rows, for `iterate_policy`."""
     from jumar.solve import iteration
 
-    start = np.empty_like(behavior)
-    iteration.write_start(rule.kind, behavior, np.array(visits), rule.n_wedge, start)
-    return start
-
-
-def _projection(rule: Rule) -> Project:
-    def project(q: Floats, behavior: Floats, visits: Floats) -> Floats:
-        from jumar.solve import iteration
-
-        return iteration.best_rows(rule.kind, q, np.array(behavior), np.array(visits), rule.n_wedge)
-
-    return project
+    kind, n_wedge = admitted.kind, admitted.n_wedge
+    first = np.empty_like(behavior)
+    iteration.write_start(kind, behavior, visits, n_wedge, first)
+    return first, lambda q, *_: iteration.best_rows(kind, q, behavior, visits, n_wedge)
 
 
 def policy_value(mdp: HistoryMdp, policy: Floats, unseen: float = 0.0) -> Floats:

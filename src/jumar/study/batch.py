@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from jumar.core.kernels import Bools, Floats, Ints, compiled
+from jumar.solve.admitted import GREEDY, MAX_ITERATIONS, TOLERANCE
 from jumar.solve.elimination import Plan, solve, write_identity
 from jumar.solve.iteration import RawModel, evaluate_policy, iterate, worst_value
-from jumar.solve.rules import GREEDY, MAX_ITERATIONS, TOLERANCE
 
 # what is reported of every policy
 VALUE, MODEL_VALUE, MODEL_BEHAVIOR, KNOWN = range(4)

@@ -66,7 +66,7 @@ def rule_arrays(settings: Sequence[StudySetting]) -> tuple[Ints, Floats, Floats]
     """Kind, threshold and unseen value of settings that are rules."""
     rules = []
     for setting in settings:
-        make = setting.entry.rule
+        make = setting.entry.admitted
         assert make is not None, f"{setting.algorithm} is no rule"
         rules.append(make(**setting.options))
     return (

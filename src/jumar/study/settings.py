@@ -57,7 +57,7 @@ class StudySetting:
     @property
     def compiled(self) -> bool:
         """Can compiled loops run it?"""
-        return self.entry.rule is not None
+        return self.entry.admitted is not None
 
     @property
     def threshold(self) -> Any:
@@ -91,10 +91,10 @@ def settings_from_document(item: Any, place: str) -> list[StudySetting]:
             raise ParameterError(f"{place}: {parameter} is empty. List at least one value.")
         axes.append([(parameter, _parameter(entry, parameter, v, place)) for v in values])
     settings = [StudySetting(entry.name, combination) for combination in itertools.product(*axes)]
-    if entry.rule is not None:
+    if entry.admitted is not None:
         with at(place, ParameterError):  # a value out of range is told now, not after a long run
             for setting in settings:
-                entry.rule(**setting.options)
+                entry.admitted(**setting.options)
     return settings
 
 

@@ -17,9 +17,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from jumar import algorithms
-from jumar.algorithms.auto.board import Board, too_long
+from jumar.algorithms.auto.board import Board, Numbered, fit, steps_in, too_long
 from jumar.algorithms.auto.dealing import Dealt
-from jumar.algorithms.auto.fitting import Numbered, fit, steps_of
 from jumar.algorithms.auto.limits import Limits
 from jumar.algorithms.auto.trials import Setting
 from jumar.algorithms.entry import Algorithm, Named, Proposal
@@ -28,7 +27,6 @@ from jumar.core.arrays import Floats, Ints
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
 from jumar.core.replay import Replays
-from jumar.solve.rules import Rule
 from jumar.solve.solver import action_values, policy_value, solve
 
 UNBOUNDED = 1e300  # as a floor: a score may fall as far as it likes
@@ -60,7 +58,7 @@ class Workbench:
     def learning_from(self, own: Ints) -> Workbench:
         """The same for candidates of one half: which memories are not too long for it, and what a
         table may hold, is decided by that half alone."""
-        at = self.board.replay.at[steps_of(self.board, own)]
+        at = self.board.replay.at[steps_in(self.board.log, own)]
         sizes = {n.memory: len(np.unique(n.of[at])) for n in self.numbered}
         first = self.numbered[0]
         kept = [n for n in self.numbered if n is first or not too_long(sizes[n.memory])]
@@ -103,13 +101,13 @@ class Workbench:
     ) -> Callable[[Ints, float], Iterator[Fitted]]:
         """A maker of one candidate: what an algorithm learns from some episodes, over the only
         memory there is. None where it keeps the behavior."""
-        settings = [tuple(parameters.items())]
 
         def make(own: Ints, thinned: float = 1.0) -> Iterator[Fitted]:
             for mdp, numbered in self.models(own):
-                old, new = self._by_itself(entry, settings, numbered, own, thinned)
-                setting = Setting(numbered.memory, entry.name, new[0])
-                yield from self._fitted(mdp, numbered, [old[1], new[1]], [None, None], [setting])
+                learn = self._learner(entry, numbered, own)
+                both = [numbered.behavior, learn(entry.thinned(parameters, thinned))]
+                setting = Setting(numbered.memory, entry.name, tuple(parameters.items()))
+                yield from self._fitted(mdp, numbered, both, [None, None], [setting])
 
         return make
 
@@ -124,28 +122,31 @@ class Workbench:
     ) -> Iterator[Proposal]:
         """The behavior, then what an algorithm makes of every setting; as cheaply as it can be."""
         if entry.propose is not None:
-            return entry.propose(mdp, numbered.behavior, settings, thinned)
-        if entry.rule is not None:
-            return _by_rule(entry, entry.rule, settings, mdp, numbered.behavior, thinned)
-        return self._by_itself(entry, settings, numbered, own, thinned)
+            yield from entry.propose(mdp, numbered.behavior, settings, thinned)
+            return
+        admitted, old = entry.admitted, numbered.behavior
+        learn = self._learner(entry, numbered, own) if admitted is None else None
+        yield (), old, None
+        for setting in settings:
+            parameters = entry.thinned(dict(setting), thinned)
+            if admitted is not None:
+                yield setting, solve(mdp, old, admitted(**parameters)).policy, None
+            elif learn is not None:
+                yield setting, learn(parameters), None
 
-    def _by_itself(
-        self,
-        entry: Algorithm,
-        settings: Sequence[Named],
-        numbered: Numbered,
-        own: Ints,
-        thinned: float,
-    ) -> Iterator[Proposal]:
-        """By learning from some episodes as from a log of nothing else."""
+    def _learner(
+        self, entry: Algorithm, numbered: Numbered, own: Ints
+    ) -> Callable[[Mapping[str, object]], Floats]:
+        """The rows that an algorithm learns from some episodes as from a log of nothing else."""
         board, memory = self.board, numbered.memory
         part = Replays.holding(board.replay.part(own))
         material = Material(part, memory, board.discount, self.limits.rewards, self.delta)
-        yield (), numbered.behavior, None
-        for setting in settings:
-            parameters = entry.thinned(dict(setting), thinned)
+
+        def learn(parameters: Mapping[str, object]) -> Floats:
             found = entry.learn(material, board.behavior, **parameters)
-            yield setting, found.controller.lift(memory).rows_at(numbered.states), None
+            return found.controller.lift(memory).rows_at(numbered.states)
+
+        return learn
 
     def scores(self, candidate: Fitted, episodes: Ints, floor: float) -> tuple[Floats, Ints]:
         """(u,) the scores of the units of some episodes, none below -floor, and (u,) their
@@ -191,7 +192,7 @@ class Workbench:
 
     def models(self, episodes: Ints) -> Iterator[tuple[HistoryMdp, Numbered]]:
         """Of some episodes, one for every memory."""
-        steps = steps_of(self.board, episodes)
+        steps = steps_in(self.board.log, episodes)
         for numbered in self.numbered:
             yield fit(self.board, numbered, steps), numbered
 
@@ -239,17 +240,3 @@ class Workbench:
         low, high = limits.low[:T, None, None], limits.high[:T, None, None]
         found: Floats = high - values if of_behavior else values - low
         return np.ascontiguousarray(np.clip(found, 0.0, high - low)[:, numbered.of])
-
-
-def _by_rule(
-    entry: Algorithm,
-    rule: Callable[..., Rule],
-    settings: Sequence[Named],
-    mdp: HistoryMdp,
-    behavior: Floats,
-    thinned: float,
-) -> Iterator[Proposal]:
-    yield (), behavior, None
-    for setting in settings:
-        admitted = rule(**entry.thinned(dict(setting), thinned))
-        yield setting, solve(mdp, behavior, admitted).policy, None

@@ -3,9 +3,7 @@ decides nothing and a memory may be assumed, long records are judged (`long_reco
 
 from __future__ import annotations
 
-import math
-
-from jumar.algorithms.auto.outcome import NAME, certificate_of, improvement_of, memory_of
+from jumar.algorithms.auto.outcome import NAME, certificate_of, improvement_of
 from jumar.algorithms.auto.selecting import MORE_MEMORY, select
 from jumar.algorithms.auto.trials import GATES, PROVED, Selection
 from jumar.algorithms.entry import Algorithm, Choice, Look, Looks, Parameters, Words
@@ -16,6 +14,7 @@ from jumar.core.errors import ParameterError, not_one_of
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import scale_of
 from jumar.io.documents import checked, number, whole
+from jumar.io.plain import finite
 
 MOST_MORE_MEMORY = 8
 
@@ -26,10 +25,8 @@ def run(problem: Problem) -> Outcome:
     share = problem.delta / 2 if problem.assume_memory else problem.delta
     selection = choose(problem, share)
     long = _judge_long(problem, selection, share) if problem.assume_memory else None
-    taken = long if long is not None and long.chosen and not selection.chosen else None
-    memory = memory_of(selection, old)
-    if taken is not None and taken.chosen is not None:
-        memory = taken.chosen.setting.memory
+    chosen = selection.chosen or (long.chosen if long else None)
+    memory = chosen.setting.memory if chosen else old.memory
     material = problem.material(memory)
     value_range = scale_of(memory, problem.range, problem.discount).value_range
     test = certificate_of(
@@ -46,11 +43,10 @@ def run(problem: Problem) -> Outcome:
             declared=problem.range.declared,
             estimated=problem.estimated,
         )
-    improvement = (
-        improvement_of_long(taken, old, material.mdp)
-        if taken is not None
-        else improvement_of(selection, old, material.mdp)
-    )
+    if long is not None and long.chosen and not selection.chosen:
+        improvement = improvement_of_long(long, old, material.mdp)
+    else:
+        improvement = improvement_of(selection, old, material.mdp)
     return Outcome(material, improvement, test, selection, long)
 
 
@@ -74,19 +70,15 @@ def choose(problem: Problem, delta: float) -> Selection:
 def _judge_long(problem: Problem, selection: Selection, delta: float) -> LongVerdict:
     """What long records say, given that a memory tells all that matters."""
     practice = problem.practice
-    if practice.several or not practice.controllers:
+    if practice.only is None:
         raise ParameterError(
             "assume_memory: needs the one controller that made the log. Several behaviors, or "
             "propensities alone, are only judged by whole episodes."
         )
-    best = selection.best
-    top = Rung(
-        "all of the past: nothing assumed",
-        best.gain if best else None,
-        best.error if best else None,
-        best.lower if best and math.isfinite(best.lower) else None,
-        best.effective if best else None,
-    )
+    best, nothing_assumed = selection.best, "all of the past: nothing assumed"
+    top = Rung(nothing_assumed, None, None, None, None)
+    if best is not None:
+        top = Rung(nothing_assumed, best.gain, best.error, finite(best.lower), best.effective)
     return judge_long(
         practice.replays,
         practice.pooled,

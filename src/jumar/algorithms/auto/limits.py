@@ -27,9 +27,8 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, freeze
 from jumar.core.episodes import Episodes
-from jumar.core.errors import LogError
 from jumar.evidence.bounds import check_count
-from jumar.evidence.consistency import rewards_seen
+from jumar.evidence.consistency import check_horizon, rewards_seen
 from jumar.evidence.rewards import RewardRange
 
 MOST_STEPS = 100_000  # a longer horizon narrows nothing that matters: limits without one hold too
@@ -87,7 +86,8 @@ def limits_of(
     """
     seen = rewards or rewards_seen(log)
     if horizon is not None:
-        horizon = _check_horizon(log, horizon)
+        horizon = check_count("horizon", horizon, 1, "pass the most steps of an episode")
+        check_horizon(log, horizon)
     steps = horizon or _last_step(log, seen)
     if steps is None or (horizon is not None and horizon > MOST_STEPS):
         return _at_any_time(log, discount, seen)
@@ -108,16 +108,6 @@ def limits_of(
     always = fixed or (ending is None and not stops_early)
     reached = len(cut) > 0 and not stops_early
     return Limits(low, high, seen, steps, horizon is not None, always, reached)
-
-
-def _check_horizon(log: Episodes, horizon: int) -> int:
-    horizon = check_count("horizon", horizon, 1, "pass the most steps of an episode")
-    for e in np.flatnonzero(log.lengths > horizon)[:1]:
-        raise LogError(
-            f"{log.where(int(log.start[e]))}: this episode has {log.lengths[e]} steps, more than "
-            f"the declared horizon of {horizon}. Declare a longer one."
-        )
-    return horizon
 
 
 def _last_step(log: Episodes, rewards: RewardRange) -> int | None:

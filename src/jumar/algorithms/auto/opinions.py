@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jumar.algorithms.auto.board import Numbered
 from jumar.algorithms.auto.candidates import MOST_VALUES, Fitted, Workbench
-from jumar.algorithms.auto.fitting import Numbered
 from jumar.core.arrays import Floats, Ints
 from jumar.core.history import HistoryMdp
 

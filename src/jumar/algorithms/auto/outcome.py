@@ -10,7 +10,6 @@ from jumar.algorithms.auto.trials import PROVED, Selection, Trial
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
-from jumar.core.memory import Memory
 from jumar.core.text import counted
 from jumar.evidence.certificate import NOT_CONFOUNDED, unchanged
 from jumar.evidence.claims import Certificate
@@ -48,11 +47,6 @@ _SEED = (
 )
 
 
-def memory_of(selection: Selection, behavior: Controller) -> Memory:
-    """What the chosen controller remembers."""
-    return selection.chosen.setting.memory if selection.chosen else behavior.memory
-
-
 def improvement_of(selection: Selection, behavior: Controller, mdp: HistoryMdp) -> Improvement:
     """The chosen controller as seen by the model of the whole log."""
     parameters = selection.chosen.setting.record if selection.chosen else {}
@@ -86,8 +80,7 @@ def certificate_of(
         delta=selection.delta,
         zeta=-chosen.lower + 0.0,  # no minus zero
         value_range=max(value_range, selection.range),
-        # what no number of episodes makes true is not asymptotic
-        validity=Validity.CLAIMED if estimated else validity_of(selection),
+        validity=_validity(selection, estimated),
         assumptions=tuple(_assumptions(selection, practice, seed, estimated)),
         estimated_gain=min(chosen.gain, selection.most),
         reason=_sentence(selection, chosen, estimated),
@@ -95,8 +88,9 @@ def certificate_of(
     )
 
 
-def validity_of(selection: Selection) -> Validity:
-    """How far what passed this gate can be trusted."""
+def _validity(selection: Selection, estimated: bool) -> Validity:
+    if estimated:
+        return Validity.CLAIMED  # what no number of episodes makes true is not asymptotic
     if selection.gate != PROVED:
         return Validity.ASYMPTOTIC
     return Validity.PROVED_IF_SEEN if _proviso(selection) else Validity.PROVED

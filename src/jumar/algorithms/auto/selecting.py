@@ -21,7 +21,7 @@ from: a constant that every step pays more changes no comparison, and so it chan
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -29,16 +29,14 @@ import numpy as np
 
 from jumar.algorithms import algorithm as find_algorithm
 from jumar.algorithms.auto import asymptotic, proved
-from jumar.algorithms.auto.board import chain, lay_out
+from jumar.algorithms.auto.board import chain, lay_out, number
 from jumar.algorithms.auto.candidates import UNBOUNDED, Fitted, Workbench
 from jumar.algorithms.auto.dealing import HALVES, LEAST, deal
-from jumar.algorithms.auto.fitting import first_of, number
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.opinions import Models, blend
 from jumar.algorithms.auto.trials import GATES, MOST_BEYOND, PROVED, Selection, Trial
+from jumar.algorithms.entry import Algorithm
 from jumar.core.arrays import Floats, Ints
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import check_discount
 from jumar.core.memory import Memory
@@ -103,7 +101,7 @@ def select(
 
     Examples
     --------
-    >>> from jumar import models, simulate
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, behavior, episodes=2000, seed=1)
@@ -171,7 +169,7 @@ def held_out_test(
 
     Examples
     --------
-    >>> from jumar import models, simulate
+    >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, behavior, episodes=4000, seed=1)
@@ -186,12 +184,8 @@ def held_out_test(
     defaults = {name: p.default for name, p in entry.parameters.items()}
     settings = {**defaults, **(parameters or {})}
     entry.check(settings)
-
-    def candidate(bench: Workbench) -> proved.Make:
-        return bench.learned(entry, settings)
-
-    rng = generator(seed, "selection")
-    return _test(practice, discount, rng, memories, delta, rewards, horizon, gate, candidate)
+    rng, only = generator(seed, "selection"), (entry, settings)
+    return _test(practice, discount, rng, memories, delta, rewards, horizon, gate, only)
 
 
 def _practice(log: LogLike, behavior: BehaviorLike | Practice) -> Practice:
@@ -207,9 +201,10 @@ def _test(
     rewards: RewardRange | None,
     horizon: int | None,
     gate: str,
-    only: Callable[[Workbench], proved.Make] | None = None,
+    only: tuple[Algorithm, Mapping[str, object]] | None = None,
 ) -> Selection:
-    """Candidates of each half on the other one; with `only`, a single one of each."""
+    """Candidates of each half on the other one; with `only`, a single one of each: what this
+    algorithm learns with these parameters."""
     check_delta(delta)
     check_discount(discount)
     if gate not in GATES:
@@ -222,14 +217,8 @@ def _test(
     limits = limits_of(log, discount, rewards, horizon)
     whole = log.returns(discount)
     halves = [dealt.members(half) for half in range(HALVES)]
-    board = lay_out(
-        practice.replays,
-        old,
-        discount,
-        memories,
-        None if practice.controllers and not practice.several else practice,
-        halves,
-    )
+    others = None if practice.only else practice
+    board = lay_out(practice.replays, old, discount, memories, others, halves)
     whole_bench = Workbench(board, number(board), dealt, limits, delta)
     benches: dict[int, Workbench] = {}
     most = float(limits.high[0] - whole.mean())
@@ -239,18 +228,23 @@ def _test(
         units = [len(np.unique(dealt.unit[part])) for part in (own, other)]
         if min(units) < LEAST or not _differ(whole):
             continue
-        test = _bet if gate == PROVED else _t_test
         bench = _starting_from(whole_bench.learning_from(own), practice, own)
-        benches[i] = _less(bench, _mean_reward(log, own)) if limits.fixed else bench
-        one = only(benches[i]) if only else None
-        half = _Half(benches[i], i, own, other, units[1], delta, most, rng)
-        trials, made = test(half, one)
+        if limits.fixed:
+            bench = _less(bench, float(log.select(own).reward.mean()))
+        benches[i] = bench
+        half = _Half(bench, i, own, other, units[1], delta, most, rng)
+        test = _bet if gate == PROVED else _t_test
+        trials, made = test(half, bench.learned(*only) if only else None)
         found += trials
         tried += made
     found.sort(key=lambda pair: -pair[0].lower)
     beyond = log.beyond_cut(discount)
     passed = [pair for pair in found if pair[0].passed and beyond <= MOST_BEYOND]
-    chosen = max(passed, key=lambda pair: _merit(pair[0], most), default=None)
+    best = max(passed, key=lambda pair: _merit(pair[0], most), default=None)
+    controller = old
+    if best is not None:
+        made_on = benches[best[0].half].board
+        controller = made_on.controller(best[0].setting.memory, best[1].rows)
     return Selection(
         gate=gate,
         delta=delta,
@@ -258,8 +252,8 @@ def _test(
         units=len(np.unique(dealt.unit)),
         trials=tuple(trial for trial, _ in found),
         tried=tried,
-        chosen=chosen[0] if chosen else None,
-        controller=_controller(benches[chosen[0].half], chosen[1]) if chosen else old,
+        chosen=best[0] if best else None,
+        controller=controller,
         limits=limits,
         most=most,
         beyond=beyond,
@@ -293,15 +287,10 @@ def _bet(half: _Half, only: proved.Make | None) -> Tested:
     shares = proved.ALONE if only else proved.SHARES
     approximate = _t_trials(half, [x.candidate for x in listed])
     scored = [bench.scores(x.candidate, other, x.prospect.floor) for x in listed]
+    bets = proved.outcomes(listed, scored, half.delta, shares)
     models = Models(bench, other)
     trials = []
-    for x, (scores, _), found, second in zip(
-        listed,
-        scored,
-        proved.outcomes(listed, scored, half.delta, shares),
-        approximate,
-        strict=True,
-    ):
+    for x, (scores, _), found, second in zip(listed, scored, bets, approximate, strict=True):
         trial = replace(
             second,
             promised=x.prospect.gain,
@@ -387,15 +376,11 @@ def _differ(returns: Floats) -> bool:
     return high - low > 1e-9 * max(abs(low), abs(high))
 
 
-def _mean_reward(log: Episodes, episodes: Ints) -> float:
-    return float(log.select(episodes).reward.mean())
-
-
 def _starting_from(bench: Workbench, practice: Practice, own: Ints) -> Workbench:
     """The same, with the behavior that candidates start from made of the half that is learned from,
     where it is not one controller that is known. A mix of several, or an estimate, of the whole log
     would do in held-out episodes what was done there, and be paid for it."""
-    if practice.controllers and not practice.several:
+    if practice.only is not None:
         return bench
     board = replace(bench.board, behavior=practice.select(own).pooled)
     numbered = tuple(replace(n, behavior=board.behavior_rows[n.first]) for n in bench.numbered)
@@ -416,12 +401,3 @@ def _less(bench: Workbench, centre: float) -> Workbench:
     limits = limits_of(log, board.discount, moved, horizon)
     board = replace(board, replay=replace(board.replay, log=log))
     return replace(bench, board=board, limits=limits)
-
-
-def _controller(bench: Workbench, candidate: Fitted) -> Controller:
-    """A candidate as a controller over its own memory: the behavior, except where it differs."""
-    board, memory = bench.board, candidate.setting.memory
-    states, of = board.replay.project(memory)
-    first = first_of(of, len(states))
-    name = f"{board.behavior.name}, improved"
-    return board.behavior.lift(memory).except_at(states, candidate.rows[first], name)

@@ -13,7 +13,7 @@ from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.memory import Memory
 from jumar.core.shown import Shown
-from jumar.io.plain import finite
+from jumar.io.plain import finite, picked
 
 PROVED, ASYMPTOTIC = "proved", "asymptotic"
 GATES = (PROVED, ASYMPTOTIC)
@@ -69,15 +69,12 @@ class Trial(Shown):
         """In plain JSON types."""
         return {
             "setting": str(self.setting),
-            "half": self.half,
-            "promised": self.promised,
-            "gain": self.gain,
+            **picked(self, "half promised gain"),
             "standard_error": finite(self.error),
             "effective_episodes": self.effective,
             "missing": self.missing,
             "lower_bound": finite(self.lower),
-            "level": self.level,
-            "passed": self.passed,
+            **picked(self, "level passed"),
             "refused": self.refused or None,
             "passes_the_other_test": self.second,
         }

@@ -196,8 +196,8 @@ def _policies(models: list[FittedWeights]) -> Iterator[tuple[Setting, Floats]]:
         mdp, board = model.mdp, model.board
         old = mdp.policy_of(board.behavior)
         for entry in algorithms.tried_by("long"):
-            assert entry.rule is not None, f"{entry.name} is no rule: long records try rules only"
+            assert entry.admitted is not None, f"{entry.name}: must say which rows it admits"
             for setting in entry.grids["long"].settings:
-                found = solve(mdp, old, entry.rule(**dict(setting)))
+                found = solve(mdp, old, entry.admitted(**dict(setting)))
                 rows = model.spread(found.policy, board.behavior_rows)
                 yield Setting(model.memory, entry.name, setting), rows

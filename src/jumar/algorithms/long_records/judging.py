@@ -24,7 +24,6 @@ import numpy as np
 
 from jumar.algorithms.auto.board import Board, lay_out
 from jumar.algorithms.auto.dealing import HALVES, deal
-from jumar.algorithms.auto.fitting import first_of
 from jumar.algorithms.auto.trials import Setting
 from jumar.algorithms.long_records.contradictions import MemoryTest, memory_test
 from jumar.algorithms.long_records.judge import Candidate, candidates, fit
@@ -39,7 +38,7 @@ from jumar.core.replay import Replays
 from jumar.core.text import percent
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.rewards import RewardRange
-from jumar.io.plain import finite
+from jumar.io.plain import finite, picked, plain
 
 LONGEST = 4  # observations of the longest window, which serves only to be compared with
 FEWEST = 4  # records (or clusters) in a half
@@ -66,6 +65,18 @@ class LongTrial:
     @property
     def passed(self) -> bool:
         return not self.refusals
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain JSON types."""
+        return {
+            "setting": str(self.setting),
+            **picked(self, "half promised gain"),
+            "standard_error": self.error,
+            "effective_records": self.effective,
+            "unseen": self.unseen,
+            "lower_bound": finite(self.lower),
+            **picked(self, "passed refusals"),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,32 +114,6 @@ class LongVerdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain JSON types."""
-
-        def reasons(found: tuple[Refusal, ...]) -> list[dict[str, Any]]:
-            return [
-                {
-                    "condition": r.condition,
-                    "text": r.text,
-                    "value": finite(r.value),
-                    "limit": finite(r.limit),
-                }
-                for r in found
-            ]
-
-        def plain(trial: LongTrial) -> dict[str, Any]:
-            return {
-                "setting": str(trial.setting),
-                "half": trial.half,
-                "promised": trial.promised,
-                "gain": trial.gain,
-                "standard_error": trial.error,
-                "effective_records": trial.effective,
-                "unseen": trial.unseen,
-                "lower_bound": finite(trial.lower),
-                "passed": trial.passed,
-                "refusals": reasons(trial.refusals),
-            }
-
         return {
             "assumption": self.assumption,
             "memory": None if self.memory is None else str(self.memory),
@@ -137,9 +122,9 @@ class LongVerdict:
                 for t in self.tests
             ],
             "candidates": self.tried,
-            "tested": [plain(trial) for trial in self.trials],
-            "chosen": plain(self.chosen) if self.chosen else None,
-            "refusals": reasons(self.refusals),
+            "tested": [trial.to_dict() for trial in self.trials],
+            "chosen": self.chosen.to_dict() if self.chosen else None,
+            "refusals": plain(self.refusals),
             "records": self.records,
             "records_needed": self.needed,
             "beyond_the_records": self.beyond,
@@ -169,26 +154,11 @@ def judge_long(
 ) -> LongVerdict:
     """Improve on long records under the assumption that a memory suffices; or refuse.
 
-    Parameters
-    ----------
-    log
-        Records, numbered like the behavior that made them.
-    behavior
-        The controller that made them.
-    discount
-        Below 1. The claim is about the discounted value for ever.
-    seed
-        A whole number or a generator. It deals the records into halves, and draws other orders
-        of the steps.
-    memory
-        The shortest memory to judge with, besides what the behavior remembers; without it, the
-        behavior's. Longer ones, with actions, are tried when the log contradicts it.
-    delta
-        The level of the test.
-    rewards
-        What a step can pay, where that is declared.
-    nothing_assumed
-        What can be said with nothing assumed, as the top of the ladder.
+    The log numbers names as the behavior that made it does. `memory` is the shortest one to judge
+    with, besides what the behavior remembers; longer ones, with actions, are tried when the log
+    contradicts it. `delta` is the level of the test, `rewards` what a step can pay where that is
+    declared, and `nothing_assumed` what can be said without a memory: the top of the ladder. The
+    seed deals the records into halves, and draws other orders of the steps.
 
     >>> from jumar import models, simulate
     >>> bridge = models.bridge_repair()
@@ -225,6 +195,9 @@ def judge_long(
     found.sort(key=lambda item: (not item[0].passed, -item[0].lower))
     best = found[0] if found else None
     chosen = best if best is not None and best[0].passed else None
+    controller = behavior
+    if chosen is not None:
+        controller = board.controller(chosen[0].setting.memory, chosen[1].rows)
     rungs: tuple[Rung, ...] = () if nothing_assumed is None else (nothing_assumed,)
     if best is not None:
         i = best[0].half
@@ -240,7 +213,7 @@ def judge_long(
     return LongVerdict(
         delta=delta,
         records=len(board.log),
-        controller=_controller(board, chosen[1]) if chosen else behavior,
+        controller=controller,
         chosen=chosen[0] if chosen else None,
         trials=tuple(trial for trial, _, _ in found),
         tried=tried,
@@ -322,15 +295,6 @@ def _trial(candidate: Candidate, test: Bench) -> LongTrial:
         least_lower(candidate, test)[1],
         refusals(candidate, test),
     )
-
-
-def _controller(board: Board, candidate: Candidate) -> Controller:
-    """A candidate as a controller over its own memory: the behavior, except where it differs."""
-    memory = candidate.setting.memory
-    states, of = board.replay.project(memory)
-    rows = candidate.rows[first_of(of, len(states))]
-    name = f"{board.behavior.name}, improved"
-    return board.behavior.lift(memory).except_at(states, rows, name)
 
 
 def _needed(best: LongTrial, test: Bench, records: int) -> int | None:

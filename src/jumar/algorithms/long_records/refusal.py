@@ -26,12 +26,13 @@ when all of these conditions hold:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 
-from jumar.algorithms.auto.asymptotic import UNSEEN, critical_value
+from jumar.algorithms.auto.asymptotic import UNSEEN, critical_value, normal
 from jumar.algorithms.auto.dealing import HALVES
 from jumar.algorithms.long_records.judge import Candidate, Reading
 
@@ -82,58 +83,35 @@ def refusals(candidate: Candidate, bench: Bench) -> tuple[Refusal, ...]:
     """Every reason against a candidate; none: it passes."""
     first = candidate.rungs[0]
     found = [*_weights(candidate), *_bounds(candidate, bench)]
-    alive = with_weight(candidate.rungs)
-    found += _drift("drift", "it", alive)
+    found += _drift("drift", "it", with_weight(candidate.rungs))
     found += _gently(candidate, bench)
-    apart = candidate.longer.against(first)
-    if abs(apart) > APART:
-        found.append(
-            Refusal(
-                "longer memory",
-                f"Judged with the next longer memory the gain is {candidate.longer.gain:.4g} "
-                f"instead of {first.gain:.4g}, {abs(apart):.1f} standard errors apart.",
-                abs(apart),
-                APART,
-            )
+    apart = abs(candidate.longer.against(first))
+    if apart > APART:
+        text = (
+            f"Judged with the next longer memory the gain is {candidate.longer.gain:.4g} "
+            f"instead of {first.gain:.4g}, {apart:.1f} standard errors apart."
         )
+        found.append(Refusal("longer memory", text, apart, APART))
     if first.gain > bench.range:
-        found.append(
-            Refusal(
-                "too good",
-                f"The gain of {first.gain:.4g} exceeds the range of the returns, "
-                f"{bench.range:.4g}.",
-                first.gain,
-                bench.range,
-            )
-        )
+        text = f"The gain of {first.gain:.4g} exceeds the range of the returns, {bench.range:.4g}."
+        found.append(Refusal("too good", text, first.gain, bench.range))
     return tuple(found)
 
 
 def with_weight(rungs: Sequence[Reading]) -> list[Reading]:
     """The rungs up to the first that is worth too few records."""
-    found = []
-    for reading in rungs:
-        if reading.effective < FEWEST:
-            break
-        found.append(reading)
-    return found
+    return list(takewhile(lambda reading: not reading.effective < FEWEST, rungs))
 
 
-def _weights(candidate: Candidate) -> list[Refusal]:
+def _weights(candidate: Candidate) -> Iterator[Refusal]:
     for reading in candidate.rungs:
         if reading.exact <= STRETCH and reading.effective < FEWEST:
-            steps = reading.exact + 1
+            steps, weight = reading.exact + 1, reading.effective
             what = "steps" if steps == 1 else f"stretches of {steps} steps"
-            return [
-                Refusal(
-                    "stretches" if reading.exact else "weight",
-                    f"The held-out records show {what} of it with the weight of only "
-                    f"{reading.effective:.0f} records.",
-                    reading.effective,
-                    FEWEST,
-                )
-            ]
-    return []
+            shown = f"The held-out records show {what} of it"
+            text = f"{shown} with the weight of only {weight:.0f} records."
+            yield Refusal("stretches" if reading.exact else "weight", text, weight, FEWEST)
+            break
 
 
 def least_lower(candidate: Candidate, bench: Bench) -> tuple[Reading, float]:
@@ -144,60 +122,43 @@ def least_lower(candidate: Candidate, bench: Bench) -> tuple[Reading, float]:
     return min(bounds, key=lambda pair: pair[1])
 
 
-def _bounds(candidate: Candidate, bench: Bench) -> list[Refusal]:
+def _bounds(candidate: Candidate, bench: Bench) -> Iterator[Refusal]:
     least, low = least_lower(candidate, bench)
     tie = TIE * max(bench.range, abs(least.gain))
-    if low > tie:
-        return []
-    exact = f", the last {least.exact + 1} steps weighed exactly," if least.exact else ""
-    return [
-        Refusal(
-            "lower bound",
+    if not low > tie:
+        exact = f", the last {least.exact + 1} steps weighed exactly," if least.exact else ""
+        text = (
             f"The gain{exact} is {least.gain:.4g} with a standard error of {least.error:.3g}; "
-            f"at the worst it is {low:.4g}.",
-            low,
-            tie,
+            f"at the worst it is {low:.4g}."
         )
-    ]
+        yield Refusal("lower bound", text, low, tie)
 
 
-def _drift(condition: str, who: str, rungs: Sequence[Reading]) -> list[Refusal]:
+def _drift(condition: str, who: str, rungs: Sequence[Reading]) -> Iterator[Refusal]:
     if len(rungs) < 2:
-        return []
-    from scipy.special import ndtri
-
+        return
     far = max(rungs[1:], key=lambda r: abs(r.against(rungs[0])))
-    apart = far.against(rungs[0])
-    limit = max(APART, float(-ndtri(DRIFTS / 2 / (len(rungs) - 1))))
-    if abs(apart) <= limit:
-        return []
-    return [
-        Refusal(
-            condition,
+    apart = abs(far.against(rungs[0]))
+    limit = max(APART, normal(DRIFTS / 2 / (len(rungs) - 1)))
+    if not apart <= limit:
+        text = (
             f"With the last {far.exact + 1} steps weighed exactly {who} gains {far.gain:.4g} "
-            f"instead of {rungs[0].gain:.4g}, {abs(apart):.1f} standard errors apart: more of the "
-            "past matters than the memory knows.",
-            abs(apart),
-            limit,
+            f"instead of {rungs[0].gain:.4g}, {apart:.1f} standard errors apart: more of the past "
+            "matters than the memory knows."
         )
-    ]
+        yield Refusal(condition, text, apart, limit)
 
 
-def _gently(candidate: Candidate, bench: Bench) -> list[Refusal]:
+def _gently(candidate: Candidate, bench: Bench) -> Iterator[Refusal]:
     alive = with_weight(candidate.gentle)
-    found = _drift("gently, drift", "a tenth of the change", alive)
+    yield from _drift("gently, drift", "a tenth of the change", alive)
     for reading in alive:
         low = reading.gain - bench.critical * reading.error
         if low <= 0:
-            found.append(
-                Refusal(
-                    "gently, lower bound",
-                    f"A tenth of the change, with the last {reading.exact + 1} steps weighed "
-                    f"exactly, gains {reading.gain:.4g} with a standard error of "
-                    f"{reading.error:.3g}; at the worst {low:.4g}.",
-                    low,
-                    0.0,
-                )
+            text = (
+                f"A tenth of the change, with the last {reading.exact + 1} steps weighed exactly, "
+                f"gains {reading.gain:.4g} with a standard error of {reading.error:.3g}; at the "
+                f"worst {low:.4g}."
             )
+            yield Refusal("gently, lower bound", text, low, 0.0)
             break
-    return found

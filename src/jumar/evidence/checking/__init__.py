@@ -19,8 +19,17 @@ from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, branch, generator
 from jumar.core.registry import Registry
 from jumar.core.shown import Shown
-from jumar.evidence.checking.base import STATUSES, Finding, Settings, worst
-from jumar.evidence.checking.question import Question, Section, Subject
+from jumar.evidence.chance import Settings
+from jumar.evidence.checking.base import (
+    Finding,
+    Question,
+    Section,
+    Subject,
+    failed,
+    look,
+    passed,
+    worst,
+)
 from jumar.evidence.estimation import CURRENT
 from jumar.evidence.given import BehaviorLike
 from jumar.evidence.practice import Practice, practice_of
@@ -74,16 +83,13 @@ class Check(Shown):
     def verdict(self) -> Finding:
         """All verdicts in one."""
         status = worst([part.verdict.status for part in self.sections.values()])
-        by_status = {
-            s: [name for name, part in self.sections.items() if part.verdict.status == s]
-            for s in STATUSES
-        }
         if status == "passed":
-            return Finding("passed", "Nothing speaks against learning from this log.")
-        named = ", ".join(by_status[status])
+            return passed("Nothing speaks against learning from this log.")
+        found = self.sections.items()
+        named = ", ".join(name for name, part in found if part.verdict.status == status)
         if status == "look":
-            return Finding("look", f"Usable, but look at: {named}.")
-        return Finding("failed", f"Do not rely on what is learned from this log: {named} failed.")
+            return look(f"Usable, but look at: {named}.")
+        return failed(f"Do not rely on what is learned from this log: {named} failed.")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain JSON types."""

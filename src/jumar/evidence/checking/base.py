@@ -1,28 +1,30 @@
-"""What every check shares: verdicts, and p-values that are counted instead of looked up.
+"""A check is a question, a function that answers it, and what people see of the answer.
 
-A test compares a statistic with B others drawn under the hypothesis, and
+Each check's module has one `ENTRY`; `jumar.evidence.checking.QUESTIONS` lists them. From elsewhere,
 
-    p = (1 + how many of the B are at least as large) / (B + 1),
+    QUESTIONS.add("zeros", Question("Are rewards ever exactly zero?", answer))
 
-which is never 0 and, when the log is one more draw of the same kind, never too small too often,
-whatever B. B follows the size of the log: the larger, the fewer.
+is all that a new one takes: the command, its JSON, assessments and reports ask and show it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Literal
 
-from jumar.core.arrays import Floats
+import numpy as np
+
+from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import ParameterError
+from jumar.core.replay import Replay, Replays
+from jumar.core.tabular import Detail
+from jumar.evidence.chance import Settings
+from jumar.evidence.practice import Practice
 
 Status = Literal["passed", "look", "failed"]
 STATUSES: tuple[Status, ...] = ("passed", "look", "failed")  # better ones first
-MOST_RESAMPLES = 999
-WORK = 3e8  # numbers to touch in all draws of one test; some ten seconds at most
 NAMED = 10  # examples that are spelled out
 PLACE = 100  # letters of a file name, row and episode that are shown
 
@@ -35,6 +37,9 @@ class Finding:
     sentence: str
 
 
+passed, look, failed = (partial(Finding, status) for status in STATUSES)
+
+
 def worst(statuses: Sequence[Status]) -> Status:
     """The one that matters.
 
@@ -44,44 +49,57 @@ def worst(statuses: Sequence[Status]) -> Status:
     return max(statuses, key=STATUSES.index)
 
 
+class Section:
+    """The answer to one question: a frozen dataclass whose fields are what JSON tells of it."""
+
+    verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        """What a person looks at below the verdict, in this order."""
+        yield from ()
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is asked about: a log, who made it, and how it is tested."""
+
+    practice: Practice
+    estimated: bool  # the behavior was estimated from this very log
+    discount: float | None  # as it was given
+    settings: Settings
+
+    @property
+    def log(self) -> Episodes:
+        return self.practice.log
+
+    @property
+    def replays(self) -> Replays:
+        return self.practice.replays
+
+    @property
+    def behavior(self) -> Controller:
+        """One controller in place of all."""
+        return self.practice.pooled
+
+    @cached_property  # replays forget what nobody holds
+    def replay(self) -> Replay:
+        """The log over the memory of the behavior."""
+        return self.replays.over(self.behavior.memory)
+
+    @property
+    def γ(self) -> float:
+        """The discount of returns; 1 where none was given."""
+        return 1.0 if self.discount is None else self.discount
+
+
 @dataclass(frozen=True)
-class Settings:
-    """How sure a test must be, and how much it may compute."""
+class Question:
+    """One check. Its generator is its own: what it draws moves no other check."""
 
-    level: float = 0.01  # a test fails when its p is at most this
-    resamples: int | None = None  # draws under the hypothesis; without it, what the size allows
-
-    def __post_init__(self) -> None:
-        if not 0 < self.level < 1:
-            raise ParameterError(f"level: {self.level!r} must lie between 0 and 1, such as 0.01.")
-        B = self.resamples
-        if B is not None and (B < 1 or (B + 1) * self.level < 1 - 1e-9):
-            raise ParameterError(
-                f"resamples: with {B} no p-value can be as small as the level {self.level:g}. "
-                f"Give at least {math.ceil(1 / self.level) - 1}."
-            )
-
-    def draws(self, work: float) -> int:
-        """How many draws, when one of them touches so many numbers.
-
-        >>> Settings().draws(1e3), Settings().draws(1e9), Settings(resamples=99).draws(1e9)
-        (999, 99, 99)
-        """
-        if self.resamples is not None:
-            return self.resamples
-        least = math.ceil(1 / self.level) - 1  # or no p-value could reach the level
-        return max(least, min(MOST_RESAMPLES, int(WORK / max(work, 1.0))))
-
-
-def p_value(statistic: float, drawn: Floats) -> float:
-    """The share of draws at least as large, the log itself among them.
-
-    >>> import numpy as np
-    >>> p_value(3.0, np.array([1.0, 2.0, 3.0]))
-    0.5
-    """
-    slack = 1e-9 * max(1.0, abs(statistic))  # equal up to rounding is equal
-    return float((1 + (drawn >= statistic - slack).sum()) / (len(drawn) + 1))
+    text: str
+    # None where the question does not apply
+    answer: Callable[[Subject, np.random.Generator], Section | None]
+    stream: str = ""  # of random numbers, if it is not called as the question is
 
 
 def by_episode(log: Episodes) -> str:

@@ -30,8 +30,8 @@ from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.episodes import Episodes
 from jumar.core.tabular import Detail, Facts
 from jumar.core.text import counted, shown
-from jumar.evidence.checking.base import Finding, Settings, p_value
-from jumar.evidence.checking.question import Question, Section
+from jumar.evidence.chance import Settings, p_value
+from jumar.evidence.checking.base import Finding, Question, Section, look, passed
 
 FEW = 20  # clusters below which no interval that counts on many of them should be trusted
 _PART = re.compile(r"^(.+) \(\d+\)$")  # as episodes are called that a gap has split
@@ -68,13 +68,24 @@ def clusters_of(
     log: Episodes, discount: float, settings: Settings, rng: np.random.Generator
 ) -> Clusters | None:
     """Test whether episodes of one cluster are alike; None where nothing hints at clusters."""
-    if log.cluster is not None:
-        return _tested(log, log.cluster.present[1], discount, settings, rng, None)
-    guess = _guess(log)
-    if guess is None:
+    if log.cluster is None:
+        of, guessed = _guess(log)
+        if of is None:
+            return None
+    else:
+        of, guessed = log.cluster.present[1], None
+    y = log.returns(discount)
+    m = np.bincount(of).astype(np.float64)
+    E, K = len(y), len(m)
+    rho, p, B, effect = correlation_of(y, of), None, 0, None
+    size = float((m**2).sum()) / E
+    if rho is not None:
+        p, B = _shuffled(y / np.abs(y).max(), of, settings, rng)
+        effect = max(1.0, 1 + (size - 1) * rho)
+    verdict = _verdict(E, K, size, rho, p, effect, settings.level, guessed)
+    if guessed is not None and verdict.status != "look":
         return None
-    found = _tested(log, guess[0], discount, settings, rng, guess[1])
-    return found if found.verdict.status == "look" else None
+    return Clusters(guessed is None, K, E, int(m.max()), discount, rho, p, B, effect, verdict)
 
 
 def correlation_of(returns: Floats, of: Ints) -> float | None:
@@ -98,27 +109,6 @@ def correlation_of(returns: Floats, of: Ints) -> float | None:
     return (msb - msw) / (msb + (typical - 1) * msw)
 
 
-def _tested(
-    log: Episodes,
-    of: Ints,
-    discount: float,
-    settings: Settings,
-    rng: np.random.Generator,
-    guessed: str | None,
-) -> Clusters:
-    y = log.returns(discount)
-    m = np.bincount(of).astype(np.float64)
-    E, K = len(y), len(m)
-    rho = correlation_of(y, of)
-    p, B, effect = None, 0, None
-    if rho is not None:
-        p, B = _shuffled(y / np.abs(y).max(), of, settings, rng)
-        effect = max(1.0, 1 + (float((m**2).sum()) / E - 1) * rho)
-    verdict = _verdict(E, m, rho, p, effect, settings.level, guessed)
-    largest = int(m.max())
-    return Clusters(guessed is None, K, E, largest, discount, rho, p, B, effect, verdict)
-
-
 def _shuffled(
     y: Floats, of: Ints, settings: Settings, rng: np.random.Generator
 ) -> tuple[float, int]:
@@ -135,11 +125,9 @@ def _shuffled(
     return p_value(between(y) / total, drawn / total), B
 
 
-def _guess(log: Episodes) -> tuple[Ints, str] | None:
+def _guess(log: Episodes) -> tuple[Ints, str] | tuple[None, None]:
     """Clusters that the labels of episodes hint at, and an example of two labels."""
-    if log.origin is None:
-        return None
-    labels = [str(label) for label in log.origin.label]
+    labels = [str(label) for label in log.origin.label] if log.origin else []
     for pattern in (_PART, _STEM):
         stems = [found[1] if (found := pattern.match(label)) else label for label in labels]
         number = {stem: i for i, stem in enumerate(dict.fromkeys(stems))}
@@ -149,31 +137,29 @@ def _guess(log: Episodes) -> tuple[Ints, str] | None:
         first = int(np.argmax(np.bincount(of) > 1))
         one, two = np.flatnonzero(of == first)[:2].tolist()
         return of, f"{shown(labels[one])!r}, {shown(labels[two])!r}"
-    return None
+    return None, None
 
 
 def _verdict(
     E: int,
-    m: Floats,
+    K: int,
+    size: float,  # m
     rho: float | None,
     p: float | None,
     effect: float | None,
     level: float,
     guessed: str | None,
 ) -> Finding:
-    K = len(m)
     if K == 1:
-        return Finding(
-            "look",
+        return look(
             "All episodes belong to one cluster. Nothing in this log is independent of the rest, "
             "so no estimate has an error that can be told.",
         )
     if rho is None or p is None or effect is None:
         why = "every cluster has one episode" if K == E else "all returns are equal"
-        return Finding("passed", f"There is nothing to compare: {why}.")
+        return passed(f"There is nothing to compare: {why}.")
     alike = p <= level and rho > 0
     said = f"intraclass correlation {rho:.2g} (p = {p:.2g})"
-    size = float((m**2).sum()) / E
     worth = (
         f"{E:,} episodes tell of the mean return what about {E / effect:,.0f} independent ones "
         f"would (design effect 1 + (m - 1) · ICC = {effect:.3g}, m = {size:.3g} episodes)"
@@ -186,22 +172,19 @@ def _verdict(
             "--columns cluster=...",
         )
     if alike:
-        return Finding(
-            "look",
+        return look(
             f"Episodes of one cluster are alike: {said}; {worth}. What counts whole clusters "
             "allows for that; what counts episodes is too sure of itself.",
         )
     if K < FEW:
-        return Finding(
-            "look",
+        return look(
             f"There are only {K} clusters. Clusters are what is independent, and with so few the "
             f"error of an estimate is itself poorly known ({said}).",
         )
-    return Finding("passed", f"No sign that episodes of one cluster are alike: {said}.")
+    return passed(f"No sign that episodes of one cluster are alike: {said}.")
 
 
 ENTRY = Question(
-    "clusters",
     "Are episodes of one cluster alike?",
     lambda subject, rng: clusters_of(subject.log, subject.γ, subject.settings, rng),
 )

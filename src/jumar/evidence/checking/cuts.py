@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from jumar.core.episodes import Episodes
 from jumar.core.tabular import Detail, Facts
-from jumar.evidence.checking.base import Finding
-from jumar.evidence.checking.question import Question, Section
+from jumar.evidence.checking.base import Finding, Question, Section, look, passed
 
 MUCH = 0.05  # of the weight; more is worth a look
 MOST = 0.5
@@ -51,18 +50,16 @@ def _verdict(cut: int, episodes: int, beyond: float) -> Finding:
         "lies beyond the cuts"
     )
     if beyond <= MUCH:
-        return Finding("passed", f"{said}.")
+        return passed(f"{said}.")
     if beyond <= MOST:
-        return Finding("look", f"{said}: that part of every value is a model's word.")
-    return Finding(
-        "look",
+        return look(f"{said}: that part of every value is a model's word.")
+    return look(
         f"{said}: most of every value is a model's word. What pays only later does not show in "
         "such records; keep the behavior unless the memory is known to suffice.",
     )
 
 
 ENTRY = Question(
-    "cuts",
     "How much lies beyond where recordings stop?",
     lambda subject, rng: cuts_of(subject.log, subject.discount),
 )

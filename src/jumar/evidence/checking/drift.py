@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -43,9 +43,17 @@ from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.replay import Replay
 from jumar.core.tabular import Detail, Facts, TextTable
 from jumar.core.text import number, percent, shown
-from jumar.evidence.checking.base import Finding, Settings, by_episode, p_value
-from jumar.evidence.checking.question import Question, Section
-from jumar.evidence.order.gaps import history_words
+from jumar.evidence.chance import Settings, p_value
+from jumar.evidence.checking.base import (
+    Finding,
+    Question,
+    Section,
+    by_episode,
+    failed,
+    look,
+    passed,
+)
+from jumar.evidence.order.gaps import history_words, outcome_words
 from jumar.evidence.order.steps import x_log_x
 
 FEWEST = 10  # episodes: 252 ways to halve them; with fewer no p-value can be small
@@ -82,7 +90,7 @@ class Part:
 class Drifted:
     """A pair after which something else follows later than earlier."""
 
-    situation: str
+    history_state: str = field(metadata={"key": "situation"})
     action: str
     outcome: str
     before: float  # its share in the first half
@@ -118,9 +126,9 @@ class Drift(Section):
         ]
         yield TextTable(heads, rows, right=heads)
         if self.changes:
-            heads = ["situation", "action", "then", "first half", "second half"]
+            heads = ["history state", "action", "then", "first half", "second half"]
             rows = [
-                [c.situation, c.action, c.outcome, percent(c.before), percent(c.after)]
+                [c.history_state, c.action, c.outcome, percent(c.before), percent(c.after)]
                 for c in self.changes
             ]
             yield TextTable(heads, rows, "What changed most", right=heads[3:])
@@ -156,7 +164,7 @@ def drift_of(
     parts = _parts(returns, log.lengths)
     if len(log) < FEWEST:
         few = "1 episode is" if len(log) == 1 else f"{len(log)} episodes are"
-        verdict = Finding("look", f"{few} too few to tell whether anything changed over time.")
+        verdict = look(f"{few} too few to tell whether anything changed over time.")
         return Drift(len(log), discount, parts, None, None, None, 0, (), verdict)
     alike = bool((log.terminated | (log.lengths == log.lengths.max())).all())
     trend = trend_of(returns, made_by) if alike else step_trend(log.reward, log.start, made_by)
@@ -274,21 +282,18 @@ class Halves:
         all_of, mine = sum_by(self.pair, self.total, P), sum_by(self.pair, self.first, P)
         earlier = self.first / np.maximum(mine, 1)[self.pair]
         later = (self.total - self.first) / np.maximum(all_of - mine, 1)[self.pair]
+        log, replay = self.replay.log, self.replay
         found = []
         for q in np.argsort(-self.contributions(), kind="stable")[:CHANGES].tolist():
             inside = np.flatnonzero(self.pair == q)
             cell = int(inside[np.argmax(np.abs(earlier - later)[inside])])
+            h, a = divmod(int(self.cells[cell, 0]), len(log.actions))
+            words = history_words(log, replay.memory, replay.states[h]), shown(log.actions[a])
+            outcome = outcome_words(log, int(self.cells[cell, 1]))
+            shares = float(earlier[cell]), float(later[cell])
             visits = int(mine[q]), int(all_of[q] - mine[q])
-            found.append(self._change(cell, float(earlier[cell]), float(later[cell]), visits))
+            found.append(Drifted(*words, outcome, *shares, visits))
         return tuple(found)
-
-    def _change(self, cell: int, before: float, after: float, visits: tuple[int, int]) -> Drifted:
-        log = self.replay.log
-        h, a = divmod(int(self.cells[cell, 0]), len(log.actions))
-        o = int(self.cells[cell, 1])
-        outcome = "the end" if o == len(log.observations) else shown(log.observations[o])
-        words = history_words(log, self.replay.memory, self.replay.states[h])
-        return Drifted(words, shown(log.actions[a]), outcome, before, after, visits)
 
 
 def _split(part: Floats, whole: Floats) -> Floats:
@@ -371,22 +376,19 @@ def _verdict(trend: Trend, p: float, steps: int | None, level: float, independen
         told.append(f"{what} {way} by {abs(trend.slope):.3g} per 100 episodes (p = {trend.p:.2g})")
     if told:
         text = "; ".join(told)
-        return Finding(
-            "failed",
+        return failed(
             f"{text[0].upper()}{text[1:]}. A log that changes under way does not tell what is "
             "true now; use the later part, or find out what changed. If the file goes group by "
             "group (sites, machines), its order stands for groups rather than time: then they "
             f"differ, and each is better judged by itself.{independent}",
         )
-    return Finding(
-        "passed",
+    return passed(
         f"No sign of change over the episodes (outcomes{within} p = {p:.2g}, {trend.of} "
         f"p = {trend.p:.2g}).{independent}",
     )
 
 
 ENTRY = Question(
-    "drift",
     "Is the process the same over the whole log?",
     lambda subject, rng: drift_of(
         subject.replay, subject.γ, subject.settings, rng, subject.practice.made_by

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,8 +28,18 @@ from jumar.core.episodes import Episodes
 from jumar.core.replay import Replay
 from jumar.core.tabular import Detail, Facts, TextTable
 from jumar.core.text import percent, shown
-from jumar.evidence.checking.base import NAMED, PLACE, Finding, Settings, p_value
-from jumar.evidence.checking.question import Question, Section, Subject
+from jumar.evidence.chance import Settings, p_value
+from jumar.evidence.checking.base import (
+    NAMED,
+    PLACE,
+    Finding,
+    Question,
+    Section,
+    Subject,
+    failed,
+    look,
+    passed,
+)
 from jumar.evidence.order.gaps import history_words
 from jumar.evidence.order.steps import x_log_x
 from jumar.evidence.practice import Practice
@@ -45,7 +55,7 @@ class Impossible:
     """A logged action to which the policy gives probability 0."""
 
     where: str
-    situation: str
+    history_state: str = field(metadata={"key": "situation"})
     action: str
 
 
@@ -53,7 +63,7 @@ class Impossible:
 class Misfit:
     """A history in which something else was done than the policy says."""
 
-    situation: str
+    history_state: str = field(metadata={"key": "situation"})
     visits: int
     action: str  # the one that is furthest off
     expected: float  # its probability
@@ -98,18 +108,20 @@ class Fit(Section):
         yield Facts([("likelihood", likelihood)])
         if self.impossible:
             yield TextTable(
-                ["where", "situation", "action"],
-                [[shown(e.where, PLACE), e.situation, e.action] for e in self.examples],
+                ["where", "history state", "action"],
+                [[shown(e.where, PLACE), e.history_state, e.action] for e in self.examples],
                 f"Actions this policy never takes: the first {len(self.examples)} of "
                 f"{self.impossible:,}",
             )
         if self.misfits:
-            heads = ["situation", "action", "policy", "log", "visits"]
+            heads = ["history state", "action", "policy", "log", "visits"]
             rows = [
-                [m.situation, m.action, percent(m.expected), percent(m.seen), f"{m.visits:,}"]
+                [m.history_state, m.action, percent(m.expected), percent(m.seen), f"{m.visits:,}"]
                 for m in self.misfits
             ]
-            title = f"Where it does not fit: the worst {len(rows)} of {self.n_misfits:,} situations"
+            title = (
+                f"Where it does not fit: the worst {len(rows)} of {self.n_misfits:,} history states"
+            )
             yield TextTable(heads, rows, title, right=heads[2:])
         heads = ["probability", "chances", "expected", "95% of logs", "taken"]
         rows = [
@@ -168,13 +180,17 @@ def fit_policy(replay: PolicyReplay, settings: Settings, rng: np.random.Generato
     """Test a written policy against the actions of a log."""
     visits = replay.taken.sum(1)
     B, G, p, drawn = _likelihood_ratio(replay, visits, settings, rng)
-    impossible = np.flatnonzero(_probability_of_taken(replay) <= 0)
+    log, at = replay.log, replay.at
+    impossible = np.flatnonzero(replay.policy[at, log.action] <= 0)
     misfits = _misfits(replay, visits, settings.level)
     return Fit(
         policy=replay.controller.name,
-        steps=replay.log.n_steps,
+        steps=log.n_steps,
         impossible=len(impossible),
-        examples=tuple(_example(replay, int(row)) for row in impossible[:NAMED]),
+        examples=tuple(
+            Impossible(log.where(row), replay.words(at[row]), replay.action(log.action[row]))
+            for row in impossible[:NAMED].tolist()
+        ),
         statistic=G if math.isfinite(G) else None,
         p=p,
         resamples=B,
@@ -183,17 +199,6 @@ def fit_policy(replay: PolicyReplay, settings: Settings, rng: np.random.Generato
         calibration=_calibration(replay, visits, drawn),
         verdict=_verdict(len(impossible), p, len(misfits), settings.level),
     )
-
-
-def _probability_of_taken(replay: PolicyReplay) -> Floats:
-    """(N,) how likely the policy made what was done."""
-    taken: Floats = replay.policy[replay.at, replay.log.action]
-    return taken
-
-
-def _example(replay: PolicyReplay, row: int) -> Impossible:
-    action = replay.action(int(replay.log.action[row]))
-    return Impossible(replay.log.where(row), replay.words(int(replay.at[row])), action)
 
 
 def _likelihood_ratio(
@@ -254,17 +259,10 @@ def _misfits(replay: PolicyReplay, visits: Ints, level: float) -> list[Misfit]:
     order = np.lexsort([-visits, corrected])
     found = []
     for h in order[: int((corrected <= level).sum())].tolist():
-        a = int(furthest[h])
-        found.append(
-            Misfit(
-                situation=replay.words(h),
-                visits=int(visits[h]),
-                action=replay.action(a),
-                expected=float(replay.policy[h, a]),
-                seen=float(replay.taken[h, a] / visits[h]),
-                p=float(corrected[h]),
-            )
-        )
+        a, n = int(furthest[h]), int(visits[h])
+        expected, seen = float(replay.policy[h, a]), float(replay.taken[h, a] / n)
+        p = float(corrected[h])
+        found.append(Misfit(replay.words(h), n, replay.action(a), expected, seen, p))
     return found
 
 
@@ -299,22 +297,18 @@ def holm(p: Floats) -> Floats:
 def _verdict(impossible: int, p: float, misfits: int, level: float) -> Finding:
     if impossible:
         steps = "1 step shows" if impossible == 1 else f"{impossible:,} steps show"
-        return Finding(
-            "failed",
+        return failed(
             f"{steps} an action that this policy never takes. It is not the one that made the "
             "log, or it explores and its file does not say so.",
         )
     if p <= level:
-        return Finding(
-            "failed",
+        return failed(
             f"This policy did not choose these actions: shares like these come up with "
             f"probability {p:.2g} or less. See where it does not fit.",
         )
     if misfits:
-        return Finding(
-            "look", "The policy fits on the whole, but not in every history; see which ones."
-        )
-    return Finding("passed", f"The actions are such as this policy takes (p = {p:.2g}).")
+        return look("The policy fits on the whole, but not in every history; see which ones.")
+    return passed(f"The actions are such as this policy takes (p = {p:.2g}).")
 
 
 def _answer(subject: Subject, rng: np.random.Generator) -> Fit | None:
@@ -328,4 +322,4 @@ def _answer(subject: Subject, rng: np.random.Generator) -> Fit | None:
     return fit_policy(acting, subject.settings, rng)
 
 
-ENTRY = Question("fit", "Did this policy produce this log?", _answer, stream="actions")
+ENTRY = Question("Did this policy produce this log?", _answer, stream="actions")

@@ -19,13 +19,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints, sum_by
+from jumar.core.arrays import Ints
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import one_more
 from jumar.core.replay import Replay, Replays
 from jumar.core.tabular import Detail, Facts
-from jumar.evidence.checking.base import Finding, Settings, by_episode, p_value
-from jumar.evidence.checking.question import Question, Section, Subject
+from jumar.evidence.chance import Settings, p_value
+from jumar.evidence.checking.base import (
+    Finding,
+    Question,
+    Section,
+    Subject,
+    by_episode,
+    look,
+    passed,
+)
 from jumar.evidence.order.steps import x_log_x
 
 
@@ -58,7 +66,7 @@ def longer_memory(
     """Test whether one more moment of memory explains the actions of a log better."""
     fine = one_more(memory)
     if fine is None:
-        verdict = Finding("look", "There is no longer memory to compare this one with.")
+        verdict = look("There is no longer memory to compare this one with.")
         return Longer(str(memory), None, 0.0, 1.0, 0, 0, verdict)
     finer = replays.over(fine)  # first: the other is then a projection of it
     coarse = replays.over(memory)
@@ -68,27 +76,24 @@ def longer_memory(
     drawn = np.array([deal.statistic(counts) for counts in deal.draws(B, rng)])
     p = p_value(G, drawn)
     if not ((coarse.taken > 0).sum(1) > 1).any():
-        verdict = Finding(
-            "passed",
+        verdict = passed(
             "It fits by construction, and in each history the same was done every time: nothing "
             "is left for a longer memory to explain.",
         )
     elif (replays.log.lengths == 1).all():
-        verdict = Finding("passed", "Every episode has one step: there is nothing to remember.")
+        verdict = passed("Every episode has one step: there is nothing to remember.")
     elif deal.taken.size == 0:
-        verdict = Finding(
-            "look", "No history came up often enough, with different actions, to test its memory."
+        verdict = look(
+            "No history came up often enough, with different actions, to test its memory."
         )
     elif p <= settings.level:
-        verdict = Finding(
-            "look",
+        verdict = look(
             f"It fits by construction, but a {fine} explains the actions better "
             f"(p = {p:.2g}): whoever acted remembered more, and what was done may depend on what "
             f"cannot be seen. Estimate with a longer window.{by_episode(replays.log)}",
         )
     else:
-        verdict = Finding(
-            "passed",
+        verdict = passed(
             f"It fits by construction, and a {fine} would not explain the actions better "
             f"(p = {p:.2g}).{by_episode(replays.log)}",
         )
@@ -135,7 +140,7 @@ class Deal:
 
 def _deal(coarse: Replay, fine: Replay) -> Deal:
     """The table to be dealt; histories that cannot tell anything are left out."""
-    A, taken = len(fine.log.actions), fine.taken
+    taken = fine.taken
     acted = taken.any(1)
     x = fine.project(coarse.memory)[1]
     several = np.bincount(x[acted], minlength=len(coarse.states)) > 1
@@ -143,14 +148,9 @@ def _deal(coarse: Replay, fine: Replay) -> Deal:
     kept = np.flatnonzero(acted & tells[x])
     order = kept[np.argsort(x[kept], kind="stable")]
     _, renumbered = np.unique(x[order], return_inverse=True)
-    X = int(tells.sum())
-    margin = np.column_stack([_sums(renumbered, taken[order, a], X) for a in range(A)])
+    margin = np.zeros((int(tells.sum()), taken.shape[1]), np.int64)
+    np.add.at(margin, renumbered, taken[order])
     return Deal(taken[order], renumbered, margin)
-
-
-def _sums(group: Ints, amounts: Ints, size: int) -> Ints:
-    summed: Floats = sum_by(group, amounts.astype(np.float64), size)
-    return summed.astype(np.int64)
 
 
 def _answer(subject: Subject, rng: np.random.Generator) -> Longer | None:
@@ -160,4 +160,4 @@ def _answer(subject: Subject, rng: np.random.Generator) -> Longer | None:
     return longer_memory(subject.replays, subject.behavior.memory, subject.settings, rng)
 
 
-ENTRY = Question("longer", "Does the estimated policy remember enough?", _answer, stream="actions")
+ENTRY = Question("Does the estimated policy remember enough?", _answer, stream="actions")

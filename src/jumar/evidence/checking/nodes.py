@@ -14,8 +14,16 @@ import numpy as np
 
 from jumar.core.tabular import Detail, TextTable
 from jumar.core.text import shown
-from jumar.evidence.checking.base import NAMED, PLACE, Finding
-from jumar.evidence.checking.question import Question, Section
+from jumar.evidence.checking.base import (
+    NAMED,
+    PLACE,
+    Finding,
+    Question,
+    Section,
+    failed,
+    look,
+    passed,
+)
 from jumar.evidence.consistency import compare_nodes
 from jumar.evidence.practice import Practice
 
@@ -58,8 +66,7 @@ def nodes_of(practice: Practice) -> Agreement | None:
     for k, controller in enumerate(practice.controllers or (practice.pooled,)):
         compared = compare_nodes(practice.replays, controller.memory)
         if compared is None:
-            verdict = Finding(
-                "look",
+            verdict = look(
                 f"The log names memory nodes, but a {controller.memory} has no named ones to "
                 "compare them with.",
             )
@@ -76,18 +83,16 @@ def nodes_of(practice: Practice) -> Agreement | None:
 def _verdict(steps: int, wrong: int) -> Finding:
     if wrong:
         verb = "is not that" if wrong == 1 else "are not those"
-        return Finding(
-            "failed",
+        return failed(
             f"{wrong:,} of {steps:,} logged memory nodes {verb} of this policy. Another "
             "controller made the log, or episodes begin elsewhere than their first rows say.",
         )
     if steps == 1:
-        return Finding("passed", "The only logged memory node is that of this policy.")
-    return Finding("passed", f"All {steps:,} logged memory nodes are those of this policy.")
+        return passed("The only logged memory node is that of this policy.")
+    return passed(f"All {steps:,} logged memory nodes are those of this policy.")
 
 
 ENTRY = Question(
-    "nodes",
     "Does the logged memory agree with the policy's?",
     lambda subject, rng: nodes_of(subject.practice),
 )

@@ -10,7 +10,7 @@ failure.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -19,14 +19,14 @@ from jumar.core.memory.refinement import one_more
 from jumar.core.replay import Replays
 from jumar.core.tabular import Detail, Facts, TextTable
 from jumar.core.text import number, percent
-from jumar.evidence.checking.base import Finding, Settings, by_episode
-from jumar.evidence.checking.question import Question, Section
+from jumar.evidence.chance import Settings
+from jumar.evidence.checking.base import Finding, Question, Section, by_episode, look, passed
 from jumar.evidence.order import Gap, order_tests, suggested
 
 
 @dataclass(frozen=True)
 class Step:
-    """One memory, compared with a finer one."""
+    """One memory, compared with a finer one; an `OrderTest` in plain types."""
 
     memory: str
     finer: str
@@ -74,10 +74,10 @@ class Order(Section):
         yield "suggested", ("" if self.enough else "at least ") + self.suggested
         first = self.tests[0]
         if gap := first.largest:
-            here = f"{gap.situation}, then {gap.action}: {percent(gap.here)} {gap.what}"
+            here = f"{gap.history_state}, then {gap.action}: {percent(gap.here)} {gap.what}"
             yield "for example", f"{here}, where {first.memory} expects {percent(gap.usual)}"
         if gap := first.largest_reward:
-            here = f"{gap.situation}, then {gap.action}: {gap.what} {number(gap.here)}"
+            here = f"{gap.history_state}, then {gap.action}: {gap.what} {number(gap.here)}"
             yield "for example", f"{here}, where {first.memory} expects {number(gap.usual)}"
         yield "off by", "on average, with 95% interval; what chance alone makes is taken off"
 
@@ -94,7 +94,7 @@ def order_of(
     """Test the memory of the behavior, then longer ones, until one is enough."""
     memory = behavior.memory
     if one_more(memory) is None:
-        verdict = Finding("look", "There is no longer memory to compare this one with.")
+        verdict = look("There is no longer memory to compare this one with.")
         return Order((), str(memory), False, verdict)
     found = order_tests(
         replays,
@@ -105,33 +105,19 @@ def order_of(
     )
     wanted, enough = str(suggested(found)), not found[-1].rejected
     said, independent = found[0].sentence, by_episode(replays.log) if found[0].decided else ""
-    verdict = Finding("passed", f"{said}{independent}")
+    verdict = passed(f"{said}{independent}")
     if found[0].rejected:
         least = "Learn with" if enough else "None of those tested is; learn with at least"
-        verdict = Finding("look", f"{said} {least} a {wanted}.{independent}")
-    steps = tuple(
-        Step(
-            memory=str(test.base),
-            finer=str(test.finer),
-            statistic=test.statistic,
-            p=test.p,
-            resamples=test.resamples,
-            rejected=test.rejected,
-            decided=test.decided,
-            effect=test.effect,
-            interval=test.interval,
-            reward_effect=test.reward_effect,
-            reward_interval=test.reward_interval,
-            largest=test.largest,
-            largest_reward=test.largest_reward,
-        )
+        verdict = look(f"{said} {least} a {wanted}.{independent}")
+    same = [field.name for field in fields(Step)][2:]
+    steps = [
+        Step(str(test.base), str(test.finer), *(getattr(test, name) for name in same))
         for test in found
-    )
-    return Order(steps, wanted, enough, verdict)
+    ]
+    return Order(tuple(steps), wanted, enough, verdict)
 
 
 ENTRY = Question(
-    "order",
     "How much memory does what follows ask for?",
     lambda subject, rng: order_of(subject.replays, subject.behavior, subject.settings, rng),
 )

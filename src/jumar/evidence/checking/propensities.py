@@ -28,8 +28,17 @@ import numpy as np
 from jumar.core.arrays import Floats
 from jumar.core.tabular import Detail, Facts, TextTable
 from jumar.core.text import shown
-from jumar.evidence.checking.base import NAMED, PLACE, Finding, Settings, p_value
-from jumar.evidence.checking.question import Question, Section
+from jumar.evidence.chance import Settings, p_value
+from jumar.evidence.checking.base import (
+    NAMED,
+    PLACE,
+    Finding,
+    Question,
+    Section,
+    failed,
+    look,
+    passed,
+)
 from jumar.evidence.practice import Practice
 
 EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)  # between groups of probabilities
@@ -142,38 +151,33 @@ def _summed(logged: Floats, actions: int) -> float:
 def _compared(steps: int, differing: int) -> Finding:
     if differing:
         some = "1 propensity is not that" if differing == 1 else f"{differing:,} are not those"
-        return Finding(
-            "failed",
+        return failed(
             f"Of {steps:,} propensities {some} of the policy. Only one of the two can be right: "
             "correct the file, or leave out either the policy or the column.",
         )
-    return Finding("passed", "All propensities are those of the policy, up to their digits.")
+    return passed("All propensities are those of the policy, up to their digits.")
 
 
 def _tested(p: float | None, actions: int, level: float) -> Finding:
     if p is None:
-        return Finding(
-            "look",
+        return look(
             "Every propensity is 1: nothing was left to chance, so the log tells nothing of what "
             "any other action would have done.",
         )
     if p > level:
-        return Finding("passed", f"The actions are such as these propensities give (p = {p:.2g}).")
+        return passed(f"The actions are such as these propensities give (p = {p:.2g}).")
     if actions == 2:
-        return Finding(
-            "failed",
+        return failed(
             "Actions were not taken as often as their propensities say: shares like these come up "
             f"with probability {p:.2g} or less. Whatever is weighed by them is off.",
         )
-    return Finding(
-        "failed",
+    return failed(
         "Propensities are too small: by them more actions were possible at a step than there are "
         f"(p = {p:.2g}). Are they those of the actions that were taken?",
     )
 
 
 ENTRY = Question(
-    "propensities",
     "Are the logged propensities what they should be?",
     lambda subject, rng: propensities_of(subject.practice, subject.settings, rng),
 )

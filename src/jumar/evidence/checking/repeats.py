@@ -29,8 +29,7 @@ from jumar.core.episodes import Episodes
 from jumar.core.replay import Replay
 from jumar.core.tabular import Detail, TextTable
 from jumar.core.text import shown
-from jumar.evidence.checking.base import NAMED, PLACE, Finding
-from jumar.evidence.checking.question import Question, Section
+from jumar.evidence.checking.base import NAMED, PLACE, Finding, Question, Section, look, passed
 
 LONG = 10  # steps from which a repeat is worth a look
 TIMES = 4  # more than chance gives, for a look
@@ -197,18 +196,16 @@ def _verdict(
     from scipy.special import pdtrc  # scipy.stats takes a second to load
 
     if not repeated:
-        return Finding("passed", "No episode repeats an earlier one.")
+        return passed("No episode repeats an earlier one.")
     many = long > TIMES * long_by_chance and PARTING * long > alike
     if many and pdtrc(long - 1, long_by_chance) <= level:
-        return Finding(
-            "look",
+        return look(
             f"{_episodes(long)} an earlier one over {LONG} or more steps, where chance would give "
             f"about {_about(long_by_chance)}. The log seems to hold the same recording twice; "
             "remove one.",
         )
     rest = "" if long else f", none of them over {LONG} or more steps"
-    return Finding(
-        "passed",
+    return passed(
         f"{_episodes(repeated)} an earlier one{rest}; short ones do so by chance (about "
         f"{_about(by_chance)} of them).",
     )
@@ -223,7 +220,6 @@ def _episodes(count: int) -> str:
 
 
 ENTRY = Question(
-    "repeats",
     "Are there episodes twice?",
     lambda subject, rng: repeats_of(subject.replay, subject.settings.level),
 )

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from jumar.core.episodes import Episodes, Remarks
 from jumar.core.tabular import Detail, Facts
 from jumar.core.text import plural
-from jumar.evidence.checking.base import Finding
-from jumar.evidence.checking.question import Question, Section
+from jumar.evidence.checking.base import Finding, Question, Section, look, passed
 
 
 @dataclass(frozen=True)
@@ -73,10 +72,8 @@ def _said(r: Remarks) -> list[Remark]:
 def _verdict(remarks: tuple[Remark, ...]) -> Finding:
     serious = [f"{remark.count:,} {remark.what}" for remark in remarks if remark.serious]
     if serious:
-        return Finding("look", "Reading changed the file: " + "; ".join(serious) + ".")
-    return Finding("passed", "All rows were read as they stand.")
+        return look("Reading changed the file: " + "; ".join(serious) + ".")
+    return passed("All rows were read as they stand.")
 
 
-ENTRY = Question(
-    "rows", "What did reading the file change?", lambda subject, rng: rows_of(subject.log)
-)
+ENTRY = Question("What did reading the file change?", lambda subject, rng: rows_of(subject.log))

@@ -15,8 +15,7 @@ import numpy as np
 from jumar.core.replay import Replay
 from jumar.core.tabular import Detail, Facts, TextTable
 from jumar.core.text import percent
-from jumar.evidence.checking.base import Finding
-from jumar.evidence.checking.question import Question, Section
+from jumar.evidence.checking.base import Finding, Question, Section, look, passed
 
 N_WEDGES = (5, 10, 20, 50, 100)
 SHARES = (0, 10, 25, 50, 75, 90, 100)  # in percent, of the histories
@@ -99,27 +98,23 @@ def spread_of(replay: Replay) -> Spread:
 def _verdict(lines: list[Evidence]) -> Finding:
     least = lines[0]
     if least.choices == 0:
-        return Finding(
-            "look",
+        return look(
             f"In no history were two actions seen more than {least.n_wedge} times each: there is "
             "nothing to choose between, so nothing can be improved safely from this log.",
         )
     usual = next(line for line in lines if line.n_wedge == 20)
     if usual.share < 0.1:
-        return Finding(
-            "look",
+        return look(
             f"Only {percent(usual.share)} of the steps lie in histories with two actions seen more "
             "than 20 times each: little can be improved safely. Log more, or explore more.",
         )
-    return Finding(
-        "passed",
+    return passed(
         f"{percent(usual.share)} of the steps lie in histories with two actions seen more than 20 "
         "times each.",
     )
 
 
 ENTRY = Question(
-    "spread",
     "Is there enough data, where it matters?",
     lambda subject, rng: spread_of(subject.replay),
 )

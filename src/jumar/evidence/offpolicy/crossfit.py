@@ -23,7 +23,6 @@ from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
-from jumar.core.memory.refinement import join
 from jumar.core.randomness import Seed, generator
 from jumar.core.replay import Replays
 from jumar.core.text import printable
@@ -142,12 +141,6 @@ def fit(
         state[rows] = model.index.find(replay.states)[replay.at[rows]]
         models.append(model)
     return CrossFit(tuple(models), fold, state, log.action)
-
-
-def joint_memory(target: Controller, behavior: Controller) -> Memory:
-    """A memory that tells what either controller remembers."""
-    check_alike(target, behavior)
-    return join(behavior.memory, target.memory)
 
 
 def check_alike(target: Controller, behavior: Controller) -> None:

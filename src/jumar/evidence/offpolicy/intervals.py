@@ -127,11 +127,28 @@ def bca(
     draws: int = DRAWS,
 ) -> Interval:
     """The bias-corrected and accelerated bootstrap (Efron 1987), over episodes."""
+    from scipy.special import ndtr, ndtri
 
-    def corrected(found: Floats, errors: Floats, value: float, pulls: Floats) -> Interval:
-        return _bca_from(found, value, pulls, tails(delta, sides), sides)
+    share = tails(delta, sides)
+    if (plain := _without_draws(sample, sides)) is not None:
+        return plain
+    value, pulls = _centre(sample)
+    found, _ = _resample(sample, draws, errors=False, rng=rng)
+    off = _rounded(found - value)
+    below = ((off < 0).mean() + (off <= 0).mean()) / 2  # half of the ties: a lattice is no bias
+    if not 0 < below < 1:  # every draw on one side: how far the other reaches cannot be told
+        return EVERYTHING
+    z0 = float(ndtri(below))
+    unit = pulls / np.abs(pulls).max()
+    acceleration = float((unit**3).sum() / (6 * (unit**2).sum() ** 1.5))
 
-    return _bootstrap(sample, corrected, delta, sides, draws, rng, errors=False)
+    def end(z: float) -> float:
+        stretch = 1 - acceleration * (z0 + z)
+        moved = z0 + (z0 + z) / stretch if stretch > 0 else math.copysign(math.inf, z)
+        return float(np.quantile(found, ndtr(moved)))
+
+    z = float(ndtri(1 - share))
+    return _sided(end(-z), end(z), sides)
 
 
 def bootstrap_t(
@@ -144,40 +161,25 @@ def bootstrap_t(
 ) -> Interval:
     """The studentised bootstrap, over episodes."""
     share = tails(delta, sides)
+    if (plain := _without_draws(sample, sides)) is not None:
+        return plain
+    value, error = _centre(sample)[0], standard_error(sample)
+    found, errors = _resample(sample, draws, errors=True, rng=rng)
+    off = _rounded(found - value)
+    # a draw of equal values has no spread: it lies infinitely far off, or not at all
+    far = np.where(off == 0, 0.0, np.copysign(np.inf, off))
+    t = np.divide(off, errors, out=far, where=errors > ROUNDING * error)
+    high = float(np.quantile(t, 1 - share, method="higher"))  # no mean of two may be infinite
+    low = float(np.quantile(t, share, method="lower"))
+    return _sided(value - high * error, value - low * error, sides)
 
-    def studentised(found: Floats, errors: Floats, value: float, pulls: Floats) -> Interval:
-        off = _rounded(found - value)
-        # a draw of equal values has no spread: it lies infinitely far off, or not at all
-        far = np.where(off == 0, 0.0, np.copysign(np.inf, off))
-        error = standard_error(sample)
-        t = np.divide(off, errors, out=far, where=errors > ROUNDING * error)
-        high = float(np.quantile(t, 1 - share, method="higher"))  # no mean of two may be infinite
-        low = float(np.quantile(t, share, method="lower"))
-        return _sided(value - high * error, value - low * error, sides)
 
-    return _bootstrap(sample, studentised, delta, sides, draws, rng, errors=True)
-
-
-def _bootstrap(
-    sample: Floats | Weighted,
-    interval: Callable[[Floats, Floats, float, Floats], Interval],
-    delta: float,
-    sides: Sides,
-    draws: int,
-    rng: np.random.Generator,
-    *,
-    errors: bool,
-) -> Interval:
-    """Draw the episodes again and read an interval off the draws. `interval` gets their values,
-    their standard errors if asked for, the sample's value, and how each episode pulls at it."""
-    tails(delta, sides)  # a wrong δ is told before anything is drawn
+def _without_draws(sample: Floats | Weighted, sides: Sides) -> Interval | None:
+    """The interval of one value, and of values that are all alike: every draw is the same."""
     if len(sample) < 2:
         return EVERYTHING
     value, pulls = _centre(sample)
-    if not pulls.any():  # all alike: every draw is the same
-        return _around(value, 0.0, sides)
-    found, spread = _resample(sample, draws, errors=errors, rng=rng)
-    return interval(found, spread, value, pulls)
+    return None if pulls.any() else _around(value, 0.0, sides)
 
 
 def standard_error(sample: Floats | Weighted) -> float:
@@ -259,26 +261,6 @@ def _resample(
     return kernels.resample_mean(np.ascontiguousarray(sample), draws, rng)
 
 
-def _bca_from(draws: Floats, value: float, pulls: Floats, share: float, sides: Sides) -> Interval:
-    from scipy.special import ndtr, ndtri
-
-    off = _rounded(draws - value)
-    below = ((off < 0).mean() + (off <= 0).mean()) / 2  # half of the ties: a lattice is no bias
-    if not 0 < below < 1:  # every draw on one side: how far the other reaches cannot be told
-        return EVERYTHING
-    z0 = float(ndtri(below))
-    unit = pulls / np.abs(pulls).max()
-    acceleration = float((unit**3).sum() / (6 * (unit**2).sum() ** 1.5))
-
-    def end(z: float) -> float:
-        stretch = 1 - acceleration * (z0 + z)
-        moved = z0 + (z0 + z) / stretch if stretch > 0 else math.copysign(math.inf, z)
-        return float(np.quantile(draws, ndtr(moved)))
-
-    z = float(ndtri(1 - share))
-    return _sided(end(-z), end(z), sides)
-
-
 def _rounded(off: Floats) -> Floats:
     """Differences in which what is only rounding is 0, so that ties are ties in any unit."""
     return np.where(np.abs(off) <= ROUNDING * np.abs(off).max(), 0.0, off)
@@ -312,12 +294,6 @@ class Method:
     measured: tuple[tuple[int, int, int], ...] = ()
 
 
-def _student(
-    values: Floats | Weighted, delta: float, *, rng: np.random.Generator, sides: Sides
-) -> Interval:
-    return student(values, delta, sides=sides)  # no dice are thrown
-
-
 _PROVED, _LIMIT = Validity.PROVED, Validity.ASYMPTOTIC
 INTERVALS: Registry[Method] = Registry(
     "interval",
@@ -326,7 +302,9 @@ INTERVALS: Registry[Method] = Registry(
         "bernstein": Method("empirical Bernstein", _PROVED, "range", bernstein),
         "truncated": Method("truncated empirical Bernstein", _PROVED, "floor", truncated),
         "t": Method(
-            "Student t", _LIMIT, "nothing", _student, measured=((10, 79, 54), (100, 87, 79))
+            "Student t", _LIMIT, "nothing",
+            lambda values, delta, *, rng, sides: student(values, delta, sides=sides),  # no dice
+            measured=((10, 79, 54), (100, 87, 79)),
         ),
         "bca": Method(
             "BCa bootstrap", _LIMIT, "nothing", bca, True, ((10, 74, 47), (100, 80, 72))

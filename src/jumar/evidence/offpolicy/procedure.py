@@ -5,21 +5,21 @@ log -> replay both -> ratios -> estimator -> one value per episode (or a weighte
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.errors import ParameterError
 from jumar.core.randomness import Seed, generator
 from jumar.evidence.bounds import check_count
+from jumar.evidence.certificate import READ_OFF
 from jumar.evidence.estimation import CURRENT
 from jumar.evidence.given import BehaviorLike, given
 from jumar.evidence.offpolicy import intervals, weights
-from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted
-from jumar.evidence.offpolicy.intervals import INTERVALS, Interval, Sides
-from jumar.evidence.offpolicy.possible import Possible, possible_of
+from jumar.evidence.offpolicy.estimators import ESTIMATORS, Estimator, Weighted
+from jumar.evidence.offpolicy.intervals import INTERVALS, Interval, Method, Sides
+from jumar.evidence.offpolicy.ranges import Possible, possible_of
 from jumar.evidence.offpolicy.results import Estimate
 from jumar.evidence.offpolicy.sample import Sample
 from jumar.evidence.offpolicy.trust import trust
@@ -168,7 +168,7 @@ def estimate_all(
     wanted = [
         _checked(name, interval, delta, sides, difference, rewards, horizon)
         for name in ESTIMATORS
-        if interval is None or _serves(_known("interval", interval, INTERVALS), name)
+        if interval is None or _serves(INTERVALS.find(interval), ESTIMATORS[name])
     ]
     sample = _sample(log, target, behavior, discount, folds, seed)
     able = [settings for settings in wanted if sample.serves(settings.estimator)]
@@ -190,14 +190,7 @@ def _sample(
     return Sample(replays, new, old, discount, folds, generator(seed, "offpolicy"))
 
 
-def _known(kind: str, name: str, names: Mapping[str, object]) -> str:
-    if name not in names:
-        raise ParameterError(not_one_of(kind, name, names))
-    return name
-
-
-def _serves(interval: str, estimator: str) -> bool:
-    method, entry = INTERVALS[interval], ESTIMATORS[estimator]
+def _serves(method: Method, entry: Estimator) -> bool:
     if entry.weighted:
         return method.for_weighted
     if method.needs == "nothing":
@@ -227,12 +220,11 @@ def _checked(
     rewards: RewardRange | None,
     horizon: int | None,
 ) -> _Settings:
-    _known("estimator", estimator, ESTIMATORS)
-    entry = ESTIMATORS[estimator]
+    entry = ESTIMATORS.find(estimator)
     interval = interval or entry.interval
-    _known("interval", interval, INTERVALS)
-    if not _serves(interval, estimator):
-        able = ", ".join(name for name in INTERVALS if _serves(name, estimator))
+    method = INTERVALS.find(interval)
+    if not _serves(method, entry):
+        able = ", ".join(name for name, other in INTERVALS.items() if _serves(other, entry))
         raise ParameterError(
             f"interval {interval}: not for {estimator}, which is no mean of independent values. "
             f"Use one of {able}."
@@ -240,7 +232,7 @@ def _checked(
             else f"interval {interval}: not for {estimator}, whose values have no range that is "
             f"known beforehand. Use one of {able}, or estimator pdis."
         )
-    only_lower = INTERVALS[interval].needs == "floor"
+    only_lower = method.needs == "floor"
     sides = sides or ("lower" if only_lower else "two")
     intervals.tails(delta, sides)
     if only_lower and sides != "lower":
@@ -353,10 +345,7 @@ def _assumptions(
         )
         read_off = ()  # it does not use the range
     if "rewards" in read_off:
-        found.append(
-            "The reward range was only read off the log: no step can pay more or less than was "
-            "seen."
-        )
+        found.append(READ_OFF)
     if "horizon" in read_off:
         most = "1 step" if bounds.horizon == 1 else f"{bounds.horizon:,} steps"
         found.append(f"The longest episode was only read off the log: none has more than {most}.")

@@ -13,7 +13,7 @@ from jumar.evidence.offpolicy.estimators import ESTIMATORS
 from jumar.evidence.offpolicy.intervals import INTERVALS, Sides
 from jumar.evidence.offpolicy.trust import Trust, grade
 from jumar.evidence.validity import Validity
-from jumar.io.plain import finite
+from jumar.io.plain import picked
 
 HEAVY = 0.2  # share of all weight in one episode that is worth a word
 
@@ -139,7 +139,8 @@ class Estimate(Shown):
         return self.range_text if math.isinf(self.upper - self.lower) else f"in {self.range_text}"
 
     @property
-    def _delta_meaning(self) -> str:
+    def delta_meaning(self) -> str:
+        """What `delta` is, in words."""
         if self.proved:
             return "the chance of error, at most"
         limit = "the chance of error in the limit of a large log; at this size it is not known"
@@ -155,33 +156,15 @@ class Estimate(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; an infinite number becomes None, and the verdict says so in words."""
         return {
-            "estimator": self.estimator,
-            "interval": self.interval,
-            "difference": self.difference,
-            "value": finite(self.value),
-            "lower": finite(self.lower),
-            "upper": finite(self.upper),
-            "standard_error": finite(self.standard_error),
-            "odds": self.odds,
-            "delta": self.delta,
-            "delta_meaning": self._delta_meaning,
-            "sides": self.sides,
-            "discount": self.discount,
-            "episodes": self.episodes,
-            "clusters": self.clusters,
-            "effective_size": self.effective_size,
+            **picked(self, "estimator interval difference value lower upper standard_error odds"),
+            **picked(self, "delta delta_meaning sides discount episodes clusters effective_size"),
             "trusted_size": None if self.trust is None else self.trust.size,
             "largest_share": self.largest_share,
             "logged_return": self.logged,
-            "possible": [finite(end) for end in self.possible],
-            "vacuous": self.vacuous,
-            "verdict": self.verdict,
+            **picked(self, "possible vacuous verdict"),
             "validity": self.validity.value,
             "validity_meaning": self.validity.meaning,
-            "read_off": list(self.read_off),
-            "assumptions": list(self.assumptions),
-            "warnings": list(self.warnings),
-            "notes": list(self.notes),
+            **picked(self, "read_off assumptions warnings notes"),
         }
 
 

@@ -27,7 +27,7 @@ from jumar.evidence.offpolicy import estimators, weights
 from jumar.evidence.offpolicy.clusters import by_cluster, cluster_means
 from jumar.evidence.offpolicy.crossfit import CrossFit, check_alike, fit
 from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted
-from jumar.evidence.offpolicy.ranges import AnySteps, never_zero, steps_of
+from jumar.evidence.offpolicy.ranges import KnownSteps, never_zero, steps_of
 from jumar.evidence.practice import Practice, practice_of
 
 
@@ -116,9 +116,9 @@ class Sample:
     @cached_property
     def unit_weight(self) -> Floats:
         """(E,) the weight of every episode, or (K,) of every cluster."""
-        if self.cluster is None:
+        if self.cluster is None or self.n_clusters is None:
             return self.weight
-        return sum_by(self.cluster, self.weight, int(self.cluster.max()) + 1)
+        return sum_by(self.cluster, self.weight, self.n_clusters)
 
     @cached_property
     def weight(self) -> Floats:
@@ -160,8 +160,8 @@ class Sample:
         """(E,) the doubly robust value of whoever made the log; the return where it is not known
         what else they might have done, as V̂ must be that of their own dice."""
         practice = self.practice
-        if practice.controllers and not practice.several:
-            q, v = self.models.values(practice.controllers[0])
+        if practice.only is not None:
+            q, v = self.models.values(practice.only)
         elif practice.rows is not None:
             q, v = self.models.logged_values(practice.rows)
         else:
@@ -170,31 +170,33 @@ class Sample:
         return estimators.doubly_robust(ones, log.reward, q, v, log.start, self.discount)
 
     @cached_property
-    def steps(self) -> AnySteps:
-        return AnySteps(tuple(steps_of(self.target, old) for old in self.practice.controllers))
+    def steps(self) -> tuple[KnownSteps, ...]:
+        """What can be logged while the target follows, by behavior."""
+        return tuple(steps_of(self.target, old) for old in self.practice.controllers)
 
     @cached_property
     def covered(self) -> bool:
         """Is it certain that the behavior may do whatever the target may, wherever it comes to?"""
         new, olds = self.target, self.practice.controllers
+        if not olds:
+            return False
+        if all(set(new.actions) <= set(old.actions) and never_zero(old) for old in olds):
+            return True
         alike = all((new.observations, new.actions) == (c.observations, c.actions) for c in olds)
-        known = all(set(new.actions) <= set(old.actions) for old in olds)
-        never = bool(olds) and all(never_zero(old) for old in olds)
-        return (known and never) or (alike and self.steps.covered)
+        return alike and all(steps.covered for steps in self.steps)
 
     def units(self, estimator: str, difference: bool, *, alike: bool) -> Floats | Weighted:
         """One value per independent unit: the contributions of episodes or, where the log has
         clusters, of clusters (`clusters`); `alike` counts each cluster the same."""
         values = self.contributions(estimator, difference)
-        return self.mean_of_units(values) if alike else self._by_cluster(values)
+        if alike:
+            return self.mean_of_units(values)
+        return values if self.cluster is None else by_cluster(values, self.cluster)
 
     def mean_of_units(self, values: Floats | Weighted) -> Floats:
         """(E,) the values themselves, or (K,) their mean in every cluster."""
         assert not isinstance(values, Weighted), "a ratio has no value of its own per cluster"
         return values if self.cluster is None else cluster_means(values, self.cluster)
-
-    def _by_cluster(self, values: Floats | Weighted) -> Floats | Weighted:
-        return values if self.cluster is None else by_cluster(values, self.cluster)
 
     @property
     def unequal(self) -> bool:

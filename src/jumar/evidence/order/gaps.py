@@ -11,7 +11,7 @@ gaps it finds on D (the basic bootstrap) and takes off chance from both ends in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ CLEAR = 2.0  # times what chance alone would make, for a gap worth naming
 class Gap:
     """A history state of the finer memory in which something else follows than the base expects."""
 
-    situation: str  # of the finer memory, in words
+    history_state: str = field(metadata={"key": "situation"})  # of the finer memory, in words
     action: str
     visits: int
     what: str  # the outcome that differs most, or the mean reward
@@ -115,25 +115,23 @@ def largest_gaps(steps: Steps, tally: Tally) -> tuple[Gap | None, Gap | None]:
     reward = np.abs(paid / n - mean[tally.pair])
     deviation = np.sqrt(_variance(steps, mean, P))
 
-    def gap(y: int | None, size: Floats, what: str, seen: float, expected: float) -> Gap | None:
-        if y is None:
-            return None
-        words, action = _words(steps, tally, y)
-        return Gap(words, action, int(n[y]), what, seen, expected, float(size[y]))
+    def gap(y: int, size: Floats, what: str, seen: float, expected: float) -> Gap:
+        words = _words(steps, tally, y)
+        return Gap(*words, int(n[y]), what, float(seen), float(expected), float(size[y]))
 
+    of_law = of_reward = None
     y = _clearest(law, scatter[tally.pair] * luck, supported)
-    outcome, seen, expected = "", 0.0, 0.0
     if y is not None:
         # what the law has more of than usual, as it was seen
         inside = np.flatnonzero(tally.move_owner == y)
         j = int(inside[np.argmax(here[inside] - usual[inside])])
-        outcome, seen, expected = _outcome(steps, int(tally.move[j])), here[j], usual[j]
-    of_law = gap(y, law, outcome, float(seen), float(expected))
+        cell = np.flatnonzero(steps.moves == tally.move[j])[0]
+        outcome = outcome_words(steps.log, int(steps.cells[cell, 1]))
+        of_law = gap(y, law, outcome, here[j], usual[j])
     y = _clearest(reward, deviation[tally.pair] * luck, supported)
-    if y is None:
-        return of_law, None
-    there = float(mean[tally.pair[y]])
-    return of_law, gap(y, reward, "mean reward", float(paid[y] / n[y]), there)
+    if y is not None:
+        of_reward = gap(y, reward, "mean reward", paid[y] / n[y], mean[tally.pair[y]])
+    return of_law, of_reward
 
 
 def _clearest(size: Floats, luck: Floats, supported: Bools) -> int | None:
@@ -167,7 +165,7 @@ def history_words(log: Episodes, memory: Memory, state: Ints) -> str:
     return f"{shown(before[0], 200)}; now {now}" if before else now
 
 
-def _outcome(steps: Steps, move: int) -> str:
-    o = int(steps.cells[np.flatnonzero(steps.moves == move)[0], 1])
-    names = steps.log.observations
-    return "the end" if o == len(names) else shown(names[o])
+def outcome_words(log: Episodes, outcome: int) -> str:
+    """The next observation or the end as people read it."""
+    names = log.observations
+    return "the end" if outcome == len(names) else shown(names[outcome])

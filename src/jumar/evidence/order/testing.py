@@ -4,11 +4,8 @@ H₀: given the history x of the base memory and the action, what follows (next 
 reward) does not depend on what a finer memory knows besides. Then the log is a walk on the
 histories x, and all logs made of the same steps, each beginning where the one before it ended, are
 equally likely: nothing in such a log can tell one order from another. So G is compared with the G
-of such orders, drawn uniformly (`walks.reorder`), and
-
-    p = (1 + how many of the B are at least as large) / (B + 1)
-
-is never too small too often, however sparse the counts: this is a parametric bootstrap of the model
+of such orders, drawn uniformly (`walks.reorder`), and the p-value that is counted (`chance`) is
+never too small too often, however sparse the counts: this is a parametric bootstrap of the model
 of the base memory, *given* what is estimated from the log. How likely the behavior made each action
 plays no part; only that it remembers no more than the base memory. Simulating the estimated model
 instead would take its rare outcomes for impossible and reject far too often.
@@ -20,7 +17,6 @@ just begun stay as many, steps near the start of an episode then keep their dist
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +27,7 @@ from jumar.core.memory import Memory
 from jumar.core.memory.refinement import one_more, refines
 from jumar.core.randomness import Seed, generator
 from jumar.core.replay import Replays
+from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.order.gaps import Gap, beyond_chance, gap_ends, largest_gaps
 from jumar.evidence.order.steps import Steps, Tally, cut_into_steps
 from jumar.io.controllers import ControllerLike, controller_of
@@ -145,7 +142,7 @@ def order_test(
     >>> str(found.base), str(found.finer), found.p, found.rejected
     ('window of 1', 'window of 2', 0.005, True)
     """
-    _check(level, resamples)
+    settings = Settings(level, resamples)
     made_by = controller_of(behavior)
     replays = Replays.of(log_of(log, made_by)).align(made_by.observations, made_by.actions)
     base, finer = _memories(made_by.memory, memory, finer)
@@ -156,12 +153,11 @@ def order_test(
     logged, which = steps.as_logged()
     G = logged.statistic()
     decided = _decided(steps, logged)
-    B = resamples or _draws(replays.log.n_steps, level)
+    B = settings.draws(replays.log.n_steps, RESAMPLES, WORK)
     p, effects, ends = 1.0, np.zeros(2), None
     if decided:
         drawn, chance = _by_chance(steps, B, for_draws)
-        slack = 1e-9 * max(1.0, G)  # equal up to rounding is equal
-        p = float((1 + (drawn >= G - slack).sum()) / (B + 1))
+        p = p_value(G, drawn)
         effects = beyond_chance(logged.gaps(), chance)
         ends = gap_ends(steps, logged, which, for_episodes)
     intervals: list[tuple[float, float] | None] = [None, None]
@@ -302,23 +298,6 @@ def _by_chance(steps: Steps, B: int, rng: np.random.Generator) -> tuple[Floats, 
         G[b] = tally.statistic()
         gaps += tally.gaps() / B
     return G, gaps
-
-
-def _check(level: float, resamples: int | None) -> None:
-    if not 0 < level < 1:
-        raise ParameterError(f"level: {level!r} must lie between 0 and 1, such as 0.05.")
-    B = resamples
-    if B is not None and (B < 1 or (B + 1) * level < 1 - 1e-9):
-        raise ParameterError(
-            f"resamples: with {B} no p-value can be as small as the level {level:g}. "
-            f"Give at least {math.ceil(1 / level - 1e-9) - 1}."
-        )
-
-
-def _draws(steps: int, level: float) -> int:
-    """As many as the size of the log allows, but enough to reject."""
-    least = math.ceil(1 / level - 1e-9) - 1
-    return max(least, min(RESAMPLES, int(WORK / steps)))
 
 
 def _subset(replays: Replays, rng: np.random.Generator) -> Replays:

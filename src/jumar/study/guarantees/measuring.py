@@ -25,7 +25,7 @@ from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
 from jumar.core.replay import Replays
-from jumar.evidence.checking.base import Settings
+from jumar.evidence.chance import Settings
 from jumar.evidence.checking.drift import drift_of
 from jumar.evidence.checking.fit import fit_policy, with_policy
 from jumar.evidence.checking.longer import longer_memory

@@ -23,7 +23,7 @@ TOLERANCE = 1e-11  # what a residual may be in the end
 MAX_ITERATIONS = 1000
 
 
-class Rule(NamedTuple):
+class Admitted(NamedTuple):
     """The admitted rows: a kind, a threshold, and what an untried pair is worth."""
 
     kind: int

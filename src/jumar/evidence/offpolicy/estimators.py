@@ -1,0 +1,304 @@
+"""Estimators of what a controller is worth, from episodes that another one made.
+
+With the weights w_t of `evidence.offpolicy.weights`, the return G = Σ γ^t r_t, T the length of an
+episode, Q̂ any function of history states and actions, V̂(x) = Σ_a π(a | x) Q̂(x, a) and V̂ = 0
+after the last step:
+
+    IS        w_{T-1} G
+    PDIS      Σ_t γ^t w_t r_t
+    DR        V̂(x_0) + Σ_t γ^t w_t (r_t + γ V̂(x_{t+1}) - Q̂(x_t, a_t))
+
+are one number per episode with mean ρ(π), whatever Q̂ is: E[w_t (Q̂_t)] = E[w_{t-1} V̂_t], so what DR
+adds to PDIS is 0 on average, and where Q̂ is close to the truth it takes most of the noise away.
+Q̂ must not have seen the episode it is used on (`jumar.evidence.offpolicy.crossfit`).
+
+The weighted ones divide by the weight that is there instead of the number of episodes,
+
+    WIS       Σ_i w_i G_i / Σ_i w_i
+    CWPDIS    Σ_t γ^t Σ_i w_it r_it / Σ_i w_it
+    WDR       mean V̂(x_0) + Σ_t γ^t Σ_i w_it (r_it + γ V̂_{i,t+1} - Q̂_it) / Σ_i w_it,
+
+episodes that are over keep their last weight in the denominator. They are biased at any finite
+size and consistent. All three are one form: the mean of an offset, and a weighted mean of some
+amounts x at every step (`Weighted`); WIS is the case of episodes folded into one step.
+
+An episode that was cut off counts up to the cut.
+
+Each estimator is one entry of `ESTIMATORS`; ``ESTIMATORS.add(name, entry)`` enters one from
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Frozen, Ints, freeze, sum_by
+from jumar.core.registry import Registry
+from jumar.evidence.offpolicy.ranges import importance_range
+from jumar.evidence.offpolicy.weights import cumulative, final
+
+if TYPE_CHECKING:
+    from jumar.evidence.offpolicy.ranges import Possible
+    from jumar.evidence.offpolicy.sample import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted(Frozen):
+    """Σ_i offset_i / Σ_i size_i + Σ_t γ^t Σ_i w_it x_it / Σ_i w_it, over E episodes with N steps;
+    or over E clusters of episodes (`jumar.evidence.offpolicy.clusters`), which have sizes."""
+
+    weight: Floats  # (N,) w_t of every step
+    x: Floats  # (N,) what is averaged there
+    start: Ints  # (E+1,)
+    offset: Floats  # (E,) what is added with equal weights
+    discount: float
+    size: Floats | None = None  # (E,) episodes that each stands for; None: one
+
+    def __post_init__(self) -> None:
+        for field in ("weight", "x", "offset", *(("size",) if self.size is not None else ())):
+            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
+        object.__setattr__(self, "start", freeze(self.start, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+    @property
+    def sizes(self) -> Floats:
+        """(E,) how many episodes each stands for."""
+        return np.ones(len(self)) if self.size is None else self.size
+
+    @property
+    def _base(self) -> float:
+        return float(self.offset.mean() / self.sizes.mean())
+
+    @cached_property
+    def _by_step(self) -> tuple[Floats, Floats]:
+        """(T,) the weighted mean of x, and γ^t over the mean weight, at every step t."""
+        length = np.diff(self.start)
+        T = int(length.max())
+        t = step_of(self.start)
+        over = sum_by(length, self.weight[self.start[1:] - 1], T + 1)[:T]
+        weight = sum_by(t, self.weight, T) + np.cumsum(over)
+        there = weight > 0  # no weight at all: no episode follows the target so far
+        total, power = sum_by(t, self.weight * self.x, T), self.discount ** np.arange(T)
+        mean = np.divide(total, weight, out=np.zeros(T), where=there)
+        return mean, np.divide(power * len(self), weight, out=np.zeros(T), where=there)
+
+    @property
+    def value(self) -> float:
+        """The estimate."""
+        mean, _ = self._by_step
+        return float(self._base + self.discount ** np.arange(len(mean)) @ mean)
+
+    @cached_property
+    def influence(self) -> Floats:
+        """(E,) how each episode pulls at the estimate; the mean is 0, and the standard deviation
+        over √E is the standard error (the delta method)."""
+        t, length = step_of(self.start), np.diff(self.start)
+        mean, scale = self._by_step
+        pull = scale[t] * self.weight * (self.x - mean[t])
+        later = np.append(np.cumsum((mean * scale)[::-1])[::-1], 0.0)  # (T+1,) Σ_{s>=t}
+        over = self.weight[self.start[1:] - 1] * later[length]
+        within: Floats = np.add.reduceat(pull, self.start[:-1])
+        own = (self.offset - self._base * self.sizes) / self.sizes.mean()
+        pulls: Floats = own + within - over
+        return pulls
+
+
+def returns(reward: Floats, start: Ints, discount: float) -> Floats:
+    """(E,) the discounted sum of every episode.
+
+    >>> returns(np.array([1.0, 2.0, 4.0]), np.array([0, 2, 3]), 0.5).tolist()
+    [2.0, 4.0]
+    """
+    sums: Floats = np.add.reduceat(discount ** step_of(start) * reward, start[:-1])
+    return sums
+
+
+def surprise(reward: Floats, q_taken: Floats, v: Floats, start: Ints, discount: float) -> Floats:
+    """(N,) r_t + γ V̂(x_{t+1}) - Q̂(x_t, a_t); nothing is expected after the last step."""
+    follows = np.append(v[1:], 0.0)
+    follows[start[1:] - 1] = 0.0
+    expected: Floats = reward + discount * follows - q_taken
+    return expected
+
+
+def step_of(start: Ints) -> Ints:
+    """(N,) the number of every step within its episode."""
+    steps: Ints = np.arange(start[-1]) - np.repeat(start[:-1], np.diff(start))
+    return steps
+
+
+# ---- the six ------------------------------------------------------------------------------------
+
+
+def importance(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Floats:
+    """(E,) IS: the return, times the weight of the whole episode.
+
+    >>> importance(np.array([2.0, 0.5]), np.array([1.0, 2.0]), np.array([0, 2]), 0.5).tolist()
+    [2.0]
+    """
+    return final(ratio, start) * returns(reward, start, discount)
+
+
+def floored_importance(
+    ratio: Floats, reward: Floats, start: Ints, discount: float, lowest: float
+) -> Floats:
+    """(E,) IS of the return above its least possible value, and that value: never below `lowest`.
+
+    The mean is that of IS, as weights have mean 1.
+    """
+    return lowest + final(ratio, start) * (returns(reward, start, discount) - lowest)
+
+
+def pdis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Floats:
+    """(E,) PDIS: every reward, times the weight of the steps up to it.
+
+    >>> pdis(np.array([2.0, 0.5]), np.array([1.0, 2.0]), np.array([0, 2]), 0.5).tolist()
+    [3.0]
+    """
+    return returns(cumulative(ratio, start) * reward, start, discount)
+
+
+def floored_pdis(
+    ratio: Floats, reward: Floats, start: Ints, discount: float, least: Floats
+) -> Floats:
+    """(E,) PDIS of what comes above the worst, and the worst: never below least[0].
+
+    least[t] (H,) is the least return from step t on. It is used as a Q̂ that knows nothing else, so
+    the mean is that of PDIS, and no surprise is negative.
+
+    >>> worst = np.array([-3.0, -2.0, -1.0])  # three steps at -1 each
+    >>> floored_pdis(np.array([2.0]), np.array([0.0]), np.array([0, 1]), 1.0, worst).tolist()
+    [3.0]
+    """
+    known: Floats = least[step_of(start)]
+    return doubly_robust(ratio, reward, known, known, start, discount)
+
+
+def doubly_robust(
+    ratio: Floats, reward: Floats, q_taken: Floats, v: Floats, start: Ints, discount: float
+) -> Floats:
+    """(E,) DR: PDIS of what Q̂ did not expect, and what it expects at the start.
+
+    `q_taken` (N,) is Q̂(x_t, a_t), `v` (N,) is V̂(x_t) = Σ_a π(a | x_t) Q̂(x_t, a).
+
+    >>> one = np.array([0, 1])
+    >>> doubly_robust(np.array([2.0]), np.array([5.0]), np.array([4.0]), np.array([3.0]), one, 0.9)
+    array([5.])
+    """
+    x = surprise(reward, q_taken, v, start, discount)
+    first: Floats = v[start[:-1]]
+    return first + pdis(ratio, x, start, discount)
+
+
+def wis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Weighted:
+    """WIS: the mean return, episodes weighted as wholes.
+
+    >>> three = np.array([0, 1, 2, 3])
+    >>> wis(np.array([2.0, 1.0, 0.0]), np.array([3.0, 6.0, 9.0]), three, 1.0).value
+    4.0
+    """
+    E = len(start) - 1
+    G = returns(reward, start, discount)
+    return Weighted(final(ratio, start), G, np.arange(E + 1), np.zeros(E), 1.0)
+
+
+def cwpdis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Weighted:
+    """CWPDIS: step by step the mean reward, episodes weighted by their steps so far.
+
+    >>> cwpdis(np.array([1.0, 3.0]), np.array([4.0, 0.0]), np.array([0, 1, 2]), 0.9).value
+    1.0
+    """
+    return Weighted(cumulative(ratio, start), reward, start, np.zeros(len(start) - 1), discount)
+
+
+def weighted_doubly_robust(
+    ratio: Floats, reward: Floats, q_taken: Floats, v: Floats, start: Ints, discount: float
+) -> Weighted:
+    """WDR: what Q̂ expects at the start, and CWPDIS of what it did not expect."""
+    x = surprise(reward, q_taken, v, start, discount)
+    return Weighted(cumulative(ratio, start), x, start, v[start[:-1]], discount)
+
+
+# ---- what is known of each ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """One estimator, and all that is known of it."""
+
+    title: str
+    values: Callable[[Sample], Floats | Weighted]  # (E,) with mean ρ(π), or a weighted mean
+    rank: int  # of several, the one with the least is gone by: steady ones and plain means first
+    weighted: bool = False  # a ratio of means: intervals for independent values do not serve it
+    from_beginnings: bool = False  # also learns from episodes that the target leaves
+    # (E,) of the behavior, taken off within each episode where a difference is asked for
+    baseline: Callable[[Sample], Floats] = lambda sample: sample.returns
+    interval: str = "t"  # by default
+    # where these are known before the log is: the least and the greatest of its values, and (E,)
+    # values of the same mean that never fall below the least return; least[t] is that from step t
+    range: Callable[[Possible], tuple[float, float]] | None = None
+    floored: Callable[[Sample, Floats], Floats] | None = None
+
+
+def _importance_range(possible: Possible) -> tuple[float, float]:
+    weight, less = possible.largest_weights, 1.0 if possible.difference else 0.0
+    return importance_range(weight, possible.low, possible.high, less=less)
+
+
+# the order is that of the random streams, so append only
+ESTIMATORS: Registry[Estimator] = Registry(
+    "estimator",
+    {
+        "is": Estimator(
+            "importance sampling of whole episodes",
+            lambda sample: importance(*sample.data),
+            rank=3,
+            range=_importance_range,
+            floored=lambda sample, least: floored_importance(*sample.data, float(least[0])),
+        ),
+        "pdis": Estimator(
+            "importance sampling step by step",
+            lambda sample: pdis(*sample.data),
+            rank=2,
+            from_beginnings=True,
+            range=lambda possible: possible.pdis_range(),
+            floored=lambda sample, least: floored_pdis(*sample.data, least),
+        ),
+        "wis": Estimator(
+            "weighted importance sampling of whole episodes",
+            lambda sample: wis(*sample.data),
+            rank=6,
+            weighted=True,
+            interval="bootstrap-t",
+        ),
+        "cwpdis": Estimator(
+            "weighted importance sampling step by step",
+            lambda sample: cwpdis(*sample.data),
+            rank=5,
+            weighted=True,
+            interval="bootstrap-t",
+        ),
+        "dr": Estimator(
+            "doubly robust",
+            lambda sample: doubly_robust(*sample.data_with_values),
+            rank=1,
+            from_beginnings=True,
+            baseline=lambda sample: sample.behavior_dr,
+        ),
+        "wdr": Estimator(
+            "weighted doubly robust",
+            lambda sample: weighted_doubly_robust(*sample.data_with_values),
+            rank=4,
+            weighted=True,
+            baseline=lambda sample: sample.behavior_dr,
+            interval="bootstrap-t",
+        ),
+    },
+)
