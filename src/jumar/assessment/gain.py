@@ -1,7 +1,10 @@
 """What a change brings: one number, the same wherever it is said, per episode and per year.
 
-The number is the held-out estimate where a held-out test chose the controller, and the estimate of
-the model otherwise. Per year it is
+Where a held-out test chose the controller, the number is what held-out episodes say: the mean of
+their scores and the expectation of a model of them, weighed by their errors
+(`algorithms.auto.opinions`). The scores alone are right on average, but the controller was chosen
+for them too, so the luckiest looks best. Their interval is told as it is. Otherwise the number is
+the estimate of the model. Per year it is
 
     gain / L · N,      L = mean over episodes of Σ_t γ^t,
 
@@ -23,7 +26,7 @@ from jumar.core.text import number, rounded
 from jumar.evidence.resampling import Resampled
 from jumar.io.project import YEAR
 
-HELD_OUT, MODEL = "the held-out test", "the model estimated from the log"
+HELD_OUT, MODEL = "held-out episodes", "the model estimated from the log"
 
 
 @dataclass(frozen=True)
@@ -132,9 +135,10 @@ def gain_of(result: Result, resampled: Resampled) -> Gain:
         chosen = selection.chosen
         margin = student(0.05, chosen.units) * chosen.error  # 5 % on either side
         logged = float(result.log.returns(γ).mean())
-        amount = min(chosen.gain, selection.most)  # no estimate beyond what is possible
+        weighed = chosen.weighed
+        amount = min(weighed.gain, selection.most)  # no estimate beyond what is possible
         low, high = (min(chosen.gain + side, selection.most) for side in (-margin, margin))
-        return Gain(amount, low, high, chosen.error, logged, HELD_OUT, **told)
+        return Gain(amount, low, high, weighed.error, logged, HELD_OUT, **told)
     improvement = result.improvement
     low, high = resampled.interval()
     error = (high - low) / (2 * 1.645) if improvement.changed else 0.0

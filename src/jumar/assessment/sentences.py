@@ -81,7 +81,7 @@ def gain(result: Result, brought: Gain, redrawn: tuple[float, float]) -> str:
 
 def _interval(brought: Gain) -> str:
     low, high = (rounded(x, brought.error) for x in (brought.low, brought.high))
-    return f"In the held-out test, the 90 % interval is {low} to {high} per episode."
+    return f"By their scores alone, the 90 % interval is {low} to {high} per episode."
 
 
 def _luck(result: Result) -> str:

@@ -24,19 +24,19 @@ LEVEL = 0.001
 
 
 @dataclass(frozen=True)
-class Choice:
+class Observed:
     """A column, and why."""
 
     column: Column
     reasons: tuple[str, ...]
 
 
-def choose(columns: Sequence[Column], action: Ints | None) -> list[Choice]:
+def choose(columns: Sequence[Column], action: Ints | None) -> list[Observed]:
     """The columns to observe, the most telling first. Without a sign, the first column."""
     if action is None or not columns:
-        return [Choice(column, ()) for column in columns[:1]]
+        return [Observed(column, ()) for column in columns[:1]]
     coded = {column.name: _coded(column, action) for column in columns}
-    chosen: list[Choice] = []
+    chosen: list[Observed] = []
     known = np.zeros(len(action), np.int64)
     left = list(columns)
     while left and len(chosen) < MOST:
@@ -46,9 +46,9 @@ def choose(columns: Sequence[Column], action: Ints | None) -> list[Choice]:
         if best <= 0 or (chosen and len(joined) * ROWS_EACH > len(action)):
             break
         known = np.searchsorted(joined, known * (coded[column.name].max() + 1) + coded[column.name])
-        chosen.append(Choice(column, ("what was done depends on it",)))
+        chosen.append(Observed(column, ("what was done depends on it",)))
         left.remove(column)
-    return chosen or [Choice(columns[0], ("what was done depends on none of them",))]
+    return chosen or [Observed(columns[0], ("what was done depends on none of them",))]
 
 
 def _coded(column: Column, action: Ints) -> Ints:

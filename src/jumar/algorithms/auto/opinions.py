@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from jumar.algorithms.auto.board import Numbered
 from jumar.algorithms.auto.candidates import MOST_VALUES, Fitted, Workbench
+from jumar.algorithms.auto.trials import Opinion
 from jumar.core.arrays import Floats, Ints
 from jumar.core.history import HistoryMdp
 
@@ -89,19 +89,6 @@ class _Model:
         rows = np.ascontiguousarray(table[self.numbered.first])
         q = values_by_step(self.raw, rows, self.mdp.discount, steps)[0]
         return float(self.mdp.start @ (rows * q).sum(1))
-
-
-@dataclass(frozen=True)
-class Opinion:
-    """Of a gain."""
-
-    gain: float
-    error: float
-
-    @property
-    def merit(self) -> float:
-        """Noise is no merit: of many candidates the luckiest looks best."""
-        return self.gain - self.error / 2
 
 
 def blend(scores: Floats, expected: float) -> Opinion:

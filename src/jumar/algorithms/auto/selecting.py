@@ -304,7 +304,7 @@ def _bet(half: _Half, only: proved.Make | None) -> Tested:
             scores=scores,
             bet=x.prospect.bet,
             deviation=float(scores.std(ddof=1)),
-            weighed=blend(scores, models.gain(x.candidate)).merit,
+            opinion=blend(scores, models.gain(x.candidate)),
         )
         trials.append((trial, x.candidate))
     return trials, made
@@ -361,8 +361,8 @@ def _t_trials(half: _Half, listed: Sequence[Fitted]) -> list[Trial]:
 def _merit(trial: Trial, most: float) -> float:
     """By which the best of those that passed is chosen: noise is no merit, nor is a gain beyond
     what returns allow."""
-    if trial.weighed is not None:
-        return min(trial.weighed, most)
+    if trial.opinion is not None:
+        return min(trial.opinion.merit, most)
     return min(trial.gain, most) - trial.error / 2
 
 

@@ -38,6 +38,19 @@ class Setting:
         return {"base": self.algorithm, **dict(self.parameters), "mixture": self.mixture}
 
 
+@dataclass(frozen=True)
+class Opinion:
+    """Of a gain."""
+
+    gain: float
+    error: float
+
+    @property
+    def merit(self) -> float:
+        """Noise is no merit: of many candidates the luckiest looks best."""
+        return self.gain - self.error / 2
+
+
 @dataclass(frozen=True, repr=False)
 class Trial(Shown):
     """One candidate on the other half of the log."""
@@ -58,7 +71,12 @@ class Trial(Shown):
     deviation: float = math.inf  # of a score
     scores: Floats | None = field(default=None, repr=False, compare=False)  # (n,) per unit
     bet: Bet | None = None  # that was laid on it
-    weighed: float | None = None  # gain by which it is compared, where more is known than scores
+    opinion: Opinion | None = None  # of its gain, where more is known than scores
+
+    @property
+    def weighed(self) -> Opinion:
+        """Its gain by all that is known of held-out episodes."""
+        return self.opinion or Opinion(self.gain, self.error)
 
     @property
     def summary(self) -> str:
