@@ -1,0 +1,68 @@
+"""What the site does beyond its tools.
+
+Formulas become MathML, which browsers draw by themselves: no script, no font, no network. Links to
+`examples/` lead to the pages of the site. A site that would fetch anything from elsewhere fails.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+README = re.compile(r"\]\((?:\.\./)+examples/([\w-]+)/README\.md\)")
+# what makes a browser fetch something: an attribute of a page, or a word of a style sheet
+FETCHED = re.compile(
+    r"""<(?:script|img|iframe|source|video|audio|object)\b[^>]*?\b(?:src|data)="((?:https?:)?//[^"]+)
+    |<link\b[^>]*?\bhref="((?:https?:)?//[^"]+)
+    |url\(['"]?((?:https?:)?//[^)'"]+)
+    |@import\s+['"]((?:https?:)?//[^'"]+)""",
+    re.VERBOSE,
+)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
+    app.connect("source-read", lead_to_pages)
+    app.connect("build-finished", stop_if_anything_is_fetched)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def inline_formula(translator: Any, node: Any) -> None:
+    translator.body.append(convert(node.astext()))
+    _leave_out(node)
+
+
+def displayed_formula(translator: Any, node: Any) -> None:
+    translator.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    _leave_out(node)
+
+
+def _leave_out(node: Any) -> None:
+    """The LaTeX is not printed beside the formula."""
+    from docutils import nodes
+
+    raise nodes.SkipNode
+
+
+def lead_to_pages(app: Sphinx, page: str, source: list[str]) -> None:
+    """In a checkout an example is a folder with a README; in the site it is a page."""
+    source[0] = README.sub(r"](/examples/\1.md)", source[0])
+
+
+def stop_if_anything_is_fetched(app: Sphinx, failed: Exception | None) -> None:
+    """The site must read the same without a network."""
+    if failed is not None or app.builder.format != "html":
+        return
+    fetched = [
+        f"{path.relative_to(app.outdir)}: {next(filter(None, found.groups()))}"
+        for path in sorted(Path(app.outdir).rglob("*"))
+        if path.suffix in (".html", ".css", ".svg")
+        for found in FETCHED.finditer(path.read_text(encoding="utf-8"))
+    ]
+    if fetched:
+        raise ExtensionError("the site would fetch from elsewhere:\n" + "\n".join(fetched))
