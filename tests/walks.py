@@ -16,8 +16,11 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import jumar
 from jumar.cli import main
 
+DOCS = Path(jumar.__file__).parents[2] / "docs"
+WALKED = [DOCS / "start.md", *sorted((DOCS / "tutorials").glob("*.md"))]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FETCHED = re.compile(r"\]\(((?:\.\./)+examples/[\w/.-]+\.(?:csv|toml))\)")
@@ -38,8 +41,7 @@ class Walk:
     def to_the_end(self) -> list[str]:
         """Do all that the page says; a list of what was done, by kind."""
         text = self.page.read_text()
-        for path in FETCHED.findall(text):
-            shutil.copy(self.page.parent / path, self.folder)
+        fetch(text, self.page.parent, self.folder)
         for block in BLOCK.finditer(text):
             line = text.count("\n", 0, block.start(2))
             with contextlib.chdir(self.folder):
@@ -78,8 +80,14 @@ class Walk:
         test.globs = self.names  # later blocks know the names of earlier ones
         report: list[str] = []
         runner = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS)
-        assert runner.run(test, report.append, clear_globs=False).failed == 0, "".join(report)
+        assert runner.run(test, out=report.append, clear_globs=False).failed == 0, "".join(report)
         self.done.append("python")
+
+
+def fetch(text: str, place: Path, folder: Path) -> None:
+    """Put the files of `examples/` that a text links into a folder."""
+    for path in FETCHED.findall(text):
+        shutil.copy(place / path, folder)
 
 
 def said_by(words: list[str]) -> str:

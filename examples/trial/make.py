@@ -12,7 +12,7 @@ from pathlib import Path
 from jumar import load_controller, load_model, random_stream, simulate
 
 HERE = Path(__file__).parent
-PEOPLE, DAYS, SEED = 240, 12, 1
+PEOPLE, DAYS, SEED = 320, 12, 1
 SENT = 0.6
 
 
