@@ -12,7 +12,9 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # site_extension.py
 sys.path.insert(0, str(HERE.parent / "src"))
 
-import jumar  # noqa: E402  (found by the line before)
+import ziamath  # noqa: E402
+
+import jumar  # noqa: E402
 
 project = "jumar"
 copyright = "The jumar developers, MIT licence"  # the name Sphinx reads
@@ -41,7 +43,8 @@ toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
 html_title = f"jumar {version}"
-html_static_path = ["static"]
+# formulas look the same everywhere: a mathematical font comes with the tool that makes them
+html_static_path = ["static", str(Path(ziamath.__file__).parent / "fonts")]
 html_css_files = ["site.css"]
 html_favicon = "static/favicon.svg"
 html_copy_source = html_show_sourcelink = False

@@ -18,7 +18,16 @@ NOTEBOOKS = sorted(TUTORIALS.glob("*.ipynb"))
 TRIAL = ROOT / "examples" / "trial"
 
 
-@pytest.mark.parametrize("page", WALKED, ids=lambda page: page.stem)
+SLOW = ("bridges", "paper")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else [])
+        for page in WALKED
+    ],
+)
 def test_a_page_can_be_followed_from_top_to_bottom(page, tmp_path):
     done = Walk(page, tmp_path).to_the_end()
     assert {"sh", "text"} <= set(done)
