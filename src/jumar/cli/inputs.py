@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Log = Annotated[
     Path,
     typer.Argument(
-        metavar="LOG", help="The log (.csv, .tsv, .parquet, .arrow, .ndjson; see docs/logs.md)."
+        metavar="LOG", help="The log, a row per step (.csv, .tsv, .parquet, .arrow, .ndjson)."
     ),
 ]
 Policy = Annotated[

@@ -384,7 +384,8 @@ _ENTRIES = (  # a new bound is one entry here: `certify`, reports and tests find
         applies_to="all-known",
         validity=Validity.PROVED_IF_SUFFICIENT,
         formula="ζ = 2·V_max/(1-γ)·√(2/N·log(X·A·2^m/δ)) - gain, from the worst likely start",
-        reference=f"docs/bounds.md; after {_LAROCHE}, Theorem 1, {_HOEFFDING}, and {_WEISSMAN}",
+        reference=f"documentation of jumar, Bounds; after {_LAROCHE}, Theorem 1, {_HOEFFDING}, "
+        f"and {_WEISSMAN}",
         assumptions=(
             SUFFICIENT,
             "Every reachable history state and action was seen at least N times; N was fixed "
