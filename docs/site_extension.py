@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
@@ -28,30 +29,32 @@ FETCHED = re.compile(
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("source-read", lead_to_pages)
+    app.connect("doctree-read", trim_examples)
     app.connect("build-finished", stop_if_anything_is_fetched)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def inline_formula(translator: Any, node: Any) -> None:
     translator.body.append(convert(node.astext()))
-    _leave_out(node)
+    raise nodes.SkipNode  # or the LaTeX would stand beside the formula
 
 
 def displayed_formula(translator: Any, node: Any) -> None:
     translator.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
-    _leave_out(node)
-
-
-def _leave_out(node: Any) -> None:
-    """The LaTeX is not printed beside the formula."""
-    from docutils import nodes
-
     raise nodes.SkipNode
 
 
 def lead_to_pages(app: Sphinx, page: str, source: list[str]) -> None:
     """In a checkout an example is a folder with a README; in the site it is a page."""
     source[0] = README.sub(r"](/examples/\1.md)", source[0])
+
+
+def trim_examples(app: Sphinx, page: nodes.document) -> None:
+    """Examples end with an empty line, for doctest; a reader need not see it."""
+    for block in page.findall(nodes.literal_block):
+        text = block.astext().rstrip("\n")
+        block.rawsource = text
+        block.children = [nodes.Text(text)]
 
 
 def stop_if_anything_is_fetched(app: Sphinx, failed: Exception | None) -> None:
