@@ -36,7 +36,6 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False  # what is returned is a sentence, beside its type
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-autodoc_type_aliases = {"Floats": "FloatArray", "Ints": "IntArray", "Bools": "BoolArray"}
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 80
 add_module_names = False

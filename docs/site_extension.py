@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 README = re.compile(r"\]\((?:\.\./)+examples/([\w-]+)/README\.md\)")
+ARRAY = re.compile(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[([a-z]+)\d*\]\]")
 # what makes a browser fetch something: an attribute of a page, or a word of a style sheet
 FETCHED = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|object)\b[^>]*?\b(?:src|data)="((?:https?:)?//[^"]+)
@@ -30,6 +31,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("source-read", lead_to_pages)
     app.connect("doctree-read", trim_examples)
+    app.connect("autodoc-process-signature", name_arrays)
     app.connect("build-finished", stop_if_anything_is_fetched)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -55,6 +57,15 @@ def trim_examples(app: Sphinx, page: nodes.document) -> None:
         text = block.astext().rstrip("\n")
         block.rawsource = text
         block.children = [nodes.Text(text)]
+
+
+def name_arrays(app: Sphinx, what: str, name: str, thing: Any, options: Any, *words: Any) -> Any:
+    """An array in a signature by a short name: FloatArray, IntArray, BoolArray."""
+    return tuple(word and ARRAY.sub(_short, word) for word in words)
+
+
+def _short(found: re.Match[str]) -> str:
+    return f"{found[1].capitalize()}Array"
 
 
 def stop_if_anything_is_fetched(app: Sphinx, failed: Exception | None) -> None:

@@ -40,7 +40,8 @@ def _run(source: str, names: dict[str, Any], number: int) -> list[dict[str, Any]
             value = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), names)
     outputs: list[dict[str, Any]] = []
     if printed.getvalue():
-        outputs.append({"name": "stdout", "output_type": "stream", "text": lines(printed.getvalue())})
+        stream = {"name": "stdout", "output_type": "stream"}
+        outputs.append({**stream, "text": lines(printed.getvalue())})
     if value is not None:
         result = {"data": {"text/plain": lines(repr(value))}, "execution_count": number}
         outputs.append({**result, "metadata": {}, "output_type": "execute_result"})
@@ -53,7 +54,8 @@ def lines(text: str) -> list[str]:
 
 def text_of(notebook: dict[str, Any]) -> str:
     """The prose, which links the files that are needed."""
-    return "\n".join("".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown")
+    prose = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    return "\n".join("".join(cell["source"]) for cell in prose)
 
 
 def write(path: Path) -> None:

@@ -54,7 +54,7 @@ class Walk:
             self.done.append("toml")
 
     def _sh(self, block: str, line: int) -> None:
-        for command in block.replace("\\\n", " ").splitlines():
+        for command in block.replace("\\\n", "").splitlines():
             if command == INSTALLS:
                 continue
             if assigned := re.fullmatch(r'(\w+)="(.*)"', command):
@@ -71,7 +71,9 @@ class Walk:
         """The answer of the command before it, or the beginning of a file that was fetched."""
         said = self.said if self.said is not None else Path("log.csv").read_text()
         if not doctest.OutputChecker().check_output(block, said, OPTIONS):
-            raise AssertionError(f"{self.page.name}, line {line}: shown\n{block}\nbut said\n{said[:5000]}")
+            raise AssertionError(
+                f"{self.page.name}, line {line}: shown\n{block}\nbut said\n{said[:5000]}"
+            )
         self.said = None
         self.done.append("text")
 
@@ -96,6 +98,8 @@ def said_by(words: list[str]) -> str:
     with contextlib.redirect_stdout(out):
         try:
             main(words)
+            code: object = 0
         except SystemExit as left:
-            assert not left.code, f"jumar {shlex.join(words)} ended with {left.code}"
+            code = left.code
+    assert not code, f"jumar {shlex.join(words)} ended with {code}"
     return out.getvalue()

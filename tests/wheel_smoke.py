@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -95,8 +96,8 @@ def used(jumar: Path, home: Path) -> None:
     assert "improve" in ran(jumar, home, "--help")
     assert "tiger" in ran(jumar, home, "models")
     write_example(home)
-    ran(jumar, home, *"improve log.csv --policy coin.toml --discount 0.95 -o out".split())
-    files = "report.html improved.json improved.py controller.svg decisions.csv".split()
+    ran(jumar, home, *shlex.split("improve log.csv --policy coin.toml --discount 0.95 -o out"))
+    files = ["report.html", "improved.json", "improved.py", "controller.svg", "decisions.csv"]
     assert all((home / "out" / name).stat().st_size for name in files)
     verdict = json.loads((home / "out" / "certificate.json").read_text())["verdict"]
     assert verdict["word"] == "safe", verdict
