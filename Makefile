@@ -1,13 +1,14 @@
-# Two commands: `make demo` shows the main job, `make test` runs every check.
-# Both build .venv from nothing when it is missing or pyproject.toml has changed.
+# Two commands: `make demo` shows the main job, `make test` runs every check. `make docs` builds the
+# site, `make wheel-test` tries what users install.
+# All build .venv from nothing when it is missing or pyproject.toml has changed.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench clean
+.PHONY: demo test docs wheel-test bench clean
 
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
 	touch $@
 
 # the README's main job: a bundled log and its rule in, a report out; once decided, once refused
@@ -27,6 +28,17 @@ test: .venv/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy & types=$$!; $(BIN)/pytest -n auto --dist worksteal -rs; tests=$$?; \
 	  wait $$types && exit $$tests
+
+# out/site/index.html; every warning is an error, and so is a page that would fetch anything
+docs: .venv/.ready
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --fresh-env -d out/doctrees docs out/site
+	@echo "Open out/site/index.html in a browser."
+
+# the wheel alone in an empty environment, where neither this checkout nor a tool is at hand
+wheel-test: .venv/.ready
+	rm -rf out/wheel
+	$(BIN)/python -m build --wheel --outdir out/wheel .
+	$(BIN)/python tests/wheel_smoke.py out/wheel/jumar-*.whl
 
 bench: .venv/.ready
 	$(BIN)/python benchmarks/run.py

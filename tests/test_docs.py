@@ -14,6 +14,7 @@ import jumar
 from jumar.io.controllers import load_controller
 from jumar.study.spec import load_study
 from jumar.truth.model_files import load_model
+from walks import WALKED
 
 ROOT = Path(jumar.__file__).parents[2]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -48,6 +49,7 @@ def run(test: doctest.DocTest) -> tuple[doctest.TestResults, str]:
 PAGES = {
     str(path.relative_to(ROOT)): examples_on(path.read_text(), str(path.relative_to(ROOT)))
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    if path not in WALKED  # test_tutorials.py follows these, commands and all
 }
 
 
@@ -73,6 +75,24 @@ def test_public_functions_and_types_have_an_example_or_at_least_a_sentence():
     """Everything behind `jumar.__all__` is documented."""
     silent = [name for name in jumar.__all__ if not (getattr(jumar, name).__doc__ or "").strip()]
     assert silent == []
+
+
+def test_the_reference_has_every_public_name_once():
+    pages = sorted((ROOT / "docs" / "reference").glob("*.md"))
+    text = "\n".join(page.read_text() for page in pages)
+    placed = re.findall(r"^\.\. auto(?:function|class):: jumar\.(\w+)$", text, re.MULTILINE)
+    modules = ["models", "offpolicy"]  # with all that is in them
+    assert sorted([*placed, *modules]) == sorted(jumar.__all__)
+    for module in modules:
+        assert f".. automodule:: {getattr(jumar, module).__name__}\n" in text
+
+
+def test_nothing_that_is_installed_names_a_file_of_the_docs():
+    """The wheel has no docs/: a message says the fact, and where needed the title of the page."""
+    package = Path(jumar.__file__).parent
+    kinds = ("*.py", "*.html", "*.js", "*.json", "*.toml")
+    files = [path for kind in kinds for path in package.rglob(kind)]
+    assert [path for path in files if "docs/" in path.read_text(encoding="utf-8")] == []
 
 
 # ---- the runner itself --------------------------------------------------------------------------

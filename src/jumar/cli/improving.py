@@ -58,7 +58,7 @@ def improve(
         typer.Option(
             "--assume-memory",
             help="If nothing passes: judge long records and assume that a memory tells all that "
-            "matters. The log may contradict it (docs/long-records.md).",
+            "matters. Where the log contradicts it, nothing changes.",
         ),
     ] = False,
     seed: Seed = 1,

@@ -25,7 +25,7 @@ Log = Annotated[
     Path | None,
     typer.Argument(
         metavar="LOG",
-        help="The log (.csv, .tsv, .parquet, .arrow, .ndjson; see docs/logs.md).",
+        help="The log (.csv, .tsv, .parquet, .arrow, .ndjson).",
         show_default=False,
     ),
 ]

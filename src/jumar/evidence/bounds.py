@@ -364,7 +364,8 @@ BOUNDS: Registry[Bound] = Registry(
         "plug-in": Bound(
             "Estimated model, every pair known",
             "ζ = 2·V_max/(1-γ)·√(2/N·log(X·A·2^m/δ)) - gain, from the worst likely start",
-            f"docs/bounds.md; after {_LAROCHE}, Theorem 1, {_HOEFFDING}, and {_WEISSMAN}",
+            f"documentation of jumar, Bounds; after {_LAROCHE}, Theorem 1, {_HOEFFDING}, and "
+            f"{_WEISSMAN}",
             (
                 SUFFICIENT,
                 "Every reachable history state and action was seen at least N times; N was fixed "

@@ -9,7 +9,7 @@ No certificate promises more than the returns allow: an estimated gain counts on
 that could be gained. A range of returns that was only read off the log lowers the class of what was
 proved with it. A class in which no chance of error was shown prints none.
 
-The formulas are in `jumar.evidence.bounds`, their derivations in docs/bounds.md.
+The formulas are in `jumar.evidence.bounds`, their derivations in the documentation (Bounds).
 """
 
 from __future__ import annotations

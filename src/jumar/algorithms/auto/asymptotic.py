@@ -29,7 +29,7 @@ could make it.
 
 Weights are skewed, rare losses hide in small samples, and it is here that a plain t test fails. The
 statement is asymptotic: it is exact neither for few episodes nor for extreme weights. How it holds
-in practice is measured in docs/guarantees.md.
+in practice is measured in the documentation (Are promises kept?).
 """
 
 from __future__ import annotations

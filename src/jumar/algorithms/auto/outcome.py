@@ -26,7 +26,7 @@ _ALIKE_CLUSTERS = (
 _LARGE = (
     "The held-out episodes are many enough for their mean to be nearly normal. On processes built "
     "to break this test its bound was wrong in about a third of logs of 200 episodes, and far more "
-    "often where the log does not show the range (docs/guarantees.md)."
+    "often where the log does not show the range."
 )
 _KNOWN = "The behavior given is the one that produced the log."
 _SEVERAL = (
