@@ -59,6 +59,15 @@ def _are_flags(given: Array) -> bool:
 class Frozen:
     """A dataclass that stays read-only when it is sent to another process."""
 
+    def _put(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _freeze(self, dtype: Any, *names: str, error: type[JumarError] = ParameterError) -> None:
+        """Put read-only copies in the place of these fields."""
+        for name in names:
+            self._put(**{name: freeze(getattr(self, name), dtype, name, error)})
+
     def __getstate__(self) -> dict[str, Any]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return {k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in state.items()}
@@ -67,8 +76,7 @@ class Frozen:
         for name, value in state.items():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
-            frozen = MappingProxyType(value) if type(value) is dict else value
-            object.__setattr__(self, name, frozen)
+            self._put(**{name: MappingProxyType(value) if type(value) is dict else value})
 
 
 def hashed(values: Ints) -> tuple[Ints, Ints]:

@@ -12,6 +12,7 @@ coarser memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from jumar.core.controller import SUM_TOLERANCE, Controller
 from jumar.core.errors import ControllerError, ParameterError, TooLarge
 from jumar.core.memory import ENUMERABLE, Memory
 from jumar.core.memory.refinement import join
+from jumar.core.names import other_names
 from jumar.core.text import counted, listing, printable
 
 if TYPE_CHECKING:
@@ -69,7 +71,15 @@ def difference(was: Controller, now: Controller) -> Difference:
         nodes, _ = number_rows(np.concatenate([reachable(c, MOST_STATES) for c in (old, new)]))
         states = history_states(nodes, len(now.observations))
         return _compare(old, new, states, len(states), None)
-    states, bases = _exceptions(old, new)
+    (old_states, old_base), (new_states, new_base) = written_out(old), written_out(new)
+    states, _ = number_rows(np.concatenate([old_states, new_states]))
+    bases = [
+        # one row for all: a controller without memory
+        base
+        if isinstance(base, Controller)
+        else Controller.constant(c.observations, c.actions, base, name=c.name)
+        for c, base in ((old, old_base), (new, new_base))
+    ]
     if bases[0] is was and bases[1] is now:
         raise TooLarge(
             f"{printable(was.name)} remembers a {was.memory} and {printable(now.name)} a "
@@ -89,17 +99,14 @@ def on_one_memory(was: Controller, now: Controller) -> tuple[Controller, Control
     >>> [str(c.memory) for c in on_one_memory(short, short.lift(window(3)))]
     ['window of 3', 'window of 3']
     """
-    for kind, mine, other in (
-        ("observations", was.observations, now.observations),
-        ("actions", was.actions, now.actions),
-    ):
-        if mine != other:
-            order = ", in another order" if set(mine) == set(other) else ""
-            raise ControllerError(
-                f"{printable(was.name)} and {printable(now.name)} cannot be compared: the {kind} "
-                f"of the first are {listing(mine)}; of the second, {listing(other)}{order}. "
-                "Give both the same names in the same order."
-            )
+    for kind in other_names(was, now):
+        mine, other = getattr(was, kind), getattr(now, kind)
+        order = ", in another order" if set(mine) == set(other) else ""
+        raise ControllerError(
+            f"{printable(was.name)} and {printable(now.name)} cannot be compared: the {kind} of "
+            f"the first are {listing(mine)}; of the second, {listing(other)}{order}. Give both the "
+            "same names in the same order."
+        )
     memory = join(was.memory, now.memory)
     return was.lift(memory), now.lift(memory)
 
@@ -151,19 +158,10 @@ def _compare(
     return Difference(was, now, freeze(states[differs], np.int64), *rows, compared, rest)
 
 
-def _exceptions(*controllers: Controller) -> tuple[Ints, list[Controller]]:
-    """The ⟨n, z⟩ where one of them has a row of its own, and what each falls back on."""
-    found, bases = [], []
-    for controller in controllers:
-        layer: Controller | Floats = controller
-        while isinstance(layer, Controller) and layer.memory == controller.memory:
-            found.append(layer.states)
-            layer = layer.otherwise
-        if not isinstance(layer, Controller):  # one row for all: a controller without memory
-            names = controller.observations, controller.actions
-            layer = Controller.constant(*names, layer, name=controller.name)
-        bases.append(layer)
-    return number_rows(np.concatenate(found))[0], bases
+def written_out(controller: Controller) -> tuple[Ints, Controller | Floats]:
+    """(K, W+1) the ⟨n, z⟩ with a row in a layer over its own memory, and what is below these."""
+    own = [*takewhile(lambda layer: layer.memory == controller.memory, controller.layers)]
+    return number_rows(np.concatenate([layer.states for layer in own]))[0], own[-1].otherwise
 
 
 # ---- for machines and for a terminal ------------------------------------------------------------
