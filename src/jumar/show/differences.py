@@ -20,7 +20,7 @@ import numpy as np
 from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, closure, freeze, number_rows
 from jumar.core.controller import SUM_TOLERANCE, Controller
 from jumar.core.errors import ControllerError, ParameterError, TooLarge
-from jumar.core.memory import ENUMERABLE, Memory
+from jumar.core.memory import ENUMERABLE, Memory, history_states
 from jumar.core.memory.refinement import join
 from jumar.core.names import other_names
 from jumar.core.text import counted, listing, printable
@@ -134,12 +134,6 @@ def reachable(controller: Controller, most: int = ENUMERABLE, met: Ints | None =
         return moved if places is None else moved[places.find(moved) >= 0]
 
     return closure(memory.initial()[None, :], successors, most, f"Nodes of a {memory}")
-
-
-def history_states(nodes: Ints, n_observations: int) -> Ints:
-    """(M·O, W+1) every ⟨n, z⟩ at these nodes, in order."""
-    z = np.tile(np.arange(n_observations, dtype=np.int64), len(nodes))
-    return np.column_stack([np.repeat(nodes, n_observations, 0), z])
 
 
 def settled(old: Floats, new: Floats) -> tuple[Floats, Bools]:

@@ -22,6 +22,7 @@ from jumar.assessment.result import Result
 from jumar.core.arrays import Ints
 from jumar.core.controller import Controller
 from jumar.core.errors import TooLarge
+from jumar.core.memory import history_states
 from jumar.core.text import counted, percent, plural, shown
 from jumar.core.words import (
     COLUMNS,
@@ -136,8 +137,7 @@ def _states_to_show(controller: Controller, most: int) -> tuple[Ints, bool]:
         nodes = controller.memory.enumerate(limit=max(1, most // O))
     except TooLarge:
         return controller.states, False
-    n, z = np.divmod(np.arange(len(nodes) * O), O)
-    return np.column_stack([nodes[n], z]), True
+    return history_states(nodes, O), True
 
 
 def _choices(controller: Controller, states: Ints) -> RenderableType:
