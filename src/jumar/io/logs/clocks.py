@@ -30,14 +30,14 @@ class Clock:
     values: Array  # (N,) int64 or float64
     per_second: int | None  # units in a second; nothing if these are plain numbers
 
-    def take(self, index: Any) -> Clock:
+    def __getitem__(self, index: Any) -> Clock:
         return Clock(self.column, self.values[index], self.per_second)
 
 
 class Times(Encoder):
     """A column of steps (numbers only, if it is text) or of times."""
 
-    def __init__(self, source: Source, column: str, part: Literal["step", "time"]) -> None:
+    def __init__(self, source: Source, column: str, part: str) -> None:
         super().__init__(source, column)
         self._part = part
         self._kind: Kind | None = None

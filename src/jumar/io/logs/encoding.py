@@ -31,7 +31,7 @@ class Coded:
     names: Sequence[str]
     code: Array  # (N,) int32, UNKNOWN where the name is missing
 
-    def take(self, index: Any) -> Coded:
+    def __getitem__(self, index: Any) -> Coded:
         return Coded(self.names, self.code[index])
 
 
@@ -44,7 +44,7 @@ class Amounts:
         Bools  # (N,) nothing stands there; a NaN that was written is no number but is not nothing
     )
 
-    def take(self, index: Any) -> Amounts:
+    def __getitem__(self, index: Any) -> Amounts:
         return Amounts(self.values[index], self.missing[index])
 
 
@@ -58,7 +58,7 @@ class Encoder(ABC):
 
     def cell(self, i: int) -> str:
         """Names entry i of the column."""
-        return f"{self._source.name}, row {self._source.row(i)}, column {printable(self._column)!r}"
+        return cell(self._source.name, self._source.row(i), self._column)
 
     def missing(self, part: str, holes: Array, remedy: str) -> LogError:
         """The error for entries that must be there and are not."""
@@ -73,6 +73,10 @@ class Encoder(ABC):
     @abstractmethod
     def _add(self, column: Any) -> None:
         """Take in a batch whose dictionary, if it had one, was resolved."""
+
+    @abstractmethod
+    def result(self) -> Any:
+        """The whole column."""
 
     def _cell(self, i: int) -> str:
         return self.cell(self._read + i)
@@ -260,6 +264,11 @@ def numbers(column: Any, cell: Callable[[int], str]) -> Floats:
                     "-12.5; leave the cell empty if nobody knows."
                 ) from error
         raise
+
+
+def cell(source: str, row: int, column: str) -> str:
+    """Names one entry of a column."""
+    return f"{source}, row {row}, column {printable(column)!r}"
 
 
 def so_in_all(rows: Array) -> str:
