@@ -13,22 +13,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, closure, freeze, number_rows
 from jumar.core.controller import SUM_TOLERANCE, Controller
-from jumar.core.errors import ControllerError, ParameterError, TooLarge
+from jumar.core.errors import ControllerError, TooLarge
 from jumar.core.memory import ENUMERABLE, Memory, history_states
 from jumar.core.memory.refinement import join
 from jumar.core.names import other_names
-from jumar.core.text import counted, listing, printable
+from jumar.core.text import listing, printable
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-MOST_ROWS = 40
 MOST_STATES = 1_000_000  # looked at one by one: some seconds, some hundred megabytes
 
 
@@ -158,7 +154,7 @@ def written_out(controller: Controller) -> tuple[Ints, Controller | Floats]:
     return number_rows(np.concatenate([layer.states for layer in own]))[0], own[-1].otherwise
 
 
-# ---- for machines and for a terminal ------------------------------------------------------------
+# ---- for machines -------------------------------------------------------------------------------
 
 
 def difference_data(found: Difference) -> dict[str, Any]:
@@ -191,58 +187,3 @@ def difference_data(found: Difference) -> dict[str, Any]:
 
 def _choice(actions: tuple[str, ...], row: list[float]) -> dict[str, float]:
     return {action: p for action, p in zip(actions, row, strict=True) if p > 0}
-
-
-def difference_view(found: Difference, most: int = MOST_ROWS) -> RenderableType:
-    """A difference as text: where the two differ, and what each does there."""
-    from rich.console import Group
-    from rich.text import Text
-
-    from jumar.core.text import shown
-    from jumar.show.terminal import facts
-
-    if most < 1:
-        raise ParameterError(f"most: {most} rows cannot show a difference. Give 1 or more.")
-    title = f"From {shown(found.was.name, 200)} to {shown(found.now.name, 200)}"
-    pairs: list[tuple[str, str | Text]] = [
-        ("compared over", str(found.memory)),
-        ("differ", _how_many(found)),
-    ]
-    return Group(Text(title, style="bold"), facts(pairs), *_rows(found, most))
-
-
-def _how_many(found: Difference) -> str:
-    if found.same:
-        return "nowhere: they behave the same everywhere"
-    K = len(found.states)
-    if found.compared is not None:
-        return f"{K:,} of {found.compared:,} history states that one of them can come to"
-    return f"{counted(K, 'history state')} listed in one of the files"
-
-
-def _rows(found: Difference, most: int) -> list[RenderableType]:
-    from rich.console import Group
-    from rich.padding import Padding
-    from rich.text import Text
-
-    from jumar.core.words import action_lines, history_state_heads, history_state_words
-    from jumar.show.terminal import plain_table, rest
-
-    parts: list[RenderableType] = []
-    if len(found.states):
-        rows = [
-            [
-                *history_state_words(found.now, state),
-                "\n".join(action_lines(found.now.actions, new, old)),
-            ]
-            for state, old, new in zip(
-                found.states[:most], found.old[:most], found.new[:most], strict=True
-            )
-        ]
-        parts.append(plain_table([*history_state_heads(found.memory), "does: was → is"], rows))
-    parts += rest(len(found.states) - most, "history state")
-    if found.rest is not None:
-        below = f"Everywhere else they fall back on controllers over a {found.rest.memory}. These"
-        parts.append(Text(f"{below} differ in {_how_many(found.rest)}:"))
-        parts.append(Padding(Group(*_rows(found.rest, most)), (0, 0, 0, 2)))
-    return parts
