@@ -32,6 +32,23 @@ def test_the_check_sees_what_is_loaded():
     assert loaded("import jumar; jumar.window(2)") & set(HEAVY) == {"numpy"}
 
 
+def test_a_log_is_read_and_counted_without_pandas(tmp_path):
+    """Most functions of pyarrow load it where it is installed, which takes a third of a second."""
+    rows = ["episode,step,observation,action,reward,terminated"]
+    rows += [f"{i},1,{'worn' if i % 2 else 'good'},keep,{i / 2},yes" for i in range(20)]
+    rows += ["20,1,,keep,,"]  # with holes
+    (tmp_path / "log.csv").write_text("\n".join(rows))
+    code = f"""
+import jumar as jm
+from jumar.core.arrays import hashed, np
+log = jm.read_logs({str(tmp_path / "log.csv")!r}, missing="drop")
+jm.count(log, jm.window(2))
+hashed(np.arange(3))  # what counting a long window does
+"""
+    assert {"pyarrow", "numba"} <= (found := loaded(code))
+    assert "pandas" not in found
+
+
 def test_every_public_name_can_be_imported():
     import jumar
 

@@ -173,7 +173,7 @@ BAD_DOCUMENTS = {
     ),
     "half a character": (
         maintenance(observations=["good", "\ud800"]),
-        r"behavior.toml, observation 2: '\ud800' has half a character",
+        r"behavior.toml: observation name 2: '\ud800' has half a character",
     ),
     "a name that is a number": (maintenance(name=3), "behavior.toml, name: is a number."),
     "an exploration of 1": (

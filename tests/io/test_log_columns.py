@@ -287,7 +287,7 @@ def test_nodes_of_two_logs_are_numbered_by_name(log_file):
 
 def test_nodes_must_fit_the_log():
     step = (("z",), ("a",), [0], [0], [0.0], [0, 1], [-1], [True])
-    with refuses(LogError, "1 steps", "2 nodes"):
+    with refuses(LogError, "1 steps", "2 in 'node'"):
         Episodes(*step, node=Labels(("calm",), [0, 0]))
     for wrong in ([1], [-2]):
         with refuses(LogError, "labels", "out of range", "1"):

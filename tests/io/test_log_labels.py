@@ -250,10 +250,10 @@ def test_a_log_with_and_one_without_do_not_add(part):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"propensity": [0.5, 0.5]}, "3 steps, 2 propensities"),
+        ({"propensity": [0.5, 0.5]}, "3 steps, but 2 in 'propensity'"),
         ({"propensity": [0.5, 0, 0.5]}, "episode 0, step 1: the propensity is 0, but"),
         ({"propensity": [0.5, 0.5, np.nan]}, "episode 1, step 0: the propensity is nan"),
-        ({"cluster": Labels(("Ann",), [0])}, "2 episodes, 1 clusters"),
+        ({"cluster": Labels(("Ann",), [0])}, "2 episodes, but 1 in 'cluster'"),
         ({"behavior": Labels(("old",), [0, -1])}, "episode 1, step 0: the behavior is missing"),
     ],
 )

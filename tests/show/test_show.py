@@ -22,10 +22,10 @@ from jumar.core.memory import NamedNodes, product, window
 from jumar.show.differences import (
     difference,
     difference_data,
-    difference_view,
     on_one_memory,
     reachable,
 )
+from jumar.show.terminal import difference_view
 from strategies import controllers, names
 
 SEEN, DONE = ("good", "worn"), ("keep", "repair")

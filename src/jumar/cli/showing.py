@@ -61,7 +61,8 @@ def _one(controller: Controller, rows: int) -> tuple[dict[str, Any], Any]:
 
 
 def _two(was: Controller, now: Controller, rows: int) -> tuple[dict[str, Any], Any]:
-    from jumar.show.differences import difference, difference_data, difference_view
+    from jumar.show.differences import difference, difference_data
+    from jumar.show.terminal import difference_view
 
     found = difference(was, now)
     return difference_data(found), difference_view(found, rows)

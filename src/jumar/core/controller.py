@@ -24,7 +24,7 @@ from jumar.core.errors import ControllerError
 from jumar.core.memory import Memory, window
 from jumar.core.memory.projecting import Projection
 from jumar.core.memory.refinement import projection
-from jumar.core.names import check_names, position_of
+from jumar.core.names import check_names, other_names, position_of
 from jumar.core.randomness import Seed
 from jumar.core.shown import Shown
 from jumar.core.text import printable
@@ -52,20 +52,20 @@ class Controller(Frozen, Shown):
     estimated: bool = False
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        for kind, field in (("observation", "observations"), ("action", "actions")):
-            put(self, field, check_names(kind, getattr(self, field), ControllerError))
+        self._put(
+            observations=check_names("observation", self.observations, ControllerError),
+            actions=check_names("action", self.actions, ControllerError),
+        )
         O, A = len(self.observations), len(self.actions)
-        put(self, "memory", self.memory.on(O, A))
+        self._put(memory=self.memory.on(O, A))
         states, rows = self._check_shapes()
         order = np.lexsort(states.T[::-1])
-        put(self, "states", freeze(states[order], np.int64))
-        put(self, "rows", freeze(rows[order], np.float64))
+        self._put(states=freeze(states[order], np.int64), rows=freeze(rows[order], np.float64))
         self._check_rows()
         if isinstance(self.otherwise, Controller):
             self._check_otherwise(self.otherwise)
         else:
-            put(self, "otherwise", freeze(self.otherwise, np.float64))
+            self._freeze(np.float64, "otherwise")
             if self.otherwise.shape != (A,):
                 raise ControllerError(f"{self.name}: the default row needs {A} probabilities.")
             check_row(f"{self.name}: the default row", self.otherwise)
@@ -98,15 +98,11 @@ class Controller(Frozen, Shown):
             check_row(f"{self.name}: {self.describe(self.states[i])}", self.rows[i])
 
     def _check_otherwise(self, coarse: Controller) -> None:
-        for kind, mine, other in (
-            ("observations", self.observations, coarse.observations),
-            ("actions", self.actions, coarse.actions),
-        ):
-            if mine != other:
-                raise ControllerError(
-                    f"{self.name}: its {kind} differ from those of {coarse.name}, which it "
-                    "falls back on."
-                )
+        for kind in other_names(self, coarse):
+            raise ControllerError(
+                f"{self.name}: its {kind} differ from those of {coarse.name}, which it falls back "
+                "on."
+            )
         self._projection  # noqa: B018 - found now, so that a mismatch is told at once
 
     @property
@@ -119,6 +115,21 @@ class Controller(Frozen, Shown):
         )
 
     # ---- reading the rows -----------------------------------------------------------------
+
+    @property
+    def layers(self) -> list[Controller]:
+        """This controller, the one it falls back on, and so on."""
+        found = [self]
+        while isinstance(below := found[-1].otherwise, Controller):
+            found.append(below)
+        return found
+
+    @property
+    def default(self) -> Floats:
+        """(A,) the row where no layer has one."""
+        row = self.layers[-1].otherwise
+        assert not isinstance(row, Controller)
+        return row
 
     @cached_property
     def _index(self) -> RowIndex:
@@ -288,17 +299,8 @@ class Controller(Frozen, Shown):
         memory = memory.on(len(self.observations), len(self.actions))
         if memory == self.memory:
             return self
-        nothing = np.zeros((0, memory.width + 1), np.int64)
-        none = np.zeros((0, len(self.actions)))
-        return Controller(
-            self.observations,
-            self.actions,
-            memory,
-            nothing,
-            none,
-            self,
-            self.name,
-            self.estimated,
+        return _bare(
+            self.observations, self.actions, memory, self, self.name, estimated=self.estimated
         )
 
     def except_at(self, states: Ints, rows: Floats, name: str | None = None) -> Controller:
@@ -379,36 +381,23 @@ class Controller(Frozen, Shown):
         Controller
             The controller.
         """
-        memory = (memory or window(1)).on(len(observations), len(actions))
-        nothing = np.zeros((0, memory.width + 1), np.int64)
-        none = np.zeros((0, len(actions)))
-        return cls(
-            tuple(observations),
-            tuple(actions),
-            memory,
-            nothing,
-            none,
-            np.asarray(row, np.float64),
-            name=name,
-        )
+        default = np.asarray(row, np.float64)
+        return _bare(observations, actions, memory or window(1), default, name)
 
     # ---- comparing and keeping ------------------------------------------------------------
 
     def same_as(self, other: Controller) -> bool:
         """Equal observations, actions, memory and rows, bit for bit; the name does not count."""
-        if isinstance(self.otherwise, Controller) != isinstance(other.otherwise, Controller):
-            return False
-        if isinstance(self.otherwise, Controller):
-            assert isinstance(other.otherwise, Controller)
-            rest = self.otherwise.same_as(other.otherwise)
-        else:
-            rest = np.array_equal(self.otherwise, other.otherwise)  # type: ignore[arg-type]
-        return bool(
-            rest
-            and (self.observations, self.actions) == (other.observations, other.actions)
-            and self.memory == other.memory
-            and np.array_equal(self.states, other.states)
-            and np.array_equal(self.rows, other.rows)
+        return (
+            not other_names(self, other)
+            and len(self.layers) == len(other.layers)
+            and np.array_equal(self.default, other.default)
+            and all(
+                mine.memory == theirs.memory
+                and np.array_equal(mine.states, theirs.states)
+                and np.array_equal(mine.rows, theirs.rows)
+                for mine, theirs in zip(self.layers, other.layers, strict=True)
+            )
         )
 
     def save(self, path: str | Path) -> None:
@@ -422,6 +411,21 @@ class Controller(Frozen, Shown):
         from jumar.io.controllers import save_controller
 
         save_controller(self, path)
+
+
+def _bare(
+    observations: Sequence[str],
+    actions: Sequence[str],
+    memory: Memory,
+    otherwise: Controller | Floats,
+    name: str,
+    estimated: bool = False,
+) -> Controller:
+    """A controller without rows of its own."""
+    memory = memory.on(len(observations), len(actions))
+    none = np.zeros((0, memory.width + 1), np.int64), np.zeros((0, len(actions)))
+    names = tuple(observations), tuple(actions)
+    return Controller(*names, memory, *none, otherwise, name, estimated)
 
 
 def check_row(where: str, row: Floats) -> None:

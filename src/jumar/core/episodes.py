@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -79,7 +80,12 @@ class Origin(Shown):
     def summary(self) -> str:
         return f"{printable(self.source)}, {len(self.label):,} episodes, {len(self.row):,} steps"
 
-    def followed_by(self, other: Origin) -> Origin:
+    def take(self, rows: Ints, episodes: Ints) -> Origin:
+        """The origin of some episodes."""
+        labels = [self.label[e] for e in episodes.tolist()]
+        return replace(self, row=self.row[rows], label=labels)
+
+    def __add__(self, other: Origin) -> Origin:
         """The origin of two logs one after the other."""
         source = self.source if self.source == other.source else f"{self.source} + {other.source}"
         return Origin(
@@ -106,9 +112,8 @@ class Labels(Frozen, Shown):
         return f"{len(self.names):,} names for {len(self.code):,} entries"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", tuple(self.names))
         code = freeze(self.code, np.int32, "labels", LogError)
-        object.__setattr__(self, "code", code)
+        self._put(names=tuple(self.names), code=code)
         if len(code) and (code.min() < UNKNOWN or code.max() >= len(self.names)):
             raise LogError(f"labels: a number is out of range; there are {len(self.names)} names.")
         if len(set(self.names)) < len(self.names):
@@ -138,16 +143,21 @@ class Labels(Frozen, Shown):
         among[self.code != UNKNOWN] = code
         return tuple(self.names[i] for i in numbers.tolist()), among
 
-    def take(self, index: Array) -> Labels:
+    def __getitem__(self, index: Array) -> Labels:
         """The labels of some entries, or of all in another order."""
         return Labels(self.names, self.code[index])
 
-    def followed_by(self, other: Labels) -> Labels:
+    def __add__(self, other: Labels) -> Labels:
         """The labels of two logs one after the other; equal names are one."""
         names = tuple(dict.fromkeys((*self.names, *other.names)))
         number = {name: i for i, name in enumerate(names)}
         theirs = np.array([*(number[name] for name in other.names), UNKNOWN], np.int32)
         return Labels(names, np.concatenate([self.code, theirs[other.code]]))
+
+
+# the columns of a log, where it has them
+_OF_STEPS = ("observation", "action", "reward", "node", "propensity")
+_OF_EPISODES = ("final_observation", "terminated", "cluster", "behavior")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,69 +193,57 @@ class Episodes(Frozen, Shown):
         return said if self.origin is None else f"{said}, from {printable(self.origin.source)}"
 
     def __post_init__(self) -> None:
-        def put(name: str, dtype: type) -> None:
-            object.__setattr__(self, name, freeze(getattr(self, name), dtype, name, LogError))
+        self._put(
+            observations=check_names("observation", self.observations, LogError),
+            actions=check_names("action", self.actions, LogError),
+        )
+        whole = ("observation", "action", "start", "final_observation")
+        self._freeze(np.int64, *whole, error=LogError)
+        amounts = ("reward",) if self.propensity is None else ("reward", "propensity")
+        self._freeze(np.float64, *amounts, error=LogError)
+        self._freeze(np.bool_, "terminated", error=LogError)
+        self._check_shape()
+        self._check_values()
 
-        for kind, field in (("observation", "observations"), ("action", "actions")):
-            object.__setattr__(self, field, check_names(kind, getattr(self, field), LogError))
-        for name in ("observation", "action", "start", "final_observation"):
-            put(name, np.int64)
-        put("reward", np.float64)
-        put("terminated", np.bool_)
-        if self.propensity is not None:
-            put("propensity", np.float64)
-        self._check()
-
-    def _check(self) -> None:
+    def _check_shape(self) -> None:
         n, e = len(self.observation), len(self.start) - 1
         if e < 1 or n == 0:
             raise LogError("The log is empty: it has no steps. Give at least one episode.")
-        if len(self.action) != n or len(self.reward) != n:
-            raise LogError(
-                f"Columns differ in length: {n} observations, {len(self.action)} actions, "
-                f"{len(self.reward)} rewards."
-            )
-        for many, size, each, column in (
-            ("steps", n, "nodes", self.node),
-            ("steps", n, "propensities", self.propensity),
-            ("episodes", e, "clusters", self.cluster),
-            ("episodes", e, "behaviors", self.behavior),
-        ):
-            if column is not None and len(column) != size:
-                raise LogError(f"Columns differ in length: {size} {many}, {len(column)} {each}.")
-        if len(self.final_observation) != e or len(self.terminated) != e:
-            raise LogError(
-                f"{e} episodes, but {len(self.final_observation)} final observations "
-                f"and {len(self.terminated)} terminated flags."
-            )
+        for many, size, columns in (("steps", n, _OF_STEPS), ("episodes", e, _OF_EPISODES)):
+            for name in columns:
+                column = getattr(self, name)
+                if column is not None and len(column) != size:
+                    told = f"{size} {many}, but {len(column)} in {name!r}"
+                    raise LogError(f"Columns differ in length: {told}.")
         if self.start[0] != 0 or self.start[-1] != n:
             raise LogError(f"start must run from 0 to {n}, not {self.start[0]} to {self.start[-1]}")
-        empty = np.flatnonzero(np.diff(self.start) < 1)
-        if len(empty):
+        for i in np.flatnonzero(np.diff(self.start) < 1)[:1]:
             raise LogError(
-                f"Episode {empty[0]}: has no steps. Leave out episodes in which nothing was done."
+                f"Episode {i}: has no steps. Leave out episodes in which nothing was done."
             )
         for name, low, size, values in (
             ("observation", 0, len(self.observations), self.observation),
             ("action", 0, len(self.actions), self.action),
             ("final observation", UNKNOWN, len(self.observations), self.final_observation),
         ):
-            bad = np.flatnonzero((values < low) | (values >= size))
-            if len(bad):
-                raise LogError(
-                    f"{name} {bad[0]}: number {values[bad[0]]} is out of range; there are {size}."
-                )
-        bad = np.flatnonzero(~np.isfinite(self.reward))
-        if len(bad):
+            for i in np.flatnonzero((values < low) | (values >= size))[:1]:
+                raise LogError(f"{name} {i}: number {values[i]} is out of range; there are {size}.")
+        for i in np.flatnonzero(self.terminated & (self.final_observation != UNKNOWN))[:1]:
             raise LogError(
-                f"{self.where(int(bad[0]))}: reward is {self.reward[bad[0]]}; "
-                "rewards must be finite numbers. Correct it, or leave the episode out."
+                f"Episode {i}: ended by itself and yet carries a final observation. "
+                "Only a cut-off episode has one; write -1."
             )
-        bad = np.flatnonzero(np.abs(self.reward) > LARGEST_REWARD)
-        if len(bad):
+
+    def _check_values(self) -> None:
+        for row in np.flatnonzero(~(np.abs(self.reward) <= LARGEST_REWARD))[:1]:
+            r, place = self.reward[row], self.where(int(row))
+            if np.isfinite(r):
+                raise LogError(
+                    f"{place}: reward {r:g} is too large to compute with. Use a larger unit."
+                )
             raise LogError(
-                f"{self.where(int(bad[0]))}: reward {self.reward[bad[0]]:g} is too large to "
-                "compute with. Use a larger unit."
+                f"{place}: reward is {r}; rewards must be finite numbers. Correct it, or leave the "
+                "episode out."
             )
         if self.propensity is not None:
             for row in np.flatnonzero(~((self.propensity > 0) & (self.propensity <= 1)))[:1]:
@@ -257,12 +255,6 @@ class Episodes(Frozen, Shown):
                     f"{self.where(int(self.start[i]))}: the {part} is missing. Every episode needs "
                     "one; name it, or leave the episode out."
                 )
-        bad = np.flatnonzero(self.terminated & (self.final_observation != UNKNOWN))
-        if len(bad):
-            raise LogError(
-                f"Episode {bad[0]}: ended by itself and yet carries a final observation. "
-                "Only a cut-off episode has one; write -1."
-            )
 
     def __len__(self) -> int:
         return len(self.terminated)
@@ -337,26 +329,12 @@ class Episodes(Frozen, Shown):
         episodes = self.chosen(episodes)
         start = np.concatenate([[0], np.cumsum(self.lengths[episodes])])
         rows = self.steps_of(episodes)
-        return Episodes(
-            self.observations,
-            self.actions,
-            self.observation[rows],
-            self.action[rows],
-            self.reward[rows],
-            start,
-            self.final_observation[episodes],
-            self.terminated[episodes],
-            self.origin
-            and Origin(
-                self.origin.source,
-                self.origin.row[rows],
-                [self.origin.label[int(e)] for e in episodes],
-                self.origin.remarks,
-            ),
-            self.node and self.node.take(rows),
-            None if self.propensity is None else self.propensity[rows],
-            self.cluster and self.cluster.take(episodes),
-            self.behavior and self.behavior.take(episodes),
+        return replace(
+            self,
+            start=start,
+            origin=self.origin and self.origin.take(rows, episodes),
+            **{name: _taken(getattr(self, name), rows) for name in _OF_STEPS},
+            **{name: _taken(getattr(self, name), episodes) for name in _OF_EPISODES},
         )
 
     def __add__(self, other: Episodes) -> Episodes:
@@ -372,22 +350,13 @@ class Episodes(Frozen, Shown):
                     f"Only one of the two logs has a column {part!r}. Give both one, or leave it "
                     f"out of both: dataclasses.replace(log, {part}=None)."
                 )
-        return Episodes(
-            self.observations,
-            self.actions,
-            np.concatenate([self.observation, other.observation]),
-            np.concatenate([self.action, other.action]),
-            np.concatenate([self.reward, other.reward]),
-            np.concatenate([self.start, other.start[1:] + self.n_steps]),
-            np.concatenate([self.final_observation, other.final_observation]),
-            np.concatenate([self.terminated, other.terminated]),
-            self.origin and other.origin and self.origin.followed_by(other.origin),
-            (self.node or other.node) and self._nodes().followed_by(other._nodes()),
-            None
-            if self.propensity is None or other.propensity is None
-            else np.concatenate([self.propensity, other.propensity]),
-            self.cluster and other.cluster and self.cluster.followed_by(other.cluster),
-            self.behavior and other.behavior and self.behavior.followed_by(other.behavior),
+        told = [name for name in (*_OF_STEPS, *_OF_EPISODES) if name != "node"]
+        return replace(
+            self,
+            start=np.concatenate([self.start, other.start[1:] + self.n_steps]),
+            origin=self.origin and other.origin and self.origin + other.origin,
+            node=(self.node or other.node) and self._nodes() + other._nodes(),
+            **{name: _joined(getattr(self, name), getattr(other, name)) for name in told},
         )
 
     def _nodes(self) -> Labels:
@@ -423,6 +392,16 @@ class Episodes(Frozen, Shown):
                 raise LogError(f"{place}: {not_one_of(kind, old[i], new)}")
             number[i] = list(new).index(old[i])
         return number
+
+
+def _taken(column: Any, index: Ints) -> Any:
+    """Some entries of a column, if the log has it."""
+    return None if column is None else column[index]
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """A column of two logs one after the other, if they have it."""
+    return np.concatenate([one, other]) if isinstance(one, np.ndarray) else one and one + other
 
 
 def not_a_chance(value: float) -> str:

@@ -25,6 +25,7 @@ from jumar.core.controller import Controller
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import projection
+from jumar.core.names import other_names
 from jumar.core.shown import Shown
 
 
@@ -51,10 +52,9 @@ class Counts(Frozen, Shown):
         return f"{self.memory}: {H:,} history states, {A} actions, {int(self.visits.sum()):,} steps"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "memory", self.memory.on(len(self.observations), self.n_actions))
-        for field in ("states", "visits", "ends", "starts", "pair", "successor", "times"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
-        object.__setattr__(self, "reward_sum", freeze(self.reward_sum, np.float64))
+        self._put(memory=self.memory.on(len(self.observations), self.n_actions))
+        self._freeze(np.int64, "states", "visits", "ends", "starts", "pair", "successor", "times")
+        self._freeze(np.float64, "reward_sum")
         followed = np.bincount(self.pair, self.times, self.visits.size).reshape(self.visits.shape)
         if not np.array_equal(followed + self.ends, self.visits):
             raise LogError("Counts: successors and ends do not add up to the visits.")
@@ -65,7 +65,7 @@ class Counts(Frozen, Shown):
 
     def __add__(self, other: Counts) -> Counts:
         """The counts of both logs together."""
-        if (self.observations, self.actions) != (other.observations, other.actions):
+        if other_names(self, other):
             raise LogError("Counts: cannot add counts over different observations or actions.")
         if self.memory != other.memory:
             raise MemoryMismatch(f"Counts: cannot add a {self.memory} and a {other.memory}.")
@@ -164,12 +164,11 @@ class HistoryMdp(Frozen, Shown):
         return f"{self.memory}: {H:,} history states, {A} actions, discount {self.discount:g}"
 
     def __post_init__(self) -> None:
-        for field in ("visits", "reward", "ending", "start", "probability"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
-        for field in ("states", "pair", "successor"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
+        floats = ("visits", "reward", "ending", "start", "probability")
+        self._freeze(np.float64, *floats)
+        self._freeze(np.int64, "states", "pair", "successor")
         check_discount(self.discount)
-        for field in ("visits", "reward", "ending", "start", "probability"):
+        for field in floats:
             values = getattr(self, field)
             if np.isnan(values).any() or (field != "reward" and (values < 0).any()):
                 raise LogError(f"History model: {field} has a negative or undefined number.")
@@ -209,16 +208,12 @@ class HistoryMdp(Frozen, Shown):
 
         The controller may have less memory than the model; it is lifted.
         """
-        for kind, ours, theirs in (
-            ("observations", self.observations, controller.observations),
-            ("actions", self.actions, controller.actions),
-        ):
-            if ours != theirs:
-                raise MemoryMismatch(
-                    f"The log's {kind} ({', '.join(ours)}) are not numbered like those of "
-                    f"{controller.name} ({', '.join(theirs)}). Use "
-                    "log.align(controller.observations, controller.actions) before counting."
-                )
+        for kind in other_names(self, controller):
+            raise MemoryMismatch(
+                f"The log's {kind} ({', '.join(getattr(self, kind))}) are not numbered like those "
+                f"of {controller.name} ({', '.join(getattr(controller, kind))}). Use "
+                "log.align(controller.observations, controller.actions) before counting."
+            )
         return controller.lift(self.memory).rows_at(self.states)
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Frozen, freeze
+from jumar.core.arrays import Floats, Frozen
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.shown import Shown
@@ -50,9 +50,8 @@ class Improvement(Frozen, Shown):
         return f"{self.algorithm}: {changes}, estimated gain {self.gain:.4g}"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
-        for field in ("policy", "behavior_policy", "values", "behavior_values"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
+        self._put(parameters=MappingProxyType(dict(self.parameters)))
+        self._freeze(np.float64, "policy", "behavior_policy", "values", "behavior_values")
 
     @property
     def gain(self) -> float:

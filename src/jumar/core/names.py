@@ -47,6 +47,12 @@ def check_names(kind: str, names: Iterable[object], error: type[JumarError]) -> 
     return tuple(str(name) for name in checked)
 
 
+def other_names(one: object, other: object) -> list[str]:
+    """Which names of two controllers or logs differ, in order too: observations, actions."""
+    kinds = ("observations", "actions")
+    return [kind for kind in kinds if getattr(one, kind) != getattr(other, kind)]
+
+
 def position_of(
     kind: str, name: object, names: Sequence[str], error: type[JumarError], place: str = ""
 ) -> int:

@@ -32,6 +32,7 @@ from jumar.core.history import Counts
 from jumar.core.memory import Memory
 from jumar.core.memory.projecting import find_projection
 from jumar.core.memory.refinement import projection
+from jumar.core.names import other_names
 from jumar.core.shown import Shown
 
 ENDED, UNSEEN = -1, -2  # what follows a step, where it is not a history state
@@ -114,15 +115,14 @@ class Replay(Frozen, Shown):
 
     def __add__(self, other: Replay) -> Replay:
         """The replay of both logs, one after the other."""
-        mine, theirs = self.log, other.log
-        if (mine.observations, mine.actions) != (theirs.observations, theirs.actions):
+        if other_names(self.log, other.log):
             raise LogError("Replay: cannot add replays over different observations or actions.")
         if self.memory != other.memory:
             raise MemoryMismatch(f"Replay: cannot add a {self.memory} and a {other.memory}.")
         states, number = number_rows(np.concatenate([self.states, other.states]))
         here, there = np.split(number, [len(self.states)])
         return Replay(
-            mine + theirs,
+            self.log + other.log,
             self.memory,
             states,
             np.concatenate([here[self.at], there[other.at]]),

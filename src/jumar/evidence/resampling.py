@@ -158,12 +158,12 @@ class _Tallies:
 
     def model(self, weights: Floats) -> _Model:
         mdp = self.mdp
-        visits = (weights @ self.visits).reshape(mdp.shape)
-        rewards = (weights @ self.rewards).reshape(mdp.shape)
+        visits = (self.visits @ weights).reshape(mdp.shape)
+        rewards = (self.rewards @ weights).reshape(mdp.shape)
         missed = visits == 0
         n = np.where(missed, 1, visits)
-        times = weights @ self.times
-        starts = weights @ self.starts
+        times = self.times @ weights
+        starts = self.starts @ weights
         lost = missed.ravel()[mdp.pair]
         return _Model(
             mdp,
@@ -174,8 +174,8 @@ class _Tallies:
 
 
 def _table(block: Ints, key: Ints, n: int, size: int, amount: Floats | None = None) -> Any:
-    """(n, size) how often, or how much, each key has in each block."""
+    """(size, n) how often, or how much, each key has in each block."""
     from scipy.sparse import csr_array
 
     data = np.ones(len(key)) if amount is None else amount
-    return csr_array((data, (block, key)), shape=(n, size))
+    return csr_array((data, (block, key)), shape=(n, size)).T

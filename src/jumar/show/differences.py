@@ -12,21 +12,19 @@ coarser memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import takewhile
+from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, closure, freeze, number_rows
 from jumar.core.controller import SUM_TOLERANCE, Controller
-from jumar.core.errors import ControllerError, ParameterError, TooLarge
-from jumar.core.memory import ENUMERABLE, Memory
+from jumar.core.errors import ControllerError, TooLarge
+from jumar.core.memory import ENUMERABLE, Memory, history_states
 from jumar.core.memory.refinement import join
-from jumar.core.text import counted, listing, printable
+from jumar.core.names import other_names
+from jumar.core.text import listing, printable
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-MOST_ROWS = 40
 MOST_STATES = 1_000_000  # looked at one by one: some seconds, some hundred megabytes
 
 
@@ -69,7 +67,15 @@ def difference(was: Controller, now: Controller) -> Difference:
         nodes, _ = number_rows(np.concatenate([reachable(c, MOST_STATES) for c in (old, new)]))
         states = history_states(nodes, len(now.observations))
         return _compare(old, new, states, len(states), None)
-    states, bases = _exceptions(old, new)
+    (old_states, old_base), (new_states, new_base) = written_out(old), written_out(new)
+    states, _ = number_rows(np.concatenate([old_states, new_states]))
+    bases = [
+        # one row for all: a controller without memory
+        base
+        if isinstance(base, Controller)
+        else Controller.constant(c.observations, c.actions, base, name=c.name)
+        for c, base in ((old, old_base), (new, new_base))
+    ]
     if bases[0] is was and bases[1] is now:
         raise TooLarge(
             f"{printable(was.name)} remembers a {was.memory} and {printable(now.name)} a "
@@ -89,17 +95,14 @@ def on_one_memory(was: Controller, now: Controller) -> tuple[Controller, Control
     >>> [str(c.memory) for c in on_one_memory(short, short.lift(window(3)))]
     ['window of 3', 'window of 3']
     """
-    for kind, mine, other in (
-        ("observations", was.observations, now.observations),
-        ("actions", was.actions, now.actions),
-    ):
-        if mine != other:
-            order = ", in another order" if set(mine) == set(other) else ""
-            raise ControllerError(
-                f"{printable(was.name)} and {printable(now.name)} cannot be compared: the {kind} "
-                f"of the first are {listing(mine)}; of the second, {listing(other)}{order}. "
-                "Give both the same names in the same order."
-            )
+    for kind in other_names(was, now):
+        mine, other = getattr(was, kind), getattr(now, kind)
+        order = ", in another order" if set(mine) == set(other) else ""
+        raise ControllerError(
+            f"{printable(was.name)} and {printable(now.name)} cannot be compared: the {kind} of "
+            f"the first are {listing(mine)}; of the second, {listing(other)}{order}. Give both the "
+            "same names in the same order."
+        )
     memory = join(was.memory, now.memory)
     return was.lift(memory), now.lift(memory)
 
@@ -129,12 +132,6 @@ def reachable(controller: Controller, most: int = ENUMERABLE, met: Ints | None =
     return closure(memory.initial()[None, :], successors, most, f"Nodes of a {memory}")
 
 
-def history_states(nodes: Ints, n_observations: int) -> Ints:
-    """(M·O, W+1) every ⟨n, z⟩ at these nodes, in order."""
-    z = np.tile(np.arange(n_observations, dtype=np.int64), len(nodes))
-    return np.column_stack([np.repeat(nodes, n_observations, 0), z])
-
-
 def settled(old: Floats, new: Floats) -> tuple[Floats, Bools]:
     """The old rows, without what is only rounding, and which of them differ from the new ones."""
     old = np.where(np.abs(old - new) <= SUM_TOLERANCE, new, old)
@@ -151,22 +148,13 @@ def _compare(
     return Difference(was, now, freeze(states[differs], np.int64), *rows, compared, rest)
 
 
-def _exceptions(*controllers: Controller) -> tuple[Ints, list[Controller]]:
-    """The ⟨n, z⟩ where one of them has a row of its own, and what each falls back on."""
-    found, bases = [], []
-    for controller in controllers:
-        layer: Controller | Floats = controller
-        while isinstance(layer, Controller) and layer.memory == controller.memory:
-            found.append(layer.states)
-            layer = layer.otherwise
-        if not isinstance(layer, Controller):  # one row for all: a controller without memory
-            names = controller.observations, controller.actions
-            layer = Controller.constant(*names, layer, name=controller.name)
-        bases.append(layer)
-    return number_rows(np.concatenate(found))[0], bases
+def written_out(controller: Controller) -> tuple[Ints, Controller | Floats]:
+    """(K, W+1) the ⟨n, z⟩ with a row in a layer over its own memory, and what is below these."""
+    own = [*takewhile(lambda layer: layer.memory == controller.memory, controller.layers)]
+    return number_rows(np.concatenate([layer.states for layer in own]))[0], own[-1].otherwise
 
 
-# ---- for machines and for a terminal ------------------------------------------------------------
+# ---- for machines -------------------------------------------------------------------------------
 
 
 def difference_data(found: Difference) -> dict[str, Any]:
@@ -199,58 +187,3 @@ def difference_data(found: Difference) -> dict[str, Any]:
 
 def _choice(actions: tuple[str, ...], row: list[float]) -> dict[str, float]:
     return {action: p for action, p in zip(actions, row, strict=True) if p > 0}
-
-
-def difference_view(found: Difference, most: int = MOST_ROWS) -> RenderableType:
-    """A difference as text: where the two differ, and what each does there."""
-    from rich.console import Group
-    from rich.text import Text
-
-    from jumar.core.text import shown
-    from jumar.show.terminal import facts
-
-    if most < 1:
-        raise ParameterError(f"most: {most} rows cannot show a difference. Give 1 or more.")
-    title = f"From {shown(found.was.name, 200)} to {shown(found.now.name, 200)}"
-    pairs: list[tuple[str, str | Text]] = [
-        ("compared over", str(found.memory)),
-        ("differ", _how_many(found)),
-    ]
-    return Group(Text(title, style="bold"), facts(pairs), *_rows(found, most))
-
-
-def _how_many(found: Difference) -> str:
-    if found.same:
-        return "nowhere: they behave the same everywhere"
-    K = len(found.states)
-    if found.compared is not None:
-        return f"{K:,} of {found.compared:,} history states that one of them can come to"
-    return f"{counted(K, 'history state')} listed in one of the files"
-
-
-def _rows(found: Difference, most: int) -> list[RenderableType]:
-    from rich.console import Group
-    from rich.padding import Padding
-    from rich.text import Text
-
-    from jumar.core.words import action_lines, history_state_heads, history_state_words
-    from jumar.show.terminal import plain_table, rest
-
-    parts: list[RenderableType] = []
-    if len(found.states):
-        rows = [
-            [
-                *history_state_words(found.now, state),
-                "\n".join(action_lines(found.now.actions, new, old)),
-            ]
-            for state, old, new in zip(
-                found.states[:most], found.old[:most], found.new[:most], strict=True
-            )
-        ]
-        parts.append(plain_table([*history_state_heads(found.memory), "does: was → is"], rows))
-    parts += rest(len(found.states) - most, "history state")
-    if found.rest is not None:
-        below = f"Everywhere else they fall back on controllers over a {found.rest.memory}. These"
-        parts.append(Text(f"{below} differ in {_how_many(found.rest)}:"))
-        parts.append(Padding(Group(*_rows(found.rest, most)), (0, 0, 0, 2)))
-    return parts

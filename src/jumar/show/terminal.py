@@ -19,9 +19,10 @@ from rich.text import Text
 
 from jumar.assessment.assessing import Assessment
 from jumar.assessment.result import Result
-from jumar.core.arrays import Ints
+from jumar.core.arrays import Floats, Ints
 from jumar.core.controller import Controller
-from jumar.core.errors import TooLarge
+from jumar.core.errors import ParameterError, TooLarge
+from jumar.core.memory import history_states
 from jumar.core.text import counted, percent, plural, shown
 from jumar.core.words import (
     COLUMNS,
@@ -30,6 +31,7 @@ from jumar.core.words import (
     history_state_words,
     node_words,
 )
+from jumar.show.differences import Difference
 
 if TYPE_CHECKING:
     from jumar.evidence.claims import Certificate
@@ -86,6 +88,14 @@ def facts(pairs: Iterable[tuple[str, str | Text]]) -> RenderableType:
     return Padding(grid, (0, 0, 0, 2))
 
 
+def beside_states(
+    controller: Controller, states: Ints, columns: Sequence[str], cells: Iterable[Sequence[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of a table of history states in words, with columns beside them."""
+    rows = [[*history_state_words(controller, s), *c] for s, c in zip(states, cells, strict=True)]
+    return [*history_state_heads(controller.memory), *columns], rows
+
+
 def rest(more: int, noun: str) -> list[RenderableType]:
     """A line about what is not shown, if there is any."""
     text = f"  ... and {more:,} more {plural(noun, more)}"
@@ -136,24 +146,27 @@ def _states_to_show(controller: Controller, most: int) -> tuple[Ints, bool]:
         nodes = controller.memory.enumerate(limit=max(1, most // O))
     except TooLarge:
         return controller.states, False
-    n, z = np.divmod(np.arange(len(nodes) * O), O)
-    return np.column_stack([nodes[n], z]), True
+    return history_states(nodes, O), True
 
 
 def _choices(controller: Controller, states: Ints) -> RenderableType:
     actions, rows, behavior = controller.actions, controller.rows_at(states), controller.otherwise
-    heads, columns = history_state_heads(controller.memory), ["does"]
+    columns = ["does"]
     if isinstance(behavior, Controller):
         columns = ["does: was → is"]
-        old = behavior.lift(controller.memory).rows_at(states)
-        cells = [["\n".join(action_lines(actions, *pair))] for pair in zip(rows, old, strict=True)]
+        cells = _changed(actions, rows, behavior.lift(controller.memory).rows_at(states))
     elif len(actions) <= COLUMNS:
         columns = [shown(action) for action in actions]
         cells = [[percent(p) if p else "·" for p in row] for row in rows]
     else:
         cells = [[", ".join(action_lines(actions, row))] for row in rows]
-    words = [history_state_words(controller, state) for state in states]
-    return plain_table([*heads, *columns], [[*s, *c] for s, c in zip(words, cells, strict=True)])
+    return plain_table(*beside_states(controller, states, columns, cells))
+
+
+def _changed(actions: Sequence[str], new: Floats, old: Floats) -> list[list[str]]:
+    """What is done in each history state, and what was."""
+    pairs = zip(new, old, strict=True)
+    return [["\n".join(action_lines(actions, is_, was))] for is_, was in pairs]
 
 
 def _moves(controller: Controller, most: int) -> list[RenderableType]:
@@ -177,6 +190,41 @@ def _moves(controller: Controller, most: int) -> list[RenderableType]:
 
 
 _MOVE = ("node", "observation", "action", "to")
+
+
+# ---- differences --------------------------------------------------------------------------------
+
+
+def difference_view(found: Difference, most: int = MOST_ROWS) -> RenderableType:
+    """A difference as text: where the two differ, and what each does there."""
+    if most < 1:
+        raise ParameterError(f"most: {most} rows cannot show a difference. Give 1 or more.")
+    title = f"From {shown(found.was.name, 200)} to {shown(found.now.name, 200)}"
+    told = facts([("compared over", str(found.memory)), ("differ", _how_many(found))])
+    return Group(Text(title, style="bold"), told, *_differences(found, most))
+
+
+def _how_many(found: Difference) -> str:
+    if found.same:
+        return "nowhere: they behave the same everywhere"
+    K = len(found.states)
+    if found.compared is not None:
+        return f"{K:,} of {found.compared:,} history states that one of them can come to"
+    return f"{counted(K, 'history state')} listed in one of the files"
+
+
+def _differences(found: Difference, most: int) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    if len(found.states):
+        cells = _changed(found.now.actions, found.new[:most], found.old[:most])
+        heads = ["does: was → is"]
+        parts.append(plain_table(*beside_states(found.now, found.states[:most], heads, cells)))
+    parts += rest(len(found.states) - most, "history state")
+    if found.rest is not None:
+        below = f"Everywhere else they fall back on controllers over a {found.rest.memory}. These"
+        parts.append(Text(f"{below} differ in {_how_many(found.rest)}:"))
+        parts.append(Padding(Group(*_differences(found.rest, most)), (0, 0, 0, 2)))
+    return parts
 
 
 # ---- improvements -------------------------------------------------------------------------------
@@ -257,19 +305,11 @@ def _changes(result: Result, most: int) -> list[RenderableType]:
     changed = np.flatnonzero((improvement.policy != improvement.behavior_policy).any(1))
     visits = improvement.mdp.visits.sum(1)
     order = changed[np.argsort(-visits[changed], kind="stable")]
-    rows = [
-        [
-            *history_state_words(controller, improvement.mdp.states[h]),
-            "\n".join(
-                action_lines(
-                    controller.actions, improvement.policy[h], improvement.behavior_policy[h]
-                )
-            ),
-            f"{int(visits[h]):,}",
-        ]
-        for h in order[:most]
-    ]
-    heads = [*history_state_heads(controller.memory), "does: was → becomes", "visits"]
+    h = order[:most]
+    does = _changed(controller.actions, improvement.policy[h], improvement.behavior_policy[h])
+    cells = [[*text, f"{int(n):,}"] for text, n in zip(does, visits[h], strict=True)]
+    heads = ["does: was → becomes", "visits"]
+    heads, rows = beside_states(controller, improvement.mdp.states[h], heads, cells)
     table = plain_table(heads, rows, title="What changes", right=["visits"])
     return [table, *rest(len(order) - most, "history state")]
 

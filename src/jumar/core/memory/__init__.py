@@ -14,7 +14,7 @@ the last k-1 observations (or observation-action pairs), with "nothing yet" befo
 from __future__ import annotations
 
 from jumar.core.errors import ParameterError
-from jumar.core.memory.base import ENUMERABLE, KINDS, Machine, Memory
+from jumar.core.memory.base import ENUMERABLE, KINDS, Machine, Memory, history_states
 from jumar.core.memory.named_nodes import NamedNodes
 from jumar.core.memory.products import Product
 from jumar.core.memory.windows import LONGEST_WINDOW, Window
@@ -28,6 +28,7 @@ __all__ = [
     "NamedNodes",
     "Product",
     "Window",
+    "history_states",
     "product",
     "window",
 ]

@@ -305,6 +305,12 @@ class Memory(Frozen, Shown, ABC):
         return Machine(look_up, as_tuples(moves), first, lambda words: index.find(words).tolist())
 
 
+def history_states(nodes: Ints, n_observations: int) -> Ints:
+    """(M·O, W+1) every ⟨n, z⟩ at these nodes, in order."""
+    z = np.tile(np.arange(n_observations, dtype=np.int64), len(nodes))
+    return np.column_stack([np.repeat(nodes, n_observations, 0), z])
+
+
 def look_up(moves: Any, node: int, z: int, a: int) -> Any:
     return moves[node][z][a]
 

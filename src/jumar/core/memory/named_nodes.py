@@ -68,10 +68,6 @@ class NamedNodes(Memory, word="nodes"):
     def __str__(self) -> str:
         return f"table of {len(self.nodes)} nodes"
 
-    @property
-    def width(self) -> int:
-        return 1
-
     def initial(self) -> Ints:
         return np.array([self.start], np.int64)
 

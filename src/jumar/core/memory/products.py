@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -38,23 +38,21 @@ class Product(Memory, word="product"):
     def parts(self) -> tuple[Memory, ...]:
         return self.memories
 
-    @property
-    def width(self) -> int:
-        return sum(part.width for part in self.parts)
-
     def initial(self) -> Ints:
         return np.concatenate([part.initial() for part in self.parts])
 
+    def _pieces(self, nodes: Ints) -> Iterator[tuple[Memory, Ints]]:
+        return zip(self.parts, self.split(nodes), strict=True)
+
     def step(self, nodes: Ints, z: Ints, a: Ints) -> Ints:
-        pieces = zip(self.parts, self.split(nodes), strict=True)
-        return np.concatenate([part.step(piece, z, a) for part, piece in pieces], axis=1)
+        moved = [part.step(piece, z, a) for part, piece in self._pieces(nodes)]
+        return np.concatenate(moved, axis=1)
 
     def replay(self, z: Ints, a: Ints, start: Ints) -> Ints:
         return np.concatenate([part.replay(z, a, start) for part in self.parts], axis=1)
 
     def has(self, nodes: Ints) -> Bools:
-        pieces = zip(self.parts, self.split(nodes), strict=True)
-        fits: Bools = np.all([part.has(piece) for part, piece in pieces], axis=0)
+        fits: Bools = np.all([part.has(piece) for part, piece in self._pieces(nodes)], axis=0)
         return fits
 
     def count_nodes(self) -> int:
@@ -74,8 +72,8 @@ class Product(Memory, word="product"):
         return [part.form(observations, actions) for part in self.parts]
 
     def to_fields(self, nodes: Ints) -> Ints:
-        pieces = zip(self.parts, self.split(nodes), strict=True)
-        return np.concatenate([part.to_fields(piece) for part, piece in pieces], axis=1)
+        fields = [part.to_fields(piece) for part, piece in self._pieces(nodes)]
+        return np.concatenate(fields, axis=1)
 
     def from_fields(self, rows: Ints) -> Ints:
         sizes = [part.to_fields(part.initial()[None, :]).shape[1] for part in self.parts]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from jumar.core.arrays import Ints
 from jumar.core.errors import ControllerError, ParameterError
@@ -18,6 +18,7 @@ from jumar.core.text import listing
 from jumar.io.controllers.nodes import Alphabet
 from jumar.io.documents import Format, at, check_keys, checked, lookup, show
 
+T = TypeVar("T")
 CONTROLLER = Format(
     "controller",
     1,
@@ -93,6 +94,11 @@ class Entry:
         simple = {"bool": bool, "str": str, "list": list}.get(kind)
         return checked(value, simple, place, ControllerError) if simple else value
 
+    def get(self, key: str, kind: type[T], default: T) -> T:
+        """The value of a key that may be left out."""
+        value = self.document.get(key, default)
+        return checked(value, kind, f"{self.place}, {key}", ControllerError)
+
     def number(self, key: str, kind: str, numbers: Mapping[str, int]) -> int:
         """The number of the name that stands under a key."""
         place = self.place if key in (kind, "to") else f"{self.place}, {key}"
@@ -104,8 +110,7 @@ class Entry:
 
     def items(self, key: str, noun: str, keys: tuple[str, ...]) -> Iterator[Entry]:
         """The entries of a list, each with only these keys."""
-        listed = checked(self.document.get(key, []), list, f"{self.place}, {key}", ControllerError)
-        for i, item in enumerate(listed, 1):
+        for i, item in enumerate(self.get(key, list, []), 1):
             place = f"{self.place}, {noun} {i}"
             item = checked(item, dict, place, ControllerError)
             check_keys(item, keys, place, CONTROLLER)
@@ -113,7 +118,7 @@ class Entry:
 
     def memories(self, key: str) -> Iterator[Memory]:
         """A list of memories."""
-        parts = checked(self.document[key], list, f"{self.place}, {key}", ControllerError)
+        parts = self.get(key, list, [])
         if not parts:
             raise self.error(f"the {key} is empty. List at least one memory.")
         for i, part in enumerate(parts, 1):
@@ -124,29 +129,21 @@ class Entry:
         return ControllerError(f"{self.place}: {fact}")
 
     def never(self, noun: str, i: int, rivals: Ints) -> ControllerError:
-        """The error for an item of a list that never applies."""
-        return never(self.place, noun, i, rivals)
-
-
-def never(place: str, noun: str, i: int, rivals: Ints) -> ControllerError:
-    """The error for a rule or a move that never applies, because earlier ones always fit first."""
-    if len(rivals) == 1:
-        by = f"{noun} {rivals[0] + 1} comes first and fits everything it fits"
-    else:
-        by = f"earlier {noun}s, {listing([str(j + 1) for j in rivals], 5)}, fit everything it fits"
-    return ControllerError(
-        f"{place}, {noun} {i + 1}: can never apply, because {by}. Remove it, or move it up."
-    )
+        """The error for a rule or a move that never applies, because earlier ones always fit
+        first."""
+        earlier = listing([str(j + 1) for j in rivals], 5)
+        by = f"earlier {noun}s, {earlier}, fit everything it fits"
+        if len(rivals) == 1:
+            by = f"{noun} {earlier} comes first and fits everything it fits"
+        return ControllerError(
+            f"{self.place}, {noun} {i + 1}: can never apply, because {by}. Remove it, or move it "
+            "up."
+        )
 
 
 def read_names(kind: str, value: Any, place: str) -> tuple[str, ...]:
     """The names of observations, actions or nodes."""
     for i, name in enumerate(checked(value, list, f"{place}, {kind}s", ControllerError), 1):
         checked(name, str, f"{place}, {kind} {i}", ControllerError)
-        if not name.isascii() and any("\ud800" <= c <= "\udfff" for c in name):
-            raise ControllerError(
-                f"{place}, {kind} {i}: {name!r} has half a character (a lone surrogate). "
-                "Correct the name."
-            )
     with at(place, ControllerError):
         return check_names(kind, value, ControllerError)

@@ -6,6 +6,7 @@ its kind; only wildcards in a node make the memory list its nodes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints, RowIndex, number_rows
 from jumar.core.controller import SUM_TOLERANCE, Controller
 from jumar.core.errors import ControllerError
+from jumar.core.memory import history_states
 from jumar.core.memory.forms import ANY
 from jumar.core.names import WILDCARD
 from jumar.core.text import listing
-from jumar.io.controllers.memories import CONTROLLER, never, read_memory, read_names
+from jumar.io.controllers.memories import CONTROLLER, Entry, read_memory, read_names
 from jumar.io.controllers.nodes import Alphabet, Nodes
 from jumar.io.documents import (
     at,
@@ -41,23 +43,24 @@ def read_controller(
         check_format(document, place, CONTROLLER)
     check_keys(document, CONTROLLER.keys, place, CONTROLLER)
     names = _alphabet(document, place, outer)
-    name = checked(document.get("name", name), str, f"{place}, name", ControllerError)
-    estimated = checked(
-        document.get("estimated", False), bool, f"{place}, estimated", ControllerError
-    )
+    entry = Entry(document, place, names)
+    name, estimated = entry.get("name", str, name), entry.get("estimated", bool, False)
     memory = read_memory(document.get("memory", {"window": 1}), f"{place}, memory", names)
     nodes = Nodes(memory, names)
-    ε = _exploration(document.get("exploration", 0), place)
-    rules = checked(document.get("rules", []), list, f"{place}, rules", ControllerError)
-
-    fields, z, rows = _read_rules(rules, place, nodes)
-    states, decided_by = _expand(fields, z, rules, place, nodes)
+    ε = document.get("exploration", 0)
+    if not is_number(ε) or not 0 <= ε < 1:
+        raise entry.error(
+            f"exploration {show(ε)} is not a number from 0 up to, but not including, 1. Write 0.02 "
+            "for 2 % of the time."
+        )
+    fields, z, rows = _read_rules(entry, nodes)
+    states, decided_by = _expand(fields, z, entry, nodes)
     otherwise: Controller | Floats
     if "otherwise" in document:
         if "default" in document:
-            raise ControllerError(
-                f"{place}: both 'default' and 'otherwise' say what to do where no rule fits. "
-                "Remove one of them."
+            raise entry.error(
+                "both 'default' and 'otherwise' say what to do where no rule fits. Remove one of "
+                "them."
             )
         otherwise = read_controller(document["otherwise"], f"{place}, otherwise", name, names)
     elif "default" in document:
@@ -97,15 +100,6 @@ def _alphabet(document: dict[str, Any], place: str, outer: Alphabet | None) -> A
     return Alphabet(*found)
 
 
-def _exploration(value: Any, place: str) -> float:
-    if not is_number(value) or not 0 <= value < 1:
-        raise ControllerError(
-            f"{place}: exploration {show(value)} is not a number from 0 up to, but not "
-            "including, 1. Write 0.02 for 2 % of the time."
-        )
-    return float(value)
-
-
 def _explore(rows: Floats, ε: float) -> Floats:
     # without exploration nothing is touched: what was saved must come back bit for bit
     return (1 - ε) * rows + ε / rows.shape[-1] if ε else rows
@@ -114,26 +108,23 @@ def _explore(rows: Floats, ε: float) -> Floats:
 # ---- rules --------------------------------------------------------------------------------
 
 
-def _read_rules(rules: list[Any], place: str, nodes: Nodes) -> tuple[Ints, Ints, Floats]:
+def _read_rules(entry: Entry, nodes: Nodes) -> tuple[Ints, Ints, Floats]:
     """Per rule: the fields of its node, its observation (-1 fits all), its row."""
     names = nodes.names
-    fields, observations = [], []
-    rows = np.zeros((len(rules), len(names.actions)))
-    for i, rule in enumerate(rules):
-        here = f"{place}, rule {i + 1}"
-        rule = checked(rule, dict, here, ControllerError)
-        check_keys(rule, _RULE_KEYS, here, CONTROLLER)
+    fields, observations, rows = [], [], []
+    for rule in entry.items("rules", "rule", _RULE_KEYS):
         if "action" not in rule:
-            raise ControllerError(f'{here}: has no action. Add action = "{names.actions[0]}".')
-        fields.append(nodes.read(rule.get("node", WILDCARD), here))
-        seen = rule.get("observation", WILDCARD)
-        observations.append(_lookup_or_any("observation", seen, names.z, here))
-        rows[i] = _row(rule["action"], here, names, rule)
-    table = np.array(fields, np.int64).reshape(len(rules), nodes.n_fields)
-    return table, np.array(observations, np.int64), rows
+            raise rule.error(f'has no action. Add action = "{names.actions[0]}".')
+        fields.append(nodes.read(rule.document.get("node", WILDCARD), rule.place))
+        seen = rule.says("observation")
+        observations.append(rule.number("observation", "observation", names.z) if seen else ANY)
+        rows.append(_row(rule.document["action"], rule.place, names, rule.document))
+    n, A = len(rows), len(names.actions)
+    table = np.array(fields, np.int64).reshape(n, nodes.n_fields)
+    return table, np.array(observations, np.int64), np.array(rows, np.float64).reshape(n, A)
 
 
-def _row(choice: Any, place: str, names: Alphabet, rule: dict[str, Any] | None = None) -> Floats:
+def _row(choice: Any, place: str, names: Alphabet, rule: Mapping[str, Any] = {}) -> Floats:
     row = np.zeros(len(names.actions))
     if isinstance(choice, str):
         row[lookup("action", choice, names.a, place, ControllerError)] = 1
@@ -152,7 +143,7 @@ def _row(choice: Any, place: str, names: Alphabet, rule: dict[str, Any] | None =
             )
         row[a] = p
     if abs(row.sum() - 1) > SUM_TOLERANCE:
-        known = [f"{key} {show(rule[key])}" for key in _RULE_KEYS[:2] if rule and key in rule]
+        known = [f"{key} {show(rule[key])}" for key in _RULE_KEYS[:2] if key in rule]
         raise ControllerError(
             f"{place}: probabilities sum to {row.sum():.12g}, not 1"
             f"{' (' * bool(known)}{', '.join(known)}{')' * bool(known)}. "
@@ -161,8 +152,9 @@ def _row(choice: Any, place: str, names: Alphabet, rule: dict[str, Any] | None =
     return row
 
 
-def _expand(fields: Ints, z: Ints, rules: list[Any], place: str, nodes: Nodes) -> tuple[Ints, Ints]:
+def _expand(fields: Ints, z: Ints, entry: Entry, nodes: Nodes) -> tuple[Ints, Ints]:
     """The ⟨n, z⟩ that some rule fits, and the first rule that does."""
+    place, rules = entry.place, entry.get("rules", list, [])
     O = len(nodes.names.observations)
     exact = (fields != ANY).all(1)
     e = np.flatnonzero(exact)
@@ -174,7 +166,7 @@ def _expand(fields: Ints, z: Ints, rules: list[Any], place: str, nodes: Nodes) -
     seen = np.where(z[decided_by] == ANY, nth, z[decided_by])
     states = np.column_stack([np.repeat(nodes.memory.from_fields(fields[e]), times, 0), seen])
     if not exact.all():
-        states, decided_by = _with_wildcards(states, decided_by, fields, z, rules, place, nodes)
+        states, decided_by = _with_wildcards(states, decided_by, fields, z, entry, nodes)
     order = np.argsort(decided_by, kind="stable")
     states, decided_by = states[order], decided_by[order]
     distinct, number = number_rows(states)
@@ -184,21 +176,15 @@ def _expand(fields: Ints, z: Ints, rules: list[Any], place: str, nodes: Nodes) -
     idle = np.ones(len(rules), np.bool_)
     idle[winner] = False
     for i in np.flatnonzero(idle)[:1]:
-        rivals = np.unique(winner[number[decided_by == i]])
-        raise never(place, "rule", int(i), rivals)
+        raise entry.never("rule", int(i), np.unique(winner[number[decided_by == i]]))
     return distinct, winner
 
 
 def _with_wildcards(
-    states: Ints,
-    decided_by: Ints,
-    fields: Ints,
-    z: Ints,
-    rules: list[Any],
-    place: str,
-    nodes: Nodes,
+    states: Ints, decided_by: Ints, fields: Ints, z: Ints, entry: Entry, nodes: Nodes
 ) -> tuple[Ints, Ints]:
     """Add the ⟨n, z⟩ that rules with wildcards in the node fit to those of the exact rules."""
+    place, rules = entry.place, entry.get("rules", list, [])
     wild = np.flatnonzero((fields == ANY).any(1))
     listed = nodes.listed(f"{place}, rule {wild[0] + 1}: fits many nodes")
     grid = nodes.memory.to_fields(listed)
@@ -217,7 +203,7 @@ def _with_wildcards(
         seen = slice(None) if z[i] == ANY else slice(z[i], z[i] + 1)
         block = first[fits, seen]
         if (block < i).all():
-            raise never(place, "rule", int(i), np.unique(block))
+            raise entry.never("rule", int(i), np.unique(block))
         first[fits, seen] = np.minimum(block, i)
     n, seen_there = np.nonzero(first < free)
     more = np.column_stack([listed[n], seen_there])
@@ -228,7 +214,7 @@ def _check_covered(states: Ints, place: str, nodes: Nodes) -> None:
     fact = f"{place}: there is neither 'default' nor 'otherwise'"
     listed = nodes.listed(fact)
     O = len(nodes.names.observations)
-    everything = np.column_stack([np.repeat(listed, O, 0), np.tile(np.arange(O), len(listed))])
+    everything = history_states(listed, O)
     for i in np.flatnonzero(RowIndex(states).find(everything) < 0)[:1]:
         node = nodes.memory.read_node(everything[i, :-1].tolist(), *nodes.alphabet)
         seen = nodes.names.observations[everything[i, -1]]
@@ -236,9 +222,3 @@ def _check_covered(states: Ints, place: str, nodes: Nodes) -> None:
             f"{fact}, and no rule fits node {node!r}, observation {seen!r}. "
             f'Add default = "{nodes.names.actions[0]}", or a rule that fits it.'
         )
-
-
-def _lookup_or_any(kind: str, name: Any, numbers: dict[str, int], place: str) -> int:
-    if isinstance(name, str) and name == WILDCARD:
-        return ANY
-    return lookup(kind, name, numbers, place, ControllerError)

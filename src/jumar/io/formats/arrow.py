@@ -6,6 +6,7 @@ before it is used."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,40 +47,34 @@ class ArrowFile(_Typed):
 
     def __init__(self, path: Path) -> None:
         self.name, self._path = str(path), path
-        with _Opened(path) as (file, _):
+        with _opened(path) as (file, _):
             self._describe(file.schema)
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         fields = sorted(self.names.index(name) for name in columns)
-        with naming(self.name, "Arrow"), _Opened(self._path, fields) as (_, batches):
+        with naming(self.name, "Arrow"), _opened(self._path, fields) as (_, batches):
             for batch in batches:
                 batch.validate(full=True)
                 yield from sliced(batch)
 
 
-class _Opened:
-    """An Arrow file that is closed afterwards; only some of its fields are decoded."""
+@contextmanager
+def _opened(path: Path, fields: list[int] | None = None) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """An Arrow file and its batches; only some of its fields are decoded."""
+    import pyarrow as pa
+    from pyarrow import ipc
 
-    def __init__(self, path: Path, fields: list[int] | None = None) -> None:
-        self._path, self._fields = path, fields
-
-    def __enter__(self) -> tuple[Any, Iterator[Any]]:
-        import pyarrow as pa
-        from pyarrow import ipc
-
-        # not mapped into memory: a file that is cut short meanwhile would end the process
-        self._file = pa.OSFile(str(self._path))
-        options = ipc.IpcReadOptions(included_fields=self._fields)
+    options = ipc.IpcReadOptions(included_fields=fields)
+    # not mapped into memory: a file that is cut short meanwhile would end the process
+    with pa.OSFile(str(path)) as file:
         try:
-            reader = ipc.open_file(self._file, options=options)
+            reader = ipc.open_file(file, options=options)
         except pa.ArrowInvalid:  # no footer
-            self._file.seek(0)
-            stream = ipc.open_stream(self._file, options=options)
-            return stream, iter(stream)
-        return reader, (reader.get_batch(i) for i in range(reader.num_record_batches))
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+            file.seek(0)
+            stream = ipc.open_stream(file, options=options)
+            yield stream, iter(stream)
+        else:
+            yield reader, (reader.get_batch(i) for i in range(reader.num_record_batches))
 
 
 class TableInMemory(_Typed):

@@ -116,7 +116,7 @@ def _without_holes(log: Arranged, symbols: dict[str, Coded]) -> tuple[Arranged, 
             "are complete."
         )
     kept = np.repeat(~dropped, np.diff(log.first))
-    return log.without(dropped), {part: coded.take(kept) for part, coded in symbols.items()}
+    return log.without(dropped), {part: coded[kept] for part, coded in symbols.items()}
 
 
 def _check_holes(log: Arranged, symbols: Mapping[str, Coded]) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from jumar.core.arrays import Array
 from jumar.core.errors import LogError
 from jumar.io.formats import Source
-from jumar.io.logs.encoding import Encoder, is_text, quoted
+from jumar.io.logs.encoding import Encoder, is_text, nulls, quoted, without_blanks
 
 Kind = Literal["numbers", "times", "zoned times"]
 PER_SECOND = {"us": 10**6, "ns": 10**9}
@@ -30,31 +30,27 @@ class Clock:
     values: Array  # (N,) int64 or float64
     per_second: int | None  # units in a second; nothing if these are plain numbers
 
-    def take(self, index: Any) -> Clock:
+    def __getitem__(self, index: Any) -> Clock:
         return Clock(self.column, self.values[index], self.per_second)
 
 
 class Times(Encoder):
     """A column of steps (numbers only, if it is text) or of times."""
 
-    def __init__(self, source: Source, column: str, part: Literal["step", "time"]) -> None:
+    def __init__(self, source: Source, column: str, part: str) -> None:
         super().__init__(source, column)
         self._part = part
         self._kind: Kind | None = None
         self._holes = [np.zeros(0, np.int64)]  # the entries that are missing, by batch
-        self._chunks: list[tuple[str, Array]] = []  # the unit, and the values in it
 
     def _add(self, column: Any) -> None:
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         if is_text(column):
-            column = pc.utf8_trim_whitespace(column)
-            column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+            column = without_blanks(pc.utf8_trim_whitespace(column))
         if column.null_count:
             # reported at the end: in NDJSON, a column that is not there looks like this too
-            nulls = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
-            self._holes.append(self._read + nulls)
+            self._holes.append(self._read + np.flatnonzero(nulls(column)))
             return
         if len(column) == 0:
             return
@@ -65,7 +61,7 @@ class Times(Encoder):
                     f"{self._cell(int(i))}: {values[i]} is not a number to sort by. Write a finite "
                     "one."
                 )
-        self._chunks.append((unit, values))
+        self._chunks.append((unit, values))  # the values in that unit
 
     def _kinds(self, column: Any) -> Sequence[Kind]:
         """What the column may hold."""
@@ -133,7 +129,7 @@ def _converted(column: Any, kind: Kind) -> tuple[str, Array] | None:
             values = column.cast(target, safe=target != pa.float64())
             if unit:
                 values = values.cast(pa.int64())
-            return unit, values.to_numpy(zero_copy_only=False)
+            return unit, np.from_dlpack(values)
         except pa.ArrowException:
             continue
     return None

@@ -8,7 +8,7 @@ missing values.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ class Coded:
     names: Sequence[str]
     code: Array  # (N,) int32, UNKNOWN where the name is missing
 
-    def take(self, index: Any) -> Coded:
+    def __getitem__(self, index: Any) -> Coded:
         return Coded(self.names, self.code[index])
 
 
@@ -44,7 +44,7 @@ class Amounts:
         Bools  # (N,) nothing stands there; a NaN that was written is no number but is not nothing
     )
 
-    def take(self, index: Any) -> Amounts:
+    def __getitem__(self, index: Any) -> Amounts:
         return Amounts(self.values[index], self.missing[index])
 
 
@@ -54,10 +54,11 @@ class Encoder(ABC):
     def __init__(self, source: Source, column: str) -> None:
         self._source, self._column = source, column
         self._read = 0  # rows so far
+        self._chunks: list[Any] = []  # what became of them
 
     def cell(self, i: int) -> str:
         """Names entry i of the column."""
-        return f"{self._source.name}, row {self._source.row(i)}, column {printable(self._column)!r}"
+        return cell(self._source.name, self._source.row(i), self._column)
 
     def missing(self, part: str, holes: Array, remedy: str) -> LogError:
         """The error for entries that must be there and are not."""
@@ -73,6 +74,10 @@ class Encoder(ABC):
     def _add(self, column: Any) -> None:
         """Take in a batch whose dictionary, if it had one, was resolved."""
 
+    @abstractmethod
+    def result(self) -> Any:
+        """The whole column."""
+
     def _cell(self, i: int) -> str:
         return self.cell(self._read + i)
 
@@ -80,31 +85,22 @@ class Encoder(ABC):
 class Names(Encoder):
     """Any values, as text."""
 
-    def __init__(self, source: Source, column: str) -> None:
-        super().__init__(source, column)
-        self._chunks: list[Any] = []
-
     def _add(self, column: Any) -> None:
         import pyarrow as pa
         import pyarrow.compute as pc
 
         if pa.types.is_floating(column.type):
-            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+            column = pc.if_else(pc.is_nan(column), _nothing(column), column)
         self._chunks.append(_encoded(column, self._source.name, self._column))
 
     def result(self) -> Coded:
         import pyarrow as pa
 
-        chunks = pa.chunked_array(
-            self._chunks, pa.dictionary(pa.int32(), pa.string())
-        ).unify_dictionaries()
+        kind = pa.dictionary(pa.int32(), pa.string())
+        chunks = pa.chunked_array(self._chunks, kind).unify_dictionaries().chunks
         self._chunks = []
-        code = np.empty(self._read, np.int32)
-        at = 0
-        for chunk in chunks.chunks:
-            code[at : at + len(chunk)] = chunk.indices.fill_null(UNKNOWN)
-            at += len(chunk)
-        return Coded(chunks.chunk(0).dictionary.to_pylist() if at else [], code)
+        code = np.concatenate([to_numpy(chunk.indices, UNKNOWN) for chunk in chunks])
+        return Coded(chunks[0].dictionary.to_pylist(), code)
 
 
 class Ranges(Encoder):
@@ -112,17 +108,13 @@ class Ranges(Encoder):
 
     def __init__(self, source: Source, column: str, bins: Bins) -> None:
         super().__init__(source, column)
-        self._bins, self._chunks = bins, [np.zeros(0, np.int32)]
+        self._bins = bins
 
     def _add(self, column: Any) -> None:
-        values = self._numbers(column)
+        values = numbers(_as_float(column), self._cell)
         code = np.searchsorted(np.array(self._bins.edges), values, side="right").astype(np.int32)
         code[np.isnan(values)] = UNKNOWN
         self._chunks.append(code)
-
-    def _numbers(self, column: Any) -> Floats:
-        values: Floats = numbers(_filled(column), self._cell)
-        return values
 
     def result(self) -> Coded:
         return Coded(self._bins.names, np.concatenate(self._chunks))
@@ -131,32 +123,22 @@ class Ranges(Encoder):
 class Numbers(Encoder):
     """Numbers as they are."""
 
-    def __init__(self, source: Source, column: str) -> None:
-        super().__init__(source, column)
-        self._values: list[Floats] = [np.zeros(0)]
-        self._missing: list[Bools] = [np.zeros(0, np.bool_)]
-
     def _add(self, column: Any) -> None:
-        column = _filled(column)
-        self._missing.append(column.is_null().to_numpy(zero_copy_only=False))
-        self._values.append(numbers(column, self._cell))
+        column = _as_float(column)
+        self._chunks.append((numbers(column, self._cell), nulls(column)))
 
     def result(self) -> Amounts:
-        found = Amounts(np.concatenate(self._values), np.concatenate(self._missing))
-        self._values, self._missing = [], []
-        return found
+        values, missing = zip(*self._chunks, strict=True)
+        self._chunks = []
+        return Amounts(np.concatenate(values), np.concatenate(missing))
 
 
 class Flags(Encoder):
     """Words for true and false; nothing is false."""
 
-    def __init__(self, source: Source, column: str) -> None:
-        super().__init__(source, column)
-        self._chunks: list[Bools] = [np.zeros(0, np.bool_)]
-
     def _add(self, column: Any) -> None:
         words = _encoded(column, self._source.name, self._column)
-        code = words.indices.fill_null(len(words.dictionary)).to_numpy()
+        code = to_numpy(words.indices, len(words.dictionary))
         meanings = []
         for i, word in enumerate(words.dictionary.to_pylist()):
             key = word.strip().lower().removesuffix(".0")
@@ -174,6 +156,39 @@ class Flags(Encoder):
 
 
 # ---- Arrow arrays -------------------------------------------------------------------------------
+
+# What follows goes round everything in Arrow that loads pandas, where that is installed (0.3 s):
+# `to_numpy`, `pa.scalar`, and functions that are called with a value of Python.
+
+
+def to_numpy(column: Any, missing: float) -> Array:
+    """A column of numbers, with `missing` where there is none."""
+    if column.null_count == 0:
+        return np.from_dlpack(column)
+    values = np.full(len(column), missing, column.type.to_pandas_dtype())
+    values[~nulls(column)] = np.from_dlpack(column.drop_null())
+    return values
+
+
+def nulls(column: Any) -> Bools:
+    """(N,) where a column has nothing."""
+    import pyarrow as pa
+
+    return np.from_dlpack(column.is_null().cast(pa.int8())).astype(np.bool_)
+
+
+def _nothing(column: Any) -> Any:
+    """A missing value of the column's type."""
+    import pyarrow as pa
+
+    return pa.nulls(1, column.type)[0]
+
+
+def without_blanks(column: Any) -> Any:
+    """A column of text with nothing where the text is empty."""
+    import pyarrow.compute as pc
+
+    return pc.if_else(pc.cast(pc.binary_length(column), "bool"), column, _nothing(column))
 
 
 def _decoded(column: Any) -> Any:
@@ -208,9 +223,8 @@ def _encoded(column: Any, source: str, name: str) -> Any:
             f"{source}, column {printable(name)!r}: a value of type {column.type} cannot be read "
             "as a name. Store text or whole numbers."
         ) from error
-    if pc.any(pc.equal(words, "")).as_py():
-        filled = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-        return _encoded(filled, source, name)
+    if pc.min(pc.binary_length(words)).as_py() == 0:
+        return _encoded(without_blanks(column), source, name)
     return pa.DictionaryArray.from_arrays(numbered.indices, words)
 
 
@@ -221,8 +235,8 @@ def is_text(column: Any) -> bool:
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
-def _filled(column: Any) -> Any:
-    """A column with nothing where there is only blank text."""
+def _as_float(column: Any) -> Any:
+    """A column of text as numbers, if it is all numbers; else without blanks around them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -231,16 +245,15 @@ def _filled(column: Any) -> Any:
     try:
         return column.cast(pa.float64())  # nearly always; no need to look for blanks then
     except pa.ArrowException:
-        column = pc.utf8_trim_whitespace(column)
-        return pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+        return without_blanks(pc.utf8_trim_whitespace(column))
 
 
-def numbers(column: Any, cell: Any) -> Any:
+def numbers(column: Any, cell: Callable[[int], str]) -> Floats:
     """A column as numbers, NaN where there is nothing."""
     import pyarrow as pa
 
     try:
-        return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return to_numpy(column.cast(pa.float64(), safe=False), np.nan)
     except pa.ArrowException:
         for i, value in enumerate(column):
             try:
@@ -251,6 +264,11 @@ def numbers(column: Any, cell: Any) -> Any:
                     "-12.5; leave the cell empty if nobody knows."
                 ) from error
         raise
+
+
+def cell(source: str, row: int, column: str) -> str:
+    """Names one entry of a column."""
+    return f"{source}, row {row}, column {printable(column)!r}"
 
 
 def so_in_all(rows: Array) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from jumar.core.arrays import Array, Bools
-from jumar.core.text import printable
 from jumar.io.formats import Source, no_rows
 from jumar.io.logs.asking import Asked
 from jumar.io.logs.clocks import Clock, Times
-from jumar.io.logs.encoding import Amounts, Coded, Encoder, Flags, Names, Numbers, Ranges
+from jumar.io.logs.encoding import Amounts, Coded, Encoder, Flags, Names, Numbers, Ranges, cell
 from jumar.io.logs.parts import Parts, those_that_came
 
 
@@ -22,18 +23,18 @@ class LogRows:
     source: Source
     parts: Parts
     row: Array  # (N,) int32, where each stands in the file
-    episode: Coded | None
-    step: Clock | None
-    time: Clock | None
     observation: tuple[Coded, ...]  # one per column that makes up the observation
     action: tuple[Coded, ...]
-    reward: Amounts | None
-    terminated: Bools | None  # (N,)
-    node: Coded | None
-    propensity: Amounts | None
-    cluster: Coded | None
-    behavior: Coded | None
     priced: Mapping[str, Amounts]  # by column
+    episode: Coded | None = None
+    step: Clock | None = None
+    time: Clock | None = None
+    reward: Amounts | None = None
+    terminated: Bools | None = None  # (N,)
+    node: Coded | None = None
+    propensity: Amounts | None = None
+    cluster: Coded | None = None
+    behavior: Coded | None = None
 
     def __len__(self) -> int:
         return len(self.row)
@@ -53,7 +54,7 @@ class LogRows:
 
     def cell(self, i: int, column: str) -> str:
         """Names one entry of a column."""
-        return f"{self.source.name}, row {self.row[i]}, column {printable(column)!r}"
+        return cell(self.source.name, self.row[i], column)
 
 
 def _take(column: Any, index: Array) -> Any:
@@ -63,31 +64,27 @@ def _take(column: Any, index: Array) -> Any:
         return tuple(_take(each, index) for each in column)
     if isinstance(column, Mapping):
         return {name: _take(each, index) for name, each in column.items()}
-    return column[index] if hasattr(column, "dtype") else column.take(index)
+    return column[index]
 
 
 def load(source: Source, parts: Parts, asked: Asked) -> LogRows:
     """Read every batch of a log."""
     import pyarrow as pa
 
-    single: dict[str, Any] = {
-        part: _encoder(part, source, name) for part, name in parts.single.items()
-    }
-    symbols = {
-        part: [
-            Ranges(source, name, asked.bins[name]) if name in asked.bins else Names(source, name)
+    def symbols(part: str) -> list[tuple[str, Encoder]]:
+        bins = asked.bins
+        return [
+            (name, Ranges(source, name, bins[name]) if name in bins else Names(source, name))
             for name in parts.of(part)
         ]
-        for part in ("observation", "action")
-    }
+
+    single = {part: _encoder(part, source, name) for part, name in parts.single.items()}
+    observation, action = symbols("observation"), symbols("action")
     priced = {name: Numbers(source, name) for name in parts.priced}
     wanted: list[tuple[str, Encoder]] = [
         *((parts.single[part], encoder) for part, encoder in single.items()),
-        *(
-            (name, e)
-            for part, es in symbols.items()
-            for name, e in zip(parts.of(part), es, strict=True)
-        ),
+        *observation,
+        *action,
         *priced.items(),
     ]
     text = {name for name, encoder in wanted if isinstance(encoder, Names | Flags)}
@@ -99,24 +96,18 @@ def load(source: Source, parts: Parts, asked: Asked) -> LogRows:
     if n == 0:
         raise no_rows(source.name)
     parts = those_that_came(source, parts, asked)
-    columns = {part: single[part].result() for part in parts.single}
     rows = LogRows(
-        source=source,
-        parts=parts,
-        row=source.rows(n),
-        episode=_labelled(columns.get("episode"), single.get("episode")),
-        step=columns.get("step"),
-        time=columns.get("time"),
-        observation=tuple(encoder.result() for encoder in symbols["observation"]),
-        action=tuple(encoder.result() for encoder in symbols["action"]),
-        reward=columns.get("reward"),
-        terminated=columns.get("terminated"),
-        node=columns.get("node"),
-        propensity=columns.get("propensity"),
-        cluster=columns.get("cluster"),
-        behavior=columns.get("behavior"),
-        priced={name: encoder.result() for name, encoder in priced.items()},
+        source,
+        parts,
+        source.rows(n),
+        tuple(encoder.result() for _, encoder in observation),
+        tuple(encoder.result() for _, encoder in action),
+        {name: encoder.result() for name, encoder in priced.items()},
+        **{part: single[part].result() for part in parts.single},
     )
+    if rows.episode is not None and len(holes := np.flatnonzero(rows.episode.code < 0)):
+        remedy = "Write in every row which episode it belongs to."
+        raise single["episode"].missing("episode", holes, remedy)
     pa.default_memory_pool().release_unused()  # Arrow keeps what the batches took for the next ones
     return rows
 
@@ -127,15 +118,5 @@ def _encoder(part: str, source: Source, name: str) -> Encoder:
     if part == "terminated":
         return Flags(source, name)
     if part in ("step", "time"):
-        return Times(source, name, "step" if part == "step" else "time")
+        return Times(source, name, part)
     return Names(source, name)
-
-
-def _labelled(episode: Coded | None, encoder: Encoder | None) -> Coded | None:
-    if episode is not None and encoder is not None:
-        holes = (episode.code < 0).nonzero()[0]
-        if len(holes):
-            raise encoder.missing(
-                "episode", holes, "Write in every row which episode it belongs to."
-            )
-    return episode

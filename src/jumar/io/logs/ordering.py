@@ -8,6 +8,7 @@ comes after begins anew. A file that is in order already is not sorted again.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from jumar.core.errors import LogError
 from jumar.core.text import printable
 from jumar.io.logs.asking import Asked, LongestPause
 from jumar.io.logs.clocks import Clock
+from jumar.io.logs.encoding import Amounts, Coded
 from jumar.io.logs.loading import LogRows
 
 
@@ -96,7 +98,8 @@ def _episodes(rows: LogRows) -> Array:
 
 
 def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
-    code, clock = _episodes(rows), rows.clock
+    code = _episodes(rows)
+    when = np.zeros(len(rows), np.int32) if rows.clock is None else rows.clock.values
     change = np.diff(code)
     order, interleaved = None, 0
     # episodes are numbered as they appear: they lie together if the numbers never fall
@@ -104,14 +107,10 @@ def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
         begins = np.concatenate([[0], np.flatnonzero(change) + 1])
         interleaved = int((np.bincount(code[begins]) > 1).sum())
         order = np.argsort(code, kind="stable")
-    if clock is None:
-        return (rows if order is None else rows.take(order)), Remarks(interleaved=interleaved)
-    when, who, row = (
-        values if order is None else values[order] for values in (clock.values, code, rows.row)
-    )
-    early = np.flatnonzero((np.diff(when) < 0) & (np.diff(who) == 0)) + 1
+    who, then, row = (x if order is None else x[order] for x in (code, when, rows.row))
+    early = np.flatnonzero((np.diff(then) < 0) & (np.diff(who) == 0)) + 1
     if len(early):
-        order = np.lexsort([clock.values, code])
+        order = np.lexsort([when, code])
     return (rows if order is None else rows.take(order)), Remarks(
         interleaved=interleaved,
         out_of_order=len(early),
@@ -144,24 +143,22 @@ def _without_repeats(rows: LogRows, clock: Clock, asked: Asked) -> LogRows:
 
 def _are_equal(some: LogRows, others: LogRows) -> Bools:
     """(N,) whether rows say the same in every column that is read."""
-    equal = np.ones(len(some), np.bool_)
-    pairs = [
+    pairs: list[tuple[Any, Any]] = [
         *zip((*some.observation, *some.action), (*others.observation, *others.action), strict=True),
-        *((getattr(some, part), getattr(others, part)) for part in ("node", "cluster", "behavior")),
+        *((some.priced[name], others.priced[name]) for name in some.priced),
     ]
+    for part in ("node", "cluster", "behavior", "terminated", "time", "reward", "propensity"):
+        pairs.append((getattr(some, part), getattr(others, part)))
+    equal = np.ones(len(some), np.bool_)
     for one, other in pairs:
-        if one is not None and other is not None:
+        if isinstance(one, Amounts):
+            equal &= (one.values == other.values) | (one.missing & other.missing)
+        elif isinstance(one, Coded):
             equal &= one.code == other.code
-    if some.terminated is not None and others.terminated is not None:
-        equal &= some.terminated == others.terminated
-    if some.time is not None and others.time is not None:
-        equal &= some.time.values == others.time.values
-    amounts = [(some.reward, others.reward), (some.propensity, others.propensity)]
-    amounts += [(some.priced[name], others.priced[name]) for name in some.priced]
-    for mine, theirs in amounts:
-        if mine is not None and theirs is not None:
-            same = (mine.values == theirs.values) | (mine.missing & theirs.missing)
-            equal &= same
+        elif isinstance(one, Clock):
+            equal &= one.values == other.values
+        elif one is not None:
+            equal &= one == other
     return equal
 
 

@@ -15,13 +15,13 @@ from typing import Literal
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints, RowIndex, freeze
+from jumar.core.arrays import Ints, RowIndex, freeze
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, TooLarge
-from jumar.core.memory import ENUMERABLE
+from jumar.core.memory import ENUMERABLE, history_states
 from jumar.core.text import counted, shown
 from jumar.core.words import action_lines, history_state_heads, history_state_words
-from jumar.show.differences import history_states, on_one_memory, reachable
+from jumar.show.differences import on_one_memory, reachable, written_out
 from jumar.show.drawing.dot import CHANGED, START, graph_dot, table_dot
 from jumar.show.drawing.graph import DrawnStates, drawn_states, graph_of
 from jumar.show.drawing.svg import render
@@ -125,7 +125,7 @@ def _states_of_many(
         try:
             states = _states_in_reach(now, ENUMERABLE // len(now.observations))
         except TooLarge:
-            layers = [_written_out(c) for c in (now, was) if c is not None]
+            layers = [written_out(c) for c in (now, was) if c is not None]
             states, below = np.concatenate([found for found, _ in layers]), layers[0][1]
             if isinstance(below, Controller):
                 notes.append(f"Everywhere else it does the same as {shown(below.name)}.")
@@ -136,16 +136,6 @@ def _states_of_many(
 
 def _states_in_reach(controller: Controller, most: int) -> Ints:
     return history_states(reachable(controller, most), len(controller.observations))
-
-
-def _written_out(controller: Controller) -> tuple[Ints, Controller | Floats]:
-    """(K, W+1) the exceptions of all layers over the memory of the first, and what is below."""
-    found = [controller.states]
-    below = controller.otherwise
-    while isinstance(below, Controller) and below.memory == controller.memory:
-        found.append(below.states)
-        below = below.otherwise
-    return np.concatenate(found), below
 
 
 def _notes(

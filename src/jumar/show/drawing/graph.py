@@ -16,9 +16,10 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints, RowIndex, number_rows
 from jumar.core.controller import Controller
+from jumar.core.memory import history_states
 from jumar.core.text import shown
 from jumar.core.words import action_lines, node_words
-from jumar.show.differences import history_states, settled
+from jumar.show.differences import settled
 
 MOST_LINES = 12  # in one box
 MOST_NAMES = 3  # observations in one line, descriptions on one arrow

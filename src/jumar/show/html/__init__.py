@@ -9,10 +9,11 @@ from importlib import resources
 from typing import Any
 
 from jumar.assessment.assessing import Assessment
+from jumar.assessment.sentences import sentence
 from jumar.core.text import counted, number, shown
 from jumar.show.drawing import Drawing
+from jumar.show.html import content
 from jumar.show.html.before_after import before_after
-from jumar.show.html.content import Content, content
 from jumar.show.html.figures import histogram
 
 PICTURES = {
@@ -28,20 +29,12 @@ LONGEST = 5000  # letters of a command that are shown; run.json has them all
 
 def page(assessment: Assessment, drawing: Drawing, run: Mapping[str, Any]) -> str:
     """The page about a result. `run` says where it comes from (`Run.to_dict`)."""
-    return render(assessment, content(assessment), drawing, run)
-
-
-def render(assessment: Assessment, said: Content, drawing: Drawing, run: Mapping[str, Any]) -> str:
-    """Set the content as a page."""
     from jinja2 import Environment, StrictUndefined
 
     from jumar.show.drawing.dot import left_to_right
 
     def part(name: str) -> str:
         return resources.files("jumar.show.html").joinpath(name).read_text("utf-8")
-
-    script = part("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
     def steady(value: object) -> object:
         """Text with names in it, whichever way these are written; markup is left alone."""
@@ -54,25 +47,51 @@ def render(assessment: Assessment, said: Content, drawing: Drawing, run: Mapping
         lstrip_blocks=True,
         finalize=steady,
     )
-    result = assessment.result
+    script = part("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    result, made = assessment.result, assessment.decisions
+    changed = [h for h in made.order.tolist() if made.changed[h]]
+    telling = [c for c in assessment.telling if not c.vacuous] or [result.certificate]
+    empty = [c for c in result.certificates if c not in telling]
     page: str = environment.from_string(part("page.html")).render(
-        c=said,
+        said=assessment,
+        made=made,
+        title=shown(result.behavior.name, 80),
+        log=content.log_line(assessment),
+        changes=[sentence(made, h) for h in changed[: content.MOST_CHANGES]],
+        more_changes=max(0, len(changed) - content.MOST_CHANGES),
+        decisions=made.order[: content.MOST_ROWS].tolist(),
+        reasons=[content.reason(made, h) for h in changed[: content.MOST_REASONS]],
+        bootstrap=content.bootstrap(assessment),
+        n_wedge=None if result.selection else assessment.threshold,
+        sensitivity_text=content.sensitivity_text(assessment),
+        thin=content.thin(made),
+        thin_text=content.thin_text(made),
+        changed=bool(changed),
+        failed_checks=sum(fact.state == "failed" for fact in assessment.facts),
+        checks_text=content.checks_text(assessment.facts),
+        certificates=telling,
+        empty_certificates=empty,
+        empty_text=f"{counted(len(empty), 'certificate')} that say nothing here",
+        before_after=before_after(assessment.gain),
+        unit=_unit(assessment),
         number=number,
         signs=SIGNS,
         style=part("page.css"),
         script=script,
         script_hash=f"sha256-{digest}",
         drawing=drawing,
-        natural=drawing.width,
         picture=PICTURES[drawing.kind],
-        histogram=_histogram(assessment, said) if result.improvement.changed else "",
-        before_after=before_after(assessment.gain),
-        long=result.long,
+        histogram=_histogram(assessment) if changed else "",
         ladder=_ladder(assessment),
-        discount=f"{result.improvement.mdp.discount:g}",
         run=_run_rows(run),
     )
     return page
+
+
+def _unit(assessment: Assessment) -> str:
+    """What the numbers count."""
+    return "saved" if assessment.costs else "won"
 
 
 def _ladder(assessment: Assessment) -> str:
@@ -83,12 +102,12 @@ def _ladder(assessment: Assessment) -> str:
     return rungs(long.ladder) if long else ""
 
 
-def _histogram(assessment: Assessment, said: Content) -> str:
-    again, (low, high) = assessment.resampled, said.interval
+def _histogram(assessment: Assessment) -> str:
+    again, (low, high) = assessment.resampled, assessment.interval
     return histogram(
         again.gains,
-        said.interval,
-        f"{said.unit} per episode by the new controller",
+        (low, high),
+        f"{_unit(assessment)} per episode by the new controller",
         "gain",
         f"Histogram of the estimated gain in {len(again.gains)} redrawn logs: 90 % lie "
         f"between {number(low)} and {number(high)}; {100 * again.worse:.3g} % are not "

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import io
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jumar.core.arrays import Floats
 
-_TEXT, _BAR, _LOSS, _LINE = "#010203", "#040506", "#070809", "#0a0b0c"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+TEXT, BAR, LOSS, LINE = "#010203", "#040506", "#070809", "#0a0b0c"
 _VARIABLES = {
-    _TEXT: "currentColor",
-    _BAR: "var(--accent)",
-    _LOSS: "var(--bad)",
-    _LINE: "var(--good)",
+    TEXT: "currentColor",
+    BAR: "var(--accent)",
+    LOSS: "var(--bad)",
+    LINE: "var(--good)",
 }
 _STYLE: Any = {
     "font.size": 9,
@@ -29,11 +33,11 @@ _STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.spines.left": False,
-    "axes.edgecolor": _TEXT,
-    "axes.labelcolor": _TEXT,
-    "xtick.color": _TEXT,
-    "ytick.color": _TEXT,
-    "text.color": _TEXT,
+    "axes.edgecolor": TEXT,
+    "axes.labelcolor": TEXT,
+    "xtick.color": TEXT,
+    "ytick.color": TEXT,
+    "text.color": TEXT,
 }
 
 
@@ -41,12 +45,8 @@ def histogram(
     gains: Floats, interval: tuple[float, float], label: str, name: str, alternative: str
 ) -> str:
     """The gains of the draws; bars below zero are hatched and of another colour."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure  # not pyplot, whose figures and back end are the caller's
 
-    with rc_context(_STYLE):
-        figure = Figure(figsize=(6.4, 2.5), layout="constrained")
-        ax = figure.subplots()
+    def paint(ax: Axes) -> None:
         edges = _edges(gains)
         heights, _ = np.histogram(gains, edges)
         for left, right, height in zip(edges, edges[1:], heights, strict=False):
@@ -56,20 +56,19 @@ def histogram(
                 height,
                 right - left,
                 align="edge",
-                color=_LOSS if loses else _BAR,
+                color=LOSS if loses else BAR,
                 hatch="///" if loses else None,
                 linewidth=0,
             )
-        ax.axvline(0, color=_TEXT, linewidth=1)
+        ax.axvline(0, color=TEXT, linewidth=1)
         top = float(heights.max()) * 1.08
-        ax.plot(interval, [top, top], color=_LINE, linewidth=3, solid_capstyle="butt")
+        ax.plot(interval, [top, top], color=LINE, linewidth=3, solid_capstyle="butt")
         ax.annotate("90 % of the draws", (sum(interval) / 2, top * 1.03), ha="center", va="bottom")
         ax.set_ylim(0, top * 1.18)
         ax.set_yticks([])
         ax.set_xlabel(label)
-        file = io.StringIO()
-        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-    return _for_page(file.getvalue(), name, alternative)
+
+    return picture(2.5, paint, name, alternative)
 
 
 def _edges(gains: Floats) -> Floats:
@@ -80,10 +79,18 @@ def _edges(gains: Floats) -> Floats:
     return np.arange(first, last + 2, dtype=np.float64) * width
 
 
-def _for_page(svg: str, name: str, alternative: str) -> str:
-    """Only the picture, with names of its own, the page's colours and a text for who cannot see."""
+def picture(height: float, paint: Callable[[Axes], None], name: str, alternative: str) -> str:
+    """What is painted, with names of its own, the page's colours and a text for who cannot see."""
     from markupsafe import escape
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure  # not pyplot, whose figures and back end are the caller's
 
+    file = io.StringIO()
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(6.4, height), layout="constrained")
+        paint(figure.subplots())
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    svg = file.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     # its style would be that of the whole page

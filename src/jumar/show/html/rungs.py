@@ -8,15 +8,16 @@ not be told apart leaves the picture with an arrow; the text for who cannot see 
 
 from __future__ import annotations
 
-import io
 import math
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jumar.show.html.figures import _LINE, _LOSS, _STYLE, _TEXT, _for_page
+from jumar.show.html.figures import LINE, LOSS, TEXT, picture
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from jumar.algorithms.long_records.ladder import Rung
 
 WIDTH = 46  # letters of a label's line
@@ -27,16 +28,11 @@ def rungs(ladder: Sequence[Rung], label: str = "gain in the long run", name: str
     known = [r for r in ladder if r.lower is not None and math.isfinite(r.lower)]
     if not ladder:
         return ""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
     labels = [_label(r) for r in ladder]
-    height = 0.7 + 0.36 * len(ladder)
     least = _least(known)
-    with rc_context(_STYLE):
-        figure = Figure(figsize=(6.4, height), layout="constrained")
-        ax = figure.subplots()
-        ax.axvline(0, color=_TEXT, linewidth=1)
+
+    def paint(ax: Axes) -> None:
+        ax.axvline(0, color=TEXT, linewidth=1)
         for y, rung in enumerate(ladder):
             _draw(ax, y, rung, least)
         ax.set_ylim(len(ladder) - 0.5, -0.5)
@@ -45,9 +41,8 @@ def rungs(ladder: Sequence[Rung], label: str = "gain in the long run", name: str
         ax.tick_params(axis="y", length=0)
         ax.margins(x=0.08)
         ax.set_xlabel(label)
-        file = io.StringIO()
-        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-    return _for_page(file.getvalue(), name, in_words(ladder))
+
+    return picture(0.7 + 0.36 * len(ladder), paint, name, in_words(ladder))
 
 
 def _label(rung: Rung) -> str:
@@ -63,17 +58,14 @@ def _least(known: Sequence[Rung]) -> float:
     return max(min((r.lower or 0.0 for r in known), default=0.0), -1.5 * best)
 
 
-def _draw(ax: object, y: int, rung: Rung, least: float) -> None:
-    from matplotlib.axes import Axes
-
-    assert isinstance(ax, Axes)
+def _draw(ax: Axes, y: int, rung: Rung, least: float) -> None:
     if rung.lower is None or not math.isfinite(rung.lower):
         told = "not judged: the log contradicts it" if rung.rejected else "nothing can be said"
         ax.annotate(told, (0, y), xytext=(14, 0), textcoords="offset points", va="center")
         if rung.rejected:
-            ax.plot([0], [y], marker="X", markersize=11, markeredgewidth=0, color=_TEXT)
+            ax.plot([0], [y], marker="X", markersize=11, markeredgewidth=0, color=TEXT)
         return
-    colour = _TEXT if rung.rejected else _LOSS if rung.lower <= 0 else _LINE
+    colour = TEXT if rung.rejected else LOSS if rung.lower <= 0 else LINE
     low = max(rung.lower, least)
     end = max(low, rung.lower if rung.gain is None else rung.gain)
     style = (0, (2, 2)) if rung.rejected else "solid"

@@ -19,7 +19,6 @@ from importlib.resources import files
 from itertools import chain
 from typing import Any, TypeAlias
 
-from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError
 from jumar.core.memory import Machine
@@ -79,7 +78,7 @@ def program(controller: Controller) -> str:
 
 def _data(controller: Controller) -> Iterator[str]:
     """The lines of the data section."""
-    layers = [layer for layer in _layers(controller) if len(layer.rows)]  # others decide nothing
+    layers = [layer for layer in controller.layers if len(layer.rows)]  # others decide nothing
     machines = [[part.machine() for part in layer.memory.parts] for layer in layers]
     moves: dict[Move, str] = {}
     for machine in chain.from_iterable(machines):
@@ -97,17 +96,7 @@ def _data(controller: Controller) -> Iterator[str]:
     yield "LAYERS: tuple[tuple[Any, Any], ...] = (\n"
     for layer, parts in zip(layers, machines, strict=True):
         yield from _layer(layer, parts, moves)
-    default = [*_layers(controller)][-1].otherwise
-    assert not isinstance(default, Controller)
-    yield f")\nDEFAULT: tuple[float, ...] = {tuple(default.tolist())}\n"
-
-
-def _layers(controller: Controller) -> Iterator[Controller]:
-    """The controller, what it falls back on, and so on."""
-    layer: Controller | Floats = controller
-    while isinstance(layer, Controller):
-        yield layer
-        layer = layer.otherwise
+    yield f")\nDEFAULT: tuple[float, ...] = {tuple(controller.default.tolist())}\n"
 
 
 def _source(move: Move, name: str) -> str:
