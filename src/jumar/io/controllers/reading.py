@@ -6,6 +6,8 @@ its kind; only wildcards in a node make the memory list its nodes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from jumar.core.names import WILDCARD
 from jumar.core.text import listing
 from jumar.io.controllers.memories import CONTROLLER, never, read_memory, read_names
 from jumar.io.controllers.nodes import Alphabet, Nodes
+from jumar.io.controllers.patterns import fitting
 from jumar.io.documents import (
     at,
     check_format,
@@ -114,10 +117,14 @@ def _explore(rows: Floats, ε: float) -> Floats:
 # ---- rules --------------------------------------------------------------------------------
 
 
-def _read_rules(rules: list[Any], place: str, nodes: Nodes) -> tuple[Ints, Ints, Floats]:
-    """Per rule: the fields of its node, its observation (-1 fits all), its row."""
+Seen = list[Sequence[int]]  # per rule, the numbers of the observations it fits
+
+
+def _read_rules(rules: list[Any], place: str, nodes: Nodes) -> tuple[Ints, Seen, Floats]:
+    """Per rule: the fields of its node, the observations it fits, its row."""
     names = nodes.names
-    fields, observations = [], []
+    fields: list[list[int]] = []
+    observations: Seen = []
     rows = np.zeros((len(rules), len(names.actions)))
     for i, rule in enumerate(rules):
         here = f"{place}, rule {i + 1}"
@@ -127,10 +134,10 @@ def _read_rules(rules: list[Any], place: str, nodes: Nodes) -> tuple[Ints, Ints,
             raise ControllerError(f'{here}: has no action. Add action = "{names.actions[0]}".')
         fields.append(nodes.read(rule.get("node", WILDCARD), here))
         seen = rule.get("observation", WILDCARD)
-        observations.append(_lookup_or_any("observation", seen, names.z, here))
+        observations.append(fitting("observation", seen, names.z, here))
         rows[i] = _row(rule["action"], here, names, rule)
     table = np.array(fields, np.int64).reshape(len(rules), nodes.n_fields)
-    return table, np.array(observations, np.int64), rows
+    return table, observations, rows
 
 
 def _row(choice: Any, place: str, names: Alphabet, rule: dict[str, Any] | None = None) -> Floats:
@@ -161,17 +168,15 @@ def _row(choice: Any, place: str, names: Alphabet, rule: dict[str, Any] | None =
     return row
 
 
-def _expand(fields: Ints, z: Ints, rules: list[Any], place: str, nodes: Nodes) -> tuple[Ints, Ints]:
+def _expand(fields: Ints, z: Seen, rules: list[Any], place: str, nodes: Nodes) -> tuple[Ints, Ints]:
     """The ⟨n, z⟩ that some rule fits, and the first rule that does."""
-    O = len(nodes.names.observations)
     exact = (fields != ANY).all(1)
     e = np.flatnonzero(exact)
     for i in e[~nodes.memory.possible(fields[e])][:1]:
         raise nodes.refused(rules[i]["node"], f"{place}, rule {i + 1}")
-    times = np.where(z[e] == ANY, O, 1)
+    times = np.array([len(z[i]) for i in e], np.int64)
     decided_by = np.repeat(e, times)
-    nth = np.arange(len(decided_by)) - np.repeat(np.cumsum(times) - times, times)
-    seen = np.where(z[decided_by] == ANY, nth, z[decided_by])
+    seen = np.fromiter(chain.from_iterable(z[i] for i in e), np.int64, len(decided_by))
     states = np.column_stack([np.repeat(nodes.memory.from_fields(fields[e]), times, 0), seen])
     if not exact.all():
         states, decided_by = _with_wildcards(states, decided_by, fields, z, rules, place, nodes)
@@ -193,7 +198,7 @@ def _with_wildcards(
     states: Ints,
     decided_by: Ints,
     fields: Ints,
-    z: Ints,
+    z: Seen,
     rules: list[Any],
     place: str,
     nodes: Nodes,
@@ -214,11 +219,11 @@ def _with_wildcards(
                 f"{place}, rule {i + 1}: node {show(rules[i]['node'])} fits nothing that can "
                 "ever be remembered. Correct the node, or remove the rule."
             )
-        seen = slice(None) if z[i] == ANY else slice(z[i], z[i] + 1)
-        block = first[fits, seen]
+        cells = np.ix_(fits, np.asarray(z[i]))
+        block = first[cells]
         if (block < i).all():
             raise never(place, "rule", int(i), np.unique(block))
-        first[fits, seen] = np.minimum(block, i)
+        first[cells] = np.minimum(block, i)
     n, seen_there = np.nonzero(first < free)
     more = np.column_stack([listed[n], seen_there])
     return np.concatenate([states, more]), np.concatenate([decided_by, first[n, seen_there]])
@@ -236,9 +241,3 @@ def _check_covered(states: Ints, place: str, nodes: Nodes) -> None:
             f"{fact}, and no rule fits node {node!r}, observation {seen!r}. "
             f'Add default = "{nodes.names.actions[0]}", or a rule that fits it.'
         )
-
-
-def _lookup_or_any(kind: str, name: Any, numbers: dict[str, int], place: str) -> int:
-    if isinstance(name, str) and name == WILDCARD:
-        return ANY
-    return lookup(kind, name, numbers, place, ControllerError)
