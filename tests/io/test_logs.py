@@ -182,7 +182,7 @@ def test_a_missing_action_in_the_middle_is_named(log_file):
         ("7,z,a,,", ", row 3, column 'reward': the reward is missing." + FILL_IN),
         ("7,z,a,  ,", ", row 3, column 'reward': the reward is missing." + FILL_IN),
         ("7,z,a,abc,", ", row 3, column 'reward': 'abc' is not a number." + PLAIN_DIGITS),
-        ('7,z,a,"1,5",', ", row 3, column 'reward': '1,5' is not a number." + PLAIN_DIGITS),
+        ('7,z,a,"1,5,6",', ", row 3, column 'reward': '1,5,6' is not a number." + PLAIN_DIGITS),
         ("7,z,a,1_000,", ", row 3, column 'reward': '1_000' is not a number." + PLAIN_DIGITS),
         ("7,z,a,0x10,", ", row 3, column 'reward': '0x10' is not a number." + PLAIN_DIGITS),
         ("7,z,a,True,", ", row 3, column 'reward': 'True' is not a number." + PLAIN_DIGITS),

@@ -16,6 +16,7 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, freeze
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.names import check_names
+from jumar.core.rows import row_words
 from jumar.core.shown import Shown
 from jumar.core.text import printable
 
@@ -42,6 +43,7 @@ class Remarks:
     gaps: int = 0  # places where a gap split an episode
     rewards_assumed: bool = False  # rewards were computed from prices
     costs: bool = False  # rewards are costs, negated
+    guessed: tuple[str, ...] = ()  # what was recognised and not said: separator, decimals, dates
 
     def __add__(self, other: Remarks) -> Remarks:
         """The remarks on two logs, one after the other."""
@@ -56,10 +58,11 @@ class Remarks:
             first_out_of_order=other.first_out_of_order if first is None else first,
             rewards_assumed=self.rewards_assumed or other.rewards_assumed,
             costs=self.costs or other.costs,
+            guessed=tuple(dict.fromkeys(self.guessed + other.guessed)),
         )
 
 
-_NOT_SUMS = ("first_out_of_order", "rewards_assumed", "costs")
+_NOT_SUMS = ("first_out_of_order", "rewards_assumed", "costs", "guessed")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,7 +70,7 @@ class Origin(Shown):
     """Where a log was read from, so that an error can name the place."""
 
     source: str
-    row: Array  # (N,) int32 or int64, row of each step in the file
+    row: Array  # (N,) int32 or int64, place of each step in the file (`jumar.core.rows`)
     label: Sequence[object]  # (E,) what the file calls each episode
     remarks: Remarks = Remarks()
 
@@ -290,7 +293,7 @@ class Episodes(Frozen, Shown):
         if self.origin is None:
             return f"Log, episode {e}, step {row - self.start[e]}"
         label = printable(str(self.origin.label[e]))
-        return f"{self.origin.source}, row {self.origin.row[row]} (episode {label})"
+        return f"{self.origin.source}, {row_words(self.origin.row[row])} (episode {label})"
 
     def returns(self, discount: float) -> Floats:
         """(E,) discounted return of every episode, counted from its first step."""

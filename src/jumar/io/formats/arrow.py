@@ -92,10 +92,16 @@ class TableInMemory(_Typed):
 
         self._reader = pa.RecordBatchReader.from_stream(table)
         self._describe(self._reader.schema)
+        self._table, self._used = table, False
+        self.readable_again = hasattr(table, "__len__")  # else it may be a stream
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
         with naming(self.name, "Arrow"):
-            for batch in self._reader:
+            reader = pa.RecordBatchReader.from_stream(self._table) if self._used else self._reader
+            self._used = True
+            for batch in reader:
                 chosen = batch.select(list(columns))
                 chosen.validate(full=True)
                 yield from sliced(chosen)

@@ -42,7 +42,7 @@ class JsonLines(Source):
         return np.concatenate([*self._rows, np.zeros(0, np.int32)])[:n]
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
-        first = 1
+        first, self._rows, self.seen = 1, [], set()
         dates: set[str] = set()  # columns that look like dates and shall stay text
         with naming(self.name, "NDJSON"):
             for block in self._blocks():

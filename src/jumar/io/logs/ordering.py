@@ -14,6 +14,7 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Ints
 from jumar.core.episodes import Remarks
 from jumar.core.errors import LogError
+from jumar.core.rows import row_words
 from jumar.core.text import printable
 from jumar.io.logs.asking import Asked, LongestPause
 from jumar.io.logs.clocks import Clock
@@ -34,7 +35,7 @@ class Arranged:
         """Names row i: file, row and episode."""
         e = int(np.searchsorted(self.first, i, side="right")) - 1
         label = printable(self.labels[e])
-        return f"{self.rows.source.name}, row {self.rows.row[i]} (episode {label})"
+        return f"{self.rows.source.name}, {row_words(self.rows.row[i])} (episode {label})"
 
     def without(self, dropped: Bools) -> Arranged:
         """The other episodes."""
@@ -76,6 +77,7 @@ def arrange(rows: LogRows, asked: Asked) -> Arranged:
             gaps=int(after_gap.sum()),
             costs=asked.cost,
             rewards_assumed=bool(asked.prices),
+            guessed=rows.guessed,
         ),
     )
 
