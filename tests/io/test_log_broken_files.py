@@ -211,6 +211,7 @@ def test_parquet_rows_are_counted_from_1(parquet_file):
     refused(
         path,
         ", row 2, column 'reward': reward is nan; rewards must be finite numbers." + THE_AMOUNT,
+        ends="cut",
     )
 
 

@@ -19,6 +19,7 @@ from jumar.core.text import printable
 from jumar.io.logs.asking import Asked, LongestPause
 from jumar.io.logs.clocks import Clock
 from jumar.io.logs.loading import LogRows
+from jumar.io.logs.problems import Problems
 
 
 @dataclass(frozen=True)
@@ -117,18 +118,23 @@ def _without_repeats(rows: LogRows, clock: Clock, asked: Asked) -> LogRows:
     if len(same) == 0:
         return rows
     equal = _are_equal(rows.take(same), rows.take(same + 1))
-    for i in same[~equal | (asked.repeated == "error")][:1]:
+    part = "step" if rows.step is not None else "time"
+
+    def problem(k: int) -> tuple[str, str]:
+        i = same[k]
         one, two = sorted(rows.row[i : i + 2].tolist())
-        part = "step" if rows.step is not None else "time"
         label = "" if rows.episode is None else rows.episode.names[int(code[i])]
         episode = f" (episode {printable(label)})" if label else ""
-        copy = ""
-        if equal[same == i][0]:
-            copy = " If it is a copy, say repeated='drop' (--repeated drop) to leave it out."
-        raise LogError(
-            f"{rows.source.name}, row {two}{episode}: the {part} is the same as in row {one}. "
-            f"Number the steps of an episode differently.{copy}"
+        copy = " If it is a copy, say repeated='drop' (--repeated drop) to leave it out."
+        return (
+            f"{rows.source.name}, {row_words(two)}{episode}: the {part} is the same as in "
+            f"{row_words(one)}.",
+            f"Number the steps of an episode differently.{copy if equal[k] else ''}",
         )
+
+    problems = Problems()
+    problems.each(np.flatnonzero(~equal | (asked.repeated == "error")), problem)
+    problems.check()
     kept = np.ones(len(rows), np.bool_)
     kept[same + 1] = False
     return rows.take(kept)
