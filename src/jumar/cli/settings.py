@@ -25,7 +25,8 @@ Log = Annotated[
     Path | None,
     typer.Argument(
         metavar="LOG",
-        help="The log (.csv, .tsv, .parquet, .arrow, .ndjson; see docs/logs.md).",
+        help="The log (.csv, .tsv, .parquet, .arrow, .ndjson, .json, .xlsx; - is standard input; "
+        "see docs/logs.md).",
         show_default=False,
     ),
 ]

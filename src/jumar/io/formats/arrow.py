@@ -25,10 +25,10 @@ class _Typed(Source):
 class ParquetFile(_Typed):
     """A Parquet file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str | None = None) -> None:
         from pyarrow import parquet
 
-        self.name, self._path = str(path), path
+        self.name, self._path = name or str(path), path
         with parquet.ParquetFile(path) as file:
             self._describe(file.schema_arrow)
 
@@ -44,8 +44,8 @@ class ParquetFile(_Typed):
 class ArrowFile(_Typed):
     """An Arrow file (Feather version 2 is one), or an Arrow stream in a file."""
 
-    def __init__(self, path: Path) -> None:
-        self.name, self._path = str(path), path
+    def __init__(self, path: Path, name: str | None = None) -> None:
+        self.name, self._path = name or str(path), path
         with _Opened(path) as (file, _):
             self._describe(file.schema)
 

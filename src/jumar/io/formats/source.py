@@ -30,6 +30,9 @@ class Source(ABC):
     metadata: bytes | None = None  # what write_logs has left there
     readable_again = True  # whether `batches` can be asked for once more
     guessed: tuple[str, ...] = ()  # what was recognised and not said, for the remarks
+    advice = ""  # what may be meant where a column is not found
+    once: Collection[str] = ()  # columns that say one thing for a whole list of turns
+    has_points = False  # numbers have a decimal point, whatever people write elsewhere
 
     @abstractmethod
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:

@@ -16,8 +16,8 @@ from jumar.io.logs.asking import Asked
 from jumar.io.logs.encoding import Amounts, Coded, so_in_all
 from jumar.io.logs.labels import OF_EPISODES, nameless, of_episodes, propensities
 from jumar.io.logs.ordering import Arranged
-from jumar.io.logs.problems import Problems
 from jumar.io.logs.symbols import DROP, PARTLY, combined, named_missing, numbered
+from jumar.io.problems import Problems
 
 SYMBOL = "missing='symbol' (--missing symbol) to call it 'missing'"
 

@@ -21,8 +21,8 @@ from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.logs.dates import Dates, guesses, parsed, spoken
 from jumar.io.logs.encoding import Coded, Encoder, Names, NotPlain, is_text, quoted
-from jumar.io.logs.numerals import Evidence, Mark, Words, decide
-from jumar.io.logs.problems import Problems
+from jumar.io.logs.numerals import Mark, MarkEvidence, NumberWords, decide
+from jumar.io.problems import Problems
 
 Kind = Literal["numbers", "times", "zoned times"]
 PER_SECOND = {"us": 10**6, "ns": 10**9}
@@ -186,7 +186,7 @@ class Times(Encoder):
             return nothing
         if self._format is not None and self._part == "time":
             return self._as_dates(coded, [parsed(words, self._format)], problems)
-        written = Words.of(coded.names)
+        written = NumberWords.of(coded.names)
         if self._decimal is not None and written.valid[self._decimal].all():
             return "", written.values(self._decimal)
         kinds = self._kinds(words)
@@ -196,7 +196,7 @@ class Times(Encoder):
                 return found
         if self._part == "time" and (dates := guesses(words)):
             return self._as_dates(coded, dates, problems)
-        decision = decide(written, Evidence())
+        decision = decide(written, MarkEvidence())
         if written.valid[decision.mark].all() and decision.is_clear:
             return "", written.values(decision.mark)
         self._refuse(coded, words, kinds, problems)

@@ -22,8 +22,8 @@ from jumar.core.rows import row_number
 from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.logs.asking import Bins
-from jumar.io.logs.numerals import CALLED, Decision, Evidence, Mark, Words, decide
-from jumar.io.logs.problems import MOST, Problems
+from jumar.io.logs.numerals import CALLED, Decision, Mark, MarkEvidence, NumberWords, decide
+from jumar.io.problems import MOST, Problems
 
 NOT_A_NUMBER = "Write plain digits, such as -12.5; leave the cell empty if nobody knows."
 WHICH_MARK = (
@@ -222,7 +222,7 @@ class WrittenNumbers(Encoder):
         self._names = Names(source, column)
         self._typed: list[tuple[int, Any]] = []  # batches that hold numbers, and where they begin
         self.given: Mark | None = None  # the decimal mark that was asked for
-        self.elsewhere = Evidence()  # what other columns tell
+        self.elsewhere = MarkEvidence()  # what other columns tell
 
     def _add(self, column: Any) -> None:
         import pyarrow as pa
@@ -238,8 +238,8 @@ class WrittenNumbers(Encoder):
         return self._names.result(Problems())
 
     @cached_property
-    def words(self) -> Words:
-        return Words.of(self.coded.names)
+    def words(self) -> NumberWords:
+        return NumberWords.of(self.coded.names)
 
     @property
     def decision(self) -> Decision:
@@ -291,7 +291,7 @@ def settle_marks(source: Source, numbers: Sequence[Numbers], given: Mark | None)
     for words in written.values():
         words.given = given
     if is_text and source.readable_again and plain:
-        marks = Evidence.of([words.words for words in written.values()]).marks
+        marks = MarkEvidence.of([words.words for words in written.values()]).marks
         if given is None and "," in marks:
             raise NotPlain(*plain)  # 1.234 may be a thousand there
     if given is not None:
@@ -299,7 +299,7 @@ def settle_marks(source: Source, numbers: Sequence[Numbers], given: Mark | None)
     for name, words in written.items():
         if is_text:
             others = [other.words for column, other in written.items() if column != name]
-            words.elsewhere = Evidence.of(others)
+            words.elsewhere = MarkEvidence.of(others)
     with_commas = [printable(n) for n, words in written.items() if words.decision.mark == ","]
     if not with_commas:
         return []

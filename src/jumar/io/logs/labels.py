@@ -17,8 +17,8 @@ from jumar.core.rows import row_words
 from jumar.core.text import printable
 from jumar.io.logs.encoding import Coded, so_in_all
 from jumar.io.logs.ordering import Arranged
-from jumar.io.logs.problems import Problems
 from jumar.io.logs.symbols import DROP
+from jumar.io.problems import Problems
 
 OF_EPISODES = ("cluster", "behavior")
 ROUNDING = 1e-9  # above 1 is what adding up fractions leaves

@@ -26,7 +26,7 @@ from jumar.io.logs.encoding import (
     settle_marks,
 )
 from jumar.io.logs.parts import Parts, those_that_came
-from jumar.io.logs.problems import Problems
+from jumar.io.problems import Problems
 
 AMOUNTS = ("reward", "propensity")  # parts that are numbers
 

@@ -44,13 +44,13 @@ def _valid(mark: Mark) -> str:
 
 
 @dataclass(frozen=True)
-class Words:
+class NumberWords:
     """The distinct words of a column, and which of them are numbers under which mark."""
 
     words: Any  # (K,) Arrow text, without blanks around it
 
     @classmethod
-    def of(cls, words: Sequence[str]) -> Words:
+    def of(cls, words: Sequence[str]) -> NumberWords:
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -108,14 +108,14 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class MarkEvidence:
     """What the columns of a file tell about its decimal mark."""
 
     marks: frozenset[Mark] = frozenset()  # those with evidence
     proved: frozenset[Mark] = frozenset()  # decimal marks beside which the other parts thousands
 
     @classmethod
-    def of(cls, columns: Sequence[Words]) -> Evidence:
+    def of(cls, columns: Sequence[NumberWords]) -> MarkEvidence:
         return cls(
             frozenset(m for m in MARKS if any(words.evidence(m).any() for words in columns)),
             frozenset(m for m in MARKS if any(words.proof(m).any() for words in columns)),
@@ -135,24 +135,24 @@ class Decision:
         return not self.against.any()
 
 
-def decide(words: Words, elsewhere: Evidence, given: Mark | None = None) -> Decision:
+def decide(words: NumberWords, elsewhere: MarkEvidence, given: Mark | None = None) -> Decision:
     """The decimal mark of a column.
 
-    >>> def mark(*texts, elsewhere=Evidence()):
-    ...     found = decide(Words.of(texts), elsewhere)
+    >>> def mark(*texts, elsewhere=MarkEvidence()):
+    ...     found = decide(NumberWords.of(texts), elsewhere)
     ...     return found.mark if found.is_clear else "unclear"
     >>> mark("3,5", "2"), mark("3.5", "1.234"), mark("1.234,5", "1.234"), mark("1 234", "-7")
     (',', '.', ',', '.')
     >>> mark("3,5", "1.234"), mark("3,5", "3.5"), mark("1,234"), mark("1.234")
     ('unclear', 'unclear', 'unclear', '.')
-    >>> german = Evidence(frozenset(","))
+    >>> german = MarkEvidence(frozenset(","))
     >>> mark("1,234", elsewhere=german), mark("1.234", elsewhere=german)
     (',', 'unclear')
     """
     nothing = np.zeros(len(words.words), np.bool_)
     if given is not None:
         return Decision(given, nothing)
-    own = Evidence.of([words])
+    own = MarkEvidence.of([words])
     if len(own.marks) == 2:
         first = int(np.flatnonzero(words.evidence(".") | words.evidence(","))[0])
         mark: Mark = "." if words.evidence(".")[first] else ","

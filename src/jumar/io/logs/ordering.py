@@ -19,7 +19,7 @@ from jumar.core.text import printable
 from jumar.io.logs.asking import Asked, LongestPause
 from jumar.io.logs.clocks import Clock
 from jumar.io.logs.loading import LogRows
-from jumar.io.logs.problems import Problems
+from jumar.io.problems import Problems
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.logs.asking import COMBINED, NEEDED, OPTIONAL, Asked
-from jumar.io.logs.problems import Problems
+from jumar.io.problems import Problems
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,14 @@ class _Finder:
             )
         elif name not in found and not (source.may_have_more and part in OPTIONAL):
             no_column(source, part, name, self._problems)
+        elif part in ("reward", "terminated", "propensity", "price") and name in source.once:
+            shown = printable(name)
+            self._problems.add(
+                f"{source.name}: {shown!r} stands once for all turns of an object, but the {part} "
+                "is a matter of every turn.",
+                f"Call it last.{shown} for the last turn only, or outer.{shown} for every turn: "
+                f"columns={{'{part}': 'last.{shown}'}} (--columns {part}=last.{shown}).",
+            )
         return name
 
 
@@ -141,9 +149,13 @@ def no_column(source: Source, part: str, name: str, problems: Problems) -> None:
 
 def _remedy(source: Source, part: str) -> str:
     found = source.names
-    others = set(";\t|,") - {{"commas": ",", "tabs": "\t"}.get(source.separator, "")}
-    if source.separator and len(found) == 1 and any(mark in found[0] for mark in others):
-        return f"Separate the columns by {source.separator}."
+    if source.separator and len(found) == 1 and any(mark in found[0] for mark in ";\t|, "):
+        return (
+            f"Separate the columns by {source.separator}, or say what separates them: "
+            "separator=';' (--separator ';')."
+        )
+    if source.advice:
+        return source.advice
     if part == "price":
         return "A price column:NAME (--prices column:NAME=...) needs a column of numbers."
     if part == "reward" and "cost" in found:

@@ -16,7 +16,7 @@ from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.logs.encoding import Coded
 from jumar.io.logs.ordering import Arranged
-from jumar.io.logs.problems import Problems
+from jumar.io.problems import Problems
 
 MISSING = "missing"  # the observation that stands for a missing one
 DROP = "missing='drop' (--missing drop) to leave out its episode"

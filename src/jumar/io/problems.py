@@ -18,7 +18,7 @@ MOST = 20  # problems that are told
 
 
 @dataclass(frozen=True)
-class Problem:
+class Fault:
     """The place and the fact, and what to do about it."""
 
     fact: str
@@ -42,13 +42,13 @@ class Problems:
     log.csv, row 5: 'y' is not a number.
     """
 
-    told: list[Problem] = field(default_factory=list)
+    told: list[Fault] = field(default_factory=list)
     untold: int = 0  # those beyond the most
 
     def add(self, fact: str, remedy: str = "") -> None:
         """One more."""
         if len(self.told) < MOST:
-            self.told.append(Problem(fact, remedy))
+            self.told.append(Fault(fact, remedy))
         else:
             self.untold += 1
 
@@ -65,7 +65,7 @@ class Problems:
             raise refusal(self.told, self.untold)
 
 
-def refusal(told: Iterable[Problem], untold: int = 0) -> LogError:
+def refusal(told: Iterable[Fault], untold: int = 0) -> LogError:
     """One error for several problems."""
     lines: list[str] = []
     remedies: set[str] = set()
