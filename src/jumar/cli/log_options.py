@@ -20,7 +20,6 @@ import typer
 from jumar.cli import settings
 from jumar.core.errors import ParameterError
 from jumar.core.text import printable
-from jumar.io.formats.spooling import spooled
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -253,6 +252,8 @@ def reads_a_log(
 
         @wraps(command)
         def run(context: typer.Context, **given: Any) -> Any:
+            from jumar.io.formats import spooled
+
             known = settings.find(
                 given.pop("project"), given.pop("no_project"), given.pop("again", None)
             )

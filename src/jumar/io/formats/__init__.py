@@ -70,6 +70,8 @@ FORMATS: Registry[LogFormat] = Registry(
     },
 )
 
+_WHICH = "file_format='CSV' (--format CSV)"
+
 
 def format_of(path: Path) -> str | None:
     """The format, by the ending of the name; nothing if it does not tell.
@@ -109,8 +111,12 @@ def open_log(source: Any, kind: str | None = None, options: FileOptions | None =
     elif not path.is_file():
         raise _no_file(path)
     kind = kind or (None if isinstance(source, Spooled) else format_of(path))
+    if isinstance(source, Spooled) and path.stat().st_size == 0:
+        raise LogError(f"{name}: nothing came in. A log needs a header and at least one row.")
+    if kind is None and isinstance(source, Spooled):
+        raise LogError(f"{name}: cannot tell the format. Say which it is: {_WHICH}.")
     if kind is None:
-        raise no_format(name, "; or say which it is: file_format='CSV' (--format CSV)")
+        raise no_format(name, f"; or say which it is: {_WHICH}")
     known = FORMATS[kind]
     with naming(name, kind):
         if path.stat().st_size == 0:
