@@ -119,7 +119,7 @@ def parsed(words: Any, format: str) -> Dates:
 
 def guesses(words: Any) -> list[Dates]:
     """All that a column of dates may mean: the formats that fit every word, without those that mean
-    the same as one before. None fits: the first that fits the first word, or nothing.
+    the same as one before. If none fits all, those that fit the first word.
 
     >>> import pyarrow as pa
     >>> [found.format for found in guesses(pa.array(["05/04/2024", "31/05/2024"]))]
@@ -128,11 +128,12 @@ def guesses(words: Any) -> list[Dates]:
     ['%d/%m/%Y', '%m/%d/%Y']
     """
     tried = [parsed(words, format) for format in _fitting(words[0].as_py())]
+    tried = [dates for dates in tried if dates.fits[0]]
     found: list[Dates] = []
     for dates in tried:
         if dates.fits.all() and not any((dates.values == one.values).all() for one in found):
             found.append(dates)
-    return found or tried[:1]
+    return found or tried
 
 
 def spoken(format: str) -> str:

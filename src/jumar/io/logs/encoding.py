@@ -282,6 +282,11 @@ class WrittenNumbers(Encoder):
         )
 
 
+def are_doubtful(source: Source) -> bool:
+    """Whether a point in a number may part thousands: semicolons come with decimal commas."""
+    return source.separator == "semicolons"
+
+
 def settle_marks(source: Source, numbers: Sequence[Numbers], given: Mark | None) -> list[str]:
     """Tell every column of numbers what the others say about the decimal mark. Returns what was
     recognised, for the remarks."""
@@ -299,7 +304,7 @@ def settle_marks(source: Source, numbers: Sequence[Numbers], given: Mark | None)
     for name, words in written.items():
         if is_text:
             others = [other.words for column, other in written.items() if column != name]
-            words.elsewhere = MarkEvidence.of(others)
+            words.elsewhere = MarkEvidence.of(others, are_doubtful(source))
     with_commas = [printable(n) for n, words in written.items() if words.decision.mark == ","]
     if not with_commas:
         return []

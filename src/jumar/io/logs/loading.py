@@ -23,6 +23,7 @@ from jumar.io.logs.encoding import (
     NotPlain,
     Numbers,
     Ranges,
+    are_doubtful,
     settle_marks,
 )
 from jumar.io.logs.parts import Parts, those_that_came
@@ -87,7 +88,8 @@ def _take(column: Any, index: Array) -> Any:
 def load(source: Source, parts: Parts, asked: Asked) -> LogRows:
     """Read every batch of a log."""
     as_words: set[str] = set()  # columns of numbers or times that are not all plain
-    if asked.decimal == ",":  # plain numbers are those with a point
+    if asked.decimal == "," or (asked.decimal is None and are_doubtful(source)):
+        # what looks plain is a number with a point
         amounts = (parts.single.get(part, "") for part in AMOUNTS)
         as_words.update((*amounts, *parts.priced, *asked.bins))
     while True:

@@ -8,7 +8,8 @@ both, but not the same one (1.234), is *unclear*. Then, if nobody says which mar
 - evidence for one mark decides the column; evidence for both is a contradiction;
 - an unclear word with the other mark (1.234 beside 3,5) is read as thousands only with a proof;
 - a column in which every mark is unclear goes with the other columns of a text file. If these do
-  not use decimal commas, a point is a decimal point, as everywhere; all else is refused.
+  not use decimal commas, a point is a decimal point, as everywhere; all else is refused. Between
+  semicolons, which come with decimal commas, a point needs evidence too.
 
 Spaces and apostrophes between thousands are always clear.
 """
@@ -113,12 +114,14 @@ class MarkEvidence:
 
     marks: frozenset[Mark] = frozenset()  # those with evidence
     proved: frozenset[Mark] = frozenset()  # decimal marks beside which the other parts thousands
+    doubtful: bool = False  # whether even a point may part thousands
 
     @classmethod
-    def of(cls, columns: Sequence[NumberWords]) -> MarkEvidence:
+    def of(cls, columns: Sequence[NumberWords], doubtful: bool = False) -> MarkEvidence:
         return cls(
             frozenset(m for m in MARKS if any(words.evidence(m).any() for words in columns)),
             frozenset(m for m in MARKS if any(words.proof(m).any() for words in columns)),
+            doubtful,
         )
 
 
@@ -148,6 +151,8 @@ def decide(words: NumberWords, elsewhere: MarkEvidence, given: Mark | None = Non
     >>> german = MarkEvidence(frozenset(","))
     >>> mark("1,234", elsewhere=german), mark("1.234", elsewhere=german)
     (',', 'unclear')
+    >>> mark("1.234", elsewhere=MarkEvidence(doubtful=True))
+    'unclear'
     """
     nothing = np.zeros(len(words.words), np.bool_)
     if given is not None:
@@ -170,7 +175,7 @@ def decide(words: NumberWords, elsewhere: MarkEvidence, given: Mark | None = Non
         if unclear[~words.has[mark]].any():
             continue
         # all marks are this one: is it the decimal mark, or does it part thousands?
-        if mark == "." and "," not in elsewhere.marks:
+        if mark == "." and "," not in elsewhere.marks and not elsewhere.doubtful:
             return Decision(".", nothing)
         if elsewhere.marks == {mark}:
             return Decision(mark, nothing)
