@@ -52,10 +52,9 @@ class JsonLines(Source):
                 self._rows.append(lines.astype(np.int32))
                 table = _parsed(block, dates)
                 if table is not None and (more := _dates(table, columns)):
-                    dates |= more
-                    table = _parsed(block, dates)
-                    if table is not None and _dates(table, columns):  # within an object
-                        table = None
+                    within = {name for name in more if "." in name}  # perhaps in an object
+                    dates |= more - within
+                    table = None if within else _parsed(block, dates)
                 # several objects on one line, or one on several, would spoil the count of rows
                 if table is None or table.num_rows != len(lines) or _changes_names(table, text):
                     table = self._by_hand(block, lines, columns)

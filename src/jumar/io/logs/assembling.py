@@ -38,9 +38,8 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
     )
     actions, a = numbered(log, "action", symbols["action"], given.get("action"), problems)
     _check_ends(log, asked, problems)
-    early = _early(log, symbols["action"].code)
     for name, amounts in _amounts(log).items():
-        _check_amounts(log, name, amounts, (a != UNKNOWN) & ~early, problems)
+        _check_amounts(log, name, amounts, symbols["action"].code >= 0, problems)
     problems.check()
     last = log.first[1:] - 1
     closing = a == UNKNOWN  # rows that only carry a final observation

@@ -30,6 +30,7 @@ WHICH_MARK = (
     "Say which mark is the decimal mark: decimal=',' or decimal='.' (--decimal , or --decimal .); "
     "the other one then parts thousands."
 )
+ONE_MARK = "Write all numbers alike, with a decimal point."
 ALL_ALIKE = "Write all numbers alike, or leave decimal (--decimal) out."
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -258,7 +259,7 @@ class WrittenNumbers(Encoder):
             self._refuse(
                 decision.against,
                 lambda i: why or f"could be {words.meanings(i)}",
-                WHICH_MARK,
+                ONE_MARK if self._source.has_points else WHICH_MARK,
                 problems,
             )
         values = np.append(self.words.values(decision.mark), np.nan)[self.coded.code]
