@@ -73,8 +73,9 @@ def test_text_that_is_not_utf8_is_named_in_ndjson(tmp_path):
 def test_columns_separated_by_something_else_are_recognised_in_tsv(tmp_path):
     path = tmp_path / "log.tsv"
     path.write_text("episode,observation,action,reward\n1,z,a,0\n")
-    with pytest.raises(LogError, match="Separate the columns by tabs"):
-        read_logs(path)
+    assert read_logs(path, ends="cut").n_steps == 1
+    with pytest.raises(LogError, match="Separate the columns by tabs, or say what separates them"):
+        read_logs(path, separator="tab")
 
 
 def test_a_ragged_row_of_a_tsv_is_named(tmp_path):

@@ -9,10 +9,12 @@ from facts import refuses
 from jumar.core.errors import LogError
 from jumar.io.logs import read_logs, write_logs
 from log_rows import (
-    AS_UTF_8,
+    AS_CP1252,
+    AS_UTF_16,
     FILL_IN,
     FORMATS,
     HEADER,
+    ITS_FORMAT,
     ONE_OF_EACH,
     PLAIN_DIGITS,
     THE_AMOUNT,
@@ -20,6 +22,8 @@ from log_rows import (
     refused,
     three_endings,
 )
+
+NOT_TEXT = ": this is not CSV: its first line is not UTF-8 text."
 
 # ---------------------------------------------------------------- what is wrong with a file
 
@@ -51,12 +55,12 @@ def test_a_path_that_is_no_log_is_refused(tmp_path):
         tmp_path / "spark.parquet",
         ": this is a directory. Give the path of a .csv or .parquet file.",
     )
-    for name in ("log.xlsx", "log", ".csv", "log.gz", "log.parquet.gz"):
+    for name in ("log.xls", "log", ".csv", "log.gz", "log.parquet.gz"):
         (tmp_path / name).write_text(HEADER)
         refused(
             tmp_path / name,
             ": cannot tell the format; end the name in .csv or .parquet, or in .tsv, .arrow or "
-            ".ndjson.",
+            ".ndjson; or say which it is: file_format='CSV' (--format CSV).",
         )
 
 
@@ -79,7 +83,10 @@ def test_binary_garbage_is_refused(tmp_path, ending):
 def test_a_parquet_file_called_csv_is_refused(tmp_path):
     write_logs(three_endings(("good", "worn"), ("keep", "repair")), tmp_path / "log.parquet")
     (tmp_path / "log.parquet").rename(tmp_path / "log.csv")
-    refused(tmp_path / "log.csv", ": this is not CSV: its first line is not UTF-8 text." + AS_UTF_8)
+    refused(
+        tmp_path / "log.csv",
+        ": this is not CSV: its first line is not UTF-8 text." + AS_CP1252 + ITS_FORMAT,
+    )
 
 
 def test_every_truncation_of_a_parquet_file_is_refused(tmp_path):
@@ -113,11 +120,11 @@ def test_a_ragged_row_is_named(log_file):
 def test_bytes_that_are_not_utf8_are_named(tmp_path):
     path = tmp_path / "log.csv"
     path.write_bytes(HEADER.encode() + "\n1,z,a,0,\n1,zustand ä,a,0,\n".encode("latin-1"))
-    refused(path, ", row 3, column 'observation': is not UTF-8 text. Save the file as UTF-8.")
+    refused(path, ", row 3, column 'observation': is not UTF-8 text." + AS_CP1252)
     path.write_bytes("episode,observation,action,reward,Größe\n1,z,a,0,\n".encode("latin-1"))
-    refused(path, ": this is not CSV: its first line is not UTF-8 text." + AS_UTF_8)
+    refused(path, NOT_TEXT + AS_CP1252 + ITS_FORMAT)
     path.write_bytes((HEADER + "\n1,z,a,0,\n").encode("utf-16"))
-    refused(path, ": this is not CSV: its first line is not UTF-8 text." + AS_UTF_8)
+    refused(path, NOT_TEXT + AS_UTF_16 + ITS_FORMAT)
 
 
 def test_a_byte_order_mark_and_windows_lines_are_read(tmp_path):
@@ -211,6 +218,7 @@ def test_parquet_rows_are_counted_from_1(parquet_file):
     refused(
         path,
         ", row 2, column 'reward': reward is nan; rewards must be finite numbers." + THE_AMOUNT,
+        ends="cut",
     )
 
 

@@ -151,7 +151,7 @@ def test_a_disk_that_fills_up_leaves_the_old_log(tmp_path, ending, monkeypatch):
 
 def test_a_log_is_not_written_under_an_unknown_ending(tmp_path):
     with refuses(LogError, ".csv", ".parquet"):
-        write_logs(three_endings(("good", "worn"), ("keep", "repair")), tmp_path / "log.xlsx")
+        write_logs(three_endings(("good", "worn"), ("keep", "repair")), tmp_path / "log.txt")
     assert os.listdir(tmp_path) == []
 
 

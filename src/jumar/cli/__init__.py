@@ -28,7 +28,7 @@ from jumar.cli import (  # noqa: F401
     studies,
 )
 from jumar.cli.app import app
-from jumar.core.errors import JumarError, ParameterError
+from jumar.core.errors import JumarError, LogError, ParameterError
 
 # what click raises for wrong usage, wherever this version of typer keeps click
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -41,11 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):  # a name or ζ must not crash a narrow terminal
             output.reconfigure(errors="backslashreplace")
+    problems: tuple[str, ...] = ()
     try:
         sys.exit(app(arguments, prog_name="jumar", standalone_mode=not as_json))
     except JumarError as error:
         kind, message = type(error).__name__, str(error)
         code = 2 if isinstance(error, ParameterError) else 1
+        problems = error.problems if isinstance(error, LogError) else ()
     except _UsageError as error:  # only with --json: else typer has printed it and left
         kind, code = "UsageError", 2
         message = cast(Any, error).format_message()
@@ -54,7 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with suppress(OSError, ValueError):  # or Python tries again on its way out, and complains
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if as_json:
-        print(json.dumps({"error": {"kind": kind, "message": message}}), file=sys.stderr)
+        several = {"problems": problems} if len(problems) > 1 else {}
+        told = {"error": {"kind": kind, "message": message, **several}}
+        print(json.dumps(told), file=sys.stderr)
     else:
         print(f"jumar: {kind}: {message}", file=sys.stderr)
     sys.exit(code)

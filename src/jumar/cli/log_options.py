@@ -74,6 +74,40 @@ Prices = Annotated[
         "column:miles=-0.02.",
     ),
 ]
+FileFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        "--file-format",
+        metavar="NAME",
+        help="CSV, TSV, Parquet, Arrow, NDJSON, JSON or Excel, if the name does not tell.",
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(metavar=",|;|tab", help="What stands between the columns of a text file."),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar=".|,", help="The decimal mark of numbers in text; the other one parts thousands."
+    ),
+]
+Dates = Annotated[
+    str | None,
+    typer.Option(metavar="FORMAT", help="How dates are written: %d/%m/%Y or %m/%d/%Y %H:%M."),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Of a text file that is not UTF-8: cp1252, utf-16."),
+]
+Turns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KEY", help="The key of nested JSON that holds the list of steps: dialog.turns."
+    ),
+]
+Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="The sheet of a workbook.")]
 
 
 def as_reading(
@@ -86,6 +120,7 @@ def as_reading(
     missing: str = "error",
     repeated: str = "error",
     prices: Sequence[str] | None = None,
+    **file: str | None,
 ) -> dict[str, Any]:
     """The options as keyword arguments of `read_logs`.
 
@@ -102,6 +137,7 @@ def as_reading(
         "missing": missing,
         "repeated": repeated,
         "prices": _prices(prices or ()),
+        **{name: file.get(name) for name in _FILE},
     }
 
 
@@ -162,6 +198,15 @@ def _number(text: str, place: str, example: str) -> float:
 
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_FILE: dict[str, tuple[Any, Any]] = {  # how the file is written
+    "file_format": (FileFormat, None),
+    "separator": (Separator, None),
+    "decimal": (Decimal, None),
+    "dates": (Dates, None),
+    "encoding": (Encoding, None),
+    "turns": (Turns, None),
+    "sheet": (Sheet, None),
+}
 _OPTIONS: dict[str, tuple[Any, Any]] = {
     "columns": (Columns, None),
     "ends": (Ends, None),
@@ -171,6 +216,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "missing": (Missing, "error"),
     "repeated": (Repeated, "error"),
     "prices": (Prices, None),
+    **_FILE,
 }
 
 
@@ -208,7 +254,8 @@ def reads_a_log(
     """Gives a command the options of what it reads: its parameters `log`, `discount` and `reading`
     (keyword arguments of `read_logs`) are filled from the command line, else from the project file.
     If it has the parameters `step_length` or `used`, it gets the length of a step, or all options
-    as data. `defaults` differ from the usual ones."""
+    as data. `defaults` differ from the usual ones. Standard input (-) and pipes are there as a file
+    while the command runs."""
 
     def decorate(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
@@ -218,6 +265,8 @@ def reads_a_log(
 
         @wraps(command)
         def run(context: typer.Context, **given: Any) -> Any:
+            from jumar.io.formats import spooled
+
             known = settings.find(
                 given.pop("project"), given.pop("no_project"), given.pop("again", None)
             )
@@ -227,7 +276,8 @@ def reads_a_log(
             given["log"] = settings.log_of(given["log"])
             given["discount"] = settings.discount_of(given, needs_discount)
             given["used"] = settings.used(given)
-            return command(**{name: item for name, item in given.items() if name in wanted})
+            with spooled(given["log"]) as given["log"]:
+                return command(**{name: item for name, item in given.items() if name in wanted})
 
         context = inspect.Parameter("context", _KEYWORD, annotation=typer.Context)
         plain = [p.replace(kind=_KEYWORD) for p in own.values()]

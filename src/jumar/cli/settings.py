@@ -25,7 +25,7 @@ Log = Annotated[
     Path | None,
     typer.Argument(
         metavar="LOG",
-        help="The log (.csv, .tsv, .parquet, .arrow, .ndjson).",
+        help="The log (.csv, .tsv, .parquet, .arrow, .ndjson, .json, .xlsx; - is standard input).",
         show_default=False,
     ),
 ]

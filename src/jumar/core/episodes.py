@@ -17,6 +17,7 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, freeze
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.names import check_names
+from jumar.core.rows import row_words
 from jumar.core.shown import Shown
 from jumar.core.text import printable
 
@@ -45,6 +46,7 @@ class Remarks:
     costs: bool = False  # rewards are costs, negated
     began: float | None = None  # the first and the last moment, in seconds, where dates are known
     ended: float | None = None
+    guessed: tuple[str, ...] = ()  # what was recognised and not said: separator, decimals, dates
 
     def __add__(self, other: Remarks) -> Remarks:
         """The remarks on two logs, one after the other."""
@@ -59,12 +61,13 @@ class Remarks:
             first_out_of_order=other.first_out_of_order if first is None else first,
             rewards_assumed=self.rewards_assumed or other.rewards_assumed,
             costs=self.costs or other.costs,
+            guessed=tuple(dict.fromkeys(self.guessed + other.guessed)),
             began=min((t for t in (self.began, other.began) if t is not None), default=None),
             ended=max((t for t in (self.ended, other.ended) if t is not None), default=None),
         )
 
 
-_NOT_SUMS = ("first_out_of_order", "rewards_assumed", "costs", "began", "ended")
+_NOT_SUMS = ("first_out_of_order", "rewards_assumed", "costs", "guessed", "began", "ended")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +75,7 @@ class Origin(Shown):
     """Where a log was read from, so that an error can name the place."""
 
     source: str
-    row: Array  # (N,) int32 or int64, row of each step in the file
+    row: Array  # (N,) int32 or int64, place of each step in the file (`jumar.core.rows`)
     label: Sequence[object]  # (E,) what the file calls each episode
     remarks: Remarks = Remarks()
 
@@ -286,7 +289,7 @@ class Episodes(Frozen, Shown):
         if self.origin is None:
             return f"Log, episode {e}, step {row - self.start[e]}"
         label = printable(str(self.origin.label[e]))
-        return f"{self.origin.source}, row {self.origin.row[row]} (episode {label})"
+        return f"{self.origin.source}, {row_words(self.origin.row[row])} (episode {label})"
 
     def returns(self, discount: float) -> Floats:
         """(E,) discounted return of every episode, counted from its first step."""

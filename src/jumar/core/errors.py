@@ -18,7 +18,7 @@ Did you mean 'repair'?``
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from jumar.core.text import listing, printable
@@ -45,7 +45,18 @@ class MemoryMismatch(JumarError):
 
 
 class LogError(JumarError):
-    """A log cannot be read, or cannot have been produced by this controller."""
+    """A log cannot be read, or cannot have been produced by this controller.
+
+    Attributes
+    ----------
+    problems
+        All problems that were found, up to twenty, each with its place and remedy. The message has
+        one per line.
+    """
+
+    def __init__(self, message: str = "", problems: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems) or (message,)
 
 
 class ProjectError(JumarError):

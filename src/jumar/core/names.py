@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from jumar.core.errors import JumarError, ParameterError, not_one_of
 
 WILDCARD = "*"
+JOINT = "+"  # between the parts of a name that several columns make
 NOTHING = ""  # stands in a window where the episode had not begun yet
 
 

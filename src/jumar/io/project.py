@@ -10,6 +10,7 @@
     ends     = "cut"
     missing  = "symbol"
     rewards  = [-12000, 0]
+    separator = ";"                     # and decimal, dates, encoding, turns, sheet, file_format
 
     [columns]
     episode = "pump"
@@ -117,6 +118,13 @@ READING: dict[str, Check] = {
     "missing": _text,
     "repeated": _text,
     "prices": _table(_number),
+    "file_format": _text,
+    "separator": _text,
+    "decimal": _text,
+    "dates": _text,
+    "encoding": _text,
+    "turns": _text,
+    "sheet": _text,
 }
 REST: dict[str, Check] = {
     "log": _text,

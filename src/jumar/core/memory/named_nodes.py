@@ -144,14 +144,14 @@ def _read_moves(
         if "to" not in move:
             raise move.error(f'does not say where to go. Add to = "{nodes[0]}".')
         to.append(move.number("to", "node", number))
-        where = []
-        for key, known in zip(keys, numbers, strict=True):
-            j = move.number(key, key, known) if move.says(key) else None
-            where.append(slice(None) if j is None else slice(j, j + 1))
-        block = decided_by[tuple(where)]  # a view
+        where = np.ix_(
+            *(move.fitting(key, known) for key, known in zip(keys, numbers, strict=True))
+        )
+        block = decided_by[where]
         if (block >= 0).all():
             raise entry.never("move", i, np.unique(block))
         block[block < 0] = i
+        decided_by[where] = block
     for n, z, a in np.argwhere(decided_by < 0)[:1]:
         raise entry.error(
             f"no move fits node {nodes[n]!r}, observation {list(entry.observations)[z]!r}, "

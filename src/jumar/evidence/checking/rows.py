@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jumar.core.episodes import Episodes, Remarks
+from jumar.core.rows import row_words
 from jumar.core.tabular import Detail, Facts
 from jumar.core.text import plural
 from jumar.evidence.checking.base import Finding, Question, Section, look, passed
@@ -47,7 +48,7 @@ def rows_of(log: Episodes) -> Rows | None:
 
 
 def _said(r: Remarks) -> list[Remark]:
-    first = "" if r.first_out_of_order is None else f" (first: row {r.first_out_of_order:,})"
+    first = "" if r.first_out_of_order is None else f" (first: {row_words(r.first_out_of_order)})"
     assumed, costs = r.rows * r.rewards_assumed, r.rows * r.costs
     rest = "that repeats another" if r.repeated == 1 else "that repeat another"
     said = [
@@ -65,6 +66,7 @@ def _said(r: Remarks) -> list[Remark]:
         Remark(r.gaps, f"{plural('gap', r.gaps)} at which an episode was cut in two", False),
         Remark(assumed, f"{plural('row', assumed)} whose reward was computed from prices", True),
         Remark(costs, f"{plural('row', costs)} whose reward is a cost, negated", False),
+        *(Remark(r.rows, f"{plural('row', r.rows)} {guess}", False) for guess in r.guessed),
     ]
     return [remark for remark in said if remark.count]
 

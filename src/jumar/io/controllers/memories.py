@@ -6,7 +6,7 @@ own entry; what is found there is checked here, and errors name the place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from jumar.core.memory import KINDS, Memory
 from jumar.core.names import WILDCARD, check_names
 from jumar.core.text import listing
 from jumar.io.controllers.nodes import Alphabet
+from jumar.io.controllers.patterns import fitting
 from jumar.io.documents import Format, at, check_keys, checked, lookup, show
 
 T = TypeVar("T")
@@ -81,10 +82,6 @@ class Entry:
     def __contains__(self, key: str) -> bool:
         return key in self.document
 
-    def says(self, key: str) -> bool:
-        """Is there a value other than the wildcard?"""
-        return key in self.document and self.document[key] != WILDCARD
-
     def value(self, key: str, kind: Any) -> Any:
         """The value of a dataclass field, of the annotated kind where that is a simple one."""
         value, place = self.document[key], f"{self.place}, {key}"
@@ -103,6 +100,10 @@ class Entry:
         """The number of the name that stands under a key."""
         place = self.place if key in (kind, "to") else f"{self.place}, {key}"
         return lookup(kind, self.document[key], numbers, place, ControllerError)
+
+    def fitting(self, key: str, numbers: Mapping[str, int]) -> Sequence[int]:
+        """The numbers of the names that the pattern under a key fits; without one, of all."""
+        return fitting(key, self.document.get(key, WILDCARD), numbers, self.place)
 
     def names(self, key: str, kind: str) -> tuple[str, ...]:
         """A list of names."""

@@ -6,7 +6,8 @@ its kind; only wildcards in a node make the memory list its nodes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from jumar.core.names import WILDCARD
 from jumar.core.text import listing
 from jumar.io.controllers.memories import CONTROLLER, Entry, read_memory, read_names
 from jumar.io.controllers.nodes import Alphabet, Nodes
+from jumar.io.controllers.patterns import fitting
 from jumar.io.documents import (
     at,
     check_format,
@@ -108,20 +110,24 @@ def _explore(rows: Floats, ε: float) -> Floats:
 # ---- rules --------------------------------------------------------------------------------
 
 
-def _read_rules(entry: Entry, nodes: Nodes) -> tuple[Ints, Ints, Floats]:
-    """Per rule: the fields of its node, its observation (-1 fits all), its row."""
+Seen = list[Sequence[int]]  # per rule, the numbers of the observations it fits
+
+
+def _read_rules(entry: Entry, nodes: Nodes) -> tuple[Ints, Seen, Floats]:
+    """Per rule: the fields of its node, the observations it fits, its row."""
     names = nodes.names
-    fields, observations, rows = [], [], []
+    fields, rows = [], []
+    observations: Seen = []
     for rule in entry.items("rules", "rule", _RULE_KEYS):
         if "action" not in rule:
             raise rule.error(f'has no action. Add action = "{names.actions[0]}".')
         fields.append(nodes.read(rule.document.get("node", WILDCARD), rule.place))
-        seen = rule.says("observation")
-        observations.append(rule.number("observation", "observation", names.z) if seen else ANY)
+        seen = rule.document.get("observation", WILDCARD)
+        observations.append(fitting("observation", seen, names.z, rule.place))
         rows.append(_row(rule.document["action"], rule.place, names, rule.document))
     n, A = len(rows), len(names.actions)
     table = np.array(fields, np.int64).reshape(n, nodes.n_fields)
-    return table, np.array(observations, np.int64), np.array(rows, np.float64).reshape(n, A)
+    return table, observations, np.array(rows, np.float64).reshape(n, A)
 
 
 def _row(choice: Any, place: str, names: Alphabet, rule: Mapping[str, Any] = {}) -> Floats:
@@ -152,18 +158,16 @@ def _row(choice: Any, place: str, names: Alphabet, rule: Mapping[str, Any] = {})
     return row
 
 
-def _expand(fields: Ints, z: Ints, entry: Entry, nodes: Nodes) -> tuple[Ints, Ints]:
+def _expand(fields: Ints, z: Seen, entry: Entry, nodes: Nodes) -> tuple[Ints, Ints]:
     """The ⟨n, z⟩ that some rule fits, and the first rule that does."""
     place, rules = entry.place, entry.get("rules", list, [])
-    O = len(nodes.names.observations)
     exact = (fields != ANY).all(1)
     e = np.flatnonzero(exact)
     for i in e[~nodes.memory.possible(fields[e])][:1]:
         raise nodes.refused(rules[i]["node"], f"{place}, rule {i + 1}")
-    times = np.where(z[e] == ANY, O, 1)
+    times = np.array([len(z[i]) for i in e], np.int64)
     decided_by = np.repeat(e, times)
-    nth = np.arange(len(decided_by)) - np.repeat(np.cumsum(times) - times, times)
-    seen = np.where(z[decided_by] == ANY, nth, z[decided_by])
+    seen = np.fromiter(chain.from_iterable(z[i] for i in e), np.int64, len(decided_by))
     states = np.column_stack([np.repeat(nodes.memory.from_fields(fields[e]), times, 0), seen])
     if not exact.all():
         states, decided_by = _with_wildcards(states, decided_by, fields, z, entry, nodes)
@@ -181,7 +185,7 @@ def _expand(fields: Ints, z: Ints, entry: Entry, nodes: Nodes) -> tuple[Ints, In
 
 
 def _with_wildcards(
-    states: Ints, decided_by: Ints, fields: Ints, z: Ints, entry: Entry, nodes: Nodes
+    states: Ints, decided_by: Ints, fields: Ints, z: Seen, entry: Entry, nodes: Nodes
 ) -> tuple[Ints, Ints]:
     """Add the ⟨n, z⟩ that rules with wildcards in the node fit to those of the exact rules."""
     place, rules = entry.place, entry.get("rules", list, [])
@@ -200,11 +204,11 @@ def _with_wildcards(
                 f"{place}, rule {i + 1}: node {show(rules[i]['node'])} fits nothing that can "
                 "ever be remembered. Correct the node, or remove the rule."
             )
-        seen = slice(None) if z[i] == ANY else slice(z[i], z[i] + 1)
-        block = first[fits, seen]
+        cells = np.ix_(fits, np.asarray(z[i]))
+        block = first[cells]
         if (block < i).all():
             raise entry.never("rule", int(i), np.unique(block))
-        first[fits, seen] = np.minimum(block, i)
+        first[cells] = np.minimum(block, i)
     n, seen_there = np.nonzero(first < free)
     more = np.column_stack([listed[n], seen_there])
     return np.concatenate([states, more]), np.concatenate([decided_by, first[n, seen_there]])

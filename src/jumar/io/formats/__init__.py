@@ -3,11 +3,13 @@
 Every format gives the same: the names of its columns, Arrow batches of those one asks for, and
 where entry i stands (`Source`). Nothing here knows what a column means. Rows are counted as people
 count them: in CSV and TSV the header is row 1 and blank lines count too, in NDJSON a row is a line,
-and in Parquet, Arrow and tables in memory the first row is row 1.
+in Excel it has the number that Excel shows, and in Parquet, Arrow, JSON and tables in memory the
+first row is row 1.
 """
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -18,10 +20,28 @@ from jumar.core.errors import LogError
 from jumar.core.registry import Registry
 from jumar.io.formats.arrow import ArrowFile, ParquetFile, TableInMemory
 from jumar.io.formats.delimited import DelimitedFile
+from jumar.io.formats.excel import ExcelFile
 from jumar.io.formats.lines import JsonLines
+from jumar.io.formats.objects import JsonObjects, lines_or_turns
+from jumar.io.formats.options import FileOptions
+from jumar.io.formats.sniffing import format_by_content
 from jumar.io.formats.source import Source, naming, no_rows
+from jumar.io.formats.spooling import Spooled, spooled
+from jumar.io.formats.text import is_compressed
 
-__all__ = ["FORMATS", "LogFormat", "Source", "format_of", "is_compressed", "no_rows", "open_log"]
+__all__ = [
+    "FORMATS",
+    "FileOptions",
+    "LogFormat",
+    "Source",
+    "Spooled",
+    "format_of",
+    "is_compressed",
+    "no_format",
+    "no_rows",
+    "open_log",
+    "spooled",
+]
 
 
 @dataclass(frozen=True)
@@ -29,29 +49,32 @@ class LogFormat:
     """A kind of file: how its name ends, and what reads it."""
 
     endings: tuple[str, ...]
-    open: Callable[[Path], Source]
+    open: Callable[..., Source]  # of a path, with the options it knows as keywords
     compressed: bool = False  # may it end in .gz?
+    options: tuple[str, ...] = ()  # of `FileOptions`; "name": how messages shall call the file
 
+
+_DELIMITED = ("name", "separator", "encoding")
+_JSON = ("name", "encoding", "turns")
 
 FORMATS: Registry[LogFormat] = Registry(
     "format",
     {
-        "CSV": LogFormat((".csv",), partial(DelimitedFile, kind="CSV"), compressed=True),
-        "TSV": LogFormat((".tsv",), partial(DelimitedFile, kind="TSV"), compressed=True),
-        "Parquet": LogFormat((".parquet",), ParquetFile),
-        "Arrow": LogFormat((".arrow", ".feather", ".ipc"), ArrowFile),
-        "NDJSON": LogFormat((".ndjson", ".jsonl"), JsonLines),
+        "CSV": LogFormat((".csv",), partial(DelimitedFile, kind="CSV"), True, _DELIMITED),
+        "TSV": LogFormat((".tsv",), partial(DelimitedFile, kind="TSV"), True, _DELIMITED),
+        "Parquet": LogFormat((".parquet",), ParquetFile, options=("name",)),
+        "Arrow": LogFormat((".arrow", ".feather", ".ipc"), ArrowFile, options=("name",)),
+        "NDJSON": LogFormat((".ndjson", ".jsonl"), lines_or_turns(JsonLines), True, _JSON),
+        "JSON": LogFormat((".json",), partial(JsonObjects, kind="JSON"), True, _JSON),
+        "Excel": LogFormat((".xlsx", ".xlsm"), ExcelFile, options=("name", "sheet")),
     },
 )
 
-
-def is_compressed(path: Path) -> bool:
-    """Whether the file is a compressed .csv.gz or .tsv.gz."""
-    return path.suffix.lower() == ".gz"
+_WHICH = "file_format='CSV' (--format CSV)"
 
 
-def format_of(path: Path) -> str:
-    """The format, by the ending of the name.
+def format_of(path: Path) -> str | None:
+    """The format, by the ending of the name; nothing if it does not tell.
 
     >>> format_of(Path("log.csv.gz")), format_of(Path("LOG.jsonl"))
     ('CSV', 'NDJSON')
@@ -60,25 +83,55 @@ def format_of(path: Path) -> str:
     for name, known in FORMATS.items():
         if whole.suffix.lower() in known.endings and known.compressed >= is_compressed(path):
             return name
-    raise LogError(
+    return None
+
+
+def no_format(path: object, more: str = "") -> LogError:
+    """The error for a name that does not tell the format."""
+    return LogError(
         f"{path}: cannot tell the format; end the name in .csv or .parquet, or in .tsv, "
-        ".arrow or .ndjson."
+        f".arrow or .ndjson{more}."
     )
 
 
-def open_log(source: Any) -> Source:
+def open_log(source: Any, kind: str | None = None, options: FileOptions | None = None) -> Source:
     """The file at a path, or a table in memory: of pyarrow, pandas, polars or anything else that
-    speaks the Arrow stream protocol."""
+    speaks the Arrow stream protocol. A pipe must have been `spooled`."""
+    options = options or FileOptions()
     if hasattr(source, "__arrow_c_stream__"):
+        options.for_format("a table in memory", ())
         with naming("table", "Arrow"):
             return TableInMemory(source)
-    path = Path(source)
-    if path.is_dir():
+    path, name = Path(source), str(source)
+    if isinstance(source, Spooled):
+        name = source.name
+        kind = kind or format_of(Path(source.given)) or format_by_content(path)
+    elif path.is_dir():
         raise LogError(f"{path}: this is a directory. Give the path of a .csv or .parquet file.")
-    if not path.is_file():
-        raise LogError(f"{path}: there is no such file. Check the path.")
-    kind = format_of(path)
-    with naming(str(path), kind):
+    elif not path.is_file():
+        raise _no_file(path)
+    kind = kind or (None if isinstance(source, Spooled) else format_of(path))
+    if isinstance(source, Spooled) and path.stat().st_size == 0:
+        raise LogError(f"{name}: nothing came in. A log needs a header and at least one row.")
+    if kind is None and isinstance(source, Spooled):
+        raise LogError(f"{name}: cannot tell the format. Say which it is: {_WHICH}.")
+    if kind is None:
+        raise no_format(name, f"; or say which it is: {_WHICH}")
+    known = FORMATS[kind]
+    with naming(name, kind):
         if path.stat().st_size == 0:
-            raise LogError(f"{path}: the file is empty. A log needs a header and at least one row.")
-        return FORMATS[kind].open(path)
+            raise LogError(f"{name}: the file is empty. A log needs a header and at least one row.")
+        chosen: dict[str, str] = options.for_format(kind, known.options)
+        if "name" in known.options:
+            chosen = {**chosen, "name": name}
+        return known.open(path, **chosen)
+
+
+def _no_file(path: Path) -> LogError:
+    try:
+        is_device = not stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        is_device = False
+    if is_device:
+        return LogError(f"{path}: this is a device, not a file. To read from a pipe, say -.")
+    return LogError(f"{path}: there is no such file. Check the path.")

@@ -6,7 +6,6 @@ before it is used."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +25,10 @@ class _Typed(Source):
 class ParquetFile(_Typed):
     """A Parquet file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str | None = None) -> None:
         from pyarrow import parquet
 
-        self.name, self._path = str(path), path
+        self.name, self._path = name or str(path), path
         with parquet.ParquetFile(path) as file:
             self._describe(file.schema_arrow)
 
@@ -45,36 +44,42 @@ class ParquetFile(_Typed):
 class ArrowFile(_Typed):
     """An Arrow file (Feather version 2 is one), or an Arrow stream in a file."""
 
-    def __init__(self, path: Path) -> None:
-        self.name, self._path = str(path), path
-        with _opened(path) as (file, _):
+    def __init__(self, path: Path, name: str | None = None) -> None:
+        self.name, self._path = name or str(path), path
+        with _Opened(path) as (file, _):
             self._describe(file.schema)
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         fields = sorted(self.names.index(name) for name in columns)
-        with naming(self.name, "Arrow"), _opened(self._path, fields) as (_, batches):
+        with naming(self.name, "Arrow"), _Opened(self._path, fields) as (_, batches):
             for batch in batches:
                 batch.validate(full=True)
                 yield from sliced(batch)
 
 
-@contextmanager
-def _opened(path: Path, fields: list[int] | None = None) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """An Arrow file and its batches; only some of its fields are decoded."""
-    import pyarrow as pa
-    from pyarrow import ipc
+class _Opened:
+    """An Arrow file that is closed afterwards; only some of its fields are decoded."""
 
-    options = ipc.IpcReadOptions(included_fields=fields)
-    # not mapped into memory: a file that is cut short meanwhile would end the process
-    with pa.OSFile(str(path)) as file:
+    def __init__(self, path: Path, fields: list[int] | None = None) -> None:
+        self._path, self._fields = path, fields
+
+    def __enter__(self) -> tuple[Any, Iterator[Any]]:
+        import pyarrow as pa
+        from pyarrow import ipc
+
+        # not mapped into memory: a file that is cut short meanwhile would end the process
+        self._file = pa.OSFile(str(self._path))
+        options = ipc.IpcReadOptions(included_fields=self._fields)
         try:
-            reader = ipc.open_file(file, options=options)
+            reader = ipc.open_file(self._file, options=options)
         except pa.ArrowInvalid:  # no footer
-            file.seek(0)
-            stream = ipc.open_stream(file, options=options)
-            yield stream, iter(stream)
-        else:
-            yield reader, (reader.get_batch(i) for i in range(reader.num_record_batches))
+            self._file.seek(0)
+            stream = ipc.open_stream(self._file, options=options)
+            return stream, iter(stream)
+        return reader, (reader.get_batch(i) for i in range(reader.num_record_batches))
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
 
 class TableInMemory(_Typed):
@@ -87,10 +92,16 @@ class TableInMemory(_Typed):
 
         self._reader = pa.RecordBatchReader.from_stream(table)
         self._describe(self._reader.schema)
+        self._table, self._used = table, False
+        self.readable_again = hasattr(table, "__len__")  # else it may be a stream
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
         with naming(self.name, "Arrow"):
-            for batch in self._reader:
+            reader = pa.RecordBatchReader.from_stream(self._table) if self._used else self._reader
+            self._used = True
+            for batch in reader:
                 chosen = batch.select(list(columns))
                 chosen.validate(full=True)
                 yield from sliced(chosen)

@@ -8,38 +8,58 @@ the rows.
 from __future__ import annotations
 
 import csv
-import gzip
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.errors import LogError
+from jumar.core.text import printable
+from jumar.io.formats.separators import called, recognised
 from jumar.io.formats.source import Source, naming, no_rows
+from jumar.io.formats.text import BLOCK, TextFile
+from jumar.io.problems import Problems
 
-BLOCK = 1 << 22  # bytes read at a time; no cell can be longer
-MARKS = {"CSV": ",", "TSV": "\t"}
-SEPARATORS = {"CSV": "commas", "TSV": "tabs"}
+USUAL = {"CSV": ",", "TSV": "\t"}
 BLANKS = (b"\n\n", b"\n\r", b"\r\r")
 
 
 class DelimitedFile(Source):
     """A CSV or TSV file, perhaps compressed. All columns are handed on as text."""
 
-    def __init__(self, path: Path, kind: Literal["CSV", "TSV"]) -> None:
-        self.name, self._path, self._kind = str(path), path, kind
-        self._compressed = path.suffix.lower() == ".gz"
-        self.separator = SEPARATORS[kind]
+    def __init__(
+        self,
+        path: Path,
+        kind: Literal["CSV", "TSV"],
+        name: str | None = None,
+        separator: str | None = None,
+        encoding: str | None = None,
+    ) -> None:
+        self.name, self._kind = name or str(path), kind
+        self._file = TextFile(path, encoding)
+        self._mark = separator or self._recognised()
+        self.separator = called(self._mark)
         self.names = next(filter(None, self._records()), [])
         if any("\0" in cell or _not_utf8(cell) for cell in self.names):
+            text = f"{encoding or 'UTF-8'} text"
             raise LogError(
-                f"{path}: this is not {kind}: its first line is not UTF-8 text. Save it as UTF-8, "
-                "or give the file the ending of its format, such as .parquet."
+                f"{self.name}: this is not {kind}: its first line is not {text}. "
+                f"{self._file.how_encoded} Or give the file the ending of its format, such as "
+                ".parquet."
             )
+
+    def _recognised(self) -> str:
+        with self._file.lines() as lines:
+            mark = recognised(lines, USUAL[self._kind])
+        if mark != USUAL[self._kind]:
+            option = f"--separator {'tab' if mark == chr(9) else shlex.quote(mark)}"
+            self.guessed = (f"with columns between {called(mark)} (recognised; {option})",)
+        return mark
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         import pyarrow as pa
@@ -47,19 +67,21 @@ class DelimitedFile(Source):
 
         with naming(self.name, self._kind):
             try:
-                yield from open_csv(
-                    self._path,
-                    read_options=ReadOptions(block_size=BLOCK),
-                    parse_options=ParseOptions(
-                        delimiter=MARKS[self._kind], newlines_in_values=True
-                    ),
-                    convert_options=ConvertOptions(
-                        column_types={name: pa.string() for name in columns},
-                        include_columns=list(columns),
-                        null_values=[""],
-                        strings_can_be_null=True,
-                    ),
-                )
+                compression = "gzip" if self._file.compressed else None
+                with pa.input_stream(str(self._file.path), compression=compression) as stream:
+                    yield from open_csv(
+                        stream,
+                        read_options=ReadOptions(
+                            block_size=BLOCK, encoding=self._file.encoding or "utf8"
+                        ),
+                        parse_options=ParseOptions(delimiter=self._mark, newlines_in_values=True),
+                        convert_options=ConvertOptions(
+                            column_types={name: pa.string() for name in columns},
+                            include_columns=list(columns),
+                            null_values=[""],
+                            strings_can_be_null=True,
+                        ),
+                    )
             except pa.ArrowInvalid:
                 self._check_records()  # names the row, which Arrow does not know
                 raise
@@ -72,44 +94,34 @@ class DelimitedFile(Source):
     @cached_property
     def _uneven(self) -> Array | None:
         """The rows of a file with blank lines between them."""
-        if not _has_blank_lines(self._blocks()):
+        if not _has_blank_lines(self._file.blocks()):
             return None
         filled = (row for row, cells in enumerate(self._records(), 1) if cells)
         return np.fromiter(islice(filled, 1, None), np.int32)
 
-    def _opened(self) -> IO[bytes]:
-        return gzip.open(self._path) if self._compressed else self._path.open("rb")  # type: ignore[return-value]
-
-    def _blocks(self) -> Iterator[bytes]:
-        with self._opened() as file:
-            while block := file.read(BLOCK):
-                yield block
-
     def _records(self) -> Iterator[list[str]]:
         """The rows one by one; blank lines are empty rows."""
-        opened = gzip.open if self._compressed else open
-        with opened(
-            self._path, "rt", newline="", encoding="utf-8-sig", errors="surrogateescape"
-        ) as file:
-            yield from csv.reader(file, delimiter=MARKS[self._kind])
+        with self._file.lines() as lines:
+            yield from csv.reader(lines, delimiter=self._mark)
 
     def _check_records(self) -> None:
-        filled = 0
+        filled, problems = 0, Problems()
         for row, cells in enumerate(self._records(), 1):
             filled += bool(cells)
             if cells and len(cells) != len(self.names):
                 size = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
-                raise LogError(
-                    f"{self.name}, row {row}: has {size}, but the header has "
-                    f"{len(self.names)}. Is a {self.separator.removesuffix('s')} missing, or a "
-                    "quotation mark?"
+                problems.add(
+                    f"{self.name}, row {row}: has {size}, but the header has {len(self.names)}.",
+                    f"Is a {self.separator.removesuffix('s')} missing, or a quotation mark?",
                 )
+                continue
             for name, cell in zip(self.names, cells, strict=False):
                 if _not_utf8(cell):
-                    raise LogError(
-                        f"{self.name}, row {row}, column {name!r}: is not UTF-8 text. Save the "
-                        "file as UTF-8."
+                    problems.add(
+                        f"{self.name}, row {row}, column {printable(name)!r}: is not UTF-8 text.",
+                        self._file.how_encoded,
                     )
+        problems.check()
         if filled < 2:
             raise no_rows(self.name)
 

@@ -1,4 +1,4 @@
-"""NDJSON: one JSON object per line.
+"""NDJSON: one JSON object per line. Keys of nested objects are joined with dots: state.room.
 
 A key may come up for the first time anywhere, and a number may turn into a text, both of which
 Arrow's streaming reader refuses: it fixes the columns with the first block. So the file is cut into
@@ -9,6 +9,7 @@ change (1.50 becomes 1.5), is read line by line with Python's reader, which know
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,17 +20,17 @@ from jumar.core.arrays import Array, Ints
 from jumar.core.errors import LogError
 from jumar.core.text import printable
 from jumar.io.formats.source import Source, naming, no_rows
-
-BLOCK = 1 << 22  # bytes read at a time
+from jumar.io.formats.text import TextFile
 
 
 class JsonLines(Source):
     """An NDJSON file."""
 
     may_have_more = True
+    has_points = True
 
-    def __init__(self, path: Path) -> None:
-        self.name, self._path = str(path), path
+    def __init__(self, path: Path, name: str | None = None, encoding: str | None = None) -> None:
+        self.name, self._file = name or str(path), TextFile(path, encoding)
         self._rows: list[Array] = []
         self.seen = set()
         block = next(self._blocks())
@@ -37,12 +38,13 @@ class JsonLines(Source):
             raise no_rows(self.name)
         table = _parsed(block)
         self.names = self._keys(block) if table is None else table.column_names
+        self.advice = _advice(table)
 
     def rows(self, n: int) -> Array:
         return np.concatenate([*self._rows, np.zeros(0, np.int32)])[:n]
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
-        first = 1
+        first, self._rows, self.seen = 1, [], set()
         dates: set[str] = set()  # columns that look like dates and shall stay text
         with naming(self.name, "NDJSON"):
             for block in self._blocks():
@@ -50,8 +52,9 @@ class JsonLines(Source):
                 self._rows.append(lines.astype(np.int32))
                 table = _parsed(block, dates)
                 if table is not None and (more := _dates(table, columns)):
-                    dates |= more
-                    table = _parsed(block, dates)
+                    within = {name for name in more if "." in name}  # perhaps in an object
+                    dates |= more - within
+                    table = None if within else _parsed(block, dates)
                 # several objects on one line, or one on several, would spoil the count of rows
                 if table is None or table.num_rows != len(lines) or _changes_names(table, text):
                     table = self._by_hand(block, lines, columns)
@@ -61,28 +64,26 @@ class JsonLines(Source):
 
     def _blocks(self) -> Iterator[bytes]:
         """The file in pieces that end where a line ends."""
-        with self._path.open("rb") as file:
-            rest = file.read(3).removeprefix(b"\xef\xbb\xbf")  # a byte order mark
-            while block := file.read(BLOCK):
-                whole, newline, rest_of_line = (rest + block).rpartition(b"\n")
-                rest = rest_of_line
-                if newline:
-                    yield whole + newline
-            yield rest
+        rest = b""
+        for block in self._file.blocks():
+            whole, newline, rest = (rest + block).rpartition(b"\n")
+            if newline:
+                yield whole + newline
+        yield rest
 
     def _keys(self, block: bytes) -> list[str]:
         keys: dict[str, None] = {}
         for number, line in zip(_filled_lines(block), _split(block), strict=True):
-            keys |= dict.fromkeys(key for key, _ in self._pairs(line, 1 + int(number)))
+            keys |= dict.fromkeys(key for key, _ in _leaves(self._pairs(line, 1 + int(number))))
         return list(keys)
 
-    def _pairs(self, line: bytes, row: int) -> list[tuple[str, Any]]:
+    def _pairs(self, line: bytes, row: int) -> _Object:
         """The keys and values of a line, numbers as they are written."""
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
             raise LogError(
-                f"{self.name}, row {row}: is not UTF-8 text. Save the file as UTF-8."
+                f"{self.name}, row {row}: is not UTF-8 text. {self._file.how_encoded}"
             ) from error
         try:
             pairs = json.loads(text, object_pairs_hook=_Object, parse_int=str, parse_float=str)
@@ -105,7 +106,7 @@ class JsonLines(Source):
         cells: dict[str, list[str | None]] = {}
         for i, line in enumerate(_split(block)):
             here = set()
-            for key, value in self._pairs(line, int(lines[i])):
+            for key, value in _leaves(self._pairs(line, int(lines[i])), columns):
                 if key not in columns:
                     continue
                 place = f"{self.name}, row {lines[i]}, column {key!r}"
@@ -125,17 +126,31 @@ def _parsed(block: bytes, as_text: Collection[str] = ()) -> Any | None:
         return pa.table({})
     try:
         block.decode()  # Arrow does not look
-        return read_json(
+        table = read_json(
             pa.BufferReader(block),
             ReadOptions(use_threads=False, block_size=len(block) + 1),
             ParseOptions(explicit_schema=pa.schema([(name, pa.string()) for name in as_text])),
         )
+        while any(pa.types.is_struct(field.type) for field in table.schema):
+            table = table.flatten()  # a key of a nested object is called outer.inner
+        return table
     except (pa.ArrowException, UnicodeDecodeError):
         return None
 
 
 class _Object(list[tuple[str, Any]]):
     """The pairs of a JSON object; a JSON array is a plain list."""
+
+
+def _leaves(
+    pairs: _Object, columns: Collection[str] = (), prefix: str = ""
+) -> Iterator[tuple[str, Any]]:
+    """Keys of nested objects joined with dots; an object that is itself a column is left whole."""
+    for key, value in pairs:
+        if isinstance(value, _Object) and prefix + key not in columns:
+            yield from _leaves(value, columns, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
 
 
 def _scalar(value: Any, place: str) -> str | None:
@@ -150,6 +165,24 @@ def _scalar(value: Any, place: str) -> str | None:
     if any("\ud800" <= letter <= "\udfff" for letter in value):
         raise LogError(f"{place}: has half a character (a lone surrogate). Correct it.")
     return value
+
+
+def _advice(table: Any | None) -> str:
+    """What may be meant by a file whose keys hold lists of objects."""
+    import pyarrow as pa
+
+    for field in [] if table is None else table.schema:
+        if pa.types.is_list(field.type) and pa.types.is_struct(field.type.value_type):
+            return list_of_objects(field.name)
+    return ""
+
+
+def list_of_objects(key: str) -> str:
+    """What may be meant by a key that holds lists of objects."""
+    return (
+        f"The key {printable(key)!r} holds lists of objects: if these are the steps, say "
+        f"turns={printable(key)!r} (--turns {shlex.quote(printable(key))})."
+    )
 
 
 def _split(block: bytes) -> Iterator[bytes]:

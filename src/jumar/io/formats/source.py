@@ -13,6 +13,8 @@ import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.errors import JumarError, LogError
+from jumar.core.rows import row_words
+from jumar.core.text import shown
 
 BATCH_ROWS = 1 << 18  # of a format that is not read in blocks of bytes
 
@@ -26,18 +28,23 @@ class Source(ABC):
     seen: set[str]  # and then those that have come up so far
     separator = ""  # what stands between the columns, if the file is text: commas, tabs
     metadata: bytes | None = None  # what write_logs has left there
+    readable_again = True  # whether `batches` can be asked for once more
+    guessed: tuple[str, ...] = ()  # what was recognised and not said, for the remarks
+    advice = ""  # what may be meant where a column is not found
+    once: Collection[str] = ()  # columns that say one thing for a whole list of turns
+    has_points = False  # numbers have a decimal point, whatever people write elsewhere
 
     @abstractmethod
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         """Arrow batches of these columns; those in `text` hold names, not numbers."""
 
     def rows(self, n: int) -> Array:
-        """(n,) int32, where the first n entries stand in the file."""
+        """(n,) where the first n entries stand in the file (`jumar.core.rows`)."""
         return np.arange(1, n + 1, dtype=np.int32)
 
-    def row(self, i: int) -> int:
-        """Where entry i stands in the file."""
-        return int(self.rows(i + 1)[i])
+    def place(self, i: int) -> str:
+        """Where entry i stands in the file, in words."""
+        return row_words(int(self.rows(i + 1)[i]))
 
 
 @contextmanager
@@ -50,7 +57,7 @@ def naming(name: str, kind: str) -> Iterator[None]:
     except JumarError:
         raise
     except (pa.ArrowException, csv.Error, OSError, ValueError, EOFError, zlib.error) as error:
-        fact = str(error).partition("\n")[0][:200].rstrip(".")
+        fact = shown(str(error).partition("\n")[0].rstrip("."), most=200, cut="...")
         raise LogError(
             f"{name}: cannot be read as {kind}: {fact}. Is the file complete and of that format?"
         ) from error

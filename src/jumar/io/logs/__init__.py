@@ -31,14 +31,15 @@ from typing import Protocol, runtime_checkable
 
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import LogError, ParameterError
+from jumar.core.errors import LogError, ParameterError, not_one_of
 from jumar.core.names import check_names
 from jumar.core.replay import Replays
 from jumar.core.text import printable
-from jumar.io.formats import open_log
+from jumar.io.formats import FORMATS, FileOptions, open_log, spooled
 from jumar.io.logs.asking import Ends, Missing, Repeated, ask
 from jumar.io.logs.assembling import assemble
 from jumar.io.logs.loading import load
+from jumar.io.logs.numerals import Mark as Decimal
 from jumar.io.logs.ordering import arrange
 from jumar.io.logs.parts import find_parts
 from jumar.io.logs.writing import write_logs
@@ -90,13 +91,23 @@ def read_logs(
     missing: Missing = "error",
     repeated: Repeated = "error",
     prices: Mapping[str, float] | None = None,
+    file_format: str | None = None,
+    separator: str | None = None,
+    decimal: Decimal | None = None,
+    dates: str | None = None,
+    encoding: str | None = None,
+    turns: str | None = None,
+    sheet: str | None = None,
 ) -> Episodes:
-    """Read a log from CSV, TSV, Parquet, Arrow or NDJSON, or from a table in memory.
+    """Read a log from CSV, TSV, Parquet, Arrow, NDJSON, JSON or Excel, or from a table in memory.
+
+    What the file itself tells without doubt need not be said: its separator, decimal commas, the
+    order of day and month.
 
     Parameters
     ----------
     source
-        A file, or a table of pandas, polars or pyarrow.
+        A file, a pipe, "-" for standard input, or a table of pandas, polars or pyarrow.
     observations
         The names of all observations, in order; use the controller's. Without it, those found,
         sorted.
@@ -121,6 +132,20 @@ def read_logs(
         ("drop").
     prices
         Make the rewards of a log that has none: ``{"action:repair": -10, "column:miles": -0.02}``.
+    file_format
+        "CSV", "TSV", "Parquet", "Arrow", "NDJSON", "JSON" or "Excel", if the name does not tell.
+    separator
+        What stands between the columns of a text file: ",", ";", "|", or "tab".
+    decimal
+        The decimal mark of numbers in text, "." or ","; the other one then parts thousands.
+    dates
+        How dates are written, as for ``strptime``: "%d/%m/%Y".
+    encoding
+        Of a text file that is not UTF-8: "cp1252", "utf-16".
+    turns
+        The key of nested JSON that holds the list of steps; with dots, a path of keys.
+    sheet
+        The sheet of an Excel workbook.
 
     Returns
     -------
@@ -137,6 +162,17 @@ def read_logs(
     ...     bins={"vibration": ("low", 2, "high")}, prices={"action:fix": -10}, ends="cut")
     >>> log.observations, log.observation.tolist(), log.reward.tolist()
     (('high', 'low'), [1, 0, 0], [0.0, -10.0, 0.0])
+
+    A log that was saved by a spreadsheet in Berlin:
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "log.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("episode;time;observation;action;reward\\n"
+    ...                        "1;31.05.2024;worn;fix;-1.234,5\\n1;07.06.2024;good;run;2\\n")
+    ...     read_logs(path, ends="cut").reward.tolist()
+    [-1234.5, 2.0]
     """
     asked = ask(
         columns=columns,
@@ -147,12 +183,30 @@ def read_logs(
         missing=missing,
         repeated=repeated,
         prices=prices,
+        decimal=decimal,
+        dates=dates,
     )
+    options = FileOptions.checked(separator, encoding, turns, sheet)
+    if file_format is not None:
+        file_format = _known_format(file_format)
     given = {
         part: check_names(part, names, LogError)
         for part, names in (("observation", observations), ("action", actions))
         if names is not None
     }
-    opened = open_log(source)
-    parts = find_parts(opened, asked)
-    return assemble(arrange(load(opened, parts, asked), asked), given, asked)
+    with spooled(source) as file:
+        opened = open_log(file, file_format, options)
+        if decimal == "," and opened.has_points:
+            raise ParameterError(
+                f"decimal: numbers of {opened.name} have a decimal point. Leave it out (--decimal)."
+            )
+        parts = find_parts(opened, asked)
+        return assemble(arrange(load(opened, parts, asked), asked), given, asked)
+
+
+def _known_format(name: str) -> str:
+    """The name of a format, whatever its capitals."""
+    for known in FORMATS:
+        if known.lower() == str(name).lower():
+            return known
+    raise ParameterError("file_format: " + not_one_of("format", name, FORMATS))

@@ -12,6 +12,8 @@ from typing import Any, Literal, get_args
 
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.text import printable
+from jumar.io.logs.dates import check_format
+from jumar.io.logs.numerals import Mark
 
 Ends = Literal["terminated", "cut"]
 Missing = Literal["error", "symbol", "drop"]
@@ -61,6 +63,8 @@ class Asked:
     missing: Missing
     repeated: Repeated
     prices: tuple[Price, ...]
+    decimal: Mark | None  # nobody said it: it is recognised
+    dates: str | None  # a format, as for strptime
 
 
 def ask(
@@ -73,6 +77,8 @@ def ask(
     missing: str,
     repeated: str,
     prices: Mapping[str, float] | None,
+    decimal: str | None = None,
+    dates: str | None = None,
 ) -> Asked:
     """The options as one value, or an error that shows how to write them."""
     chosen: dict[str, Any] = {}
@@ -80,8 +86,9 @@ def ask(
         ("ends", "meaning", ends, Ends),
         ("missing", "choice", missing, Missing),
         ("repeated", "choice", repeated, Repeated),
+        ("decimal", "mark", decimal, Mark),
     ):
-        if value not in get_args(choices) and not (name == "ends" and value is None):
+        if value not in get_args(choices) and not (name in ("ends", "decimal") and value is None):
             raise ParameterError(f"{name}: " + not_one_of(kind, value, get_args(choices)))
         chosen[name] = value
     if cost and prices:
@@ -95,6 +102,7 @@ def ask(
         bins={column: _bins(column, spec) for column, spec in (bins or {}).items()},
         gap=None if gap is None else read_gap(gap),
         prices=tuple(_price(name, amount) for name, amount in (prices or {}).items()),
+        dates=None if dates is None else check_format(dates),
         **chosen,
     )
 

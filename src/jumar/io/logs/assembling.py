@@ -10,12 +10,14 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Floats, Ints
 from jumar.core.episodes import UNKNOWN, Episodes, Labels, Origin
 from jumar.core.errors import LogError, not_one_of
+from jumar.core.rows import row_words
 from jumar.core.text import printable
 from jumar.io.logs.asking import Asked
 from jumar.io.logs.encoding import Amounts, Coded, so_in_all
-from jumar.io.logs.labels import nameless, of_episodes, propensities
+from jumar.io.logs.labels import OF_EPISODES, nameless, of_episodes, propensities
 from jumar.io.logs.ordering import Arranged
 from jumar.io.logs.symbols import DROP, PARTLY, combined, named_missing, numbered
+from jumar.io.problems import Problems
 
 SYMBOL = "missing='symbol' (--missing symbol) to call it 'missing'"
 
@@ -29,29 +31,43 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
     }
     if asked.missing == "drop":
         log, symbols = _without_holes(log, symbols)
-    _check_holes(log, symbols)
-    observations, z = numbered(log, "observation", symbols["observation"], given.get("observation"))
-    actions, a = numbered(log, "action", symbols["action"], given.get("action"))
+    problems = Problems()
+    _check_holes(log, symbols, problems)
+    observations, z = numbered(
+        log, "observation", symbols["observation"], given.get("observation"), problems
+    )
+    actions, a = numbered(log, "action", symbols["action"], given.get("action"), problems)
+    _check_ends(log, asked, problems)
+    for name, amounts in _amounts(log).items():
+        _check_amounts(log, name, amounts, symbols["action"].code >= 0, problems)
+    problems.check()
     last = log.first[1:] - 1
     closing = a == UNKNOWN  # rows that only carry a final observation
     is_step = ~closing
     every = not closing.any()
     steps = slice(None) if every else np.flatnonzero(is_step)
     lengths = np.diff(log.first) - closing[last]
-    for e in np.flatnonzero(lengths == 0)[:1]:
-        raise LogError(
-            f"{log.where(int(last[e]))}: the episode has no steps, only a final observation. "
-            "Leave it out."
-        )
-    reward = _rewards(log, is_step, asked, (observations, z), (actions, a))[steps]
-    terminated = _terminated(log, asked, is_step, log.first[:-1] + lengths - 1)
+    problems.each(
+        np.flatnonzero(lengths == 0),
+        lambda e: (
+            f"{log.where(int(last[e]))}: the episode has no steps, only a final observation.",
+            "Leave it out.",
+        ),
+    )
+    problems.check()
+    reward = _rewards(log, is_step, asked, (observations, z), (actions, a), problems)[steps]
+    terminated = _terminated(log, asked, is_step, log.first[:-1] + lengths - 1, problems)
     final = np.where(closing[last], z[last], UNKNOWN)
-    for e in np.flatnonzero(terminated & (final != UNKNOWN))[:1]:
-        raise LogError(
-            f"{log.where(int(last[e]))}: an observation follows a step that is marked terminated. "
-            "Drop the row, or the mark."
-        )
-    node, propensity = log.rows.node, propensities(log, is_step)
+    problems.each(
+        np.flatnonzero(terminated & (final != UNKNOWN)),
+        lambda e: (
+            f"{log.where(int(last[e]))}: an observation follows a step that is marked terminated.",
+            "Drop the row, or the mark.",
+        ),
+    )
+    node, propensity = log.rows.node, propensities(log, is_step, problems)
+    labels = {part: of_episodes(log, part, problems) for part in OF_EPISODES}
+    problems.check()
     return Episodes(
         observations,
         actions,
@@ -64,8 +80,7 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
         Origin(log.rows.source.name, log.rows.row[steps], log.labels, log.remarks),
         None if node is None else Labels(tuple(node.names), node.code[steps]),
         None if propensity is None else propensity[steps],
-        of_episodes(log, "cluster"),
-        of_episodes(log, "behavior"),
+        **labels,
     )
 
 
@@ -111,28 +126,29 @@ def _without_holes(log: Arranged, symbols: dict[str, Coded]) -> tuple[Arranged, 
     if dropped.all():
         raise LogError(
             f"{log.rows.source.name}: every episode has a missing value, so missing='drop' "
-            f"(--missing drop) leaves nothing; the first is in row "
-            f"{log.rows.row[np.flatnonzero(holes)[0]]}. Fill in the values, or choose columns that "
-            "are complete."
+            f"(--missing drop) leaves nothing; the first is in "
+            f"{row_words(log.rows.row[np.flatnonzero(holes)[0]])}. Fill in the values, or choose "
+            "columns that are complete."
         )
     kept = np.repeat(~dropped, np.diff(log.first))
-    return log.without(dropped), {part: coded[kept] for part, coded in symbols.items()}
+    return log.without(dropped), {part: coded.take(kept) for part, coded in symbols.items()}
 
 
-def _check_holes(log: Arranged, symbols: Mapping[str, Coded]) -> None:
+def _check_holes(log: Arranged, symbols: Mapping[str, Coded], problems: Problems) -> None:
     absent = np.flatnonzero(symbols["observation"].code == UNKNOWN)
     if len(absent):
         which = _which_column(log, "observation", int(absent[0]))
-        raise LogError(
-            f"{log.where(int(absent[0]))}: the observation is missing{which}.{_more(log, absent)} "
-            f"Fill it in, or say {SYMBOL} or {DROP}."
+        problems.add(
+            f"{log.where(int(absent[0]))}: the observation is missing{which}.{_more(log, absent)}",
+            f"Fill it in, or say {SYMBOL} or {DROP}.",
         )
     early = np.flatnonzero(_early(log, symbols["action"].code))
     if len(early):
         which = _which_column(log, "action", int(early[0]))
-        raise LogError(
+        problems.add(
             f"{log.where(int(early[0]))}: the action is missing{which}. Only the last row of an "
-            f"episode that was cut off may have none.{_more(log, early)} Fill it in, or say {DROP}."
+            f"episode that was cut off may have none.{_more(log, early)}",
+            f"Fill it in, or say {DROP}.",
         )
 
 
@@ -160,35 +176,41 @@ def _rewards(
     asked: Asked,
     observed: tuple[tuple[str, ...], Array],
     acted: tuple[tuple[str, ...], Array],
+    problems: Problems,
 ) -> Floats:
     """(N,) what every row pays."""
-    for name, amounts in _amounts(log).items():
-        _check_amounts(log, name, amounts, is_step)
     reward = log.rows.reward
     if reward is None:
-        return _priced(log, asked, observed, acted)
-    for i in np.flatnonzero(~is_step & (np.nan_to_num(reward.values) != 0))[:1]:
-        raise LogError(
-            f"{log.where(int(i))}: there is a reward but no action. Write what was done; or leave "
-            "the reward out, if the row only tells what was seen in the end."
-        )
+        return _priced(log, asked, observed, acted, problems)
+    problems.each(
+        np.flatnonzero(~is_step & (np.nan_to_num(reward.values) != 0)),
+        lambda i: (
+            f"{log.where(int(i))}: there is a reward but no action.",
+            "Write what was done; or leave the reward out, if the row only tells what was seen in "
+            "the end.",
+        ),
+    )
     return 0.0 - reward.values if asked.cost else reward.values
 
 
-def _check_amounts(log: Arranged, name: str, amounts: Amounts, is_step: Bools) -> None:
+def _check_amounts(
+    log: Arranged, name: str, amounts: Amounts, is_step: Bools, problems: Problems
+) -> None:
     part = "reward" if log.rows.reward is not None else "number"
     absent = np.flatnonzero(amounts.missing & is_step)
     if len(absent):
-        raise LogError(
-            f"{log.rows.cell(int(absent[0]), name)}: the {part} is missing.{_more(log, absent)} "
-            f"Fill it in, or say {DROP}."
+        problems.add(
+            f"{log.rows.cell(int(absent[0]), name)}: the {part} is missing.{_more(log, absent)}",
+            f"Fill it in, or say {DROP}.",
         )
-    for i in np.flatnonzero(is_step & ~np.isfinite(amounts.values))[:1]:
-        rule = "rewards must be finite numbers" if part == "reward" else "it must be finite"
-        raise LogError(
-            f"{log.rows.cell(int(i), name)}: {part} is {amounts.values[i]}; {rule}. Write the "
-            "amount itself; leave the cell empty if nobody knows."
-        )
+    rule = "rewards must be finite numbers" if part == "reward" else "it must be finite"
+    problems.each(
+        np.flatnonzero(is_step & ~amounts.missing & ~np.isfinite(amounts.values)),
+        lambda i: (
+            f"{log.rows.cell(int(i), name)}: {part} is {amounts.values[i]}; {rule}.",
+            "Write the amount itself; leave the cell empty if nobody knows.",
+        ),
+    )
 
 
 def _priced(
@@ -196,6 +218,7 @@ def _priced(
     asked: Asked,
     observed: tuple[tuple[str, ...], Array],
     acted: tuple[tuple[str, ...], Array],
+    problems: Problems,
 ) -> Floats:
     """Rewards of a log that has none: the sum of what things cost and pay."""
     pays = {
@@ -208,11 +231,11 @@ def _priced(
             total += price.amount * np.nan_to_num(log.rows.priced[price.name].values)
             continue
         names, amounts, _ = pays[price.kind]
-        if price.name not in names:
-            raise LogError(
-                f"{log.rows.source.name}: prices: {not_one_of(price.kind, price.name, names)}"
-            )
-        amounts[names.index(price.name)] = price.amount
+        if price.name in names:
+            amounts[names.index(price.name)] = price.amount
+        else:
+            unknown = not_one_of(price.kind, price.name, names)
+            problems.add(f"{log.rows.source.name}: prices: {unknown}")
     for _, amounts, code in pays.values():
         if amounts.any():
             total += amounts[code]
@@ -222,34 +245,46 @@ def _priced(
 # ---- endings ------------------------------------------------------------------------------------
 
 
-def _terminated(log: Arranged, asked: Asked, is_step: Bools, last_step: Ints) -> Bools:
+def _check_ends(log: Arranged, asked: Asked, problems: Problems) -> None:
+    """Something must say what the end of an episode means, and only one thing may."""
+    source = log.rows.source.name
+    if log.rows.terminated is None and asked.ends is None:
+        problems.add(
+            f"{source}: there is no column 'terminated', so it is not clear what the end of an "
+            "episode means.",
+            "Add the column, or say ends='terminated' (--ends terminated: the process ended by "
+            "itself) or ends='cut' (--ends cut: the recording stopped).",
+        )
+    if log.rows.terminated is not None and asked.ends is not None:
+        column = printable(log.rows.parts.single["terminated"])
+        problems.add(
+            f"{source}: the column {column!r} says how each episode ends.",
+            f"Leave out ends={asked.ends!r}, or the column.",
+        )
+
+
+def _terminated(
+    log: Arranged, asked: Asked, is_step: Bools, last_step: Ints, problems: Problems
+) -> Bools:
     """(E,) whether the process ended with the last step."""
-    source, flags = log.rows.source, log.rows.terminated
+    flags = log.rows.terminated
     if flags is None:
-        if asked.ends is None:
-            raise LogError(
-                f"{source.name}: there is no column 'terminated', so it is not clear what the end "
-                "of an episode means. Add the column, or say ends='terminated' (--ends terminated: "
-                "the process ended by itself) or ends='cut' (--ends cut: the recording stopped)."
-            )
         # an episode with a closing row was cut off, whatever is said of the others; so was one
         # that goes on after a gap
         carries_on = ~np.append(is_step, True)[last_step + 1]
         ended: Bools = ~carries_on & ~log.split & (asked.ends == "terminated")
         return ended
-    if asked.ends is not None:
-        column = printable(log.rows.parts.single["terminated"])
-        raise LogError(
-            f"{source.name}: the column {column!r} says how each episode ends. Leave out "
-            f"ends={asked.ends!r}, or the column."
-        )
     marked: Bools = flags[last_step]
     elsewhere = flags.copy()
     elsewhere[last_step] = False
-    for i in np.flatnonzero(elsewhere)[:1]:
+
+    def problem(i: int) -> tuple[str, str]:
         if is_step[i]:
-            fact = "the episode goes on. Start a new episode after an ending."
+            fact, remedy = "the episode goes on.", "Start a new episode after an ending."
         else:
-            fact = "has no action. Mark the step with which the process ended, and drop this row."
-        raise LogError(f"{log.where(int(i))}: marked terminated, but {fact}")
+            fact = "has no action."
+            remedy = "Mark the step with which the process ended, and drop this row."
+        return f"{log.where(int(i))}: marked terminated, but {fact}", remedy
+
+    problems.each(np.flatnonzero(elsewhere), problem)
     return marked

@@ -13,39 +13,46 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats
 from jumar.core.episodes import UNKNOWN, Labels, not_a_chance
-from jumar.core.errors import LogError
+from jumar.core.rows import row_words
 from jumar.core.text import printable
 from jumar.io.logs.encoding import Coded, so_in_all
 from jumar.io.logs.ordering import Arranged
 from jumar.io.logs.symbols import DROP
+from jumar.io.problems import Problems
 
 OF_EPISODES = ("cluster", "behavior")
 ROUNDING = 1e-9  # above 1 is what adding up fractions leaves
 
 
-def propensities(log: Arranged, is_step: Bools) -> Floats | None:
+def propensities(log: Arranged, is_step: Bools, problems: Problems) -> Floats | None:
     """(N,) how likely the action of every row was; any number where there is no action."""
     amounts, name = log.rows.propensity, log.rows.parts.single.get("propensity", "")
     if amounts is None:
         return None
     absent = np.flatnonzero(amounts.missing & is_step)
     if len(absent):
-        raise LogError(
+        problems.add(
             f"{log.rows.cell(int(absent[0]), name)}: the propensity is missing."
-            f"{so_in_all(log.rows.row[absent])} Write how likely the action was, or say {DROP}."
+            f"{so_in_all(log.rows.row[absent])}",
+            f"Write how likely the action was, or say {DROP}.",
         )
     p = amounts.values
-    for i in np.flatnonzero(is_step & ~((p > 0) & (p <= 1 + ROUNDING)))[:1]:
-        raise LogError(f"{log.rows.cell(int(i), name)}: {not_a_chance(p[i])}")
-    for i in np.flatnonzero(~is_step & (np.nan_to_num(p) != 0))[:1]:
-        raise LogError(
-            f"{log.rows.cell(int(i), name)}: there is a propensity but no action. Write what was "
-            "done; or leave the propensity out, if the row only tells what was seen in the end."
-        )
+    problems.each(
+        np.flatnonzero(is_step & ~amounts.missing & ~((p > 0) & (p <= 1 + ROUNDING))),
+        lambda i: (f"{log.rows.cell(int(i), name)}: {not_a_chance(p[i])}", ""),
+    )
+    problems.each(
+        np.flatnonzero(~is_step & (np.nan_to_num(p) != 0)),
+        lambda i: (
+            f"{log.rows.cell(int(i), name)}: there is a propensity but no action.",
+            "Write what was done; or leave the propensity out, if the row only tells what was seen "
+            "in the end.",
+        ),
+    )
     return np.minimum(p, 1.0)
 
 
-def of_episodes(log: Arranged, part: str) -> Labels | None:
+def of_episodes(log: Arranged, part: str, problems: Problems) -> Labels | None:
     """The cluster or behavior of every episode, numbered by name."""
     column: Coded | None = getattr(log.rows, part)
     if column is None:
@@ -55,23 +62,31 @@ def of_episodes(log: Arranged, part: str) -> Labels | None:
     nameless = np.flatnonzero(chosen == UNKNOWN)
     if len(nameless):
         rows = log.first[nameless]
-        raise LogError(
+        problems.add(
             f"{log.where(int(rows[0]))}: no row of the episode names its {part}."
-            f"{so_in_all(log.rows.row[rows])} Fill it in, or say {DROP}."
+            f"{so_in_all(log.rows.row[rows])}",
+            f"Fill it in, or say {DROP}.",
         )
+        return None
     other = (code != UNKNOWN) & (code != np.repeat(chosen, np.diff(log.first)))
-    for i in np.flatnonzero(other)[:1].tolist():
-        e = int(np.searchsorted(log.first, i, side="right")) - 1
-        here = slice(int(log.first[e]), int(log.first[e + 1]))
-        told = log.first[e] + np.flatnonzero(code[here] != UNKNOWN)
-        first, second = int(told[0]), int(told[code[told] != code[told[0]]][0])
-        names = [printable(column.names[code[row]]) for row in (second, first)]
-        raise LogError(
-            f"{log.where(second)}: the {part} is {names[0]!r}, but {names[1]!r} in row "
-            f"{log.rows.row[first]} of the same episode. An episode has one {part}: correct the "
-            f"rows, start a new episode, or rename the column if it means something else."
-        )
+    episodes = np.unique(np.searchsorted(log.first, np.flatnonzero(other), side="right")) - 1
+    problems.each(episodes, lambda e: _two_names(log, part, column, int(e)))
     return _sorted(column.names, chosen)
+
+
+def _two_names(log: Arranged, part: str, column: Coded, e: int) -> tuple[str, str]:
+    """The fact and the remedy for an episode whose rows name two clusters or behaviors."""
+    code = column.code
+    here = slice(int(log.first[e]), int(log.first[e + 1]))
+    told = log.first[e] + np.flatnonzero(code[here] != UNKNOWN)
+    first, second = int(told[0]), int(told[code[told] != code[told[0]]][0])
+    names = [printable(column.names[code[row]]) for row in (second, first)]
+    return (
+        f"{log.where(second)}: the {part} is {names[0]!r}, but {names[1]!r} in "
+        f"{row_words(log.rows.row[first])} of the same episode.",
+        f"An episode has one {part}: correct the rows, start a new episode, or rename the column "
+        "if it means something else.",
+    )
 
 
 def nameless(log: Arranged) -> Iterator[Bools]:

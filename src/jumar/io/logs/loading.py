@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-
 from jumar.core.arrays import Array, Bools
+from jumar.core.rows import row_words
+from jumar.core.text import printable
 from jumar.io.formats import Source, no_rows
 from jumar.io.logs.asking import Asked
 from jumar.io.logs.clocks import Clock, Times
-from jumar.io.logs.encoding import Amounts, Coded, Encoder, Flags, Names, Numbers, Ranges, cell
+from jumar.io.logs.dates import spoken
+from jumar.io.logs.encoding import (
+    Amounts,
+    Coded,
+    Encoder,
+    Flags,
+    Names,
+    NotPlain,
+    Numbers,
+    Ranges,
+    are_doubtful,
+    settle_marks,
+)
 from jumar.io.logs.parts import Parts, those_that_came
+from jumar.io.problems import Problems
+
+AMOUNTS = ("reward", "propensity")  # parts that are numbers
 
 
 @dataclass(frozen=True)
@@ -22,19 +38,20 @@ class LogRows:
 
     source: Source
     parts: Parts
-    row: Array  # (N,) int32, where each stands in the file
+    guessed: tuple[str, ...]  # what was recognised and not said
+    row: Array  # (N,) where each stands in the file (`jumar.core.rows`)
+    episode: Coded | None
+    step: Clock | None
+    time: Clock | None
     observation: tuple[Coded, ...]  # one per column that makes up the observation
     action: tuple[Coded, ...]
+    reward: Amounts | None
+    terminated: Bools | None  # (N,)
+    node: Coded | None
+    propensity: Amounts | None
+    cluster: Coded | None
+    behavior: Coded | None
     priced: Mapping[str, Amounts]  # by column
-    episode: Coded | None = None
-    step: Clock | None = None
-    time: Clock | None = None
-    reward: Amounts | None = None
-    terminated: Bools | None = None  # (N,)
-    node: Coded | None = None
-    propensity: Amounts | None = None
-    cluster: Coded | None = None
-    behavior: Coded | None = None
 
     def __len__(self) -> int:
         return len(self.row)
@@ -49,12 +66,13 @@ class LogRows:
         return LogRows(
             self.source,
             self.parts,
-            *(_take(getattr(self, field.name), index) for field in fields(self)[2:]),
+            self.guessed,
+            *(_take(getattr(self, field.name), index) for field in fields(self)[3:]),
         )
 
     def cell(self, i: int, column: str) -> str:
         """Names one entry of a column."""
-        return cell(self.source.name, self.row[i], column)
+        return f"{self.source.name}, {row_words(self.row[i])}, column {printable(column)!r}"
 
 
 def _take(column: Any, index: Array) -> Any:
@@ -64,30 +82,50 @@ def _take(column: Any, index: Array) -> Any:
         return tuple(_take(each, index) for each in column)
     if isinstance(column, Mapping):
         return {name: _take(each, index) for name, each in column.items()}
-    return column[index]
+    return column[index] if hasattr(column, "dtype") else column.take(index)
 
 
 def load(source: Source, parts: Parts, asked: Asked) -> LogRows:
     """Read every batch of a log."""
+    as_words: set[str] = set()  # columns of numbers or times that are not all plain
+    if asked.decimal == "," or (asked.decimal is None and are_doubtful(source)):
+        # what looks plain is a number with a point
+        amounts = (parts.single.get(part, "") for part in AMOUNTS)
+        as_words.update((*amounts, *parts.priced, *asked.bins))
+    while True:
+        try:
+            return _load(source, parts, asked, as_words)
+        except NotPlain as found:  # at most once per column
+            as_words.update(found.columns)
+
+
+def _load(source: Source, parts: Parts, asked: Asked, as_words: Collection[str]) -> LogRows:
     import pyarrow as pa
 
-    def symbols(part: str) -> list[tuple[str, Encoder]]:
-        bins = asked.bins
-        return [
-            (name, Ranges(source, name, bins[name]) if name in bins else Names(source, name))
+    single: dict[str, Any] = {
+        part: _encoder(part, source, name, asked, name in as_words)
+        for part, name in parts.single.items()
+    }
+    symbols = {
+        part: [
+            Ranges(source, name, asked.bins[name], name in as_words)
+            if name in asked.bins
+            else Names(source, name)
             for name in parts.of(part)
         ]
-
-    single = {part: _encoder(part, source, name) for part, name in parts.single.items()}
-    observation, action = symbols("observation"), symbols("action")
-    priced = {name: Numbers(source, name) for name in parts.priced}
+        for part in ("observation", "action")
+    }
+    priced = {name: Numbers(source, name, name in as_words) for name in parts.priced}
     wanted: list[tuple[str, Encoder]] = [
         *((parts.single[part], encoder) for part, encoder in single.items()),
-        *observation,
-        *action,
+        *(
+            (name, e)
+            for part, es in symbols.items()
+            for name, e in zip(parts.of(part), es, strict=True)
+        ),
         *priced.items(),
     ]
-    text = {name for name, encoder in wanted if isinstance(encoder, Names | Flags)}
+    text = {name for name, encoder in wanted if isinstance(encoder, Names)}
     n = 0
     for batch in source.batches(parts.columns, text):
         n += batch.num_rows
@@ -95,28 +133,59 @@ def load(source: Source, parts: Parts, asked: Asked) -> LogRows:
             encoder.add(batch.column(name))
     if n == 0:
         raise no_rows(source.name)
-    parts = those_that_came(source, parts, asked)
+    came = those_that_came(source, parts, asked)
+    numbers = [encoder for _, encoder in wanted if isinstance(encoder, Numbers)]
+    guessed = [*source.guessed, *settle_marks(source, numbers, asked.decimal)]
+    problems = Problems()
+    columns = {part: single[part].result(problems) for part in came.single}
     rows = LogRows(
-        source,
-        parts,
-        source.rows(n),
-        tuple(encoder.result() for _, encoder in observation),
-        tuple(encoder.result() for _, encoder in action),
-        {name: encoder.result() for name, encoder in priced.items()},
-        **{part: single[part].result() for part in parts.single},
+        source=source,
+        parts=came,
+        guessed=tuple(guessed + _guessed_dates(single[part] for part in came.single)),
+        row=source.rows(n),
+        episode=_labelled(columns.get("episode"), single.get("episode"), problems),
+        step=columns.get("step"),
+        time=columns.get("time"),
+        observation=tuple(encoder.result(problems) for encoder in symbols["observation"]),
+        action=tuple(encoder.result(problems) for encoder in symbols["action"]),
+        reward=columns.get("reward"),
+        terminated=columns.get("terminated"),
+        node=columns.get("node"),
+        propensity=columns.get("propensity"),
+        cluster=columns.get("cluster"),
+        behavior=columns.get("behavior"),
+        priced={name: encoder.result(problems) for name, encoder in priced.items()},
     )
-    if rows.episode is not None and len(holes := np.flatnonzero(rows.episode.code < 0)):
-        remedy = "Write in every row which episode it belongs to."
-        raise single["episode"].missing("episode", holes, remedy)
     pa.default_memory_pool().release_unused()  # Arrow keeps what the batches took for the next ones
+    problems.check()
     return rows
 
 
-def _encoder(part: str, source: Source, name: str) -> Encoder:
-    if part in ("reward", "propensity"):
-        return Numbers(source, name)
+def _encoder(part: str, source: Source, name: str, asked: Asked, as_words: bool) -> Encoder:
+    if part in AMOUNTS:
+        return Numbers(source, name, as_words)
     if part == "terminated":
         return Flags(source, name)
-    if part in ("step", "time"):
-        return Times(source, name, part)
+    if part == "step":
+        return Times(source, name, "step", decimal=asked.decimal, as_words=as_words)
+    if part == "time":
+        return Times(source, name, "time", asked.dates, asked.decimal, as_words)
     return Names(source, name)
+
+
+def _guessed_dates(encoders: Iterable[Encoder]) -> list[str]:
+    return [
+        f"whose dates in {printable(encoder.column)!r} are {spoken(encoder.guessed)} (recognised; "
+        f"--dates {shlex.quote(encoder.guessed)})"
+        for encoder in encoders
+        if isinstance(encoder, Times) and encoder.guessed
+    ]
+
+
+def _labelled(episode: Coded | None, encoder: Encoder | None, problems: Problems) -> Coded | None:
+    if episode is not None and encoder is not None:
+        holes = (episode.code < 0).nonzero()[0]
+        if len(holes):
+            remedy = "Write in every row which episode it belongs to."
+            encoder.missing("episode", holes, remedy, problems)
+    return episode

@@ -8,18 +8,18 @@ comes after begins anew. A file that is in order already is not sorted again.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Array, Bools, Ints
 from jumar.core.episodes import Remarks
 from jumar.core.errors import LogError
+from jumar.core.rows import row_words
 from jumar.core.text import printable
 from jumar.io.logs.asking import Asked, LongestPause
 from jumar.io.logs.clocks import Clock
-from jumar.io.logs.encoding import Amounts, Coded
 from jumar.io.logs.loading import LogRows
+from jumar.io.problems import Problems
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Arranged:
         """Names row i: file, row and episode."""
         e = int(np.searchsorted(self.first, i, side="right")) - 1
         label = printable(self.labels[e])
-        return f"{self.rows.source.name}, row {self.rows.row[i]} (episode {label})"
+        return f"{self.rows.source.name}, {row_words(self.rows.row[i])} (episode {label})"
 
     def without(self, dropped: Bools) -> Arranged:
         """The other episodes."""
@@ -81,6 +81,7 @@ def arrange(rows: LogRows, asked: Asked) -> Arranged:
             rewards_assumed=bool(asked.prices),
             began=began,
             ended=ended,
+            guessed=rows.guessed,
         ),
     )
 
@@ -98,8 +99,7 @@ def _episodes(rows: LogRows) -> Array:
 
 
 def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
-    code = _episodes(rows)
-    when = np.zeros(len(rows), np.int32) if rows.clock is None else rows.clock.values
+    code, clock = _episodes(rows), rows.clock
     change = np.diff(code)
     order, interleaved = None, 0
     # episodes are numbered as they appear: they lie together if the numbers never fall
@@ -107,10 +107,14 @@ def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
         begins = np.concatenate([[0], np.flatnonzero(change) + 1])
         interleaved = int((np.bincount(code[begins]) > 1).sum())
         order = np.argsort(code, kind="stable")
-    who, then, row = (x if order is None else x[order] for x in (code, when, rows.row))
-    early = np.flatnonzero((np.diff(then) < 0) & (np.diff(who) == 0)) + 1
+    if clock is None:
+        return (rows if order is None else rows.take(order)), Remarks(interleaved=interleaved)
+    when, who, row = (
+        values if order is None else values[order] for values in (clock.values, code, rows.row)
+    )
+    early = np.flatnonzero((np.diff(when) < 0) & (np.diff(who) == 0)) + 1
     if len(early):
-        order = np.lexsort([when, code])
+        order = np.lexsort([clock.values, code])
     return (rows if order is None else rows.take(order)), Remarks(
         interleaved=interleaved,
         out_of_order=len(early),
@@ -124,18 +128,23 @@ def _without_repeats(rows: LogRows, clock: Clock, asked: Asked) -> LogRows:
     if len(same) == 0:
         return rows
     equal = _are_equal(rows.take(same), rows.take(same + 1))
-    for i in same[~equal | (asked.repeated == "error")][:1]:
+    part = "step" if rows.step is not None else "time"
+
+    def problem(k: int) -> tuple[str, str]:
+        i = same[k]
         one, two = sorted(rows.row[i : i + 2].tolist())
-        part = "step" if rows.step is not None else "time"
         label = "" if rows.episode is None else rows.episode.names[int(code[i])]
         episode = f" (episode {printable(label)})" if label else ""
-        copy = ""
-        if equal[same == i][0]:
-            copy = " If it is a copy, say repeated='drop' (--repeated drop) to leave it out."
-        raise LogError(
-            f"{rows.source.name}, row {two}{episode}: the {part} is the same as in row {one}. "
-            f"Number the steps of an episode differently.{copy}"
+        copy = " If it is a copy, say repeated='drop' (--repeated drop) to leave it out."
+        return (
+            f"{rows.source.name}, {row_words(two)}{episode}: the {part} is the same as in "
+            f"{row_words(one)}.",
+            f"Number the steps of an episode differently.{copy if equal[k] else ''}",
         )
+
+    problems = Problems()
+    problems.each(np.flatnonzero(~equal | (asked.repeated == "error")), problem)
+    problems.check()
     kept = np.ones(len(rows), np.bool_)
     kept[same + 1] = False
     return rows.take(kept)
@@ -143,22 +152,24 @@ def _without_repeats(rows: LogRows, clock: Clock, asked: Asked) -> LogRows:
 
 def _are_equal(some: LogRows, others: LogRows) -> Bools:
     """(N,) whether rows say the same in every column that is read."""
-    pairs: list[tuple[Any, Any]] = [
-        *zip((*some.observation, *some.action), (*others.observation, *others.action), strict=True),
-        *((some.priced[name], others.priced[name]) for name in some.priced),
-    ]
-    for part in ("node", "cluster", "behavior", "terminated", "time", "reward", "propensity"):
-        pairs.append((getattr(some, part), getattr(others, part)))
     equal = np.ones(len(some), np.bool_)
+    pairs = [
+        *zip((*some.observation, *some.action), (*others.observation, *others.action), strict=True),
+        *((getattr(some, part), getattr(others, part)) for part in ("node", "cluster", "behavior")),
+    ]
     for one, other in pairs:
-        if isinstance(one, Amounts):
-            equal &= (one.values == other.values) | (one.missing & other.missing)
-        elif isinstance(one, Coded):
+        if one is not None and other is not None:
             equal &= one.code == other.code
-        elif isinstance(one, Clock):
-            equal &= one.values == other.values
-        elif one is not None:
-            equal &= one == other
+    if some.terminated is not None and others.terminated is not None:
+        equal &= some.terminated == others.terminated
+    if some.time is not None and others.time is not None:
+        equal &= some.time.values == others.time.values
+    amounts = [(some.reward, others.reward), (some.propensity, others.propensity)]
+    amounts += [(some.priced[name], others.priced[name]) for name in some.priced]
+    for mine, theirs in amounts:
+        if mine is not None and theirs is not None:
+            same = (mine.values == theirs.values) | (mine.missing & theirs.missing)
+            equal &= same
     return equal
 
 

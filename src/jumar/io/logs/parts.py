@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jumar.core.errors import LogError, ParameterError, not_one_of
+from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.logs.asking import COMBINED, NEEDED, OPTIONAL, Asked
+from jumar.io.problems import Problems
 
 
 @dataclass(frozen=True)
@@ -33,18 +34,20 @@ class Parts:
 
 def find_parts(source: Source, asked: Asked) -> Parts:
     """Find the columns, or raise an error that says which is missing and what may be meant."""
-    found = _Finder(source, asked)
+    problems = Problems()
+    found = _Finder(source, asked, problems)
     single = {}
     for part in (*NEEDED, *OPTIONAL):
         if part not in COMBINED and (name := found.single(part)) is not None:
             single[part] = name
-    check_clock(source, asked, single)
+    check_clock(source, asked, single, problems)
     if single.get("step") in source.names and asked.gap is None:
         single.pop("time", None)  # steps say the order; the time is only read to find gaps
     priced = tuple(price.name for price in asked.prices if price.kind == "column")
     for name in priced:
         found.named("price", name)
     parts = Parts(single, found.combined("observation"), found.combined("action"), priced)
+    problems.check()
     for column in asked.bins:
         if column not in (*parts.observation, *parts.action):
             names = (*parts.observation, *parts.action)
@@ -55,28 +58,31 @@ def find_parts(source: Source, asked: Asked) -> Parts:
     return parts
 
 
-def check_clock(source: Source, asked: Asked, single: Mapping[str, str]) -> None:
+def check_clock(
+    source: Source, asked: Asked, single: Mapping[str, str], problems: Problems
+) -> None:
     """Some options need a column that says when."""
     for wish, wanted in (("gap", asked.gap is not None), ("repeated", asked.repeated == "drop")):
         if wanted and "step" not in single and "time" not in single:
-            raise LogError(
+            problems.add(
                 f"{source.name}: {wish} needs to know when a row was written, but there is no "
-                "column 'step' or 'time'. Name one: columns={'time': ...} (--columns time=...)."
+                "column 'step' or 'time'.",
+                "Name one: columns={'time': ...} (--columns time=...).",
             )
 
 
 class _Finder:
     """Looks up columns of one log."""
 
-    def __init__(self, source: Source, asked: Asked) -> None:
-        self._source, self._asked = source, asked
+    def __init__(self, source: Source, asked: Asked, problems: Problems) -> None:
+        self._source, self._asked, self._problems = source, asked, problems
 
     def single(self, part: str) -> str | None:
         """The column of a part, if it is needed or there."""
         wanted = self._asked.columns.get(part)
         if wanted is not None:
             if part == "reward" and self._asked.prices:
-                raise self._paid_twice(wanted[0])
+                self._paid_twice(wanted[0])
             return self.named(part, wanted[0])
         if part == "reward":
             return self._reward()
@@ -90,16 +96,16 @@ class _Finder:
         names = self._source.names
         if self._asked.prices:
             if "reward" in names:
-                raise self._paid_twice("reward")
+                self._paid_twice("reward")
             return None
         if self._asked.cost and "cost" in names:
             return self.named("reward", "cost")
         return self.named("reward", "reward")
 
-    def _paid_twice(self, column: str) -> LogError:
-        return LogError(
-            f"{self._source.name}: the column {printable(column)!r} holds the rewards. Leave out "
-            "prices (--prices), or the column."
+    def _paid_twice(self, column: str) -> None:
+        self._problems.add(
+            f"{self._source.name}: the column {printable(column)!r} holds the rewards.",
+            "Leave out prices (--prices), or the column.",
         )
 
     def combined(self, part: str) -> tuple[str, ...]:
@@ -114,30 +120,42 @@ class _Finder:
         return names
 
     def named(self, part: str, name: str) -> str:
-        """The name, if there is exactly one such column."""
+        """The name, of which there must be exactly one column."""
         source, found = self._source, self._source.names
         if found.count(name) > 1:
-            raise LogError(
-                f"{source.name}: there are {found.count(name)} columns {printable(name)!r}. "
-                "Rename all but one."
+            self._problems.add(
+                f"{source.name}: there are {found.count(name)} columns {printable(name)!r}.",
+                "Rename all but one.",
             )
-        if name in found or (source.may_have_more and part in OPTIONAL):
-            return name
-        raise no_column(source, part, name)
+        elif name not in found and not (source.may_have_more and part in OPTIONAL):
+            no_column(source, part, name, self._problems)
+        elif part in ("reward", "terminated", "propensity", "price") and name in source.once:
+            shown = printable(name)
+            self._problems.add(
+                f"{source.name}: {shown!r} stands once for all turns of an object, but the {part} "
+                "is a matter of every turn.",
+                f"Call it last.{shown} for the last turn only, or outer.{shown} for every turn: "
+                f"columns={{'{part}': 'last.{shown}'}} (--columns {part}=last.{shown}).",
+            )
+        return name
 
 
-def no_column(source: Source, part: str, name: str) -> LogError:
-    """The error for a column that is not there."""
+def no_column(source: Source, part: str, name: str, problems: Problems) -> None:
+    """Tell of a column that is not there."""
     found = source.names
     fact = not_one_of("column", name, found) if found else "there are no columns."
-    return LogError(f"{source.name}: no column for the {part}: {fact} {_remedy(source, part)}")
+    problems.add(f"{source.name}: no column for the {part}: {fact}", _remedy(source, part))
 
 
 def _remedy(source: Source, part: str) -> str:
     found = source.names
-    others = set(";\t|,") - {{"commas": ",", "tabs": "\t"}.get(source.separator, "")}
-    if source.separator and len(found) == 1 and any(mark in found[0] for mark in others):
-        return f"Separate the columns by {source.separator}."
+    if source.separator and len(found) == 1 and any(mark in found[0] for mark in ";\t|, "):
+        return (
+            f"Separate the columns by {source.separator}, or say what separates them: "
+            "separator=';' (--separator ';')."
+        )
+    if source.advice:
+        return source.advice
     if part == "price":
         return "A price column:NAME (--prices column:NAME=...) needs a column of numbers."
     if part == "reward" and "cost" in found:
@@ -156,10 +174,12 @@ def those_that_came(source: Source, parts: Parts, asked: Asked) -> Parts:
     if not source.may_have_more:
         return parts
     single = {part: name for part, name in parts.single.items() if name in source.seen}
+    problems = Problems()
     for part in asked.columns:
         if part in parts.single and part not in single:
-            raise no_column(source, part, parts.single[part])
-    check_clock(source, asked, single)
+            no_column(source, part, parts.single[part], problems)
+    check_clock(source, asked, single, problems)
+    problems.check()
     if "step" in single and asked.gap is None:
         single.pop("time", None)
     return Parts(single, parts.observation, parts.action, parts.priced)

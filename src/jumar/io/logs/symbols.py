@@ -7,16 +7,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jumar.core.arrays import Array, hashed
+from jumar.core.arrays import Array
 from jumar.core.episodes import UNKNOWN
 from jumar.core.errors import LogError, not_one_of
-from jumar.core.names import WILDCARD, check_names
+from jumar.core.names import JOINT, WILDCARD, check_names
+from jumar.core.rows import row_words
 from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.logs.encoding import Coded
 from jumar.io.logs.ordering import Arranged
+from jumar.io.problems import Problems
 
-JOINT = "+"
 MISSING = "missing"  # the observation that stands for a missing one
 DROP = "missing='drop' (--missing drop) to leave out its episode"
 PARTLY = -2  # an action of which only some columns are there
@@ -31,7 +32,7 @@ def combined(log: Arranged, part: str, columns: Sequence[Coded]) -> Coded:
     code, kept = np.zeros(len(log.rows), np.int64), np.zeros((1, 0), np.int64)
     for column in columns:
         size = max(len(column.names), 1)
-        values, code = hashed(np.where(some, 0, code * size + column.code))
+        values, code = _distinct(np.where(some, 0, code * size + column.code))
         kept = np.column_stack([kept[values // size], values % size])
     names: dict[str, int] = {}
     used = np.bincount(code[~some], minlength=len(kept)) > 0
@@ -42,14 +43,22 @@ def combined(log: Arranged, part: str, columns: Sequence[Coded]) -> Coded:
             one, two = sorted(int(np.flatnonzero((code == k) & ~some)[0]) for k in (i, names[name]))
             raise LogError(
                 f"{log.where(two)}: the {part} would be called {printable(name)!r} like the one in "
-                f"row {log.rows.row[one]}, which is made of other values. Rename a value that has "
-                f"a {JOINT!r} in it."
+                f"{row_words(log.rows.row[one])}, which is made of other values. Rename a value "
+                f"that has a {JOINT!r} in it."
             )
         names[name] = int(i)
     number = np.full(len(kept), UNKNOWN, np.int32)
     number[list(names.values())] = np.arange(len(names))
     absent = np.where(all_ | (part == "observation"), UNKNOWN, PARTLY)
     return Coded(list(names), np.where(some, absent, number[code]).astype(np.int32))
+
+
+def _distinct(values: Array) -> tuple[Array, Array]:
+    """The distinct values, and for each value its number among them."""
+    import pyarrow as pa  # a hash table, where numpy would sort
+
+    encoded = pa.array(values).dictionary_encode()
+    return encoded.dictionary.to_numpy(), encoded.indices.to_numpy().astype(np.int64)
 
 
 def named_missing(column: Coded) -> Coded:
@@ -62,7 +71,7 @@ def named_missing(column: Coded) -> Coded:
 
 
 def numbered(
-    log: Arranged, part: str, symbols: Coded, given: tuple[str, ...] | None
+    log: Arranged, part: str, symbols: Coded, given: tuple[str, ...] | None, problems: Problems
 ) -> tuple[tuple[str, ...], Array]:
     """The alphabet and the number of each row's symbol, UNKNOWN where it is missing."""
     code = symbols.code
@@ -76,14 +85,33 @@ def numbered(
     number = np.array([*(position.get(name, UNKNOWN) for name in symbols.names), UNKNOWN], np.int32)
     unknown = (number[:-1] == UNKNOWN) & occurs
     if unknown.any():
-        i = int(np.flatnonzero(np.append(unknown, False)[code] & (code >= 0))[0])
-        name = symbols.names[int(code[i])]
+        _refuse_names(log, part, symbols, np.flatnonzero(unknown), given, problems)
+    return names, number[np.maximum(code, UNKNOWN)]  # what is there in part is missing
+
+
+def _refuse_names(
+    log: Arranged,
+    part: str,
+    symbols: Coded,
+    unknown: Array,
+    given: tuple[str, ...] | None,
+    problems: Problems,
+) -> None:
+    """Tell of names that cannot be used, each where it stands first."""
+    code = symbols.code
+    first = np.full(len(symbols.names), len(code))
+    rows = np.flatnonzero(code >= 0)
+    np.minimum.at(first, code[rows], rows)
+
+    def problem(k: int) -> tuple[str, str]:
+        name = symbols.names[int(k)]
         if given is None:
             fact = f"{part} {name!r} is reserved for the wildcard. Choose another name."
         else:
-            fact = _unknown(log, part, name, names)
-        raise LogError(f"{log.where(i)}: {fact}")
-    return names, number[code]
+            fact = _unknown(log, part, name, given)
+        return f"{log.where(int(first[k]))}: {fact}", ""
+
+    problems.each(unknown[np.argsort(first[unknown])], problem)
 
 
 def _unknown(log: Arranged, part: str, name: str, names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from jumar.core.arrays import Array, Bools
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError
 from jumar.io.files import replacing
-from jumar.io.formats import format_of, is_compressed
+from jumar.io.formats import format_of, is_compressed, no_format
 from jumar.io.formats.arrow import METADATA
 
 WRITTEN = ("CSV", "TSV", "Parquet", "Arrow", "NDJSON")
@@ -40,6 +41,8 @@ def write_logs(log: Episodes, path: str | Path) -> None:
     """
     path = Path(path)
     kind = format_of(path)
+    if kind is None:
+        raise no_format(path)
     if kind not in WRITTEN:
         raise LogError(f"{path}: {kind} is read, not written. Choose {', '.join(WRITTEN)}.")
     try:
@@ -63,7 +66,8 @@ def _write(table: Any, path: Path, kind: str, compressed: bool) -> None:
         with ipc.new_file(str(path), table.schema) as file:
             file.write_table(table)
     elif kind == "NDJSON":
-        with path.open("w", encoding="utf-8", newline="\n") as lines:
+        opened = gzip.open if compressed else open
+        with opened(path, "wt", encoding="utf-8", newline="\n") as lines:
             for batch in table.to_batches(_LINES):
                 for row in batch.to_pylist():
                     lines.write(json.dumps(row, ensure_ascii=False) + "\n")

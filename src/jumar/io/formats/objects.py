@@ -1,0 +1,292 @@
+"""JSON objects that hold other objects: a row is an object, or every turn of a list in it.
+
+    {"call": 17, "turns": [{"heard": "hello", "did": "ask"}, {"heard": "yes", "did": "save"}]}
+
+With ``turns="turns"`` this is two rows with the columns heard, did and call. Keys of nested objects
+are joined with dots (``state.room``). A key of the outer object is a column of every turn. If turns
+have the same key, theirs is meant, and the outer one is ``outer.key``. ``last.key`` is the outer
+value on the last turn and 0 on the others: what is paid once, or happens in the end. Without a key
+``episode``, every outer object is an episode.
+
+The objects stand one per line (NDJSON), or in a list (JSON), which is read whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jumar.core.arrays import Array
+from jumar.core.errors import LogError, not_one_of
+from jumar.core.rows import row_words, turn_rows
+from jumar.core.text import printable
+from jumar.io.formats.lines import list_of_objects
+from jumar.io.formats.source import BATCH_ROWS, Source, naming, no_rows
+from jumar.io.formats.text import TextFile
+from jumar.io.problems import MOST, Problems
+
+OUTER, LAST, EPISODE = "outer.", "last.", "episode"
+Object = dict[str, Any]
+Cells = tuple[int, int, Mapping[str, Any]]  # row, turn (0: there are none), value by column
+
+
+class JsonObjects(Source):
+    """A file of JSON objects, one row for each, or one for every turn."""
+
+    has_points = True
+
+    def __init__(
+        self,
+        path: Path,
+        kind: str,
+        name: str | None = None,
+        encoding: str | None = None,
+        turns: str | None = None,
+    ) -> None:
+        self.name, self._kind, self._turns = name or str(path), kind, turns
+        self._file = TextFile(path, encoding)
+        self._rows: list[Array] = []
+        outer: dict[str, None] = {}
+        inner: dict[str, None] = {}
+        problems = Problems()
+        for row, made in self._objects(problems):
+            around, steps = self._taken_apart(row, made, problems)
+            outer |= dict.fromkeys(around)
+            self.advice = self.advice or _advice(around, turns)
+            for _, step in steps:
+                inner |= dict.fromkeys(step)
+            if len(problems.told) == MOST:
+                break
+        problems.check()
+        if not outer and not inner:
+            raise no_rows(self.name)
+        self._inner = set(inner)
+        if turns is None:
+            self.names = list(outer)
+            return
+        own = [key for key in outer if key not in inner]
+        self.once = {*own}
+        aliases = [prefix + key for prefix in (OUTER, LAST) for key in outer]
+        number = [] if EPISODE in inner or EPISODE in outer else [EPISODE]
+        self.names = [*inner, *own, *number, *aliases]
+
+    def rows(self, n: int) -> Array:
+        return np.concatenate([*self._rows, np.zeros(0, np.int64)])[:n]
+
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        self._rows = []
+        cells: dict[str, list[str | None]] = {name: [] for name in columns}
+        places: list[tuple[int, int]] = []
+        problems = Problems()
+
+        def made() -> Any:
+            row, turn = np.array(places, np.int64).reshape(-1, 2).T
+            self._rows.append(row if self._turns is None else turn_rows(row, turn))
+            batch = pa.record_batch(
+                {name: pa.array(values, pa.string()) for name, values in cells.items()}
+            )
+            places.clear()
+            for values in cells.values():
+                values.clear()
+            return batch
+
+        with naming(self.name, self._kind):
+            for row, turn, values in self._steps():
+                for name in columns:
+                    cells[name].append(self._scalar(values.get(name), name, row, turn, problems))
+                places.append((row, turn))
+                if len(places) == BATCH_ROWS:
+                    yield made()
+            problems.check()
+            if places:
+                yield made()
+
+    # ---- objects ----------------------------------------------------------------------------
+
+    def _steps(self) -> Iterator[Cells]:
+        """Every row, with its values by the name of the column."""
+        for row, found in self._objects(Problems()):
+            outer, steps = self._taken_apart(row, found, Problems())
+            if self._turns is None:
+                yield row, 0, outer
+                continue
+            shared = {OUTER + key: value for key, value in outer.items()}
+            shared |= {key: value for key, value in outer.items() if key not in self._inner}
+            shared.setdefault(EPISODE, str(row))
+            before = {LAST + key: "0" for key in outer}
+            for i, (turn, step) in enumerate(steps, 1):
+                is_last = i == len(steps)
+                ending = {LAST + key: v for key, v in outer.items()} if is_last else before
+                yield row, turn, {**shared, **ending, **step}
+
+    def _taken_apart(
+        self, row: int, found: Object, problems: Problems
+    ) -> tuple[Object, list[tuple[int, Object]]]:
+        """The keys around the turns, and the turns with their numbers."""
+        if self._turns is None:
+            return self._flat(found, row, 0, problems), []
+        place = f"{self.name}, {row_words(row)}"
+        steps, rest = _take(found, self._turns)
+        outer = self._flat(rest, row, 0, problems)
+        shown = printable(self._turns)
+        if steps is None:
+            fact = not_one_of("key", self._turns, outer)
+            problems.add(f"{place}: there is no list of turns: {fact}", _NAME_THE_LIST)
+        elif not isinstance(steps, list):
+            problems.add(f"{place}, key {shown!r}: is not a list.", _NAME_THE_LIST)
+        elif not steps:
+            problems.add(f"{place}, key {shown!r}: has no turns.", "Leave the object out.")
+        else:
+            made = []
+            for turn, step in enumerate(steps, 1):
+                if isinstance(step, dict):
+                    made.append((turn, self._flat(step, row, turn, problems)))
+                else:
+                    problems.add(
+                        f"{place}, turn {turn}: {printable(str(step))!r} is not an object.",
+                        'Write every turn like {"heard": "yes", "did": "save"}.',
+                    )
+            return outer, made
+        return outer, []
+
+    def _flat(self, found: Object, row: int, turn: int, problems: Problems) -> Object:
+        """Keys of nested objects joined with dots."""
+        if not any(isinstance(value, dict) for value in found.values()):
+            return found
+        flat: Object = {}
+        for key, value in _leaves(found):
+            if key in flat:
+                problems.add(f"{self._cell(row, turn, key)}: is there twice.", "Keep one.")
+            flat[key] = value
+        return flat
+
+    def _scalar(self, value: Any, name: str, row: int, turn: int, problems: Problems) -> str | None:
+        """A value as text; numbers as they are written."""
+        if value is None or isinstance(value, str):
+            if value is not None and any("\ud800" <= letter <= "\udfff" for letter in value):
+                fact = "has half a character (a lone surrogate)."
+                problems.add(f"{self._cell(row, turn, name)}: {fact}", "Correct it.")
+                return None
+            return value
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, float):  # NaN and Infinity, which Python's reader knows
+            return repr(value)
+        fact = "is a list or an object."
+        problems.add(f"{self._cell(row, turn, name)}: {fact}", "Store text or a number.")
+        return None
+
+    def _cell(self, row: int, turn: int, key: str) -> str:
+        place = f"row {row}, turn {turn}" if turn else f"row {row}"
+        return f"{self.name}, {place}, column {printable(key)!r}"
+
+    # ---- the file ---------------------------------------------------------------------------
+
+    def _objects(self, problems: Problems) -> Iterator[tuple[int, Object]]:
+        """The objects with their rows: lines of NDJSON, entries of a JSON list."""
+        by_line = self._kind == "NDJSON"
+        for row, found in self._lines(problems) if by_line else enumerate(self._listed, 1):
+            if isinstance(found, dict):
+                yield row, found
+            else:
+                problems.add(
+                    f"{self.name}, row {row}: {printable(str(found))!r} is not a JSON object.",
+                    _ONE_OBJECT,
+                )
+
+    def _lines(self, problems: Problems) -> Iterator[tuple[int, Any]]:
+        with naming(self.name, self._kind), self._file.lines() as lines:
+            for row, line in enumerate(lines, 1):
+                if line.strip():
+                    try:
+                        yield row, self._parsed(line, f"row {row}")
+                    except LogError as error:
+                        problems.add(str(error))
+
+    @cached_property
+    def _listed(self) -> list[Any]:
+        with naming(self.name, self._kind), self._file.lines() as lines:
+            text = lines.read()
+        if not text.strip():
+            raise no_rows(self.name)
+        found = self._parsed(text, "")
+        return found if isinstance(found, list) else [found]
+
+    def _parsed(self, text: str, place: str) -> Any:
+        where = f"{self.name}, {place}" if place else self.name
+        if any("\udc80" <= letter <= "\udcff" for letter in ("" if text.isascii() else text)):
+            raise LogError(f"{where}: is not UTF-8 text. {self._file.how_encoded}")
+        hook = partial(_distinct, where)
+        try:
+            return json.loads(text, object_pairs_hook=hook, parse_int=str, parse_float=str)
+        except json.JSONDecodeError as error:
+            at = f", line {error.lineno}" if not place else ""
+            more = _PERHAPS_LINES if not place and error.msg == "Extra data" else _ONE_OBJECT
+            raise LogError(f"{where}{at}: is not JSON: {error.msg}. {more}") from error
+        except RecursionError as error:
+            raise LogError(f"{where}: is nested too deeply. {_ONE_OBJECT}") from error
+
+
+_ONE_OBJECT = (
+    'Write objects such as {"episode": 17, "observation": "worn", "action": "repair", "reward": '
+    "-2}, one per line (.ndjson) or in a list (.json)."
+)
+_NAME_THE_LIST = "Name the key that holds the turns: turns='turns' (--turns turns)."
+_PERHAPS_LINES = "If every line is an object, call the file .ndjson, or say --format NDJSON."
+
+
+def _distinct(where: str, pairs: list[tuple[str, Any]]) -> Object:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise LogError(f"{where}, column {printable(twice)!r}: is there twice. Keep one.")
+    return made
+
+
+def _leaves(found: Object, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in found.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _take(found: Object, path: str) -> tuple[Any, Object]:
+    """What stands under a key, or a path of keys with dots, and everything else."""
+    if path in found:
+        return found[path], {key: value for key, value in found.items() if key != path}
+    key, _, rest = path.partition(".")
+    if not isinstance(found.get(key), dict):
+        return None, found
+    taken, others = _take(found[key], rest)
+    return taken, {**found, key: others}
+
+
+def _advice(found: Object, turns: str | None) -> str:
+    """What may be meant by an object whose keys hold lists of objects."""
+    for key, value in found.items():
+        if turns is None and isinstance(value, list) and value and isinstance(value[0], dict):
+            return list_of_objects(key)
+    return ""
+
+
+Opener = Callable[..., Source]
+
+
+def lines_or_turns(plain: Opener) -> Opener:
+    """Opens NDJSON with the plain reader, or where there are turns with the one that knows them."""
+
+    def opened(path: Path, turns: str | None = None, **options: Any) -> Source:
+        if turns is None:
+            return plain(path, **options)
+        return JsonObjects(path, "NDJSON", turns=turns, **options)
+
+    return opened
