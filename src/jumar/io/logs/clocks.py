@@ -19,7 +19,7 @@ from jumar.core.episodes import UNKNOWN
 from jumar.core.errors import LogError
 from jumar.core.text import printable
 from jumar.io.formats import Source
-from jumar.io.formats.numpy_arrays import flags, to_numpy
+from jumar.io.formats.numpy_arrays import flags, to_numpy, without_blanks
 from jumar.io.logs.dates import Dates, guesses, parsed, spoken
 from jumar.io.logs.encoding import Coded, Encoder, Names, NotPlain, is_text, quoted
 from jumar.io.logs.numerals import Mark, MarkEvidence, NumberWords, decide
@@ -70,12 +70,10 @@ class Times(Encoder):
         self.guessed = ""  # the format of the dates, where nobody said it
 
     def _add(self, column: Any) -> None:
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         if is_text(column):
-            column = pc.utf8_trim_whitespace(column)
-            column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+            column = without_blanks(pc.utf8_trim_whitespace(column))
         elif column.null_count and self._words is None:
             nulls = np.flatnonzero(flags(column.is_null()))
             self._holes.append(self._read + nulls)

@@ -21,7 +21,7 @@ from jumar.core.errors import LogError
 from jumar.core.rows import row_number
 from jumar.core.text import printable
 from jumar.io.formats import Source
-from jumar.io.formats.numpy_arrays import nulls, to_numpy
+from jumar.io.formats.numpy_arrays import nothing, nulls, to_numpy, without_blanks
 from jumar.io.logs.asking import Bins
 from jumar.io.logs.numerals import CALLED, Decision, Mark, MarkEvidence, NumberWords, decide
 from jumar.io.problems import MOST, Problems
@@ -115,7 +115,7 @@ class Names(Encoder):
         import pyarrow.compute as pc
 
         if pa.types.is_floating(column.type):
-            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+            column = pc.if_else(pc.is_nan(column), nothing(column), column)
         self._chunks.append(_encoded(column, self._source.name, self._column))
 
     def result(self, problems: Problems) -> Coded:
@@ -128,7 +128,7 @@ class Names(Encoder):
         code = np.empty(self._read, np.int32)
         at = 0
         for chunk in chunks.chunks:
-            code[at : at + len(chunk)] = chunk.indices.fill_null(UNKNOWN)
+            code[at : at + len(chunk)] = to_numpy(chunk.indices, UNKNOWN)
             at += len(chunk)
         return Coded(chunks.chunk(0).dictionary.to_pylist() if at else [], code)
 
@@ -348,9 +348,8 @@ def _encoded(column: Any, source: str, name: str) -> Any:
             f"{source}, column {printable(name)!r}: a value of type {column.type} cannot be read "
             "as a name. Store text or whole numbers."
         ) from error
-    if pc.any(pc.equal(words, "")).as_py():
-        filled = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-        return _encoded(filled, source, name)
+    if pc.min(pc.binary_length(words)).as_py() == 0:
+        return _encoded(without_blanks(column), source, name)
     return pa.DictionaryArray.from_arrays(numbered.indices, words)
 
 
@@ -363,11 +362,9 @@ def is_text(column: Any) -> bool:
 
 def _filled(column: Any) -> Any:
     """A column of text with nothing where there are only blanks."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = pc.utf8_trim_whitespace(column)
-    return pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+    return without_blanks(pc.utf8_trim_whitespace(column))
 
 
 def _plain_numbers(column: Any) -> Any | None:

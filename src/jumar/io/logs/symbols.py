@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jumar.core.arrays import Array
+from jumar.core.arrays import Array, hashed
 from jumar.core.episodes import UNKNOWN
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.names import JOINT, WILDCARD, check_names
@@ -32,7 +32,7 @@ def combined(log: Arranged, part: str, columns: Sequence[Coded]) -> Coded:
     code, kept = np.zeros(len(log.rows), np.int64), np.zeros((1, 0), np.int64)
     for column in columns:
         size = max(len(column.names), 1)
-        values, code = _distinct(np.where(some, 0, code * size + column.code))
+        values, code = hashed(np.where(some, 0, code * size + column.code))
         kept = np.column_stack([kept[values // size], values % size])
     names: dict[str, int] = {}
     used = np.bincount(code[~some], minlength=len(kept)) > 0
@@ -51,14 +51,6 @@ def combined(log: Arranged, part: str, columns: Sequence[Coded]) -> Coded:
     number[list(names.values())] = np.arange(len(names))
     absent = np.where(all_ | (part == "observation"), UNKNOWN, PARTLY)
     return Coded(list(names), np.where(some, absent, number[code]).astype(np.int32))
-
-
-def _distinct(values: Array) -> tuple[Array, Array]:
-    """The distinct values, and for each value its number among them."""
-    import pyarrow as pa  # a hash table, where numpy would sort
-
-    encoded = pa.array(values).dictionary_encode()
-    return encoded.dictionary.to_numpy(), encoded.indices.to_numpy().astype(np.int64)
 
 
 def named_missing(column: Coded) -> Coded:
