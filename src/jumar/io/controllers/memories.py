@@ -30,6 +30,7 @@ CONTROLLER = Format(
         "actions",
         "memory",
         "exploration",
+        "explored",
         "default",
         "rules",
         "otherwise",
