@@ -38,7 +38,9 @@ Ends = Annotated[
         help="What an episode's end means in a log without a 'terminated' column.",
     ),
 ]
-Cost = Annotated[bool, typer.Option("--cost/--no-cost", help="The reward column holds costs.")]
+Cost = Annotated[
+    bool | None, typer.Option("--cost/--no-cost", help="The reward column holds costs.")
+]
 Bins = Annotated[
     list[str] | None,
     typer.Option(
@@ -80,7 +82,7 @@ def as_reading(
     *,
     columns: Sequence[str] | None = None,
     ends: str | None = None,
-    cost: bool = False,
+    cost: bool | None = None,
     bins: Sequence[str] | None = None,
     gap: str | None = None,
     missing: str = "error",
@@ -165,7 +167,7 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _OPTIONS: dict[str, tuple[Any, Any]] = {
     "columns": (Columns, None),
     "ends": (Ends, None),
-    "cost": (Cost, False),
+    "cost": (Cost, None),
     "bins": (Bins, None),
     "gap": (Gap, None),
     "missing": (Missing, "error"),

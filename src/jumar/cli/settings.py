@@ -174,7 +174,7 @@ def used(given: Mapping[str, Any]) -> Project:
         rest["policy"] = _policy(rest["policy"])
     if rest.get("discount") is not None:
         rest.pop("yearly_discount", None)
-    reading = {key: item for key, item in given["reading"].items() if item not in (None, False, {})}
+    reading = {key: item for key, item in given["reading"].items() if item not in (None, {})}
     return Project(reading=reading, rest=rest)
 
 

@@ -8,8 +8,8 @@ successor of the last step is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
@@ -70,6 +70,8 @@ class Origin(Shown):
     row: Array  # (N,) int32 or int64, row of each step in the file
     label: Sequence[object]  # (E,) what the file calls each episode
     remarks: Remarks = Remarks()
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # part -> its columns
+    cost_said: bool = False  # did somebody say whether rewards are costs?
 
     @property
     def summary(self) -> str:
@@ -83,6 +85,8 @@ class Origin(Shown):
             np.concatenate([self.row, other.row]),
             [*self.label, *other.label],
             self.remarks + other.remarks,
+            {**other.columns, **self.columns},
+            self.cost_said and other.cost_said,
         )
 
 
@@ -343,11 +347,10 @@ class Episodes(Frozen, Shown):
             self.final_observation[episodes],
             self.terminated[episodes],
             self.origin
-            and Origin(
-                self.origin.source,
-                self.origin.row[rows],
-                [self.origin.label[int(e)] for e in episodes],
-                self.origin.remarks,
+            and replace(
+                self.origin,
+                row=self.origin.row[rows],
+                label=[self.origin.label[int(e)] for e in episodes],
             ),
             self.node and self.node.take(rows),
             None if self.propensity is None else self.propensity[rows],

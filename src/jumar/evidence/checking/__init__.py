@@ -23,6 +23,7 @@ from jumar.evidence.checking.base import STATUSES, Finding, Settings, worst
 from jumar.evidence.checking.question import Question, Section, Subject
 from jumar.evidence.estimation import CURRENT
 from jumar.evidence.given import BehaviorLike
+from jumar.evidence.noticing import LOOKS, Notice
 from jumar.evidence.practice import Practice, practice_of
 from jumar.io.logs import LogLike
 from jumar.io.plain import plain
@@ -57,6 +58,7 @@ class Check(Shown):
     behavior: str
     level: float  # of every test
     sections: Mapping[str, Section]  # those that apply, in the order of `QUESTIONS`
+    notices: tuple[Notice, ...] = ()  # what a colleague would say of the log
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sections", MappingProxyType(dict(self.sections)))
@@ -78,6 +80,10 @@ class Check(Shown):
             s: [name for name, part in self.sections.items() if part.verdict.status == s]
             for s in STATUSES
         }
+        if loud := [notice.fact for notice in self.notices if notice.loud]:
+            more = [f"{name} failed." for name in by_status["failed"]]
+            said = " ".join(["Do not rely on what is learned from this log.", *loud, *more])
+            return Finding("failed", said)
         if status == "passed":
             return Finding("passed", "Nothing speaks against learning from this log.")
         named = ", ".join(by_status[status])
@@ -89,7 +95,8 @@ class Check(Shown):
         """Everything in plain JSON types."""
         answers = {name: plain(part) for name, part in self.sections.items()}
         head = {name: getattr(self, name) for name in ("episodes", "steps", "behavior", "level")}
-        return {**head, "verdict": plain(self.verdict), "sections": answers}
+        notices = [notice.to_dict() for notice in self.notices]
+        return {**head, "verdict": plain(self.verdict), "notices": notices, "sections": answers}
 
 
 def check(
@@ -159,5 +166,10 @@ def check(
         section = question.answer(subject, own)
         if section is not None:
             sections[name] = section
+    notices = tuple(
+        notice
+        for name, look in LOOKS.items()
+        for notice in look(subject, sections, branch(streams[STREAMS[0]], "notices", name))
+    )
     log = subject.log
-    return Check(len(log), log.n_steps, subject.behavior.name, level, sections)
+    return Check(len(log), log.n_steps, subject.behavior.name, level, sections, notices)
