@@ -13,15 +13,18 @@ from jumar.algorithms import maker_of, trusted_from
 from jumar.algorithms.auto import Selection, held_out_test
 from jumar.assessment import sentences
 from jumar.assessment.decisions import Decisions, decide
+from jumar.assessment.noticing import Findings, notices
 from jumar.assessment.result import Result
 from jumar.assessment.sensitivity import Row, sensitivity
 from jumar.assessment.sentences import Fact, Warning
+from jumar.assessment.split import Split, split
 from jumar.assessment.tested import Trials, in_words
 from jumar.assessment.verdict import Verdict, judge
 from jumar.core.shown import Shown
 from jumar.evidence.certificate import worth_showing
 from jumar.evidence.checking import Check, check
 from jumar.evidence.claims import Certificate
+from jumar.evidence.noticing import Notice
 from jumar.evidence.resampling import Resampled, resample
 
 RESAMPLES = 99  # draws of a test: enough for its level, and nobody should wait long
@@ -39,6 +42,8 @@ class Assessment(Shown):
     resampled: Resampled  # the gain in redrawn logs
     sensitivity: tuple[Row, ...]  # the gain with other thresholds and memories
     trials: Trials | None  # the test in words
+    split: Split | None = None  # of the gain: fewer slips, new decisions
+    notices: tuple[Notice, ...] = ()  # what a colleague would say, of the log and of the result
 
     @property
     def summary(self) -> str:
@@ -95,7 +100,9 @@ class Assessment(Shown):
         return {
             "verdict": self.verdict.to_dict(),
             "warnings": [f"{w.title} {w.text}" for w in self.warnings],
+            "notices": [notice.to_dict() for notice in self.notices],
             **self.result.to_dict(),
+            "split": self.split.to_dict() if self.split else None,
             "interval": list(self.interval),
             "checks": {
                 name: {"status": part.verdict.status, "finding": part.verdict.sentence}
@@ -123,15 +130,19 @@ def assess(result: Result) -> Assessment:
         resamples=RESAMPLES,
     )
     held_out = result.selection or _held_out(result)
+    parts = split(result)
+    made = decide(result.improvement, result.replays, parts.policy if parts else None)
     return Assessment(
         result=result,
         verdict=judge(result, checked, held_out),
         check=checked,
         held_out=held_out,
-        decisions=decide(result.improvement),
+        decisions=made,
         resampled=resample(result.replays, result.improvement, seed=result.seed),
         sensitivity=_other_settings(result),
         trials=in_words(held_out) if held_out else None,
+        split=parts,
+        notices=checked.notices + notices(Findings(result, made, parts)),
     )
 
 

@@ -11,7 +11,7 @@ from jumar.algorithms.auto import Selection, Trial
 from jumar.algorithms.auto.asymptotic import student
 from jumar.assessment.decisions import Decisions
 from jumar.assessment.result import Result
-from jumar.core.text import counted, number, percent, rounded, shown
+from jumar.core.text import counted, listing, number, percent, rounded, shown
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
 from jumar.evidence.checking.order import Order
@@ -51,9 +51,18 @@ def sentence(made: Decisions, h: int) -> str:
     up, down = int(np.argmax(new - old)), int(np.argmin(new - old))
     *before, now = made.history_state(h)
     when = f"When you see “{now}”" + (f" (memory: {before[0]})" if before else "")
+    if made.only_slips(h):
+        return (
+            f"{when}: do “{shown(actions[up])}” as you mean to, with fewer slips "
+            f"({percent(float(old[up]))} of the time, now {percent(float(new[up]))})."
+        )
+    was = percent(float(old[up])) + (", only by slips" if made.slips(h, old)[up] else "")
+    said = f"{when}: “{shown(actions[up])}” {percent(float(new[up]))} of the time (was {was})"
+    if h in made.alike:
+        others = listing([f"“{shown(actions[a])}”" for a in made.alike[h]], 6)
+        return f"{said}. But there is no difference in the data between {others}."
     return (
-        f"{when}: “{shown(actions[up])}” {percent(float(new[up]))} of the time (was "
-        f"{percent(float(old[up]))}), mostly instead of “{shown(actions[down])}” (was "
+        f"{said}, mostly instead of “{shown(actions[down])}” (was "
         f"{percent(float(old[down]))}, now {percent(float(new[down]))})."
     )
 

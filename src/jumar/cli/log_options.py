@@ -188,6 +188,7 @@ _BEHIND: dict[str, tuple[Any, Any]] = {
     "project": (settings.ProjectFile, None),
     "no_project": (settings.NoProject, False),
 }
+_MADE = ("reading", "used", "typed")  # made here, not asked for
 _AGAIN: dict[str, tuple[Any, Any]] = {"again": (settings.Again, None)}
 
 
@@ -209,14 +210,14 @@ def reads_a_log(
 ) -> Callable[[Command], Command]:
     """Gives a command the options of what it reads: its parameters `log`, `discount` and `reading`
     (keyword arguments of `read_logs`) are filled from the command line, else from the project file.
-    If it has the parameters `step_length` or `used`, it gets the length of a step, or all options
-    as data. `defaults` differ from the usual ones."""
+    If it has the parameters `step_length`, `used` or `typed`, it gets the length of a step, all
+    options as data, or the command as it was typed. `defaults` differ from the usual ones."""
 
     def decorate(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
         wanted = signature.parameters
         behind = {**_BEHIND, **_AGAIN} if repeatable else _BEHIND
-        own = {name: p for name, p in wanted.items() if name not in (*_FRONT, "reading", "used")}
+        own = {name: p for name, p in wanted.items() if name not in (*_FRONT, *_MADE)}
 
         @wraps(command)
         def run(context: typer.Context, **given: Any) -> Any:
@@ -229,6 +230,7 @@ def reads_a_log(
             given["log"] = settings.log_of(given["log"])
             given["discount"] = settings.discount_of(given, needs_discount)
             given["used"] = settings.used(given)
+            given["typed"] = settings.typed(context)
             return command(**{name: item for name, item in given.items() if name in wanted})
 
         context = inspect.Parameter("context", _KEYWORD, annotation=typer.Context)

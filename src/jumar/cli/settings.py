@@ -8,6 +8,7 @@ part and leaves the others as the project says.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -176,6 +177,12 @@ def used(given: Mapping[str, Any]) -> Project:
         rest.pop("yearly_discount", None)
     reading = {key: item for key, item in given["reading"].items() if item not in (None, {})}
     return Project(reading=reading, rest=rest)
+
+
+def typed(context: typer.Context) -> list[str]:
+    """The command as it was typed, the program's name first."""
+    words = context.obj if isinstance(context.obj, list) else sys.argv[1:]
+    return ["jumar", *words]
 
 
 def _policy(texts: list[str]) -> str | dict[str, str]:

@@ -186,8 +186,8 @@ class Episodes(Frozen, Shown):
         def put(name: str, dtype: type) -> None:
             object.__setattr__(self, name, freeze(getattr(self, name), dtype, name, LogError))
 
-        for kind, field in (("observation", "observations"), ("action", "actions")):
-            object.__setattr__(self, field, check_names(kind, getattr(self, field), LogError))
+        for kind, many in (("observation", "observations"), ("action", "actions")):
+            object.__setattr__(self, many, check_names(kind, getattr(self, many), LogError))
         for name in ("observation", "action", "start", "final_observation"):
             put(name, np.int64)
         put("reward", np.float64)

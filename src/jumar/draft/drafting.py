@@ -65,11 +65,7 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
 
     `given` are arguments of `read_logs` that are known already; they are taken over.
     """
-    given = {
-        key: value
-        for key, value in (given or {}).items()
-        if value not in (None, {}, "error")
-    }
+    given = {key: value for key, value in (given or {}).items() if value not in (None, {}, "error")}
     seen = look(open_log(path))
     proposals = _with_given(propose(seen), given, seen)
     settings = [*_reading(seen, proposals, given), *_time(seen, proposals), *_unit(seen, proposals)]

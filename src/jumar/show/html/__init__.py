@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -13,6 +13,7 @@ from jumar.core.text import counted, number, shown
 from jumar.show.drawing import Drawing
 from jumar.show.html.content import Content, content
 from jumar.show.html.figures import histogram
+from jumar.show.remedies import remedies
 
 PICTURES = {
     "graph": "Each box is a node of the memory: what the controller remembers. It has one line for "
@@ -25,12 +26,21 @@ SIGNS = {"passed": "✓", "look": "!", "failed": "✗"}
 LONGEST = 5000  # letters of a command that are shown; run.json has them all
 
 
-def page(assessment: Assessment, drawing: Drawing, run: Mapping[str, Any]) -> str:
-    """The page about a result. `run` says where it comes from (`Run.to_dict`)."""
-    return render(assessment, content(assessment), drawing, run)
+def page(
+    assessment: Assessment, drawing: Drawing, run: Mapping[str, Any], typed: Sequence[str] = ()
+) -> str:
+    """The page about a result. `run` says where it comes from (`Run.to_dict`), `typed` is the
+    command."""
+    return render(assessment, content(assessment), drawing, run, typed)
 
 
-def render(assessment: Assessment, said: Content, drawing: Drawing, run: Mapping[str, Any]) -> str:
+def render(
+    assessment: Assessment,
+    said: Content,
+    drawing: Drawing,
+    run: Mapping[str, Any],
+    typed: Sequence[str] = (),
+) -> str:
     """Set the content as a page."""
     from jinja2 import Environment, StrictUndefined
 
@@ -69,8 +79,17 @@ def render(assessment: Assessment, said: Content, drawing: Drawing, run: Mapping
         ladder=_ladder(assessment),
         discount=f"{result.improvement.mdp.discount:g}",
         run=_run_rows(run),
+        notices=_notices(assessment, typed),
     )
     return page
+
+
+def _notices(assessment: Assessment, typed: Sequence[str]) -> list[dict[str, Any]]:
+    """What was noticed, safe to show."""
+    return [
+        {key: text and shown(text, LONGEST) for key, text in notice.items()}
+        for notice in remedies(assessment.notices, typed)
+    ]
 
 
 def _ladder(assessment: Assessment) -> str:
