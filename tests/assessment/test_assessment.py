@@ -318,7 +318,11 @@ def test_every_rendering_says_the_same_verdict(tmp_path, capsys, truth, told, op
     assert BADGES[word].upper() in person.text
     assert machine.data["verdict"]["headline"] in person.text
     assert machine.code == alone.code == person.code == (word == "unreliable")
-    assert {**machine.data, "files": []} == alone.data
+    noticed, facts = (
+        [notice["fact"] for notice in run.data["notices"]] for run in (machine, alone)
+    )
+    assert noticed == facts
+    assert {**machine.data, "files": [], "notices": alone.data["notices"]} == alone.data
 
 
 def test_a_failed_check_is_loud_everywhere(tmp_path, capsys):

@@ -69,7 +69,6 @@ def welch(
     error, difference = math.sqrt(sum(parts)), abs(mean[0] - mean[1])
     if error <= 1e-12 * max(1.0, abs(mean[0]), abs(mean[1])):  # nothing varies but rounding
         return 1.0 if difference <= 1e-9 * max(1.0, abs(mean[0]), abs(mean[1])) else 0.0
-    freedom = sum(parts) ** 2 / sum(
-        part**2 / (count - 1) for part, count in zip(parts, n, strict=True)
-    )
+    share = parts[0] / sum(parts)  # of the variance, so that no size of rewards overflows
+    freedom = 1 / (share**2 / (n[0] - 1) + (1 - share) ** 2 / (n[1] - 1))
     return float(2 * stdtr(freedom, -difference / error))

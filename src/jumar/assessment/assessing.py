@@ -13,7 +13,7 @@ from jumar.algorithms import maker_of, trusted_from
 from jumar.algorithms.auto import Selection, held_out_test
 from jumar.assessment import sentences
 from jumar.assessment.decisions import Decisions, decide
-from jumar.assessment.noticing import Findings, notices
+from jumar.assessment.noticing import Looked, notices
 from jumar.assessment.result import Result
 from jumar.assessment.sensitivity import Row, sensitivity
 from jumar.assessment.sentences import Fact, Warning
@@ -142,7 +142,7 @@ def assess(result: Result) -> Assessment:
         sensitivity=_other_settings(result),
         trials=in_words(held_out) if held_out else None,
         split=parts,
-        notices=checked.notices + notices(Findings(result, made, parts)),
+        notices=checked.notices + notices(Looked(result, made, parts)),
     )
 
 

@@ -25,7 +25,7 @@ SLACK = 1e-9  # relative: what computing a value in another way may change
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
+class Looked:
     """What there is to look at."""
 
     result: Result
@@ -39,7 +39,7 @@ class Findings:
         return bool(origin and origin.remarks.costs)
 
 
-def slips(found: Findings) -> Iterator[Notice]:
+def slips(found: Looked) -> Iterator[Notice]:
     """Most of the gain is fewer slips."""
     split = found.split
     if split is None or not split.mostly_slips:
@@ -78,7 +78,7 @@ def _tested(split: Split) -> str:
     )
 
 
-def alike(found: Findings) -> Iterator[Notice]:
+def alike(found: Looked) -> Iterator[Notice]:
     """The data do not say which of several actions is best."""
     made, actions = found.decisions, found.result.controller.actions
     groups = [h for h in made.order.tolist() if h in made.alike]
@@ -97,7 +97,7 @@ def alike(found: Findings) -> Iterator[Notice]:
     )
 
 
-def large(found: Findings) -> Iterator[Notice]:
+def large(found: Looked) -> Iterator[Notice]:
     """An estimate larger than any return that was seen, or than what rewards allow."""
     result, made = found.result, found.result.improvement
     if made.changed == 0 or result.selection is not None:  # there held-out episodes have the word
@@ -127,7 +127,7 @@ def best_return(result: Result) -> float:
     return float((log.returns(γ) + beyond * best).max())
 
 
-def memory(found: Findings) -> Iterator[Notice]:
+def memory(found: Looked) -> Iterator[Notice]:
     """A memory that was asked for and not used, and why."""
     result = found.result
     own, used, asked = result.behavior.memory, result.improvement.mdp.memory, result.asked
@@ -158,11 +158,11 @@ def memory(found: Findings) -> Iterator[Notice]:
     )
 
 
-LOOKS: Registry[Callable[[Findings], Iterator[Notice]]] = Registry(
+LOOKS: Registry[Callable[[Looked], Iterator[Notice]]] = Registry(
     "notice", {"slips": slips, "alike": alike, "large": large, "memory": memory}
 )
 
 
-def notices(found: Findings) -> tuple[Notice, ...]:
+def notices(found: Looked) -> tuple[Notice, ...]:
     """All that is noticed about a result."""
     return tuple(notice for look in LOOKS.values() for notice in look(found))

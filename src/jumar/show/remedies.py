@@ -10,9 +10,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jumar.evidence.noticing import Notice
+if TYPE_CHECKING:
+    from jumar.evidence.noticing import Notice
 
 FLAGS = {"--cost": "--no-cost"}  # options without a value, and what says the contrary
 SAME = {"-o": "--output"}

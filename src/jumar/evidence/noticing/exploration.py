@@ -102,8 +102,8 @@ def worst_rule(acting: PolicyReplay) -> WorstRule | None:
     names = acting.controller.rules_at(acting.states)
     visits = acting.taken.sum(1)
     with np.errstate(divide="ignore"):
-        log_policy = np.log(acting.policy)
-    off = np.where(acting.taken > 0, acting.taken * log_policy, 0.0).sum(1)
+        log_policy = np.where(acting.taken > 0, np.log(acting.policy), 0.0)
+    off = (acting.taken * log_policy).sum(1)
     G = 2 * (x_log_x(acting.taken).sum(1) - x_log_x(visits) - off)
     rules, rule = np.unique(names, return_inverse=True)
     freedom = np.bincount(rule, ((acting.policy > 0).sum(1) - 1).clip(0), len(rules)).clip(1)
