@@ -65,8 +65,8 @@ class Controller(Frozen, Shown):
         order = np.lexsort(states.T[::-1])
         put(self, "states", freeze(states[order], np.int64))
         put(self, "rows", freeze(rows[order], np.float64))
-        if self.rules:
-            put(self, "rules", tuple(self.rules[i] for i in order.tolist()))
+        known = self.rules if len(self.rules) == len(states) else ()
+        put(self, "rules", tuple(known[i] for i in order.tolist()) if known else ())
         self._check_rows()
         if isinstance(self.otherwise, Controller):
             self._check_otherwise(self.otherwise)
