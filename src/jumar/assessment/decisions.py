@@ -132,6 +132,11 @@ class Decisions(Shown):
 
     def why(self, h: int) -> str:
         """Why h changes, or why it stays as it is, as one sentence."""
+        slips = self.slips(h, self.improvement.policy[h])
+        kept = "; slips stay, as too little is known about them" if slips.any() else ""
+        return self._reason(h) + kept
+
+    def _reason(self, h: int) -> str:
         chosen, N = self.improvement, self.threshold
         actions, visits = chosen.controller.actions, chosen.mdp.visits[h]
         new, old = chosen.policy[h], chosen.behavior_policy[h]
@@ -142,7 +147,7 @@ class Decisions(Shown):
                 tried = f"fewer slips: {shown(actions[up])!r} is what the old rule means to do"
             elif h in self.alike:
                 names = [repr(shown(actions[a])) for a in self.alike[h]]
-                return f"no difference in the data between {', '.join(names)}"
+                tried = f"no difference in the data between {', '.join(names)}"
             if self.gain[h] <= 0:  # worth it only if the rest of the new controller follows
                 return f"{tried}; it pays off together with the other changes"
             return (

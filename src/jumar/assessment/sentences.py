@@ -58,13 +58,14 @@ def sentence(made: Decisions, h: int) -> str:
         )
     was = percent(float(old[up])) + (", only by slips" if made.slips(h, old)[up] else "")
     said = f"{when}: “{shown(actions[up])}” {percent(float(new[up]))} of the time (was {was})"
+    said += (
+        f", mostly instead of “{shown(actions[down])}” (was {percent(float(old[down]))}, now "
+        f"{percent(float(new[down]))})."
+    )
     if h in made.alike:
         others = listing([f"“{shown(actions[a])}”" for a in made.alike[h]], 6)
-        return f"{said}. But there is no difference in the data between {others}."
-    return (
-        f"{said}, mostly instead of “{shown(actions[down])}” (was "
-        f"{percent(float(old[down]))}, now {percent(float(new[down]))})."
-    )
+        said += f" But there is no difference in the data between {others}."
+    return said
 
 
 def gain(result: Result, again: Resampled) -> str:

@@ -220,6 +220,7 @@ def result_parts(
                     f"gain of {improvement.gain:.6g} in the model estimated from the log "
                     f"(solved to {improvement.trace.gap:.1e})",
                 ),
+                *_split(assessment),
                 *_checks(assessment),
             ]
         ),
@@ -239,6 +240,16 @@ def _verdict(assessment: Assessment) -> list[RenderableType]:
         loud = "bold red" if verdict.word == "unreliable" else "yellow"
         parts += [Text.assemble((warning.title, loud), " ", warning.text), Text()]
     return parts
+
+
+def _split(assessment: Assessment) -> list[tuple[str, str | Text]]:
+    """How much of the gain is fewer slips, and how much new decisions."""
+    split = assessment.split
+    if split is None or split.share is None:
+        return []
+    return [
+        ("", f"{split.slips:.6g} of it by fewer slips, {split.decisions:.6g} by new decisions"),
+    ]
 
 
 def notices_view(notices: Sequence[Notice], typed: Sequence[str]) -> list[RenderableType]:
