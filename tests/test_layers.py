@@ -54,7 +54,7 @@ LAZY_UPWARDS = {
 MAY_SEE_THE_TRUTH = {"truth", "study", "cli", "__main__"}
 
 # registries load by name; what they name counts as imported
-REGISTRIES = {"jumar", "algorithms", "evidence.checking", "truth.models"}
+REGISTRIES = {"jumar", "algorithms", "evidence.checking", "evidence.noticing", "truth.models"}
 LOADERS = {"jumar", "core.registry", "truth.models"}
 
 

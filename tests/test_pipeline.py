@@ -154,7 +154,8 @@ def test_an_action_the_behavior_never_takes_names_the_step():
     assert str(caught.value) == (
         "Log, episode 2, step 0: action 'repair' was taken, but always keep gives it probability 0 "
         "at node [], observation 'worn' (3 such steps in all). Is this the controller that "
-        "produced the log? If it explores, say so in its file."
+        "produced the log? If it explores, say so in its file; `jumar check` tells which "
+        "exploration would fit."
     )
 
 

@@ -117,6 +117,7 @@ def improve(
     entry = algorithms.meant(algorithm, parameters)
     entry.check(parameters)
     practice = _checked(log, behavior, delta, rewards, memory)
+    asked = memory
     if is_estimate(behavior) and entry.choice is not None:
         memory = None  # the behavior has it, and more is tried
     seed = seed_number(seed)
@@ -147,6 +148,7 @@ def improve(
         found.long,
         unit,
         step_seconds,
+        asked,
     )
 
 

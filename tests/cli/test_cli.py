@@ -137,6 +137,11 @@ FILES = (
 )  # fmt: skip
 
 
+def without_commands(data: dict) -> dict:
+    """The same as Python says it, where nothing was typed."""
+    return {**data, "notices": [{**notice, "command": None} for notice in data["notices"]]}
+
+
 def test_improve_prints_what_it_did_and_writes_its_files(jumar, tiger, tmp_path):
     out = tmp_path / "new" / "out"
     done = jumar(*improve(tiger, "-o", out))
@@ -146,7 +151,8 @@ def test_improve_prints_what_it_did_and_writes_its_files(jumar, tiger, tmp_path)
         assert words in done.out
     assert done.out.endswith("".join(f"Wrote {out / name}\n" for name in FILES))
     assert sorted(os.listdir(out)) == sorted(FILES)
-    assert max(map(len, done.out.replace(str(out), "").splitlines())) <= 80
+    lines = done.out.replace(str(out), "").splitlines()
+    assert max(len(line) for line in lines if not line.startswith("  jumar ")) <= 80
 
 
 def test_improve_as_json_agrees_with_the_library(jumar, tiger, tmp_path):
@@ -156,10 +162,16 @@ def test_improve_as_json_agrees_with_the_library(jumar, tiger, tmp_path):
         jm.read_logs(tiger / "log.csv"), behavior, discount=0.95, memory=jm.window(3), n_wedge=15
     )
     files = [str(tmp_path / name) for name in FILES]
-    assert done.data == {**result.assessment.to_dict(), "files": files}
+    for notice in done.data["notices"]:
+        assert notice["command"].startswith("jumar improve ")
+    assert without_commands(done.data) == {**result.assessment.to_dict(), "files": files}
     assert jm.load_controller(files[0]).same_as(result.controller)
     certificate = json.loads(Path(files[2]).read_text(encoding="utf-8"))
-    assert certificate == {"format": "jumar-certificate/1", **result.assessment.to_dict()}
+    assert certificate["notices"] == done.data["notices"]
+    assert without_commands(certificate) == {
+        "format": "jumar-certificate/1",
+        **result.assessment.to_dict(),
+    }
     assert done.data["memory"] == "window of 3"
     assert done.data["parameters"] == {"n_wedge": 15}
 
@@ -174,7 +186,9 @@ def test_improve_gives_the_same_bytes_from_csv_and_parquet_and_every_time(jumar,
         )
         # the others tell the file, the command and the time
         told = ("report.html", "run.json")
-        written.append([(out / name).read_bytes() for name in FILES if name not in told])
+        files = {name: (out / name).read_text() for name in FILES if name not in told}
+        files["certificate.json"] = without_commands(json.loads(files["certificate.json"]))
+        written.append(files)
     assert written[0] == written[1] == written[2]
 
 
@@ -203,8 +217,8 @@ def test_by_default_it_chooses_by_itself_and_says_how_sure(jumar, tiger, tmp_pat
 
 
 def test_parameters_by_set(jumar, tiger):
-    by_set = jumar(*improve(tiger, "--set", "n_wedge=7", "--json")).data
-    assert by_set == jumar(*improve(tiger, "--n-wedge", 7, "--json")).data
+    by_set = without_commands(jumar(*improve(tiger, "--set", "n_wedge=7", "--json")).data)
+    assert by_set == without_commands(jumar(*improve(tiger, "--n-wedge", 7, "--json")).data)
     assert by_set["parameters"] == {"n_wedge": 7}
     basic = jumar(*improve(tiger, "--algorithm", "basic", "--set", "unseen=zero", "--json")).data
     assert (basic["algorithm"], basic["parameters"]) == ("basic", {"unseen": "zero"})
@@ -243,7 +257,7 @@ def test_other_columns_and_the_meaning_of_ends(jumar, buses):
     ended = jumar(*improve(buses, *columns, "--ends", "terminated", "--json")).data
     for data in (ended, with_flags):  # what reading remarked differs, nothing else
         del data["checks"]["rows"]
-    assert ended == with_flags
+    assert without_commands(ended) == without_commands(with_flags)
     cut = jumar(*improve(buses, *columns, "--ends", "cut", "--json")).data
     assert (cut["steps"], cut["steps_left_out"]) == (60, 30)
 
@@ -348,6 +362,9 @@ def test_an_engineer_improves_and_looks(jumar, buses):
         first = next(i for i, line in enumerate(lines) if "seen now" in line)
         rules = [line for line in lines[first:] if "%" in line][:3]
         assert "inspected   nothing seen   keep 98.7% → 99.3%" in rules[0]
-        assert rules[1].strip() == "inspect 0.7%"
-        assert rules[2].strip() == "dropped: repair 0.7%"
+        if output == bold.out:  # neither is what the rule says
+            assert rules[1].strip() == "slips 1.3% → 0.7%"
+        else:
+            assert rules[1].strip() == "inspect 0.7%"
+            assert rules[2].strip() == "dropped: repair 0.7%"
     assert "Everywhere else it does the same as:" in shown

@@ -14,6 +14,7 @@ from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, MemoryMismatch
 from jumar.core.memory import NamedNodes, product, window
 from jumar.core.memory.refinement import join
+from jumar.io.controllers import load_controller
 from strategies import controllers, memories, names
 
 Z, A = ("good", "worn"), ("keep", "repair")
@@ -298,3 +299,69 @@ def test_a_lifted_controller_goes_to_another_process_too():
 
 def test_what_arrives_there_is_read_only_too():
     assert not pickle.loads(pickle.dumps(CAREFUL)).rows.flags.writeable
+
+
+# ---- exploration --------------------------------------------------------------------------------
+
+
+EXPLORING = """\
+format = "jumar-controller/1"
+observations = ["good", "worn", "broken"]
+actions = ["keep", "repair", "sell", "wait"]
+exploration = 0.08
+default = "keep"
+
+[[rules]]
+observation = "worn"
+action = { keep = 0.25, repair = 0.75 }
+
+[[rules]]
+observation = "broken"
+action = "sell"
+"""
+
+
+def exploring(folder, text=EXPLORING, **more) -> Controller:
+    (folder / "rule.toml").write_text(text)
+    return load_controller(folder / "rule.toml", **more)
+
+
+def test_what_a_controller_means_to_do_is_what_it_does_without_exploration(tmp_path):
+    found, plain = exploring(tmp_path), exploring(tmp_path, EXPLORING.replace("0.08", "0"))
+    assert (found.exploration, plain.exploration) == (0.08, 0.0)
+    assert plain.intended is plain
+    np.testing.assert_allclose(found.intended.rows, plain.rows, rtol=0, atol=1e-15)
+    assert found.intended.row([], "broken").tolist() == [0, 0, 1, 0]  # exactly
+    lifted = found.lift(window(2))
+    assert lifted.exploration == 0.08
+    assert lifted.intended.row(["good"], "broken").tolist() == [0, 0, 1, 0]
+
+
+def test_exploration_survives_a_file_and_a_process_and_is_not_added_twice(tmp_path):
+    found = exploring(tmp_path)
+    found.save(tmp_path / "saved.json")
+    again = load_controller(tmp_path / "saved.json")
+    assert again.same_as(found)
+    assert again.exploration == pickle.loads(pickle.dumps(found)).exploration == 0.08
+    # another exploration takes the place of the one that the rows contain
+    other = load_controller(tmp_path / "saved.json", exploration=0.2)
+    np.testing.assert_allclose(other.rows, exploring(tmp_path, exploration=0.2).rows, atol=1e-15)
+    assert other.exploration == 0.2
+
+
+def test_a_file_cannot_say_exploration_twice(tmp_path):
+    with pytest.raises(ControllerError, match="both 'exploration' and 'explored'"):
+        exploring(tmp_path, EXPLORING.replace("exploration", "explored = 0.1\nexploration", 1))
+
+
+def test_a_row_knows_the_rule_of_its_file(tmp_path):
+    found = exploring(tmp_path)
+    states = np.array([[2], [0], [1]])
+    assert found.rules_at(states) == [
+        "rule 2 (observation 'broken', action 'sell')",
+        "the default",
+        "rule 1 (observation 'worn', action {'keep': 0.25, 'repair': 0.75})",
+    ]
+    lifted = found.lift(window(2))
+    assert lifted.rules_at(np.array([[1, 2]])) == found.rules_at(states[:1])
+    assert CAREFUL.rules_at(CAREFUL.states) == ["", ""]

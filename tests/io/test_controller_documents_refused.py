@@ -117,7 +117,8 @@ BAD_DOCUMENTS = {
     "a misspelt key": (
         maintenance(explorations=0.1),
         "behavior.toml: key 'explorations' is not one of format, name, estimated, observations, "
-        "actions, memory, exploration, default, rules, otherwise. Did you mean 'exploration'?",
+        "actions, memory, exploration, explored, default, rules, otherwise. Did you mean "
+        "'exploration'?",
     ),
     "a document that is a list": ([1], "behavior.toml: is a list. Write {...}."),
     "no format": (

@@ -14,15 +14,18 @@ from jumar.algorithms.auto import Selection, held_out_test
 from jumar.assessment import sentences
 from jumar.assessment.decisions import Decisions, decide
 from jumar.assessment.gain import Gain, gain_of
+from jumar.assessment.noticing import Looked, notices
 from jumar.assessment.result import Result
 from jumar.assessment.sensitivity import Row, sensitivity
 from jumar.assessment.sentences import Fact, Warning
+from jumar.assessment.split import Split, split
 from jumar.assessment.tested import Trials, in_words
 from jumar.assessment.verdict import Verdict, judge
 from jumar.core.shown import Shown
 from jumar.evidence.certificate import worth_showing
 from jumar.evidence.checking import Check, check
 from jumar.evidence.claims import Certificate
+from jumar.evidence.noticing import Notice
 from jumar.evidence.resampling import Resampled, resample
 
 RESAMPLES = 99  # draws of a test: enough for its level, and nobody should wait long
@@ -41,6 +44,8 @@ class Assessment(Shown):
     gain: Gain  # the one number to go by, per episode and per year
     sensitivity: tuple[Row, ...]  # the gain with other thresholds and memories
     trials: Trials | None  # the test in words
+    split: Split | None = None  # of the gain: fewer slips, new decisions
+    notices: tuple[Notice, ...] = ()  # what a colleague would say, of the log and of the result
 
     @property
     def summary(self) -> str:
@@ -103,7 +108,9 @@ class Assessment(Shown):
             "verdict": self.verdict.to_dict(),
             "warnings": [f"{w.title} {w.text}" for w in self.warnings],
             "gain": self.gain.to_dict(),
+            "notices": [notice.to_dict() for notice in self.notices],
             **self.result.to_dict(),
+            "split": self.split.to_dict() if self.split else None,
             "interval": list(self.interval),
             "checks": {
                 name: {"status": part.verdict.status, "finding": part.verdict.sentence}
@@ -133,16 +140,20 @@ def assess(result: Result) -> Assessment:
     held_out = result.selection or _held_out(result)
     resampled = resample(result.replays, result.improvement, seed=result.seed)
     gain = gain_of(result, resampled)
+    parts = split(result)
+    made = decide(result.improvement, result.replays, parts.policy if parts else None)
     return Assessment(
         result=result,
         verdict=judge(result, checked, held_out, gain),
         check=checked,
         held_out=held_out,
-        decisions=decide(result.improvement),
+        decisions=made,
         resampled=resampled,
         gain=gain,
         sensitivity=_other_settings(result),
         trials=in_words(held_out) if held_out else None,
+        split=parts,
+        notices=checked.notices + notices(Looked(result, made, parts)),
     )
 
 

@@ -15,16 +15,19 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from jumar.algorithms import ALGORITHMS, Algorithm, trusted_from
+from jumar.assessment.alike import alike
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.improvement import Improvement
+from jumar.core.replay import Replays
 from jumar.core.shown import Shown
-from jumar.core.text import shown, times
+from jumar.core.text import percent, shown, times
 from jumar.core.words import action_lines, history_state_heads, history_state_words
 from jumar.solve.linear import solve_discounted
 from jumar.solve.solver import action_values
@@ -41,6 +44,9 @@ class Decisions(Shown):
     share: Floats  # (H,) d(h) g(h): sums to the estimated gain
     met: Floats  # (H,) d(h): discounted number of times the new controller comes here
     q: Floats  # (H, A) the behavior's action values in the model
+    # by history state that changes: actions that the data cannot tell apart, the preferred first
+    alike: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    meant: Floats | None = None  # (H, A) the behavior without its slips, where that is known
 
     @property
     def summary(self) -> str:
@@ -89,17 +95,59 @@ class Decisions(Shown):
     def actions_at(self, h: int, *, new: bool) -> str:
         """What the old or the new controller does at h, in words."""
         chosen = self.improvement
-        rows = chosen.policy if new else chosen.behavior_policy
-        return ", ".join(action_lines(chosen.controller.actions, rows[h]))
+        row = (chosen.policy if new else chosen.behavior_policy)[h]
+        slips = self.slips(h, row)
+        done = ", ".join(action_lines(chosen.controller.actions, np.where(slips, 0.0, row)))
+        return f"{done} (rest: slips)" if slips.any() else done
+
+    def change(self, h: int) -> list[str]:
+        """What was done at h and what will be, one line per action, all slips in one."""
+        chosen = self.improvement
+        new, old = chosen.policy[h], chosen.behavior_policy[h]
+        slips = self.slips(h, old) & (new <= old)
+        lines = action_lines(
+            chosen.controller.actions, np.where(slips, 0.0, new), np.where(slips, 0.0, old)
+        )
+        if slips.any():
+            before, after = (percent(float(row[slips].sum())) for row in (old, new))
+            lines.append(f"slips {before}" + ("" if before == after else f" → {after}"))
+        return lines
+
+    def slips(self, h: int, row: Floats) -> Bools:
+        """(A,) the actions of a row at h that are there only because the behavior slips."""
+        if self.meant is None:
+            return np.zeros(len(row), np.bool_)
+        found: Bools = (
+            (self.meant[h] == 0) & (row > 0) & (row <= self.improvement.behavior_policy[h])
+        )
+        return found
+
+    def only_slips(self, h: int) -> bool:
+        """Does h change in nothing but fewer slips?"""
+        moved = self.improvement.policy[h] - self.improvement.behavior_policy[h]
+        if self.meant is None or not self.changed[h]:
+            return False
+        less, more = moved < 0, moved > 0
+        return bool((self.meant[h][less] == 0).all() and (self.meant[h][more] > 0).all())
 
     def why(self, h: int) -> str:
         """Why h changes, or why it stays as it is, as one sentence."""
+        slips = self.slips(h, self.improvement.policy[h])
+        kept = "; slips stay, as too little is known about them" if slips.any() else ""
+        return self._reason(h) + kept
+
+    def _reason(self, h: int) -> str:
         chosen, N = self.improvement, self.threshold
         actions, visits = chosen.controller.actions, chosen.mdp.visits[h]
         new, old = chosen.policy[h], chosen.behavior_policy[h]
         if self.changed[h]:
             up = int(np.argmax(new - old))
             tried = f"{shown(actions[up])!r} was tried {times(int(visits[up]))} here"
+            if self.only_slips(h):
+                tried = f"fewer slips: {shown(actions[up])!r} is what the old rule means to do"
+            elif h in self.alike:
+                names = [repr(shown(actions[a])) for a in self.alike[h]]
+                tried = f"no difference in the data between {', '.join(names)}"
             if self.gain[h] <= 0:  # worth it only if the rest of the new controller follows
                 return f"{tried}; it pays off together with the other changes"
             return (
@@ -200,15 +248,21 @@ class Thin:
     visits: int  # times h was met
 
 
-def decide(improvement: Improvement) -> Decisions:
-    """What an improvement decides in every history state of its model."""
+def decide(
+    improvement: Improvement, replays: Replays | None = None, meant: Floats | None = None
+) -> Decisions:
+    """What an improvement decides in every history state of its model. `replays` of its log tell
+    which actions the data cannot tell apart; `meant` (H, A) is the behavior without its slips."""
     mdp, new, old = improvement.mdp, improvement.policy, improvement.behavior_policy
     q = action_values(mdp, improvement.behavior_values, improvement.unseen_value)
     gain = ((new - old) * q).sum(1)
     weight = mdp.discount * mdp.probability * new.ravel()[mdp.pair]
     source = mdp.pair // len(mdp.actions)
     met = solve_discounted(source, mdp.successor, weight, mdp.start, transpose=True)
-    return Decisions(improvement, gain, met * gain, met, q)
+    same = {} if replays is None else alike(replays.over(mdp.memory), improvement)
+    made = Decisions(improvement, gain, met * gain, met, q, same, meant)
+    # to do as one means to needs no other reason
+    return replace(made, alike={h: group for h, group in same.items() if not made.only_slips(h)})
 
 
 def _cell(text: str) -> str:

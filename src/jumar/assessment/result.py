@@ -15,6 +15,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.history import Counts
 from jumar.core.improvement import Improvement
+from jumar.core.memory import Memory
 from jumar.core.replay import Replays
 from jumar.core.shown import Shown
 from jumar.evidence.claims import Certificate
@@ -41,6 +42,7 @@ class Result(Shown):
     long: LongVerdict | None = None  # what long records say, where a memory may be assumed
     unit: str = ""  # what rewards are counted in, as EUR
     step_seconds: float | None = None  # how long a step takes, if that was said
+    asked: Memory | None = None  # what the new controller was to remember, if that was said
 
     @property
     def summary(self) -> str:

@@ -11,7 +11,7 @@ from jumar.algorithms.auto import Selection
 from jumar.assessment.decisions import Decisions
 from jumar.assessment.gain import HELD_OUT, Gain
 from jumar.assessment.result import Result
-from jumar.core.text import counted, number, percent, rounded, shown
+from jumar.core.text import counted, listing, number, percent, rounded, shown
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
 from jumar.evidence.checking.order import Order
@@ -51,11 +51,21 @@ def sentence(made: Decisions, h: int) -> str:
     up, down = int(np.argmax(new - old)), int(np.argmin(new - old))
     *before, now = made.history_state(h)
     when = f"When you see “{now}”" + (f" (memory: {before[0]})" if before else "")
-    return (
-        f"{when}: “{shown(actions[up])}” {percent(float(new[up]))} of the time (was "
-        f"{percent(float(old[up]))}), mostly instead of “{shown(actions[down])}” (was "
-        f"{percent(float(old[down]))}, now {percent(float(new[down]))})."
+    if made.only_slips(h):
+        return (
+            f"{when}: do “{shown(actions[up])}” as you mean to, with fewer slips "
+            f"({percent(float(old[up]))} of the time, now {percent(float(new[up]))})."
+        )
+    was = percent(float(old[up])) + (", only by slips" if made.slips(h, old)[up] else "")
+    said = f"{when}: “{shown(actions[up])}” {percent(float(new[up]))} of the time (was {was})"
+    said += (
+        f", mostly instead of “{shown(actions[down])}” (was {percent(float(old[down]))}, now "
+        f"{percent(float(new[down]))})."
     )
+    if h in made.alike:
+        others = listing([f"“{shown(actions[a])}”" for a in made.alike[h]], 6)
+        said += f" But there is no difference in the data between {others}."
+    return said
 
 
 def gain(result: Result, brought: Gain, redrawn: tuple[float, float]) -> str:

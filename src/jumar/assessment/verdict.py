@@ -2,7 +2,8 @@
 
 The word is the first in this list whose condition holds:
 
-unreliable  a check of the log failed: what was learned from it cannot be trusted
+unreliable  a check of the log failed, or something as bad was noticed: what was learned from it
+            cannot be trusted
 keep        nothing changes
 safe        a certificate that is proved or published says "not worse", and the log does not
             contradict what the certificate assumes of the memory
@@ -77,12 +78,15 @@ class Verdict:
 def judge(result: Result, check: Check, held_out: Selection | None, gain: Gain) -> Verdict:
     """The verdict. `held_out` is the held-out test, if one was made."""
     word, reasons = _word(result, check, held_out)
-    return Verdict(word, _headline(result, word, held_out, gain), tuple(reasons))
+    headline = _headline(result, word, held_out, gain)
+    if loud := [notice for notice in check.notices if notice.loud]:
+        headline = f"Do not use this yet. {loud[0].fact} {loud[0].remedy}"
+    return Verdict(word, headline, tuple(reasons))
 
 
 def failed(check: Check) -> list[str]:
-    """Every check that failed, as question and finding."""
-    return [
+    """Every check that failed, as question and finding, after what was noticed and is as bad."""
+    return [notice.fact for notice in check.notices if notice.loud] + [
         f"{question} {section.verdict.sentence}"
         for question, section in check.answers
         if section.verdict.status == "failed"

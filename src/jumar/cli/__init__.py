@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             output.reconfigure(errors="backslashreplace")
     problems: tuple[str, ...] = ()
     try:
-        sys.exit(app(arguments, prog_name="jumar", standalone_mode=not as_json))
+        # commands are told what was typed (`obj`): what they propose is a change of it
+        sys.exit(app(arguments, prog_name="jumar", standalone_mode=not as_json, obj=arguments))
     except JumarError as error:
         kind, message = type(error).__name__, str(error)
         code = 2 if isinstance(error, ParameterError) else 1

@@ -55,7 +55,8 @@ def say(as_json: bool, data: dict[str, Any], *renderables: Any) -> None:
     # names and paths are not markup; a line of text is left whole, so that it can be copied
     console = Console(highlight=False, markup=False, emoji=False)
     for renderable in renderables:
-        console.print(renderable, soft_wrap=isinstance(renderable, str))
+        whole = isinstance(renderable, str) or getattr(renderable, "no_wrap", False)
+        console.print(renderable, soft_wrap=whole)
 
 
 def tell(line: str) -> None:

@@ -28,7 +28,9 @@ def check(
     log: Path,
     discount: float | None,
     reading: dict[str, Any],
+    typed: list[str],
     policy: inputs.Policy = None,
+    exploration: inputs.Exploration = None,
     window: Annotated[int | None, typer.Option(help=f"With estimate: {WINDOW}")] = None,
     with_actions: WithActions = False,
     level: Annotated[
@@ -45,7 +47,8 @@ def check(
     """
     from jumar.evidence.checking import check as run
     from jumar.evidence.estimation import CURRENT
-    from jumar.show.checks import check_view
+    from jumar.show.checks import check_parts
+    from jumar.show.remedies import remedies
 
     report = reading["repeated"] == REPORT
     reading["repeated"] = "error" if report else reading["repeated"]
@@ -53,7 +56,7 @@ def check(
         memory = options.memory(window, with_actions)
         _check_window(policy, memory)
         reader = partial(_read, copies_allowed=report)
-        episodes, behavior = inputs.read(log, policy, reading, reader)
+        episodes, behavior = inputs.read(log, policy, reading, reader, exploration=exploration)
         found = run(
             episodes,
             behavior,
@@ -62,7 +65,9 @@ def check(
             level=level,
             seed=seed,
         )
-    say(as_json, {"log": str(log), "seed": seed, **found.to_dict()}, check_view(found))
+    noticed = {"notices": remedies(found.notices, typed)}
+    data = {"log": str(log), "seed": seed, **found.to_dict(), **noticed}
+    say(as_json, data, *check_parts(found, typed))
     if found.verdict.status == "failed":
         raise typer.Exit(1)
 

@@ -28,6 +28,7 @@ def estimate(
         Path, typer.Option(metavar="FILE", help="The controller to judge (.toml or .json).")
     ],
     policy: inputs.Policy = None,
+    exploration: inputs.Exploration = None,
     difference: Annotated[
         bool, typer.Option("--difference", help="How much better than the behavior it is.")
     ] = False,
@@ -69,7 +70,7 @@ def estimate(
     }
     new = load_controller(controller)
     with working("Estimating", as_json):
-        episodes, behavior = inputs.read(log, policy, reading, like=new)
+        episodes, behavior = inputs.read(log, policy, reading, like=new, exploration=exploration)
         if estimator == ALL:
             found = offpolicy.estimate_all(episodes, new, behavior, **settings)
         else:

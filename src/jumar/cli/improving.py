@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -21,11 +20,13 @@ def improve(
     discount: float,
     reading: dict[str, Any],
     used: Project,
+    typed: list[str],
     step_length: str | None = None,
     unit: Annotated[
         str, typer.Option(help="What rewards are counted in, as EUR; for the report.")
     ] = "",
     policy: inputs.Policy = None,
+    exploration: inputs.Exploration = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Folder for the report, the controller and the rest."),
@@ -70,13 +71,14 @@ def improve(
     log that failed a check.
     """
     from jumar import improve as run
-    from jumar.show.terminal import result_view
+    from jumar.show.remedies import remedies
+    from jumar.show.terminal import result_parts
 
     parameters = options.parameters(algorithm, n_wedge, parameter or [])
     reward_range = options.reward_range(rewards, ending_rewards)
     memory = options.memory(window, with_actions)
     with working("Reading", as_json):
-        episodes, behavior = inputs.read(log, policy, reading)
+        episodes, behavior = inputs.read(log, policy, reading, exploration=exploration)
     with working("Improving", as_json):
         result = run(
             episodes,
@@ -102,10 +104,12 @@ def improve(
         from jumar.show.provenance import Run
 
         read: dict[str, str | Path] = {"log": log, **inputs.files(policy)}
-        run_record = Run(["jumar", *sys.argv[1:]], read, seed, options=used.to_dict())
+        run_record = Run(typed, read, seed, options=used.to_dict())
         with working("Writing the report", as_json):
             files = save(assessment, output, run_record)
-    data = {**assessment.to_dict(), "files": [str(f) for f in files]}
-    say(as_json, data, result_view(assessment), *(f"Wrote {f}" for f in files))
+    noticed = {"notices": remedies(assessment.notices, typed)}
+    data = {**assessment.to_dict(), **noticed, "files": [str(f) for f in files]}
+    parts = result_parts(assessment, typed=typed)
+    say(as_json, data, *parts, *(f"Wrote {f}" for f in files))
     if assessment.verdict.exit_code:
         raise typer.Exit(assessment.verdict.exit_code)

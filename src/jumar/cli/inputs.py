@@ -26,6 +26,14 @@ Policy = Annotated[
     ),
 ]
 
+Exploration = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="How often that controller takes any action, in place of what its file says: 0.05.",
+    ),
+]
+
 Rewards = Annotated[
     str | None, typer.Option(metavar="LO:HI", help="What a step can pay at least and at most.")
 ]
@@ -62,8 +70,8 @@ def named(text: str) -> tuple[str | None, str]:
     return (name, path) if named else (None, text)
 
 
-def load(policies: Sequence[str] | None) -> list[Written]:
-    """The controllers of FILE or NAME=FILE, each."""
+def load(policies: Sequence[str] | None, exploration: float | None = None) -> list[Written]:
+    """The controllers of FILE or NAME=FILE, each; `exploration` in place of what the files say."""
     from jumar import load_controller
     from jumar.evidence.given import ESTIMATE, Written
 
@@ -77,7 +85,7 @@ def load(policies: Sequence[str] | None) -> list[Written]:
             )
         if name is not None and name in [written.name for written in found]:
             raise ParameterError(f"--policy: {printable(name)} is given twice. Give it once.")
-        found.append(Written(name, path, load_controller(path)))
+        found.append(Written(name, path, load_controller(path, exploration=exploration)))
     return found
 
 
@@ -111,16 +119,22 @@ def read(
     reading: dict[str, Any],
     reader: Callable[..., Episodes] | None = None,
     like: Controller | None = None,
+    exploration: float | None = None,
 ) -> tuple[Episodes, BehaviorLike]:
     """The log, and who made it: from files, "estimate", or None where the log has propensities.
     Names are those of the first controller that made it, else of the controller `like`."""
+    if exploration is not None and not 0 <= exploration < 1:
+        raise ParameterError(
+            f"--exploration {exploration:g}: expected a number from 0 up to, but not including, 1; "
+            "0.05 for 5 % of the time."
+        )
     from jumar import read_logs
     from jumar.evidence.given import ESTIMATE
 
     reader = reader or read_logs
     if is_estimate(policies):
         return reader(log, **named_like(like), **reading), ESTIMATE
-    written = load(policies)
+    written = load(policies, exploration)
     episodes = reader(log, **named_like(written[0].controller if written else like), **reading)
     return episodes, matched(episodes, written)
 

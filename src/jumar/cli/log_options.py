@@ -38,7 +38,9 @@ Ends = Annotated[
         help="What an episode's end means in a log without a 'terminated' column.",
     ),
 ]
-Cost = Annotated[bool, typer.Option("--cost/--no-cost", help="The reward column holds costs.")]
+Cost = Annotated[
+    bool | None, typer.Option("--cost/--no-cost", help="The reward column holds costs.")
+]
 Bins = Annotated[
     list[str] | None,
     typer.Option(
@@ -114,7 +116,7 @@ def as_reading(
     *,
     columns: Sequence[str] | None = None,
     ends: str | None = None,
-    cost: bool = False,
+    cost: bool | None = None,
     bins: Sequence[str] | None = None,
     gap: str | None = None,
     missing: str = "error",
@@ -210,7 +212,7 @@ _FILE: dict[str, tuple[Any, Any]] = {  # how the file is written
 _OPTIONS: dict[str, tuple[Any, Any]] = {
     "columns": (Columns, None),
     "ends": (Ends, None),
-    "cost": (Cost, False),
+    "cost": (Cost, None),
     "bins": (Bins, None),
     "gap": (Gap, None),
     "missing": (Missing, "error"),
@@ -232,6 +234,7 @@ _BEHIND: dict[str, tuple[Any, Any]] = {
     "project": (settings.ProjectFile, None),
     "no_project": (settings.NoProject, False),
 }
+_MADE = ("reading", "used", "typed")  # made here, not asked for
 _AGAIN: dict[str, tuple[Any, Any]] = {"again": (settings.Again, None)}
 
 
@@ -253,15 +256,15 @@ def reads_a_log(
 ) -> Callable[[Command], Command]:
     """Gives a command the options of what it reads: its parameters `log`, `discount` and `reading`
     (keyword arguments of `read_logs`) are filled from the command line, else from the project file.
-    If it has the parameters `step_length` or `used`, it gets the length of a step, or all options
-    as data. `defaults` differ from the usual ones. Standard input (-) and pipes are there as a file
-    while the command runs."""
+    If it has the parameters `step_length`, `used` or `typed`, it gets the length of a step, all
+    options as data, or the command as it was typed. `defaults` differ from the usual ones. Standard
+    input (-) and pipes are there as a file while the command runs."""
 
     def decorate(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
         wanted = signature.parameters
         behind = {**_BEHIND, **_AGAIN} if repeatable else _BEHIND
-        own = {name: p for name, p in wanted.items() if name not in (*_FRONT, "reading", "used")}
+        own = {name: p for name, p in wanted.items() if name not in (*_FRONT, *_MADE)}
 
         @wraps(command)
         def run(context: typer.Context, **given: Any) -> Any:
@@ -276,6 +279,7 @@ def reads_a_log(
             given["log"] = settings.log_of(given["log"])
             given["discount"] = settings.discount_of(given, needs_discount)
             given["used"] = settings.used(given)
+            given["typed"] = settings.typed(context)
             with spooled(given["log"]) as given["log"]:
                 return command(**{name: item for name, item in given.items() if name in wanted})
 

@@ -26,6 +26,7 @@ def samples(
     discount: float,
     reading: dict[str, Any],
     policy: inputs.Policy = None,
+    exploration: inputs.Exploration = None,
     gain: Annotated[
         list[float] | None,
         typer.Option(
@@ -52,7 +53,7 @@ def samples(
 
     memory = options.memory(window, with_actions)
     with working("Reading", as_json):
-        episodes, behavior = inputs.read(log, policy, reading)
+        episodes, behavior = inputs.read(log, policy, reading, exploration=exploration)
     with working("Trying candidates", as_json):
         found = select(
             episodes,

@@ -8,6 +8,7 @@ part and leaves the others as the project says.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -174,8 +175,14 @@ def used(given: Mapping[str, Any]) -> Project:
         rest["policy"] = _policy(rest["policy"])
     if rest.get("discount") is not None:
         rest.pop("yearly_discount", None)
-    reading = {key: item for key, item in given["reading"].items() if item not in (None, False, {})}
+    reading = {key: item for key, item in given["reading"].items() if item not in (None, {})}
     return Project(reading=reading, rest=rest)
+
+
+def typed(context: typer.Context) -> list[str]:
+    """The command as it was typed, the program's name first."""
+    words = context.obj if isinstance(context.obj, list) else sys.argv[1:]
+    return ["jumar", *words]
 
 
 def _policy(texts: list[str]) -> str | dict[str, str]:

@@ -30,6 +30,7 @@ from jumar.core.shown import Shown
 from jumar.core.text import printable
 
 SUM_TOLERANCE = 1e-9
+ROUNDING = 1e-9  # a probability that is smaller after subtracting was 0 before adding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +51,9 @@ class Controller(Frozen, Shown):
     name: str = "controller"
     # was it estimated from a log, so that who made the log is not known for certain?
     estimated: bool = False
+    # the share of the time any action is taken, as its file says; rows and default contain it
+    exploration: float = 0.0
+    rules: tuple[str, ...] = ()  # (K,) the rule of its file behind every row; (): nobody knows
 
     def __post_init__(self) -> None:
         self._put(
@@ -61,6 +65,8 @@ class Controller(Frozen, Shown):
         states, rows = self._check_shapes()
         order = np.lexsort(states.T[::-1])
         self._put(states=freeze(states[order], np.int64), rows=freeze(rows[order], np.float64))
+        known = self.rules if len(self.rules) == len(states) else ()
+        self._put(rules=tuple(known[i] for i in order.tolist()) if known else ())
         self._check_rows()
         if isinstance(self.otherwise, Controller):
             self._check_otherwise(self.otherwise)
@@ -156,6 +162,20 @@ class Controller(Frozen, Shown):
         else:
             rows[rest] = self.otherwise
         return rows
+
+    def rules_at(self, states: Ints) -> list[str]:
+        """The rule of its file that decides at every ⟨n, z⟩; "" where nobody knows."""
+        own = self._index.find(states)
+        found = [self.rules[i] if i >= 0 and self.rules else "" for i in own.tolist()]
+        rest = np.flatnonzero(own < 0)
+        if not isinstance(self.otherwise, Controller):
+            for i in rest.tolist():
+                found[i] = "the default"
+        elif len(rest):
+            projected = np.column_stack([self._projection(states[rest, :-1]), states[rest, -1]])
+            for i, rule in zip(rest.tolist(), self.otherwise.rules_at(projected), strict=True):
+                found[i] = rule
+        return found
 
     def state(self, node: Any, observation: str) -> Ints:
         """(W+1,) the numbers of ⟨n, z⟩ given in names, as files write them."""
@@ -300,7 +320,13 @@ class Controller(Frozen, Shown):
         if memory == self.memory:
             return self
         return _bare(
-            self.observations, self.actions, memory, self, self.name, estimated=self.estimated
+            self.observations,
+            self.actions,
+            memory,
+            self,
+            self.name,
+            self.estimated,
+            self.exploration,
         )
 
     def except_at(self, states: Ints, rows: Floats, name: str | None = None) -> Controller:
@@ -308,7 +334,7 @@ class Controller(Frozen, Shown):
         a new rule, known exactly, whatever this one was estimated from."""
         changed = (self.rows_at(states) != rows).any(1)
         if not changed.any():
-            return replace(self, name=name or self.name, estimated=False)
+            return replace(self, name=name or self.name, estimated=False, rules=())
         base: Controller | Floats = self
         if len(self.rows) == 0:
             base = self.otherwise  # no exceptions of its own: skip the empty layer
@@ -321,6 +347,25 @@ class Controller(Frozen, Shown):
             base,
             name=name or self.name,
         )
+
+    @property
+    def intended(self) -> Controller:
+        """The same controller without its exploration: what it means to do. Itself, where nothing
+        says that it explores.
+
+        >>> slips = Controller.constant(("z",), ("keep", "repair"), [0.99, 0.01])
+        >>> replace(slips, exploration=0.02).intended.row([], "z").tolist()
+        [1.0, 0.0]
+        """
+        below = self.otherwise
+        if isinstance(below, Controller):
+            rest: Controller | Floats = below.intended
+        else:
+            rest = without_exploration(below, self.exploration)
+        if rest is below and not self.exploration:
+            return self
+        rows = without_exploration(self.rows, self.exploration)
+        return replace(self, rows=rows, otherwise=rest, exploration=0.0)
 
     @classmethod
     def uniform(
@@ -420,12 +465,27 @@ def _bare(
     otherwise: Controller | Floats,
     name: str,
     estimated: bool = False,
+    exploration: float = 0.0,
 ) -> Controller:
     """A controller without rows of its own."""
     memory = memory.on(len(observations), len(actions))
     none = np.zeros((0, memory.width + 1), np.int64), np.zeros((0, len(actions)))
     names = tuple(observations), tuple(actions)
-    return Controller(*names, memory, *none, otherwise, name, estimated)
+    return Controller(*names, memory, *none, otherwise, name, estimated, exploration)
+
+
+def without_exploration(rows: Floats, exploration: float) -> Floats:
+    """(..., A) the rows before exploration was added to them.
+
+    >>> without_exploration(np.array([0.05, 0.95]), 0.1).tolist()
+    [0.0, 1.0]
+    """
+    if not exploration:
+        return rows
+    bare = (rows - exploration / rows.shape[-1]) / (1 - exploration)
+    bare = np.where(bare < ROUNDING, 0.0, bare)  # an action that was never meant is exactly 0
+    found: Floats = bare / bare.sum(-1, keepdims=True)
+    return found
 
 
 def check_row(where: str, row: Floats) -> None:

@@ -8,8 +8,8 @@ successor of the last step is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,8 @@ class Origin(Shown):
     row: Array  # (N,) int32 or int64, place of each step in the file (`jumar.core.rows`)
     label: Sequence[object]  # (E,) what the file calls each episode
     remarks: Remarks = Remarks()
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # part -> its columns
+    cost_said: bool = False  # did somebody say whether rewards are costs?
 
     @property
     def summary(self) -> str:
@@ -96,6 +98,8 @@ class Origin(Shown):
             np.concatenate([self.row, other.row]),
             [*self.label, *other.label],
             self.remarks + other.remarks,
+            {**other.columns, **self.columns},
+            self.cost_said and other.cost_said,
         )
 
 

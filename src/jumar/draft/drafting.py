@@ -67,11 +67,7 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
 
     `given` are arguments of `read_logs` that are known already; they are taken over.
     """
-    given = {
-        key: value
-        for key, value in (given or {}).items()
-        if value not in (None, {}, False, "error")
-    }
+    given = {key: value for key, value in (given or {}).items() if value not in (None, {}, "error")}
     seen = look(open_log(path))
     proposals = _with_given(propose(seen), given, seen)
     settings = _reading(seen, proposals, given)
@@ -136,8 +132,8 @@ def _reading(
     settings = [ProjectLine("columns", _columns(parts))]
     settings += [_ends(seen, parts, given)] if "terminated" not in parts else []
     reward = _first(seen, parts, "reward")
-    if given.get("cost"):
-        settings.append(ProjectLine("cost", True, "as given"))
+    if "cost" in given:
+        settings.append(ProjectLine("cost", given["cost"], "as given"))
     elif reward is not None and is_cost(reward):
         why = f"{printable(reward.name)!r} sounds like a cost, and is hardly ever negative"
         settings.append(ProjectLine("cost", True, why))

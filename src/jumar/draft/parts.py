@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Ints
+from jumar.core.arrays import Floats, Ints
 from jumar.core.text import counted, printable
 from jumar.draft.choosing import choose
 from jumar.draft.looking import Column, FirstLook, runs
@@ -65,6 +65,8 @@ COST_WORDS = [
     "aufwand",
     "ausgaben",
 ]
+COST_ENDINGS = ("cost", "costs", "kosten", "preis", "aufwand")  # of words written together
+SAVED_WORDS = ["saved", "saving", "savings", "avoided", "reduction", "benefit", "negative", "neg"]
 _WORD = {part: frozenset(words.split()) for part, words in WORDS.items()}
 MOST_ACTIONS = 40
 
@@ -282,6 +284,22 @@ def columns_of(proposals: tuple[Proposal, ...]) -> Mapping[str, tuple[str, ...]]
 
 def is_cost(column: Column) -> bool:
     """Does a column of rewards hold costs: by its name, and because it is hardly ever negative?"""
-    named = any(word in COST_WORDS for word in words_of(column.name))
-    values = column.numbers[~column.missing]
-    return named and len(values) > 0 and bool((values >= 0).mean() > 0.5)
+    return named_like_cost(column.name) and mostly_positive(column.numbers[~column.missing])
+
+
+def named_like_cost(name: str) -> bool:
+    """Does the name of a column say that less is better?
+
+    >>> named_like_cost("repairCost_EUR"), named_like_cost("cost saved"), named_like_cost("score")
+    (True, False, False)
+    >>> named_like_cost("Wartungskosten")
+    True
+    """
+    words = words_of(name)
+    costs = any(word in COST_WORDS or word.endswith(COST_ENDINGS) for word in words)
+    return costs and not any(word in SAVED_WORDS for word in words)
+
+
+def mostly_positive(values: Floats) -> bool:
+    """Are there more numbers above zero than below? A cost with its sign turned has none."""
+    return int((values > 0).sum()) > int((values < 0).sum())

@@ -52,7 +52,7 @@ def check_possible(
     raise LogError(
         f"{log.where(row)}: action {action!r} was taken, but {name} gives it probability 0 at "
         f"{behavior.describe(state)}{more}. Is this the controller that produced the log? If it "
-        "explores, say so in its file."
+        "explores, say so in its file; `jumar check` tells which exploration would fit."
     )
 
 

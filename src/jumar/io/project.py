@@ -129,6 +129,7 @@ READING: dict[str, Check] = {
 REST: dict[str, Check] = {
     "log": _text,
     "policy": _policies,
+    "exploration": _number,
     "discount": _number,
     "yearly_discount": _number,
     "step_length": _text,

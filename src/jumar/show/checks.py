@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from jumar.core.tabular import Detail, Facts
 from jumar.core.text import counted, shown
-from jumar.show.terminal import facts, plain_table
+from jumar.show.terminal import facts, notices_view, plain_table
 
 if TYPE_CHECKING:
     from jumar.evidence.checking import Check
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 COLORS = {"passed": "green", "look": "yellow", "failed": "red"}
 
 
-def check_view(found: Check) -> RenderableType:
-    """All answers for a terminal, the verdict first."""
+def check_parts(found: Check, typed: Sequence[str] = ()) -> list[RenderableType]:
+    """All answers for a terminal, part by part, the verdict first. `typed` is the command, from
+    which those that remedy what was noticed are made."""
     tests = f"each at level {found.level:g}: a sound log fails a given test that often by chance"
     parts: list[RenderableType] = [
         Text("Check", style="bold"),
@@ -32,10 +34,12 @@ def check_view(found: Check) -> RenderableType:
             ]
         ),
     ]
+    if found.notices:
+        parts += [Text(), *notices_view(found.notices, typed)[:-1]]
     for question, section in found.answers:
         parts += [Text(), Text(question, style="bold")]
         parts += [facts([("", _verdict(section.verdict))]), *map(_view, section.details())]
-    return Group(*parts)
+    return parts
 
 
 def _verdict(verdict: Finding) -> Text:

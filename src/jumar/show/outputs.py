@@ -8,6 +8,7 @@ controller.svg   the controller as a picture, changes marked; .dot for Graphviz
 improved.py      the controller as a program that needs nothing but Python
 report.html      one page that explains it all
 run.json         versions, files with fingerprints, settings, the command
+without_slips.json  the old controller without its slips, where these are most of the gain
 ===============  ================================================================
 
 All are made before the first is written, and then appear together or not at all.
@@ -30,6 +31,7 @@ from jumar.show import html
 from jumar.show.drawing import Drawing, draw
 from jumar.show.program import program
 from jumar.show.provenance import Run
+from jumar.show.remedies import remedies
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,12 @@ class Handover:
     @property
     def controller(self) -> Controller:
         return self.assessment.result.controller
+
+    @property
+    def without_slips(self) -> Controller:
+        """The old controller without its slips."""
+        assert self.assessment.split is not None  # or nothing would have been noticed
+        return self.assessment.split.controller
 
     @cached_property
     def drawing(self) -> Drawing:
@@ -70,20 +78,36 @@ FILES: dict[str, Callable[[Handover], str]] = {
     "improved.json": lambda made: controller_text(made.controller),
     "decisions.csv": lambda made: made.assessment.decisions.to_csv(made.assessment.verdict.word),
     "certificate.json": lambda made: _json(
-        {"format": "jumar-certificate/1", **made.assessment.to_dict()}
+        {
+            "format": "jumar-certificate/1",
+            **made.assessment.to_dict(),
+            "notices": remedies(made.assessment.notices, made.run.command),
+        }
     ),
     "controller.svg": lambda made: made.drawing.svg,
     "controller.dot": lambda made: made.drawing.dot,
     "improved.py": lambda made: program(made.controller),
-    "report.html": lambda made: html.page(made.assessment, made.drawing, made.origin),
+    "report.html": lambda made: html.page(
+        made.assessment, made.drawing, made.origin, made.run.command
+    ),
     "run.json": lambda made: _json(made.origin),
+}
+# ... and what a notice hands over; it is written only where there is such a notice
+SPECIAL: dict[str, Callable[[Handover], str]] = {
+    "without_slips.json": lambda made: controller_text(made.without_slips),
 }
 
 
 def save(assessment: Assessment, folder: str | Path, run: Run | None = None) -> list[Path]:
     """Write everything about a result into a folder, and tell what was written."""
     made = Handover(assessment, run or Run(seed=assessment.result.seed))
-    return write_folder(folder, {name: render(made) for name, render in FILES.items()})
+    wanted = {notice.file for notice in assessment.notices}
+    special = {name: render for name, render in SPECIAL.items() if name in wanted}
+    files = {name: render(made) for name, render in {**FILES, **special}.items()}
+    written = write_folder(folder, files)
+    for name in SPECIAL.keys() - wanted:  # of an earlier run, which nothing here speaks of
+        Path(folder, name).unlink(missing_ok=True)
+    return written
 
 
 def write_report(assessment: Assessment, path: str | Path) -> None:

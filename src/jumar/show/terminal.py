@@ -18,7 +18,6 @@ from rich.table import Table
 from rich.text import Text
 
 from jumar.assessment.assessing import Assessment
-from jumar.assessment.result import Result
 from jumar.core.arrays import Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, TooLarge
@@ -32,10 +31,13 @@ from jumar.core.words import (
     node_words,
 )
 from jumar.show.differences import Difference
+from jumar.show.remedies import command_of
 
 if TYPE_CHECKING:
     from jumar.evidence.claims import Certificate
+    from jumar.evidence.noticing import Notice
 
+LONGEST = 5000  # letters of a command
 MOST_ROWS = 40
 COLORS = {
     "safe": "green",
@@ -232,6 +234,14 @@ def _differences(found: Difference, most: int) -> list[RenderableType]:
 
 def result_view(assessment: Assessment, most: int = 20) -> RenderableType:
     """A result: the verdict first, then what changes, what it rests on and what it promises."""
+    return Group(*result_parts(assessment, most))
+
+
+def result_parts(
+    assessment: Assessment, most: int = 20, typed: Sequence[str] = ()
+) -> list[RenderableType]:
+    """The same, part by part, so that a line can be printed whole. `typed` is the command, from
+    which those that remedy what was noticed are made."""
     result = assessment.result
     improvement, counts = result.improvement, result.counts
     episodes, steps = int(counts.starts.sum()), int(counts.visits.sum())
@@ -241,6 +251,7 @@ def result_view(assessment: Assessment, most: int = 20) -> RenderableType:
     settings = ", ".join(f"{name}={value}" for name, value in improvement.parameters.items())
     parts: list[RenderableType] = [
         *_verdict(assessment),
+        *notices_view(assessment.notices, typed),
         facts(
             [
                 ("log", log),
@@ -252,14 +263,15 @@ def result_view(assessment: Assessment, most: int = 20) -> RenderableType:
                 ("algorithm", f"{improvement.algorithm}({settings})"),
                 ("changed", f"{improvement.changed:,} of {len(improvement.mdp):,} history states"),
                 *_gain(assessment),
+                *_split(assessment),
                 *_checks(assessment),
             ]
         ),
         Text(),
     ]
     if improvement.changed:
-        parts += _changes(result, most)
-    return Group(*parts, *_certificates(assessment))
+        parts += _changes(assessment, most)
+    return [*parts, *_certificates(assessment)]
 
 
 def _verdict(assessment: Assessment) -> list[RenderableType]:
@@ -270,6 +282,28 @@ def _verdict(assessment: Assessment) -> list[RenderableType]:
     for warning in assessment.warnings:
         loud = "bold red" if verdict.word == "unreliable" else "yellow"
         parts += [Text.assemble((warning.title, loud), " ", warning.text), Text()]
+    return parts
+
+
+def _split(assessment: Assessment) -> list[tuple[str, str | Text]]:
+    """How much of the gain is fewer slips, and how much new decisions."""
+    split = assessment.split
+    if split is None or split.share is None:
+        return []
+    return [
+        ("", f"{split.slips:.6g} of it by fewer slips, {split.decisions:.6g} by new decisions"),
+    ]
+
+
+def notices_view(notices: Sequence[Notice], typed: Sequence[str]) -> list[RenderableType]:
+    """What was noticed, each with its remedy, and the command on a line of its own."""
+    parts: list[RenderableType] = []
+    for notice in notices:
+        parts.append(Text.assemble(("Notice: ", "bold yellow"), (notice.fact, "yellow")))
+        parts.append(Text(notice.remedy))
+        if command := command_of(notice, typed, notices):
+            parts.append(Text(f"  {shown(command, LONGEST)}", no_wrap=True))  # to be pasted
+        parts.append(Text())
     return parts
 
 
@@ -299,15 +333,15 @@ def _evidence(assessment: Assessment) -> list[tuple[str, str | Text]]:
     return [("evidence", text)]
 
 
-def _changes(result: Result, most: int) -> list[RenderableType]:
+def _changes(assessment: Assessment, most: int) -> list[RenderableType]:
     """The history states that change, most visited first."""
+    result = assessment.result
     improvement, controller = result.improvement, result.controller
     changed = np.flatnonzero((improvement.policy != improvement.behavior_policy).any(1))
     visits = improvement.mdp.visits.sum(1)
     order = changed[np.argsort(-visits[changed], kind="stable")]
     h = order[:most]
-    does = _changed(controller.actions, improvement.policy[h], improvement.behavior_policy[h])
-    cells = [[*text, f"{int(n):,}"] for text, n in zip(does, visits[h], strict=True)]
+    cells = [["\n".join(assessment.decisions.change(int(i))), f"{int(visits[i]):,}"] for i in h]
     heads = ["does: was → becomes", "visits"]
     heads, rows = beside_states(controller, improvement.mdp.states[h], heads, cells)
     table = plain_table(heads, rows, title="What changes", right=["visits"])

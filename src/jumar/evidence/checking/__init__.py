@@ -32,6 +32,7 @@ from jumar.evidence.checking.base import (
 )
 from jumar.evidence.estimation import CURRENT
 from jumar.evidence.given import BehaviorLike
+from jumar.evidence.noticing import LOOKS, Notice
 from jumar.evidence.practice import Practice, practice_of
 from jumar.io.logs import LogLike
 from jumar.io.plain import plain
@@ -66,6 +67,7 @@ class Check(Shown):
     behavior: str
     level: float  # of every test
     sections: Mapping[str, Section]  # those that apply, in the order of `QUESTIONS`
+    notices: tuple[Notice, ...] = ()  # what a colleague would say of the log
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sections", MappingProxyType(dict(self.sections)))
@@ -83,6 +85,10 @@ class Check(Shown):
     def verdict(self) -> Finding:
         """All verdicts in one."""
         status = worst([part.verdict.status for part in self.sections.values()])
+        if loud := [notice.fact for notice in self.notices if notice.loud]:
+            broken = [n for n, part in self.sections.items() if part.verdict.status == "failed"]
+            more = [f"{name} failed." for name in broken]
+            return failed(" ".join(["Do not rely on what is learned from this log.", *loud, *more]))
         if status == "passed":
             return passed("Nothing speaks against learning from this log.")
         found = self.sections.items()
@@ -95,7 +101,8 @@ class Check(Shown):
         """Everything in plain JSON types."""
         answers = {name: plain(part) for name, part in self.sections.items()}
         head = {name: getattr(self, name) for name in ("episodes", "steps", "behavior", "level")}
-        return {**head, "verdict": plain(self.verdict), "sections": answers}
+        notices = [notice.to_dict() for notice in self.notices]
+        return {**head, "verdict": plain(self.verdict), "notices": notices, "sections": answers}
 
 
 def check(
@@ -165,5 +172,10 @@ def check(
         section = question.answer(subject, own)
         if section is not None:
             sections[name] = section
+    notices = tuple(
+        notice
+        for name, look in LOOKS.items()
+        for notice in look(subject, sections, branch(streams[STREAMS[0]], "notices", name))
+    )
     log = subject.log
-    return Check(len(log), log.n_steps, subject.behavior.name, level, sections)
+    return Check(len(log), log.n_steps, subject.behavior.name, level, sections, notices)

@@ -17,6 +17,7 @@ from jumar.core.tabular import Detail, Facts, TextTable
 from jumar.core.text import percent
 from jumar.evidence.checking.base import Finding, Question, Section, look, passed
 
+MANY, RARE = 100, 10  # histories, and steps per history, where more of the same is no remedy
 N_WEDGES = (5, 10, 20, 50, 100)
 SHARES = (0, 10, 25, 50, 75, 90, 100)  # in percent, of the histories
 
@@ -91,12 +92,19 @@ def spread_of(replay: Replay) -> Spread:
         pairs=tried.size,
         never=int((tried == 0).sum()),
         evidence=tuple(lines),
-        verdict=_verdict(lines),
+        verdict=_verdict(lines, len(tried), steps),
     )
 
 
-def _verdict(lines: list[Evidence]) -> Finding:
+def _verdict(lines: list[Evidence], histories: int, steps: int) -> Finding:
     least = lines[0]
+    if least.share < 0.1 and histories > MANY and steps < RARE * histories:
+        return Finding(
+            "look",
+            f"{steps:,} steps are spread over {histories:,} histories: each is met too seldom to "
+            "learn from. Remember less, or cut readings into ranges: more of the same log helps "
+            "little.",
+        )
     if least.choices == 0:
         return look(
             f"In no history were two actions seen more than {least.n_wedge} times each: there is "

@@ -49,13 +49,17 @@ def controller_of(controller: ControllerLike) -> Controller:
     return controller
 
 
-def load_controller(path: str | os.PathLike[str]) -> Controller:
+def load_controller(
+    path: str | os.PathLike[str], *, exploration: float | None = None
+) -> Controller:
     """Read a controller from a TOML or JSON file.
 
     Parameters
     ----------
     path
         The file.
+    exploration
+        How often any action is taken, in place of what the file says.
 
     Returns
     -------
@@ -78,7 +82,7 @@ def load_controller(path: str | os.PathLike[str]) -> Controller:
     [0.25, 0.75]
     """
     source = str(os.fspath(path))
-    return controller_from_document(read_document(source, CONTROLLER), source)
+    return controller_from_document(read_document(source, CONTROLLER), source, exploration)
 
 
 def save_controller(controller: Controller, path: str | os.PathLike[str]) -> None:
@@ -99,8 +103,11 @@ def save_controller(controller: Controller, path: str | os.PathLike[str]) -> Non
     write_atomically(path, controller_text(controller))
 
 
-def controller_from_document(document: dict[str, Any], source: str = "controller") -> Controller:
-    """The controller a document describes; `source` is what error messages call the document.
+def controller_from_document(
+    document: dict[str, Any], source: str = "controller", exploration: float | None = None
+) -> Controller:
+    """The controller a document describes; `source` is what error messages call the document, and
+    `exploration` stands in place of what it says.
 
     >>> keep = {"format": "jumar-controller/1", "observations": ["good", "worn"],
     ...         "actions": ["keep", "repair"], "exploration": 0.5, "default": "keep"}
@@ -108,7 +115,7 @@ def controller_from_document(document: dict[str, Any], source: str = "controller
     [0.75, 0.25]
     """
     with nesting(source, CONTROLLER):
-        return read_controller(document, source, Path(source).stem)
+        return read_controller(document, source, Path(source).stem, exploration=exploration)
 
 
 def controller_to_document(controller: Controller) -> dict[str, Any]:

@@ -32,6 +32,7 @@ CONTROLLER = Format(
         "actions",
         "memory",
         "exploration",
+        "explored",
         "default",
         "rules",
         "otherwise",

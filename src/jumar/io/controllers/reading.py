@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, RowIndex, number_rows
-from jumar.core.controller import SUM_TOLERANCE, Controller
+from jumar.core.controller import SUM_TOLERANCE, Controller, without_exploration
 from jumar.core.errors import ControllerError
 from jumar.core.memory import history_states
 from jumar.core.memory.forms import ANY
@@ -37,9 +37,14 @@ _RULE_KEYS = ("node", "observation", "action")
 
 
 def read_controller(
-    document: Any, place: str, name: str, outer: Alphabet | None = None
+    document: Any,
+    place: str,
+    name: str,
+    outer: Alphabet | None = None,
+    exploration: float | None = None,
 ) -> Controller:
-    """The controller of a document, which lies within another when there is an `outer` alphabet."""
+    """The controller of a document, which lies within another when there is an `outer` alphabet.
+    `exploration` is taken in place of what the document says."""
     document = checked(document, dict, place, ControllerError)
     if outer is None or "format" in document:
         check_format(document, place, CONTROLLER)
@@ -49,14 +54,10 @@ def read_controller(
     name, estimated = entry.get("name", str, name), entry.get("estimated", bool, False)
     memory = read_memory(document.get("memory", {"window": 1}), f"{place}, memory", names)
     nodes = Nodes(memory, names)
-    ε = document.get("exploration", 0)
-    if not is_number(ε) or not 0 <= ε < 1:
-        raise entry.error(
-            f"exploration {show(ε)} is not a number from 0 up to, but not including, 1. Write 0.02 "
-            "for 2 % of the time."
-        )
+    slips = _Exploration(document, place, exploration)
     fields, z, rows = _read_rules(entry, nodes)
     states, decided_by = _expand(fields, z, entry, nodes)
+    rules = entry.get("rules", list, [])
     otherwise: Controller | Floats
     if "otherwise" in document:
         if "default" in document:
@@ -64,9 +65,11 @@ def read_controller(
                 "both 'default' and 'otherwise' say what to do where no rule fits. Remove one of "
                 "them."
             )
-        otherwise = read_controller(document["otherwise"], f"{place}, otherwise", name, names)
+        otherwise = read_controller(
+            document["otherwise"], f"{place}, otherwise", name, names, exploration
+        )
     elif "default" in document:
-        otherwise = _explore(_row(document["default"], f"{place}, default", names), ε)
+        otherwise = slips.on(_row(document["default"], f"{place}, default", names))
     else:
         _check_covered(states, place, nodes)
         otherwise = np.full(len(names.actions), 1 / len(names.actions))  # decides nothing
@@ -76,10 +79,12 @@ def read_controller(
             names.actions,
             memory,
             states,
-            _explore(rows, ε)[decided_by],
+            slips.on(rows)[decided_by],
             otherwise,
             name=name,
             estimated=estimated,
+            exploration=slips.ε,
+            rules=_named_rules(rules, decided_by),
         )
 
 
@@ -102,9 +107,50 @@ def _alphabet(document: dict[str, Any], place: str, outer: Alphabet | None) -> A
     return Alphabet(*found)
 
 
-def _explore(rows: Floats, ε: float) -> Floats:
-    # without exploration nothing is touched: what was saved must come back bit for bit
-    return (1 - ε) * rows + ε / rows.shape[-1] if ε else rows
+class _Exploration:
+    """How often any action is taken: what is to be added to the rows of a document."""
+
+    def __init__(self, document: dict[str, Any], place: str, instead: float | None) -> None:
+        both = [key for key in ("exploration", "explored") if document.get(key)]
+        if len(both) == 2:
+            raise ControllerError(
+                f"{place}: both 'exploration' and 'explored' are given. Keep 'exploration' if it "
+                "is to be added to the probabilities, 'explored' if they contain it already."
+            )
+        added = _share(document.get("exploration", 0), f"{place}: exploration")
+        self._contained = _share(document.get("explored", 0), f"{place}: explored")
+        self._added = added
+        self.ε = added or self._contained
+        if instead is not None:
+            self.ε = self._added = _share(instead, "--exploration")
+        self._instead = instead is not None
+
+    def on(self, rows: Floats) -> Floats:
+        """Rows of the document with exploration."""
+        if self._instead:
+            rows = without_exploration(rows, self._contained)
+        # without exploration nothing is touched: what was saved must come back bit for bit
+        ε = self._added
+        return (1 - ε) * rows + ε / rows.shape[-1] if ε else rows
+
+
+def _share(value: Any, place: str) -> float:
+    if not is_number(value) or not 0 <= value < 1:
+        raise ControllerError(
+            f"{place} {show(value)} is not a number from 0 up to, but not including, 1. Write 0.02 "
+            "for 2 % of the time."
+        )
+    return float(value)
+
+
+def _named_rules(rules: list[Any], decided_by: Ints) -> tuple[str, ...]:
+    """What to call the rule behind each history state: its number, and what it says."""
+    names = [f"rule {i} ({_in_words(rule)})" for i, rule in enumerate(rules, 1)]
+    return tuple(names[i] for i in decided_by.tolist())
+
+
+def _in_words(rule: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {show(rule[key])}" for key in _RULE_KEYS if key in rule)
 
 
 # ---- rules --------------------------------------------------------------------------------

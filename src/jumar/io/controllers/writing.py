@@ -22,6 +22,8 @@ def write_document(controller: Controller, nested: bool = False) -> dict[str, An
         document["observations"] = list(names.observations)
         document["actions"] = list(names.actions)
     document["memory"] = controller.memory.to_document(*nodes.alphabet)
+    if controller.exploration:  # the rows contain it: as "exploration" it would be added again
+        document["explored"] = controller.exploration
     if not isinstance(controller.otherwise, Controller):
         document["default"] = _choice(controller.otherwise.tolist(), names)
     rules = [

@@ -85,7 +85,7 @@ def read_logs(
     actions: Sequence[str] | None = None,
     columns: Mapping[str, str | Sequence[str]] | None = None,
     ends: Ends | None = None,
-    cost: bool = False,
+    cost: bool | None = None,
     bins: Mapping[str, Sequence[str | float]] | None = None,
     gap: str | float | timedelta | None = None,
     missing: Missing = "error",
@@ -118,7 +118,7 @@ def read_logs(
     ends
         What the end of an episode means where no column says it.
     cost
-        The reward column holds costs.
+        The reward column holds costs. False says that it does not, whatever its name suggests.
     bins
         Cuts a column of numbers into named ranges: ``{"vibration": ("low", 2, "mid", 5,
         "high")}``.

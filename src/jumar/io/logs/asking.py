@@ -58,6 +58,7 @@ class Asked:
     columns: Mapping[str, tuple[str, ...]]  # part to columns
     ends: Ends | None
     cost: bool
+    cost_said: bool  # or was it taken for granted that rewards are no costs?
     bins: Mapping[str, Bins]  # by column
     gap: LongestPause | None
     missing: Missing
@@ -71,7 +72,7 @@ def ask(
     *,
     columns: Mapping[str, str | Sequence[str]] | None,
     ends: str | None,
-    cost: bool,
+    cost: bool | None,
     bins: Mapping[str, Sequence[str | float]] | None,
     gap: str | float | timedelta | None,
     missing: str,
@@ -97,8 +98,9 @@ def ask(
             "(--prices), and leave out cost (--cost)."
         )
     return Asked(
-        columns=_columns(columns or {}, cost),
-        cost=cost,
+        columns=_columns(columns or {}, bool(cost)),
+        cost=bool(cost),
+        cost_said=cost is not None,
         bins={column: _bins(column, spec) for column, spec in (bins or {}).items()},
         gap=None if gap is None else read_gap(gap),
         prices=tuple(_price(name, amount) for name, amount in (prices or {}).items()),

@@ -16,6 +16,7 @@ from jumar.io.logs.asking import Asked
 from jumar.io.logs.encoding import Amounts, Coded, so_in_all
 from jumar.io.logs.labels import OF_EPISODES, nameless, of_episodes, propensities
 from jumar.io.logs.ordering import Arranged
+from jumar.io.logs.parts import Parts
 from jumar.io.logs.symbols import DROP, PARTLY, combined, named_missing, numbered
 from jumar.io.problems import Problems
 
@@ -77,11 +78,24 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
         np.concatenate([[0], np.cumsum(lengths)]),
         final,
         terminated,
-        Origin(log.rows.source.name, log.rows.row[steps], log.labels, log.remarks),
+        Origin(
+            log.rows.source.name,
+            log.rows.row[steps],
+            log.labels,
+            log.remarks,
+            _columns(log.rows.parts),
+            asked.cost_said,
+        ),
         None if node is None else Labels(tuple(node.names), node.code[steps]),
         None if propensity is None else propensity[steps],
         **labels,
     )
+
+
+def _columns(parts: Parts) -> dict[str, tuple[str, ...]]:
+    """The columns behind every part."""
+    single = {part: (name,) for part, name in parts.single.items()}
+    return {**single, "observation": parts.observation, "action": parts.action}
 
 
 # ---- missing values -----------------------------------------------------------------------------

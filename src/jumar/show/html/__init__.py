@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -15,6 +15,7 @@ from jumar.show.drawing import Drawing
 from jumar.show.html import content
 from jumar.show.html.before_after import before_after
 from jumar.show.html.figures import histogram
+from jumar.show.remedies import remedies
 
 PICTURES = {
     "graph": "Each box is a node of the memory: what the controller remembers. It has one line for "
@@ -27,8 +28,11 @@ SIGNS = {"passed": "✓", "look": "!", "failed": "✗"}
 LONGEST = 5000  # letters of a command that are shown; run.json has them all
 
 
-def page(assessment: Assessment, drawing: Drawing, run: Mapping[str, Any]) -> str:
-    """The page about a result. `run` says where it comes from (`Run.to_dict`)."""
+def page(
+    assessment: Assessment, drawing: Drawing, run: Mapping[str, Any], typed: Sequence[str] = ()
+) -> str:
+    """The page about a result. `run` says where it comes from (`Run.to_dict`), `typed` is the
+    command."""
     from jinja2 import Environment, StrictUndefined
 
     from jumar.show.drawing.dot import left_to_right
@@ -85,6 +89,7 @@ def page(assessment: Assessment, drawing: Drawing, run: Mapping[str, Any]) -> st
         histogram=_histogram(assessment) if changed else "",
         ladder=_ladder(assessment),
         run=_run_rows(run),
+        notices=_notices(assessment, typed),
     )
     return page
 
@@ -92,6 +97,14 @@ def page(assessment: Assessment, drawing: Drawing, run: Mapping[str, Any]) -> st
 def _unit(assessment: Assessment) -> str:
     """What the numbers count."""
     return "saved" if assessment.costs else "won"
+
+
+def _notices(assessment: Assessment, typed: Sequence[str]) -> list[dict[str, Any]]:
+    """What was noticed, safe to show."""
+    return [
+        {key: text and shown(text, LONGEST) for key, text in notice.items()}
+        for notice in remedies(assessment.notices, typed)
+    ]
 
 
 def _ladder(assessment: Assessment) -> str:

@@ -1,0 +1,93 @@
+"""The remedy of a notice as a command that can be pasted: what was typed, with other options.
+
+Only options that a notice brings are touched; all others stay as they were typed. An option that
+is given once is replaced, `--bins` is replaced for its column only, and naming an algorithm takes
+away what was said to another one.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jumar.evidence.noticing import Notice
+
+FLAGS = {"--cost": "--no-cost"}  # options without a value, and what says the contrary
+SAME = {"-o": "--output"}
+OUT = "out"
+# what no longer holds with another value of the first
+FALLS = {"--algorithm": ("--n-wedge", "--set"), "--policy": ("--exploration",)}
+
+
+def remedies(notices: Sequence[Notice], typed: Sequence[str]) -> list[dict[str, Any]]:
+    """The notices in plain JSON types, each with its command; None where nothing was typed."""
+    return [notice.to_dict(command_of(notice, typed, notices)) for notice in notices]
+
+
+def command_of(notice: Notice, typed: Sequence[str], all_: Sequence[Notice] = ()) -> str | None:
+    """The command that remedies what was noticed, and with it what is loud among `all_` notices:
+    nobody wants to paste one after the other. `typed` has the program's name first."""
+    if not typed:
+        return None
+    for other in all_:
+        if other.loud:
+            typed = repaired(typed, other.options)
+    if notice.file:
+        folder = value_of("--output", typed)
+        if folder is not None:
+            return shlex.join(["jumar", "show", str(Path(folder, notice.file))])
+        return shlex.join([*typed, "-o", OUT])
+    return shlex.join(repaired(typed, notice.options)) if notice.options else None
+
+
+def repaired(typed: Sequence[str], options: Sequence[str]) -> list[str]:
+    """The words of a command with other options.
+
+    >>> repaired(["jumar", "check", "a.csv", "--no-cost"], ["--cost"])
+    ['jumar', 'check', 'a.csv', '--cost']
+    >>> repaired(["jumar", "improve", "--n-wedge=5", "-o", "out"], ["--algorithm", "auto"])
+    ['jumar', 'improve', '-o', 'out', '--algorithm', 'auto']
+    """
+    words, at = list(typed), 0
+    while at < len(options):
+        name = options[at]
+        if name in FLAGS:
+            words = [word for word in words if word not in (name, FLAGS[name])] + [name]
+            at += 1
+            continue
+        value = options[at + 1]
+        column = value.partition("=")[0] + "=" if name == "--bins" else ""
+        for gone in (name, *FALLS.get(name, ())):
+            words = without(gone, words, column if gone == name else "")
+        words += [name, value]
+        at += 2
+    return words
+
+
+def without(name: str, words: Sequence[str], start: str = "") -> list[str]:
+    """The words without an option and its value, if that begins with `start`."""
+    kept: list[str] = []
+    at = 0
+    while at < len(words):
+        given, equals, value = words[at].partition("=")
+        if SAME.get(given, given) != name:
+            kept.append(words[at])
+            at += 1
+            continue
+        size = 1 if equals else 2
+        value = value if equals else "".join(words[at + 1 : at + 2])
+        kept += [] if value.startswith(start) else words[at : at + size]
+        at += size
+    return kept
+
+
+def value_of(name: str, words: Sequence[str]) -> str | None:
+    """The value of an option, if it was typed."""
+    for at, word in enumerate(words):
+        given, equals, value = word.partition("=")
+        if SAME.get(given, given) == name:
+            return value if equals else "".join(words[at + 1 : at + 2])
+    return None
