@@ -174,6 +174,16 @@ def test_commands_read_standard_input_and_record_what_came_in(piped, tmp_path, c
     assert list(spool.iterdir()) == []
 
 
+def test_what_was_recognised_is_said_by_check(tmp_path, capsys):
+    text = "episode;time;observation;action;reward\n1;31.05.2024;good;keep;3,5\n"
+    (tmp_path / "log.csv").write_text(text)
+    (tmp_path / "rule.toml").write_text(RULE)
+    options = ("--policy", tmp_path / "rule.toml", "--ends", "cut", "--no-project")
+    said = run(capsys, "check", tmp_path / "log.csv", *options).text
+    for option in ("--separator ';'", "--decimal ,", "--dates %d.%m.%Y"):
+        assert option in said
+
+
 def test_options_of_files_reach_the_reader_and_the_record(tmp_path, capsys):
     text = "episode;observation;action;reward\n" + "1;good;keep;1.234\n1;worn;repair;0,5\n" * 9
     (tmp_path / "log.txt").write_bytes(text.encode("utf-16"))

@@ -14,7 +14,7 @@ The objects stand one per line (NDJSON), or in a list (JSON), which is read whol
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from jumar.io.problems import MOST, Problems
 
 OUTER, LAST, EPISODE = "outer.", "last.", "episode"
 Object = dict[str, Any]
-Cells = tuple[int, int, Mapping[str, Any]]  # row, turn (0: there are none), value by column
+Look = Callable[[Object, Object, bool], Any]  # outer object, turn, is it the last? -> value
 
 
 class JsonObjects(Source):
@@ -65,15 +65,15 @@ class JsonObjects(Source):
         problems.check()
         if not outer and not inner:
             raise no_rows(self.name)
-        self._inner = set(inner)
-        if turns is None:
-            self.names = list(outer)
-            return
         own = [key for key in outer if key not in inner]
-        self.once = {*own}
-        aliases = [prefix + key for prefix in (OUTER, LAST) for key in outer]
-        number = [] if EPISODE in inner or EPISODE in outer else [EPISODE]
-        self.names = [*inner, *own, *number, *aliases]
+        self._inner, self._numbered = set(inner), False
+        self.names = own
+        if turns is not None:
+            self._numbered = EPISODE not in inner and EPISODE not in outer
+            self.once = set(own)
+            aliases = [prefix + key for prefix in (OUTER, LAST) for key in outer]
+            self.names = [*inner, *own, *([EPISODE] * self._numbered), *aliases]
+        self._outer = {*own, EPISODE}
 
     def rows(self, n: int) -> Array:
         return np.concatenate([*self._rows, np.zeros(0, np.int64)])[:n]
@@ -97,12 +97,18 @@ class JsonObjects(Source):
                 values.clear()
             return batch
 
+        looks = [(name, cells[name], self._look(name)) for name in columns]
         with naming(self.name, self._kind):
-            for row, turn, values in self._steps():
-                for name in columns:
-                    cells[name].append(self._scalar(values.get(name), name, row, turn, problems))
-                places.append((row, turn))
-                if len(places) == BATCH_ROWS:
+            for row, found in self._objects(Problems()):
+                outer, steps = self._taken_apart(row, found, Problems())
+                if self._numbered:
+                    outer = {**outer, EPISODE: str(row)}
+                for turn, step in steps or [(0, outer)]:
+                    for name, column, look in looks:
+                        value = look(outer, step, turn == len(steps))
+                        column.append(self._scalar(value, name, row, turn, problems))
+                    places.append((row, turn))
+                if len(places) >= BATCH_ROWS:
                     yield made()
             problems.check()
             if places:
@@ -110,21 +116,16 @@ class JsonObjects(Source):
 
     # ---- objects ----------------------------------------------------------------------------
 
-    def _steps(self) -> Iterator[Cells]:
-        """Every row, with its values by the name of the column."""
-        for row, found in self._objects(Problems()):
-            outer, steps = self._taken_apart(row, found, Problems())
-            if self._turns is None:
-                yield row, 0, outer
-                continue
-            shared = {OUTER + key: value for key, value in outer.items()}
-            shared |= {key: value for key, value in outer.items() if key not in self._inner}
-            shared.setdefault(EPISODE, str(row))
-            before = {LAST + key: "0" for key in outer}
-            for i, (turn, step) in enumerate(steps, 1):
-                is_last = i == len(steps)
-                ending = {LAST + key: v for key, v in outer.items()} if is_last else before
-                yield row, turn, {**shared, **ending, **step}
+    def _look(self, name: str) -> Look:
+        """Where the value of a column stands."""
+        if self._turns is None or name in self._inner:
+            return lambda outer, step, last: step.get(name)
+        if name in self._outer:
+            return lambda outer, step, last: outer.get(name)
+        prefix, _, key = name.partition(".")
+        if prefix + "." == LAST:
+            return lambda outer, step, last: outer.get(key) if last else "0"
+        return lambda outer, step, last: outer.get(key)
 
     def _taken_apart(
         self, row: int, found: Object, problems: Problems
@@ -170,7 +171,8 @@ class JsonObjects(Source):
     def _scalar(self, value: Any, name: str, row: int, turn: int, problems: Problems) -> str | None:
         """A value as text; numbers as they are written."""
         if value is None or isinstance(value, str):
-            if value is not None and any("\ud800" <= letter <= "\udfff" for letter in value):
+            strange = value is not None and not value.isascii()
+            if strange and any("\ud800" <= letter <= "\udfff" for letter in value or ""):
                 fact = "has half a character (a lone surrogate)."
                 problems.add(f"{self._cell(row, turn, name)}: {fact}", "Correct it.")
                 return None

@@ -12,8 +12,9 @@ from jumar.core.episodes import UNKNOWN, Episodes, Labels, Origin
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.rows import row_words
 from jumar.core.text import printable
+from jumar.io.logs.amounts import Amounts
 from jumar.io.logs.asking import Asked
-from jumar.io.logs.encoding import Amounts, Coded, so_in_all
+from jumar.io.logs.encoding import Coded, so_in_all
 from jumar.io.logs.labels import OF_EPISODES, nameless, of_episodes, propensities
 from jumar.io.logs.ordering import Arranged
 from jumar.io.logs.parts import Parts

@@ -11,21 +11,11 @@ from jumar.core.arrays import Array, Bools
 from jumar.core.rows import row_words
 from jumar.core.text import printable
 from jumar.io.formats import Source, no_rows
+from jumar.io.logs.amounts import Amounts, Numbers, Ranges, are_doubtful, settle_marks
 from jumar.io.logs.asking import Asked
 from jumar.io.logs.clocks import Clock, Times
 from jumar.io.logs.dates import spoken
-from jumar.io.logs.encoding import (
-    Amounts,
-    Coded,
-    Encoder,
-    Flags,
-    Names,
-    NotPlain,
-    Numbers,
-    Ranges,
-    are_doubtful,
-    settle_marks,
-)
+from jumar.io.logs.encoding import Coded, Encoder, Flags, Names, NotPlain
 from jumar.io.logs.parts import Parts, those_that_came
 from jumar.io.problems import Problems
 
