@@ -21,6 +21,7 @@ from jumar.draft.looking import Column
 MOST = 3  # columns
 ROWS_EACH = 50  # rows for every combination of values
 LEVEL = 0.001
+LEAST_PART = 0.05  # of what the first told: readings that only go along with it tell a little
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,21 @@ def choose(columns: Sequence[Column], action: Ints | None) -> list[Observed]:
         return [Observed(column, ()) for column in columns[:1]]
     coded = {column.name: _coded(column, action) for column in columns}
     chosen: list[Observed] = []
+    first = 0.0  # what the first column told
     known = np.zeros(len(action), np.int64)
     left = list(columns)
     while left and len(chosen) < MOST:
         scored = [(_told(known, coded[column.name], action), column) for column in left]
         best, column = max(scored, key=lambda item: item[0])
         joined = np.unique(known * (coded[column.name].max() + 1) + coded[column.name])
-        if best <= 0 or (chosen and len(joined) * ROWS_EACH > len(action)):
+        if (
+            best <= 0
+            or best < LEAST_PART * first
+            or (chosen and len(joined) * ROWS_EACH > len(action))
+        ):
             break
         known = np.searchsorted(joined, known * (coded[column.name].max() + 1) + coded[column.name])
+        first = max(first, best)
         chosen.append(Observed(column, ("what was done depends on it",)))
         left.remove(column)
     return chosen or [Observed(columns[0], ("what was done depends on none of them",))]

@@ -13,17 +13,21 @@ from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import JumarError, LogError, not_one_of
 from jumar.core.text import counted, printable
 from jumar.draft import ending, ranges
-from jumar.draft.looking import Column, FirstLook, look
+from jumar.draft.looking import Column, FirstLook, find_turns, look
 from jumar.draft.parts import Proposal, columns_of, is_cost, propose, words_of
 from jumar.draft.rule import Starter, starter
 from jumar.io.formats import open_log
+from jumar.io.formats.options import FileOptions
 from jumar.io.logs import read_logs
 from jumar.io.logs.asking import NEEDED, SECONDS
-from jumar.io.project import READING
+from jumar.io.project import READING, YEAR, seconds
 
+FILE_OPTIONS = ("separator", "encoding", "turns", "sheet")
 SHORT = (0.8, 0.9)
 DISCOUNTS = (0.95, 0.98, 0.99, 0.995, 0.999)
-YEARLY = 0.95
+YEARLY = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+BEYOND = 0.25  # share of the weight that may lie beyond where recordings stop
+UNSEEN = "what comes later is not seen"
 UNITS = {
     "eur": "EUR", "€": "EUR", "euro": "EUR", "euros": "EUR", "usd": "USD", "dollar": "USD",
     "dollars": "USD", "$": "USD", "gbp": "GBP", "chf": "CHF", "min": "minutes",
@@ -68,7 +72,10 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
     `given` are arguments of `read_logs` that are known already; they are taken over.
     """
     given = {key: value for key, value in (given or {}).items() if value not in (None, {}, "error")}
-    seen = look(open_log(path))
+    if "turns" not in given and (turns := find_turns(path)):
+        given = {**given, "turns": turns}
+    file = FileOptions.checked(**{key: given.get(key) for key in FILE_OPTIONS})
+    seen = look(open_log(path, given.get("file_format"), file))
     proposals = _with_given(propose(seen), given, seen)
     settings = _reading(seen, proposals, given)
     cut = any(item.key == "ends" and item.value == "cut" for item in settings)
@@ -138,13 +145,15 @@ def _reading(
         why = f"{printable(reward.name)!r} sounds like a cost, and is hardly ever negative"
         settings.append(ProjectLine("cost", True, why))
     settings += _missing(seen, parts, given)
+    settings += _dates(seen, parts, given)
     bins = {**_bins(seen, parts), **given.get("bins", {})}
     bins = {column: edges for column, edges in bins.items() if edges}
     if bins:
         settings.append(ProjectLine("bins", bins, "round numbers; correct them to those you go by"))
     for key in given:
         if key not in ("columns", "ends", "cost", "missing", "bins"):
-            settings.append(ProjectLine(key, given[key], "as given"))
+            why = "the list that holds the steps" if key == "turns" else "as given"
+            settings.append(ProjectLine(key, given[key], why))
     return settings
 
 
@@ -195,6 +204,17 @@ def _missing(
     return []
 
 
+def _dates(
+    seen: FirstLook, parts: Mapping[str, tuple[str, ...]], given: Mapping[str, Any]
+) -> list[ProjectLine]:
+    """How dates are written, where a reader could not tell."""
+    column = _first(seen, parts, "time")
+    if "dates" in given or column is None or len(column.formats) < 2:
+        return []
+    others = " or ".join(column.formats[1:])
+    return [ProjectLine("dates", column.formats[0], f"or {others}; please check")]
+
+
 def _bins(
     seen: FirstLook, parts: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str | float, ...]]:
@@ -217,17 +237,23 @@ def _time(seen: FirstLook, proposals: tuple[Proposal, ...], cut: bool) -> list[P
     parts = columns_of(proposals)
     length, why = _step_length(seen, parts)
     rows = seen.rows / max(1, len(np.unique(_episodes(seen, parts))))
-    if length and float(length[:-1]) * SECONDS[length[-1]] >= SECONDS["d"] / 2:
+    if length and seconds(length) >= SECONDS["d"] / 2:
+        steps = YEAR / seconds(length)
+        yearly, less = YEARLY[0], "what comes a year later counts 5 % less"
+        if cut:
+            seldom = next((d for d in YEARLY if d ** (rows / steps) <= BEYOND), YEARLY[-1])
+            if seldom < yearly:
+                yearly, less = seldom, f"recordings stop after {rows / steps:.2g} years: {UNSEEN}"
         return [
             ProjectLine("step_length", length, why),
-            ProjectLine("yearly_discount", YEARLY, "what comes a year later counts 5 % less"),
+            ProjectLine("yearly_discount", yearly, less),
         ]
     made = [ProjectLine("step_length", length, why)] if length else []
     rate = next((γ for γ in DISCOUNTS if γ**rows >= 0.5), DISCOUNTS[-1])
     why = f"an episode has {rows:.3g} steps on average"
     if cut:
-        rate = next((γ for γ in reversed((*SHORT, *DISCOUNTS)) if γ**rows <= 0.25), SHORT[0])
-        why = f"recordings stop after {rows:.3g} steps on average: what comes later is not seen"
+        rate = next((γ for γ in reversed((*SHORT, *DISCOUNTS)) if γ**rows <= BEYOND), SHORT[0])
+        why = f"recordings stop after {rows:.3g} steps on average: {UNSEEN}"
     return [*made, ProjectLine("discount", rate, why)]
 
 
@@ -253,9 +279,9 @@ def _usual_gap(times: Floats, episode: Ints) -> str:
     if len(gaps) == 0:
         return ""
     usual = float(np.median(gaps))
-    for unit, seconds in SECONDS.items():
-        if usual >= seconds:
-            return f"{round(usual / seconds):d}{unit}"
+    for unit, size in SECONDS.items():
+        if usual >= size:
+            return f"{round(usual / size):d}{unit}"
     return ""
 
 

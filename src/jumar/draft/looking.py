@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Ints
 from jumar.io.formats import Source
+from jumar.io.formats.numpy_arrays import to_numpy
+from jumar.io.formats.text import TextFile
+from jumar.io.logs.dates import MICROSECONDS, guesses
 
 ROWS = 200_000  # more rows would not change a proposal
 NOTHING = ("", "na", "n/a", "nan", "none", "null", "-", "?", "missing")  # in lower case
@@ -28,6 +33,7 @@ class Column:
     code: Ints  # (N,) which value stands in a row; -1 where there is none
     number_of: Floats  # (len(names),) the value as a number; NaN where it is none
     time_of: Floats  # (len(names),) seconds; NaN where it is no date
+    formats: tuple[str, ...] = ()  # that dates may have, where they are not plain ISO 8601
 
     @property
     def n(self) -> int:
@@ -96,11 +102,38 @@ class FirstLook:
     all_read: bool
 
 
+def find_turns(path: str | os.PathLike[str]) -> str | None:
+    """The key of a JSON file under which the first object keeps a list of objects: its turns."""
+    if not str(path).lower().removesuffix(".gz").endswith((".json", ".jsonl", ".ndjson")):
+        return None
+    try:
+        with TextFile(Path(path)).lines() as file:
+            start = file.read(1 << 20)
+        found, _ = json.JSONDecoder().raw_decode(start.lstrip("\ufeff \r\n\t["))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return _list_of_objects(found)
+
+
+def _list_of_objects(found: Any, prefix: str = "", depth: int = 0) -> str | None:
+    if not isinstance(found, dict) or depth > 3:
+        return None
+    for key, value in found.items():
+        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+            return f"{prefix}{key}"
+    for key, value in found.items():
+        if inner := _list_of_objects(value, f"{prefix}{key}.", depth + 1):
+            return inner
+    return None
+
+
 def look(source: Source) -> FirstLook:
     """Read the columns as text, up to `ROWS` rows."""
     import pyarrow as pa
 
-    names = list(dict.fromkeys(source.names))
+    # outer keys of nested turns are there under several names; the plain one is enough
+    derived = ("last.", "outer.")
+    names = [name for name in dict.fromkeys(source.names) if not name.startswith(derived)]
     batches, rows = [], 0
     stream = iter(source.batches(names, names))
     for batch in stream:
@@ -131,12 +164,13 @@ def _column(name: str, values: Any) -> Column:
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     texts = [text or "" for text in encoded.dictionary.to_pylist()]
-    code = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    code = to_numpy(encoded.indices, -1).astype(np.int64)
     kept = [i for i, text in enumerate(texts) if text.lower() not in NOTHING]
     renumbered = np.full(len(texts) + 1, -1)
     renumbered[kept] = np.arange(len(kept))
     names = tuple(texts[i] for i in kept)
-    return Column(name, names, renumbered[code], _numbers(names), _times(names))
+    times, formats = _times(pa.array(names, pa.string()))
+    return Column(name, names, renumbered[code], _numbers(names), times, formats)
 
 
 def _as_text(values: Any) -> Any:
@@ -172,34 +206,23 @@ def as_number(text: str) -> float:
     return number if np.isfinite(number) else float("nan")
 
 
-_FORMATS = (
-    "%Y-%m-%d",
-    "%Y-%m-%dT%H:%M",
-    "%Y-%m-%dT%H:%M:%S",
-    "%Y-%m-%d %H:%M",
-    "%Y-%m-%d %H:%M:%S",
-    "%Y-%m-%d %H:%M:%S.%f",
-    "%d.%m.%Y",
-    "%d.%m.%Y %H:%M",
-    "%d.%m.%Y %H:%M:%S",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d/%m/%Y %H:%M",
-    "%m/%d/%Y %H:%M",
-    "%Y/%m/%d",
-    "%d-%b-%Y",
-)
+def _times(words: Any) -> tuple[Floats, tuple[str, ...]]:
+    """Seconds since 1970 of dates and times as people write them, NaN where words are none; and
+    the formats they may have, where they are not plain ISO 8601."""
+    import pyarrow as pa
 
-
-def _times(names: tuple[str, ...]) -> Floats:
-    """Seconds since 1970 of dates and times as people write them; NaN where a text is none."""
-    for form in _FORMATS:
-        try:
-            found = [datetime.strptime(name, form).replace(tzinfo=UTC) for name in names]
-        except ValueError:
-            continue
-        return np.array([moment.timestamp() for moment in found], np.float64)
-    return np.full(len(names), np.nan)
+    none = np.full(len(words), np.nan), ()
+    if len(words) == 0 or not any(letter.isdigit() for letter in words[0].as_py()):
+        return none
+    try:
+        moments = words.cast(pa.timestamp("us"))
+        return to_numpy(moments.cast(pa.int64())) / MICROSECONDS, ()
+    except pa.ArrowException:
+        pass
+    found = [dates for dates in guesses(words) if dates.fits.all()]
+    if not found:
+        return none
+    return found[0].values / MICROSECONDS, tuple(dates.format for dates in found)
 
 
 def runs(code: Array) -> int:

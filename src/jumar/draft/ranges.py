@@ -1,8 +1,8 @@
 """Where to cut a column of readings into ranges: at numbers a person would choose.
 
-Candidates are round numbers (1, 2 or 5 times a power of ten apart) between the 5 % and the 95 %
-quantile. If what was done differs on the two sides of a candidate, more than chance explains, the
-cut that separates the actions best comes first: a rule such as "replace above 7" leaves exactly
+Candidates are round numbers (1, 2 or 5 times a power of ten apart) in the middle 99 %
+of the values. If what was done differs on the two sides of a candidate, more than chance explains,
+the cut that separates the actions best comes first: a rule such as "replace above 7" leaves exactly
 this trace. Otherwise the cuts are those nearest to the terciles.
 
 A split's gain is the log-likelihood ratio of the actions,
@@ -26,7 +26,7 @@ FEW = 6  # so many values need no ranges
 MOST_EDGES = 3
 CANDIDATES = 40
 LEVEL = 0.001
-LEAST_SHARE = 0.05  # of the rows, in a range
+LEAST_SHARE = 0.01  # of the rows, in a range
 NAMES = {2: ("low", "high"), 3: ("low", "mid", "high"), 4: ("low", "mid", "high", "very high")}
 
 
@@ -80,12 +80,12 @@ def _digits(number: float) -> int:
 
 
 def round_numbers(values: Floats) -> Floats:
-    """Round numbers within the middle 90 % of the values, at most about `CANDIDATES`.
+    """Round numbers within the middle 99 % of the values, at most about `CANDIDATES`.
 
     >>> round_numbers(np.arange(0.0, 101)).tolist()[:4]
     [5.0, 10.0, 15.0, 20.0]
     """
-    low, high = np.quantile(values, (0.05, 0.95))
+    low, high = np.quantile(values, (0.005, 0.995))
     if not high > low:
         low, high = float(values.min()), float(values.max())
     if not high > low:
