@@ -22,13 +22,14 @@ from typing import Any
 
 import numpy as np
 
+from jumar.algorithms.auto.asymptotic import Gate, gate
 from jumar.algorithms.auto.board import Board, lay_out
 from jumar.algorithms.auto.dealing import HALVES, deal
 from jumar.algorithms.auto.trials import Setting
 from jumar.algorithms.long_records.contradictions import MemoryTest, memory_test
 from jumar.algorithms.long_records.judge import Candidate, candidates, fit
 from jumar.algorithms.long_records.ladder import Rung, in_words, ladder, they_tell
-from jumar.algorithms.long_records.refusal import Bench, Refusal, bench, least_lower, refusals
+from jumar.algorithms.long_records.refusal import Refusal, least_lower, refusals
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory, refinement, window
@@ -177,7 +178,7 @@ def judge_long(
         tests.append(memory_test(board, number, orders))
         if not tests[-1].rejected:
             break
-    found: list[tuple[LongTrial, Candidate, Bench]] = []
+    found: list[tuple[LongTrial, Candidate, Gate]] = []
     dealt = deal(board.log, deals)
     halves = [dealt.members(half) for half in range(HALVES)]
     units = min(len(np.unique(dealt.unit[half])) for half in halves)
@@ -188,7 +189,8 @@ def judge_long(
             fresh, n = candidates(fit(board, halves[i], len(tests) + 1), halves[1 - i], i, dealt)
             tried += n
             if fresh:
-                test = bench(fresh, delta=delta, range=span, rng=draws)
+                differences = np.array([candidate.rungs[0].differences for candidate in fresh])
+                test = gate(differences, delta=delta, range=span, rng=draws)
                 found += [(_trial(c, test), c, test) for c in fresh]
         if not found:
             against = [Refusal("candidates", "Nothing that was fitted promises a gain.", 0.0, 0.0)]
@@ -282,7 +284,7 @@ def _beyond(board: Board) -> float:
     return float(left.mean())
 
 
-def _trial(candidate: Candidate, test: Bench) -> LongTrial:
+def _trial(candidate: Candidate, test: Gate) -> LongTrial:
     first = candidate.rungs[0]
     return LongTrial(
         candidate.setting,
@@ -297,7 +299,7 @@ def _trial(candidate: Candidate, test: Bench) -> LongTrial:
     )
 
 
-def _needed(best: LongTrial, test: Bench, records: int) -> int | None:
+def _needed(best: LongTrial, test: Gate, records: int) -> int | None:
     """Records after which the test would pass four times in five, if noise is all that stands
     against it; None where it is not."""
     if best.gain <= 0 or any(r.condition not in NOISE for r in best.refusals):

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from jumar.algorithms.auto.asymptotic import Gate
 from jumar.algorithms.auto.board import Board
 from jumar.algorithms.auto.dealing import Dealt
 from jumar.algorithms.long_records.contradictions import MemoryTest
 from jumar.algorithms.long_records.judge import Candidate, Judge, Reading, fit
-from jumar.algorithms.long_records.refusal import Bench, with_weight
+from jumar.algorithms.long_records.refusal import lower, with_weight
 from jumar.core.arrays import Ints
 from jumar.core.memory import Memory
 from jumar.core.memory.windows import NOW
@@ -65,7 +66,7 @@ def ladder(
     fitted: Ints,
     held_out: Ints,
     candidate: Candidate,
-    bench: Bench,
+    test: Gate,
     tests: Sequence[MemoryTest],
     top: Rung | None,
     dealt: Dealt,
@@ -76,7 +77,7 @@ def ladder(
     memory = in_words(board.memories[judging])
 
     def rung(told: str, reading: Reading, **marks: bool) -> Rung:
-        low = bench.lower(reading, candidate.unseen)
+        low = lower(test, reading, candidate.unseen)
         steps = reading.exact + 1
         return Rung(told, reading.gain, reading.error, low, reading.effective, steps, **marks)
 

@@ -30,10 +30,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-import numpy as np
-
-from jumar.algorithms.auto.asymptotic import UNSEEN, critical_value, normal
-from jumar.algorithms.auto.dealing import HALVES
+from jumar.algorithms.auto.asymptotic import UNSEEN, Gate, normal
 from jumar.algorithms.long_records.judge import Candidate, Reading
 
 FEWEST = 30.0  # records' worth of weight
@@ -53,38 +50,20 @@ class Refusal:
     limit: float
 
 
-@dataclass(frozen=True)
-class Bench:
-    """What all candidates of a half have in common."""
-
-    critical: float  # c
-    delta: float
-    range: float  # R
-    records: int  # n
-
-    def lower(self, reading: Reading, unseen: float) -> float:
-        """L_j of a reading."""
-        if reading.effective <= 0:
-            return -math.inf
-        rare = max(math.log(1 / self.delta) / self.records, UNSEEN / reading.effective)
-        return reading.gain - self.critical * reading.error - self.range * (unseen + rare)
+def lower(test: Gate, reading: Reading, unseen: float) -> float:
+    """L_j of a reading."""
+    if reading.effective <= 0:
+        return -math.inf
+    rare = max(math.log(1 / test.delta) / test.units, UNSEEN / reading.effective)
+    return reading.gain - test.critical * reading.error - test.range * (unseen + rare)
 
 
-def bench(
-    found: Sequence[Candidate], *, delta: float, range: float, rng: np.random.Generator
-) -> Bench:
-    """The test of one half."""
-    differences = np.array([candidate.rungs[0].differences for candidate in found])
-    critical = critical_value(differences, delta / HALVES, rng)
-    return Bench(critical, delta, range, differences.shape[1])
-
-
-def refusals(candidate: Candidate, bench: Bench) -> tuple[Refusal, ...]:
+def refusals(candidate: Candidate, test: Gate) -> tuple[Refusal, ...]:
     """Every reason against a candidate; none: it passes."""
     first = candidate.rungs[0]
-    found = [*_weights(candidate), *_bounds(candidate, bench)]
+    found = [*_weights(candidate), *_bounds(candidate, test)]
     found += _drift("drift", "it", with_weight(candidate.rungs))
-    found += _gently(candidate, bench)
+    found += _gently(candidate, test)
     apart = abs(candidate.longer.against(first))
     if apart > APART:
         text = (
@@ -92,9 +71,9 @@ def refusals(candidate: Candidate, bench: Bench) -> tuple[Refusal, ...]:
             f"instead of {first.gain:.4g}, {apart:.1f} standard errors apart."
         )
         found.append(Refusal("longer memory", text, apart, APART))
-    if first.gain > bench.range:
-        text = f"The gain of {first.gain:.4g} exceeds the range of the returns, {bench.range:.4g}."
-        found.append(Refusal("too good", text, first.gain, bench.range))
+    if first.gain > test.range:
+        text = f"The gain of {first.gain:.4g} exceeds the range of the returns, {test.range:.4g}."
+        found.append(Refusal("too good", text, first.gain, test.range))
     return tuple(found)
 
 
@@ -114,17 +93,17 @@ def _weights(candidate: Candidate) -> Iterator[Refusal]:
             break
 
 
-def least_lower(candidate: Candidate, bench: Bench) -> tuple[Reading, float]:
+def least_lower(candidate: Candidate, test: Gate) -> tuple[Reading, float]:
     """The least of the lower bounds on rungs with weight, which is the one that is claimed."""
-    bounds = [(r, bench.lower(r, candidate.unseen)) for r in with_weight(candidate.rungs)]
+    bounds = [(r, lower(test, r, candidate.unseen)) for r in with_weight(candidate.rungs)]
     first = candidate.rungs[0]
-    bounds = bounds or [(first, bench.lower(first, candidate.unseen))]
+    bounds = bounds or [(first, lower(test, first, candidate.unseen))]
     return min(bounds, key=lambda pair: pair[1])
 
 
-def _bounds(candidate: Candidate, bench: Bench) -> Iterator[Refusal]:
-    least, low = least_lower(candidate, bench)
-    tie = TIE * max(bench.range, abs(least.gain))
+def _bounds(candidate: Candidate, test: Gate) -> Iterator[Refusal]:
+    least, low = least_lower(candidate, test)
+    tie = TIE * max(test.range, abs(least.gain))
     if not low > tie:
         exact = f", the last {least.exact + 1} steps weighed exactly," if least.exact else ""
         text = (
@@ -149,11 +128,11 @@ def _drift(condition: str, who: str, rungs: Sequence[Reading]) -> Iterator[Refus
         yield Refusal(condition, text, apart, limit)
 
 
-def _gently(candidate: Candidate, bench: Bench) -> Iterator[Refusal]:
+def _gently(candidate: Candidate, test: Gate) -> Iterator[Refusal]:
     alive = with_weight(candidate.gentle)
     yield from _drift("gently, drift", "a tenth of the change", alive)
     for reading in alive:
-        low = reading.gain - bench.critical * reading.error
+        low = reading.gain - test.critical * reading.error
         if low <= 0:
             text = (
                 f"A tenth of the change, with the last {reading.exact + 1} steps weighed exactly, "
