@@ -307,7 +307,7 @@ def test_most_of_the_gain_is_fewer_slips(jumar, place):
     rows = list(csv.DictReader((place / "out" / "decisions.csv").read_text().splitlines()))
     low_row = next(row for row in rows if row["seen now"] == "low")
     assert low_row["old"] == "run 86.7% (rest: slips)"
-    assert "fewer slips: 'run' is what the old rule means to do" in low_row["why"]
+    assert "fewer slips: 'run' is what the old controller means to do" in low_row["why"]
     page = Page((place / "out" / "report.html").read_text("utf-8"))
     assert "as you mean to, with fewer slips" in page.text
 

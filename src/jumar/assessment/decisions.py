@@ -144,7 +144,9 @@ class Decisions(Shown):
             up = int(np.argmax(new - old))
             tried = f"{shown(actions[up])!r} was tried {times(int(visits[up]))} here"
             if self.only_slips(h):
-                tried = f"fewer slips: {shown(actions[up])!r} is what the old rule means to do"
+                tried = (
+                    f"fewer slips: {shown(actions[up])!r} is what the old controller means to do"
+                )
             elif h in self.alike:
                 names = [repr(shown(actions[a])) for a in self.alike[h]]
                 tried = f"no difference in the data between {', '.join(names)}"

@@ -45,21 +45,22 @@ def slips(found: Looked) -> Iterator[Notice]:
     if split is None or not split.mostly_slips:
         return
     sign, worth = (-1, "costs") if found.costs else (1, "brings")
-    old, rule, new = (number(sign * v) for v in (split.behavior, split.intended, split.improved))
+    old, meant, new = (number(sign * v) for v in (split.behavior, split.intended, split.improved))
     said = (
-        f"By the model, the old practice {worth} {old} per episode, your own rule without its "
-        f"slips {rule}"
+        f"By the model, the old controller {worth} {old} per episode as it acted, and {meant} "
+        "without its slips"
     )
     if split.share is None:
-        said = f"Doing what your own rule says would bring more. {said}."
+        said = f"To do what the old controller says, without slips, would bring more. {said}."
     else:
         part = "all" if split.share >= 1 else percent(split.share)
-        said = f"Fewer slips are {part} of the gain. {said}, the new controller {new}."
+        said = f"Fewer slips are {part} of the gain. {said}; the new controller {worth} {new}."
     yield Notice(
         "slips",
         f"{said} {_tested(split)}",
         "Stop the slips before you change any decision; what the new controller keeps of them, it "
-        f"keeps only because nothing is known about them. The rule without slips is {FILE}.",
+        f"keeps only because too little is known about them. {FILE} is the old controller without "
+        "slips.",
         file=FILE,
     )
 
