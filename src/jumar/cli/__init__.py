@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):  # a name or ζ must not crash a narrow terminal
             output.reconfigure(errors="backslashreplace")
+    # where there is no home it says where it keeps its fonts: nothing that people must know
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         sys.exit(app(arguments, prog_name="jumar", standalone_mode=not as_json))
     except JumarError as error:
