@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from jumar.algorithms import ALGORITHMS, Algorithm, trusted_from
-from jumar.core.arrays import Bools, Floats, Ints
+from jumar.core.arrays import Bools, Floats, Frozen, Ints
 from jumar.core.improvement import Improvement
 from jumar.core.shown import Shown
 from jumar.core.text import shown, times
@@ -33,7 +33,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Decisions(Shown):
+class Decisions(Frozen, Shown):
     """One entry per history state of the model, in the order of the model."""
 
     improvement: Improvement

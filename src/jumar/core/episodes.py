@@ -9,7 +9,7 @@ successor of the last step is unknown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
@@ -166,7 +166,8 @@ class Episodes(Frozen, Shown):
     start: Ints  # (E+1,) int64, first row of each episode; start[E] = N
     final_observation: Ints  # (E,) int64, seen after the last step of a cut-off episode, or -1
     terminated: Bools  # (E,) bool, the process ended with the last step
-    origin: Origin | None = None
+    # where it was read from: a log is the same wherever it stands
+    origin: Origin | None = field(default=None, compare=False)
     node: Labels | None = None  # (N,) where the controller says it was, if the log tells
     propensity: Floats | None = None  # (N,) float64, how likely the logged action was, in (0, 1]
     cluster: Labels | None = None  # (E,) the person, plant or machine; None: all independent
@@ -182,8 +183,8 @@ class Episodes(Frozen, Shown):
         def put(name: str, dtype: type) -> None:
             object.__setattr__(self, name, freeze(getattr(self, name), dtype, name, LogError))
 
-        for kind, field in (("observation", "observations"), ("action", "actions")):
-            object.__setattr__(self, field, check_names(kind, getattr(self, field), LogError))
+        for kind, names in (("observation", "observations"), ("action", "actions")):
+            object.__setattr__(self, names, check_names(kind, getattr(self, names), LogError))
         for name in ("observation", "action", "start", "final_observation"):
             put(name, np.int64)
         put("reward", np.float64)
