@@ -213,11 +213,11 @@ def _guarantees(
     store = Store(folder)
     if not summary:
         try:
-            with progress_bar("Logs", 0, as_json) as tell:
+            with store.alone(), progress_bar("Logs", 0, as_json) as tell:
                 run_guarantees(spec, folder, jobs=jobs, progress=tell)
+                write_report(store)
         except KeyboardInterrupt:
             raise _stopped(folder) from None
-        write_report(store)
     found = findings(store)
     files = [] if summary else [f"Wrote {folder / 'guarantees.md'}, .json and .svg."]
     views = [table.view for table in tables(found) if table.name != "processes"]
@@ -243,7 +243,8 @@ def _study(
     store = Store(folder)
     if not summary:
         try:
-            _run(spec, store, jobs, planner, as_json)
+            with store.alone():
+                _run(spec, store, jobs, planner, as_json)
         except KeyboardInterrupt:
             raise _stopped(folder) from None
     from jumar.study.paper_tables import summary_data, summary_view

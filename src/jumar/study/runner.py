@@ -68,22 +68,28 @@ def run_study(
     With more than one job, a study whose settings are not all compiled starts processes that load
     the calling script: such a script calls this below `if __name__ == "__main__":`.
     """
-    prepared = [prepare(spec, behavior) for behavior in spec.behaviors]
     store = Store(folder)
+    with store.alone():
+        _run_missing(spec, store, jobs, progress or (lambda done, total: None))
+    return store
+
+
+def _run_missing(
+    spec: StudySpec, store: Store, jobs: int, tell: Callable[[int, int], None]
+) -> None:
+    prepared = [prepare(spec, behavior) for behavior in spec.behaviors]
     store.open(identity(spec, prepared))
     names = [behavior.name for behavior in spec.behaviors]
     blocks = [(i, b) for i in range(len(names)) for b in range(-(-spec.datasets // _size(spec)))]
     todo = [(i, b) for i, b in blocks if not store.has_block(names[i], b)]
     total, done = spec.n_policies, spec.n_policies
     done -= sum(_policies(spec, block) for block in todo)
-    tell = progress or (lambda done, total: None)
     tell(done, total)
     for block, table in _finished(spec, prepared, todo, jobs):
         store.write_block(names[block[0]], block[1], table)
         done += _policies(spec, block)
         tell(done, total)
     store.finish([(names[i], b) for i, b in blocks])
-    return store
 
 
 def _size(spec: StudySpec) -> int:

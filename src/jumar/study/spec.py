@@ -29,7 +29,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.errors import ParameterError, StudyError, not_one_of
 from jumar.core.memory import LONGEST_WINDOW
 from jumar.evidence.bounds import check_delta
 from jumar.io.documents import (
@@ -51,7 +51,7 @@ SHIPPED = ("paper", "safety", "safety-seeds")
 STUDY = Format(
     "study",
     1,
-    ParameterError,
+    StudyError,
     keys=(
         "format",
         "title",
@@ -212,7 +212,7 @@ def study_from_document(
 
 
 def _study(document: Any, place: str, folder: str) -> StudySpec:
-    document = checked(document, dict, place, ParameterError)
+    document = checked(document, dict, place, StudyError)
     check_format(document, place, STUDY)
     check_keys(document, STUDY.keys, place, STUDY)
     behaviors = [
@@ -224,20 +224,18 @@ def _study(document: Any, place: str, folder: str) -> StudySpec:
         for i, item in enumerate(_list(document, "algorithms", place, "[[algorithms]]"), 1)
     ]
     sizes = [
-        whole(size, f"{place}, size {i}", ParameterError, least=1)
+        whole(size, f"{place}, size {i}", StudyError, least=1)
         for i, size in enumerate(_list(document, "sizes", place, "sizes = [1, 10, 100]"), 1)
     ]
     figures = [
         _figure(item, f"{place}, figure {i}", [b.name for b in behaviors])
-        for i, item in enumerate(
-            checked(document.get("figures", []), list, place, ParameterError), 1
-        )
+        for i, item in enumerate(checked(document.get("figures", []), list, place, StudyError), 1)
     ]
-    title = checked(document.get("title", "study"), str, f"{place}, title", ParameterError)
-    seed = whole(document.get("seed", 1), f"{place}, seed", ParameterError)
-    datasets = whole(document.get("datasets", 100), f"{place}, datasets", ParameterError, least=1)
-    delta = number(document.get("delta", 0.05), f"{place}, delta", ParameterError)
-    with at(place, ParameterError):
+    title = checked(document.get("title", "study"), str, f"{place}, title", StudyError)
+    seed = whole(document.get("seed", 1), f"{place}, seed", StudyError)
+    datasets = whole(document.get("datasets", 100), f"{place}, datasets", StudyError, least=1)
+    delta = number(document.get("delta", 0.05), f"{place}, delta", StudyError)
+    with at(place, StudyError):
         return StudySpec(
             title=title,
             seed=seed,
@@ -252,76 +250,76 @@ def _study(document: Any, place: str, folder: str) -> StudySpec:
 
 
 def _behavior(item: Any, place: str) -> BehaviorSpec:
-    item = checked(item, dict, place, ParameterError)
+    item = checked(item, dict, place, StudyError)
     check_keys(item, _BEHAVIOR_KEYS, place, STUDY)
     model = checked(
-        _required(item, "model", place, 'model = "tiger"'), str, f"{place}, model", ParameterError
+        _required(item, "model", place, 'model = "tiger"'), str, f"{place}, model", StudyError
     )
     if ("window" in item) == ("policy" in item):
-        raise ParameterError(
+        raise StudyError(
             f"{place}: give either window (train a behavior) or policy (a controller file)."
         )
     window = policy = None
     if "window" in item:
         window = _window(item["window"], f"{place}, window")
     else:
-        policy = checked(item["policy"], str, f"{place}, policy", ParameterError)
+        policy = checked(item["policy"], str, f"{place}, policy", StudyError)
     memories = _list(item, "memories", place, "memories = [2, 3]")
     if not memories:
-        raise ParameterError(f"{place}: memories is empty. List windows from 1, such as [2, 3].")
+        raise StudyError(f"{place}: memories is empty. List windows from 1, such as [2, 3].")
     label = f"{model.partition(':')[0]}:{window or Path(str(policy)).stem}"
     actions = item.get("with_actions", False)
     return BehaviorSpec(
-        name=checked(item.get("name", label), str, f"{place}, name", ParameterError),
+        name=checked(item.get("name", label), str, f"{place}, name", StudyError),
         model=model,
         memories=tuple(_window(k, f"{place}, memory {i}") for i, k in enumerate(memories, 1)),
         window=window,
-        seed=whole(item.get("seed", 1), f"{place}, seed", ParameterError),
+        seed=whole(item.get("seed", 1), f"{place}, seed", StudyError),
         policy=policy,
-        with_actions=checked(actions, bool, f"{place}, with_actions", ParameterError),
+        with_actions=checked(actions, bool, f"{place}, with_actions", StudyError),
     )
 
 
 def _figure(item: Any, place: str, behaviors: list[str]) -> FigureSpec:
-    item = checked(item, dict, place, ParameterError)
+    item = checked(item, dict, place, StudyError)
     check_keys(item, _FIGURE_KEYS, place, STUDY)
     kind = _required(item, "kind", place, 'kind = "curves"')
     if kind not in KINDS:
-        raise ParameterError(f"{place}: {not_one_of('kind', kind, KINDS)}")
+        raise StudyError(f"{place}: {not_one_of('kind', kind, KINDS)}")
     name = _required(item, "name", place, 'name = "performance"')
-    name = checked(name, str, f"{place}, name", ParameterError)
+    name = checked(name, str, f"{place}, name", StudyError)
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        raise ParameterError(
+        raise StudyError(
             f"{place}: name {show(name)} becomes a file's name; use letters, digits, - and _."
         )
     shown = _list(item, "behaviors", place, 'behaviors = ["tiger:2"]')
     for behavior in shown:
         if behavior not in behaviors:
-            raise ParameterError(f"{place}: {not_one_of('behavior', behavior, behaviors)}")
+            raise StudyError(f"{place}: {not_one_of('behavior', behavior, behaviors)}")
     if not shown or (kind == "heatmap" and len(shown) != 1):
-        raise ParameterError(
+        raise StudyError(
             f"{place}: a heat map shows exactly one behavior, other figures one or more."
         )
     thresholds = [
-        whole(n, f"{place}, n_wedge", ParameterError)
-        for n in checked(item.get("n_wedge", []), list, f"{place}, n_wedge", ParameterError)
+        whole(n, f"{place}, n_wedge", StudyError)
+        for n in checked(item.get("n_wedge", []), list, f"{place}, n_wedge", StudyError)
     ]
     if kind == "curves" and not thresholds:
-        raise ParameterError(f"{place}: curves need thresholds. Add n_wedge = [5, 20].")
-    title = checked(item.get("title", ""), str, f"{place}, title", ParameterError)
+        raise StudyError(f"{place}: curves need thresholds. Add n_wedge = [5, 20].")
+    title = checked(item.get("title", ""), str, f"{place}, title", StudyError)
     return FigureSpec(name, kind, tuple(shown), tuple(thresholds), title)
 
 
 def _window(value: Any, place: str) -> int:
-    return whole(value, place, ParameterError, least=1, most=LONGEST_WINDOW)
+    return whole(value, place, StudyError, least=1, most=LONGEST_WINDOW)
 
 
 def _required(item: dict[str, Any], key: str, place: str, example: str) -> Any:
     if key not in item:
-        raise ParameterError(f"{place}: {key!r} is missing. Add {example}.")
+        raise StudyError(f"{place}: {key!r} is missing. Add {example}.")
     return item[key]
 
 
 def _list(item: dict[str, Any], key: str, place: str, example: str) -> list[Any]:
     found = _required(item, key, place, example)
-    return checked(found, list, f"{place}, {key}", ParameterError)
+    return checked(found, list, f"{place}, {key}", StudyError)

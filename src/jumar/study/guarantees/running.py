@@ -135,6 +135,18 @@ def run_guarantees(
     """
     tried = dict(gates or {name: GATES[name] for name in spec.gates})
     store = Store(folder)
+    with store.alone():
+        _run_missing(spec, tried, store, jobs or os.cpu_count() or 1, progress)
+    return store
+
+
+def _run_missing(
+    spec: GuaranteesSpec,
+    tried: Mapping[str, TriedGate],
+    store: Store,
+    jobs: int,
+    progress: Callable[[int, int], None] | None,
+) -> None:
     store.open(identity(spec, tried))
     blocks = spec.blocks()
     todo = [block for block in blocks if not store.has_block(*_place(block))]
@@ -142,12 +154,11 @@ def run_guarantees(
     done = total - sum(len(spec.members(block)) for block in todo)
     tell = progress or (lambda done, total: None)
     tell(done, total)
-    for block, rows in _finished(spec, tried, todo, jobs or os.cpu_count() or 1):
+    for block, rows in _finished(spec, tried, todo, jobs):
         store.write_block(*_place(block), _table(rows))
         done += len(spec.members(block))
         tell(done, total)
     store.finish([_place(block) for block in blocks])
-    return store
 
 
 def _place(block: Block) -> tuple[str, int]:
