@@ -48,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except JumarError as error:
         kind, message = type(error).__name__, str(error)
         code = 2 if isinstance(error, ParameterError) else 1
+    except MemoryError:
+        kind, code = "MemoryError", 1
+        message = "there is not enough memory. Use a machine with more, or less data at a time."
     except _UsageError as error:  # only with --json: else typer has printed it and left
         kind, code = "UsageError", 2
         message = cast(Any, error).format_message()

@@ -20,7 +20,9 @@ from jumar.core.shown import Shown
 from jumar.core.text import printable
 
 UNKNOWN = -1
-LARGEST_REWARD = 1e100  # squares and sums of it are still numbers
+# fourth powers and their sums are still numbers, and not 0
+LARGEST_REWARD = 1e60
+SMALLEST_REWARD = 1e-60
 
 
 @dataclass(frozen=True)
@@ -243,6 +245,13 @@ class Episodes(Frozen, Shown):
             raise LogError(
                 f"{self.where(int(bad[0]))}: reward {self.reward[bad[0]]:g} is too large to "
                 "compute with. Use a larger unit."
+            )
+        largest = float(np.abs(self.reward).max())
+        if 0 < largest < SMALLEST_REWARD:
+            at = int(np.abs(self.reward).argmax())
+            raise LogError(
+                f"{self.where(at)}: reward {self.reward[at]:g} is the largest of all, and too "
+                "small to compute with. Use a smaller unit."
             )
         if self.propensity is not None:
             for row in np.flatnonzero(~((self.propensity > 0) & (self.propensity <= 1)))[:1]:
