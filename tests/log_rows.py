@@ -55,7 +55,7 @@ def three_endings(observations: tuple[str, ...], actions: tuple[str, ...]) -> Ep
         actions=actions,
         observation=[0, 1, 1, 0, 0],
         action=[0, 1, 1, 0, 1],
-        reward=[0.1, -1e-300, 1e99, 1 / 3, -0.0],
+        reward=[0.1, -1e-300, 1e59, 1 / 3, -0.0],
         start=[0, 2, 4, 5],
         final_observation=[UNKNOWN, 1, UNKNOWN],
         terminated=[True, False, False],

@@ -12,7 +12,8 @@ Names are loaded when they are first used, so ``import jumar`` costs next to not
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False  # not from typing, which takes longer to load than all that is here
 
 __version__ = "0.1.0"
 

@@ -16,6 +16,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import jumar as jm
+from facts import says
 from jumar.cli import main
 from jumar.study.spec import load_study
 
@@ -36,7 +37,7 @@ def run(capsys, *arguments) -> tuple[int, str, str]:
 def outlines(monkeypatch):
     """Figures are drawn, but not rendered: test_study_run.py and test_study_safety.py render every
     kind of figure in every format."""
-    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **options: path.write_bytes(b""))
+    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **options: path.write(b""))
 
 
 def test_the_example_of_the_documentation_is_a_study(tmp_path):
@@ -236,3 +237,88 @@ def test_every_public_name_is_in_the_reference():
     page = (DOCS / "api.md").read_text()
     missing = [name for name in jm.__all__ if not re.search(rf"\b{name}\b", page)]
     assert missing == []
+
+
+# ---- what is wrong in a file is no wrong usage --------------------------------------------------
+
+SMALL = """\
+format = "jumar-study/1"
+datasets = 2
+sizes = [1, 5]
+[[behaviors]]
+model = "tiger"
+window = 1
+memories = [1]
+[[algorithms]]
+name = "spibb"
+n_wedge = [5, 20]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "facts"),
+    [
+        ("datasets = 2", "datasets = 0", ("study.toml", "datasets", "0", "from 1")),
+        ("datasets", "dataset", ("study.toml", "'dataset'", "'datasets'")),
+        ('"tiger"', '"tigre"', ("tigre", "'tiger'")),
+        ('"tiger"', '"tiger:loud=1"', ("tiger", "'loud'")),
+        ('"spibb"', '"spib"', ("study.toml, algorithm 1", "'spib'", "'spibb'")),
+        ("[5, 20]", "[-1]", ("study.toml, algorithm 1", "n_wedge", "-1")),
+        ("[1, 5]", "[5, 1]", ("study.toml", "sizes", "ascending")),
+        ("[[behaviors]]", "[[behaviors", ("study.toml",)),
+    ],
+)
+def test_a_mistake_in_a_study_file_exits_with_1(capsys, tmp_path, old, new, facts):
+    (tmp_path / "study.toml").write_text(SMALL.replace(old, new))
+    code, out, error = run(capsys, "study", tmp_path / "study.toml", "-o", tmp_path / "out")
+    assert (code, out) == (1, "")
+    says(error, *facts)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_study_file_that_is_not_there_exits_with_1(capsys, tmp_path):
+    code, _, error = run(capsys, "study", tmp_path / "s.toml", "-o", tmp_path / "out")
+    assert code == 1
+    says(error, "s.toml", "no such file", "paper, safety")
+
+
+def test_a_damaged_folder_of_a_study_is_told_with_a_remedy(capsys, tmp_path):
+    (tmp_path / "study.toml").write_text(SMALL)
+    command = ("study", tmp_path / "study.toml", "-o", tmp_path / "out", "--jobs", 1)
+    assert run(capsys, *command)[0] == 0
+    (tmp_path / "out" / "results.parquet").write_bytes(b"PAR1 and rubbish \x1b[2J PAR1")
+    code, _, error = run(capsys, *command, "--summary")
+    assert code == 1
+    says(error, "StudyError", "results.parquet", "cannot be read", "Delete it")
+    assert "\x1b" not in error
+    (tmp_path / "out" / "results.parquet").unlink()
+    assert run(capsys, *command)[0] == 0  # the remedy works
+    manifest = tmp_path / "out" / "study.json"
+    for damaged in ("{", "[]", "[" * 100_000, manifest.read_text().replace('"sizes"', '"size"')):
+        manifest.write_text(damaged)
+        code, _, error = run(capsys, *command, "--summary")
+        assert code == 1
+        says(error, "StudyError", "study.json", "Choose another folder")
+
+
+def test_a_second_run_in_the_same_folder_is_refused(capsys, tmp_path):
+    (tmp_path / "study.toml").write_text(SMALL)
+    holding = (
+        "import sys, time\nfrom jumar.study.store import Store\n"
+        "with Store(sys.argv[1]).alone():\n    print('held', flush=True)\n    time.sleep(60)\n"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", holding, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout.readline() == "held\n"
+    command = ("study", tmp_path / "study.toml", "-o", tmp_path / "out", "--jobs", 1)
+    guarantees = ("study", "guarantees", "-o", tmp_path / "out", "--datasets", 1)
+    for again in (command, guarantees):
+        code, out, error = run(capsys, *again)
+        assert (code, out) == (1, "")
+        says(error, "another run", f"process {holder.pid}", tmp_path / "out", "choose another")
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+    assert run(capsys, *command)[0] == 0
+    assert ".jumar-lock" not in [path.name for path in (tmp_path / "out").iterdir()]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from commands import improve
+from facts import says
 
 # ---------------------------------------------------------------- writing that fails
 
@@ -74,6 +77,78 @@ def test_a_file_of_unknown_kind_is_not_written(jumar, tiger, tmp_path, arguments
     assert (done.code, done.out) == (1, "")
     assert message in done.err
     assert os.listdir(tmp_path) == []
+
+
+@contextmanager
+def full_disk(room: int):
+    """No file may grow beyond so many bytes: as a full disk, but without a disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+STUDY = """\
+format = "jumar-study/1"
+datasets = 1
+sizes = [1, 5]
+[[behaviors]]
+model = "tiger"
+window = 1
+memories = [1]
+[[algorithms]]
+name = "spibb"
+n_wedge = [5, 20]
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "room"),
+    [
+        (["train", "tiger", "--episodes", 10, "-o", "OUT/b.json"], "b.json", 100),
+        (["simulate", "tiger", "--policy", "RULE", "-o", "OUT/log.csv"], "log.csv", 100),
+        (["simulate", "tiger", "--policy", "RULE", "-o", "OUT/l.parquet"], "l.parquet", 100),
+        (["simulate", "tiger", "--policy", "RULE", "-o", "OUT/l.ndjson"], "l.ndjson", 100),
+        (["simulate", "tiger", "--policy", "RULE", "-o", "OUT/l.arrow"], "l.arrow", 100),
+        (["simulate", "tiger", "--policy", "RULE", "-o", "OUT/l.csv.gz"], "l.csv.gz", 100),
+        (["study", "STUDY", "-o", "OUT", "--jobs", 1], "study.json", 100),
+        (["study", "STUDY", "-o", "OUT", "--jobs", 1], ".parquet", 3000),
+        (["study", "STUDY", "-o", "OUT", "--jobs", 1], ".svg", 20_000),
+    ],
+)
+def test_a_full_disk_is_a_failure_that_names_the_file(
+    jumar, tiger, tmp_path, arguments, name, room
+):
+    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "out").mkdir()
+    means = {"RULE": tiger / "behavior.json", "STUDY": tmp_path / "study.toml"}
+    filled = [str(means.get(a, a)).replace("OUT", str(tmp_path / "out")) for a in arguments]
+    with full_disk(room):
+        done = jumar(*filled)
+    assert done.code == 1
+    says(done.err, "WriteError", "File too large", "Make room", "another path")
+    assert name in done.err
+    assert ".tmp" not in done.err
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_no_room_for_temporary_files_is_told_with_a_remedy(jumar, tiger, tmp_path):
+    with full_disk(100):
+        done = jumar("show", tiger / "behavior.json", "-o", tmp_path / "c.svg")
+    assert done.code == 1
+    says(done.err, "WriteError", "File too large", "temporary file", "TMPDIR=FOLDER")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_full_disk_leaves_no_half_of_a_result(jumar, buses):
+    with full_disk(10_000):
+        done = jumar(*improve(buses, "-o", buses / "out"))
+    assert done.code == 1
+    says(done.err, "WriteError", "File too large", str(buses / "out"))
+    assert ".tmp" not in done.err
+    assert sorted(os.listdir(buses)) == ["log.csv", "rule.toml"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

@@ -19,7 +19,7 @@ import pytest
 
 import jumar as jm
 from facts import refuses
-from jumar.core.errors import ParameterError
+from jumar.core.errors import ParameterError, StudyError
 from jumar.study import planner, runner
 from jumar.study.drawing import save
 from jumar.study.figures import draw
@@ -308,7 +308,7 @@ def test_an_infinite_zeta_is_null_for_machines(tmp_path):
 def test_a_broken_planner_file_is_an_error_with_a_remedy(finished, tmp_path):
     store = Store(tmp_path)
     (tmp_path / "planner.json").write_text("{")
-    with refuses(ParameterError, "planner.json", "delete"):
+    with refuses(StudyError, "planner.json", "delete"):
         read_planned(store)
 
 

@@ -19,7 +19,7 @@ import pytest
 import jumar as jm
 from jumar.algorithms.auto import select
 from jumar.algorithms.auto.entry import DEFAULTS as AUTO_DEFAULTS
-from jumar.core.errors import ParameterError
+from jumar.core.errors import StudyError
 from jumar.study.datasets import selection_stream
 from jumar.study.drawing import pyplot
 from jumar.study.figures import draw
@@ -114,7 +114,7 @@ def test_lists_of_auto_make_a_grid():
     ],
 )
 def test_wrong_parameters_of_auto_are_refused_with_their_place(item, message):
-    with pytest.raises(ParameterError, match=r"^s\.toml, algorithm 1") as caught:
+    with pytest.raises(StudyError, match=r"^s\.toml, algorithm 1") as caught:
         study_from_document({**DOCUMENT, "algorithms": [{"name": "auto", **item}]}, "s.toml")
     assert message in str(caught.value)
 

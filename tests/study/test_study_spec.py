@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from facts import refuses, tells
 from jumar import algorithms
-from jumar.core.errors import ParameterError
+from jumar.core.errors import ParameterError, StudyError
 from jumar.study.settings import StudySetting
 from jumar.study.spec import BehaviorSpec, StudySpec, load_study, study_from_document
 
@@ -175,7 +175,7 @@ def test_whether_there_is_such_a_model_is_not_asked_here():
 
 
 def test_a_chance_of_one_is_no_chance():
-    with pytest.raises(ParameterError, match="delta"):
+    with pytest.raises(StudyError, match="delta"):
         study_from_document(study(delta=1))
 
 
@@ -185,14 +185,14 @@ def test_a_parameter_that_is_not_given_has_its_default():
 
 
 def test_a_threshold_out_of_range_is_told_with_its_place():
-    with refuses(ParameterError, "algorithm 1", "n_wedge", "-1", "whole number"):
+    with refuses(StudyError, "algorithm 1", "n_wedge", "-1", "whole number"):
         study_from_document(study(algorithms=[{"name": "spibb", "n_wedge": [-1]}]))
 
 
 def test_a_setting_or_a_memory_asked_for_twice_is_refused():
-    with pytest.raises(ParameterError, match="asked for twice"):
+    with pytest.raises(StudyError, match="asked for twice"):
         study_from_document(study(algorithms=[{"name": "spibb", "n_wedge": [5, 5]}]))
-    with pytest.raises(ParameterError, match="listed twice"):
+    with pytest.raises(StudyError, match="listed twice"):
         study_from_document(study(behaviors=[behavior(memories=[2, 2])]))
 
 
@@ -465,7 +465,7 @@ BAD_DOCUMENTS = {
 @pytest.mark.parametrize("case", BAD_DOCUMENTS)
 def test_a_wrong_document_is_refused_with_place_fact_and_remedy(case):
     document, message = BAD_DOCUMENTS[case]
-    with pytest.raises(ParameterError) as caught:
+    with pytest.raises(StudyError) as caught:
         study_from_document(document, "study.toml")
     tells(caught.value, message)
     assert str(caught.value).startswith(message.partition(":")[0])
@@ -500,7 +500,7 @@ def test_a_document_with_anything_anywhere_only_ever_raises_our_own_errors(data)
     where[key] = data.draw(ANYTHING)
     try:
         spec = study_from_document(document, "study.toml")
-    except ParameterError as error:
+    except StudyError as error:
         assert str(error).startswith("study.toml")  # noqa: PT017
     else:
         assert spec.n_policies >= 1
@@ -579,22 +579,22 @@ BAD_FILES = {
 @pytest.mark.parametrize("case", BAD_FILES)
 def test_a_wrong_file_is_refused_with_place_fact_and_remedy(case, tmp_path):
     name, content, message = BAD_FILES[case]
-    with pytest.raises(ParameterError) as caught:
+    with pytest.raises(StudyError) as caught:
         load_study(write(tmp_path, content, name))
     tells(caught.value, message)
 
 
 def test_a_missing_file_is_refused_and_the_shipped_studies_are_named(tmp_path):
     write(tmp_path, TEXT)
-    with refuses(ParameterError, "no such file", "study.toml'", "studies"):
+    with refuses(StudyError, "no such file", "study.toml'", "studies"):
         load_study(tmp_path / "studdy.toml")
-    with refuses(ParameterError, "x.json", "no such file", "path", "studies"):
+    with refuses(StudyError, "x.json", "no such file", "path", "studies"):
         load_study(tmp_path / "x.json")
     shipped = r"Studies that come with jumar: paper, safety, safety-seeds\.$"
-    with pytest.raises(ParameterError, match=shipped):
+    with pytest.raises(StudyError, match=shipped):
         load_study("papr")
 
 
 def test_a_directory_is_not_a_study(tmp_path):
-    with refuses(ParameterError, "a directory", "path"):
+    with refuses(StudyError, "a directory", "path"):
         load_study(tmp_path)

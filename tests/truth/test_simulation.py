@@ -13,13 +13,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from facts import refuses
 from jumar import models
+from jumar.core import kernels, room
 from jumar.core.controller import Controller
-from jumar.core.errors import ModelError, ParameterError
+from jumar.core.episodes import Episodes
+from jumar.core.errors import ModelError, ParameterError, TooLarge
 from jumar.core.memory import window
 from jumar.core.randomness import random_stream
+from jumar.truth.chain import unroll
 from jumar.truth.pomdp import Pomdp
-from jumar.truth.simulation import FOREVER, simulate, simulated_value, step_limit
+from jumar.truth.simulation import (
+    FOREVER,
+    controller_tables,
+    model_tables,
+    simulate,
+    simulated_value,
+    step_limit,
+)
 from strategies import controllers, pomdps
 
 TIGER = models.tiger()
@@ -77,7 +88,7 @@ def test_a_log_longer_than_the_first_buffer_is_whole():
     [
         ({"episodes": 0}, "episodes: 0 is not a whole number from 1"),
         ({"episodes": -1}, "episodes: -1"),
-        ({"episodes": 1, "max_steps": 0}, "max_steps: 0; at least 1"),
+        ({"episodes": 1, "max_steps": 0}, "max_steps: 0 is not a whole number from 1"),
     ],
 )
 def test_nothing_to_simulate_is_an_error(call, fact):
@@ -161,3 +172,25 @@ def test_a_memory_too_long_to_list_can_be_run_if_few_nodes_are_reached():
     opens = Controller.constant(TIGER.observations, TIGER.actions, [1, 0, 0]).lift(window(500))
     log = simulate(TIGER, opens, episodes=10, seed=random_stream(1))
     assert log.lengths.tolist() == [1] * 10
+
+
+@pytest.mark.parametrize("episodes", [1, 2, 3, 100, 128, 129, 1000])
+def test_a_log_is_the_same_in_parts_and_in_one_go(episodes):
+    tables = *model_tables(TIGER), *controller_tables(unroll(TIGER, UNIFORM), UNIFORM)
+    rng = random_stream(1, "data")
+    z, a, r, start, final, terminated = kernels.simulate_episodes(episodes, 10_000, rng, *tables)
+    log = simulate(TIGER, UNIFORM, episodes=episodes, seed=1)
+    assert log == Episodes(TIGER.observations, TIGER.actions, z, a, r, start, final, terminated)
+
+
+def test_more_than_fits_into_memory_is_refused_before_it_is_simulated(monkeypatch):
+    monkeypatch.setattr(room, "memory", lambda: 10**8)
+    with refuses(TooLarge, "1,000,000 episodes", "500 MB", "100 MB", "Simulate fewer"):
+        simulate(TIGER, UNIFORM, episodes=1_000_000)
+    simulate(TIGER, UNIFORM, episodes=1000)
+
+
+def test_a_few_episodes_tell_how_long_the_others_will_be(monkeypatch):
+    monkeypatch.setattr(room, "memory", lambda: 10**8)
+    with refuses(TooLarge, "10,000 episodes", "500 steps", "504 MB", "max_steps"):
+        simulate(TIGER, LISTEN, episodes=10_000, max_steps=500)

@@ -124,7 +124,7 @@ def test_what_was_learned_beats_doing_anything():
     [
         ({"softmax": -1.0}, "softmax: -1.0 is out of range"),
         ({"softmax": float("nan")}, "softmax: nan"),
-        ({"episodes": 0}, "episodes: 0 is out of range; use at least 1"),
+        ({"episodes": 0}, "episodes: 0 is out of range; use a whole number from 1"),
         ({"learning_rate": 0.0}, r"learning_rate: 0.0 .* use a number in \(0, 1\]"),
         ({"learning_rate": 1.5}, "learning_rate: 1.5"),
         ({"exploration": -0.1}, "exploration: -0.1"),

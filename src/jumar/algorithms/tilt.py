@@ -33,7 +33,7 @@ from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
-from jumar.core.kernels import compiled
+from jumar.core.jit import compiled
 from jumar.core.text import counted
 from jumar.solve.improvement import improvement
 from jumar.solve.iteration import RawModel, model_of

@@ -21,6 +21,7 @@ from jumar.assessment.sentences import Fact, Warning
 from jumar.assessment.split import Split, split
 from jumar.assessment.tested import Trials, in_words
 from jumar.assessment.verdict import Verdict, judge
+from jumar.core.arrays import Frozen
 from jumar.core.shown import Shown
 from jumar.evidence.certificate import worth_showing
 from jumar.evidence.checking import Check, check
@@ -32,7 +33,7 @@ RESAMPLES = 99  # draws of a test: enough for its level, and nobody should wait 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assessment(Shown):
+class Assessment(Frozen, Shown):
     """What is said about a result."""
 
     result: Result

@@ -23,7 +23,7 @@ import numpy as np
 
 from jumar.algorithms import ALGORITHMS, Algorithm, trusted_from
 from jumar.assessment.alike import alike
-from jumar.core.arrays import Bools, Floats, Ints
+from jumar.core.arrays import Bools, Floats, Frozen, Ints
 from jumar.core.improvement import Improvement
 from jumar.core.replay import Replays
 from jumar.core.shown import Shown
@@ -36,7 +36,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Decisions(Shown):
+class Decisions(Frozen, Shown):
     """One entry per history state of the model, in the order of the model."""
 
     improvement: Improvement

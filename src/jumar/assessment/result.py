@@ -11,6 +11,7 @@ import numpy as np
 
 from jumar.algorithms.auto import Selection
 from jumar.algorithms.long_records import LongVerdict
+from jumar.core.arrays import Frozen
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.history import Counts
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from jumar.assessment.assessing import Assessment
 
 
-@dataclass(frozen=True, repr=False)
-class Result(Shown):
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Frozen, Shown):
     """An improvement with everything that can be said about its safety."""
 
     improvement: Improvement

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -42,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(output, io.TextIOWrapper):  # a name or ζ must not crash a narrow terminal
             output.reconfigure(errors="backslashreplace")
     problems: tuple[str, ...] = ()
+    # where there is no home it says where it keeps its fonts: nothing that people must know
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         # commands are told what was typed (`obj`): what they propose is a change of it
         sys.exit(app(arguments, prog_name="jumar", standalone_mode=not as_json, obj=arguments))
@@ -49,6 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         kind, message = type(error).__name__, str(error)
         code = 2 if isinstance(error, ParameterError) else 1
         problems = error.problems if isinstance(error, LogError) else ()
+    except MemoryError:
+        kind, code = "MemoryError", 1
+        message = "there is not enough memory. Use a machine with more, or less data at a time."
     except _UsageError as error:  # only with --json: else typer has printed it and left
         kind, code = "UsageError", 2
         message = cast(Any, error).format_message()

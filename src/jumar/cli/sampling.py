@@ -48,9 +48,10 @@ def samples(
     as_json: Json = False,
 ) -> None:
     """Plan how many episodes it takes until a gain is likely to be certified."""
-    from jumar.algorithms.auto.samples import needs
+    from jumar.algorithms.auto.samples import check_asked, needs
     from jumar.pipeline import select
 
+    check_asked(gain or None, tuple(power or POWERS))
     memory = options.memory(window, with_actions)
     with working("Reading", as_json):
         episodes, behavior = inputs.read(log, policy, reading, exploration=exploration)

@@ -146,9 +146,9 @@ def discount_of(given: Mapping[str, Any], needed: bool) -> float | None:
         given[name] for name in ("discount", "yearly_discount", "step_length")
     )
     if discount is not None:
-        return float(discount)
+        return _weight("--discount", float(discount))
     if yearly is not None and length is not None:
-        return step_discount(yearly, length)
+        return step_discount(_weight("--yearly-discount", float(yearly)), length)
     if yearly is not None:
         raise ParameterError("--yearly-discount: how long is a step? Give --step-length 7d, too.")
     if needed:
@@ -157,6 +157,13 @@ def discount_of(given: Mapping[str, Any], needed: bool) -> float | None:
             "or --yearly-discount 0.95 and --step-length 7d."
         )
     return None
+
+
+def _weight(option: str, given: float) -> float:
+    """Told here: everything that is computed before the discount is looked at would overflow."""
+    if not 0 <= given <= 1:
+        raise ParameterError(f"{option} {given:g}: must lie from 0 to 1, such as 0.95.")
+    return given
 
 
 def used(given: Mapping[str, Any]) -> Project:

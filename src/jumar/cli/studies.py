@@ -196,9 +196,9 @@ def _guarantees(folder: Path, jobs: int | None, summary: bool, as_json: bool, **
 
     spec, store = GuaranteesSpec(**asked), Store(folder)
     if not summary:
-        with _resumable(folder), progress_bar("Logs", 0, as_json) as tell:
+        with _resumable(folder), store.alone(), progress_bar("Logs", 0, as_json) as tell:
             run_guarantees(spec, folder, jobs=jobs, progress=tell)
-        write_report(store)
+            write_report(store)
     found = findings(store)
     files = [] if summary else [f"Wrote {folder / 'guarantees.md'}, .json and .svg."]
     views = [table.view for table in tables(found) if table.name != "processes"]
@@ -229,7 +229,7 @@ def _study(
         raise ParameterError(f"--planner {planner}: give at least 2 episodes, or 0 for none.")
     store = Store(folder)
     if not summary:
-        with _resumable(folder):
+        with _resumable(folder), store.alone():
             _run(spec, store, jobs, planner, as_json)
     files = [] if summary else [f"Wrote {folder / 'index.html'} and the figures next to it."]
     say(as_json, summary_data(store), *summary_view(store), *files)

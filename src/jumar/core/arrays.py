@@ -8,7 +8,7 @@ what they have whenever the next column would not fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
@@ -57,7 +57,24 @@ def _are_flags(given: Array) -> bool:
 
 
 class Frozen:
-    """A dataclass that stays read-only when it is sent to another process."""
+    """A dataclass that stays read-only when it is copied or sent to another process, and equals
+    whatever holds the same: a copy is equal to what it was copied from."""
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(
+            same_content(getattr(self, field.name), getattr(other, field.name))
+            for field in fields(self)  # type: ignore[arg-type]
+            if field.compare
+        )
+
+    def __hash__(self) -> int:
+        # sizes and names tell most things apart; the content of a long log would take seconds
+        marks = (_mark(getattr(self, f.name)) for f in fields(self) if f.compare)  # type: ignore[arg-type]
+        return hash((type(self).__qualname__, *marks))
 
     def _put(self, **values: Any) -> None:
         for name, value in values.items():
@@ -77,6 +94,33 @@ class Frozen:
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
             self._put(**{name: MappingProxyType(value) if type(value) is dict else value})
+
+
+def same_content(mine: Any, theirs: Any) -> bool:
+    """Equal, with arrays equal in shape and in every entry; what is undefined in both is equal.
+
+    >>> same_content((1, np.array([np.nan])), (1, np.array([np.nan])))
+    True
+    """
+    if isinstance(mine, np.ndarray) and isinstance(theirs, np.ndarray):
+        undefined = bool(np.issubdtype(mine.dtype, np.floating) and mine.dtype == theirs.dtype)
+        return np.array_equal(mine, theirs, equal_nan=undefined)
+    if isinstance(mine, np.ndarray) or isinstance(theirs, np.ndarray):
+        return False
+    if isinstance(mine, tuple | list) and type(mine) is type(theirs):
+        return len(mine) == len(theirs) and all(map(same_content, mine, theirs))
+    if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
+        return list(mine) == list(theirs) and same_content([*mine.values()], [*theirs.values()])
+    return bool(mine == theirs or (mine != mine and theirs != theirs))
+
+
+def _mark(value: Any) -> object:
+    """Something cheap that is the same for equal values."""
+    if isinstance(value, np.ndarray):
+        return value.shape
+    if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
+        return value
+    return value if isinstance(value, str) else None
 
 
 def hashed(values: Ints) -> tuple[Ints, Ints]:

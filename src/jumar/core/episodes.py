@@ -22,7 +22,9 @@ from jumar.core.shown import Shown
 from jumar.core.text import printable
 
 UNKNOWN = -1
-LARGEST_REWARD = 1e100  # squares and sums of it are still numbers
+# fourth powers and their sums are still numbers, and not 0
+LARGEST_REWARD = 1e60
+SMALLEST_REWARD = 1e-60
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,8 @@ class Episodes(Frozen, Shown):
     start: Ints  # (E+1,) int64, first row of each episode; start[E] = N
     final_observation: Ints  # (E,) int64, seen after the last step of a cut-off episode, or -1
     terminated: Bools  # (E,) bool, the process ended with the last step
-    origin: Origin | None = None
+    # where it was read from: a log is the same wherever it stands
+    origin: Origin | None = field(default=None, compare=False)
     node: Labels | None = None  # (N,) where the controller says it was, if the log tells
     propensity: Floats | None = None  # (N,) float64, how likely the logged action was, in (0, 1]
     cluster: Labels | None = None  # (E,) the person, plant or machine; None: all independent
@@ -251,6 +254,13 @@ class Episodes(Frozen, Shown):
             raise LogError(
                 f"{place}: reward is {r}; rewards must be finite numbers. Correct it, or leave the "
                 "episode out."
+            )
+        largest = float(np.abs(self.reward).max())
+        if 0 < largest < SMALLEST_REWARD:
+            at = int(np.abs(self.reward).argmax())
+            raise LogError(
+                f"{self.where(at)}: reward {self.reward[at]:g} is the largest of all, and too "
+                "small to compute with. Use a smaller unit."
             )
         if self.propensity is not None:
             for row in np.flatnonzero(~((self.propensity > 0) & (self.propensity <= 1)))[:1]:

@@ -7,6 +7,8 @@
     ├── MemoryMismatch         one memory does not refine another, or does not fit the alphabet
     ├── LogError               a log cannot be read, or was not produced by this controller
     ├── ProjectError           a project file, or the record of a run, cannot be read
+    ├── StudyError             a study file, or the folder of a study, cannot be used
+    ├── WriteError             a file cannot be written, wherever it is: the disk is full
     ├── TooLarge               a memory or model would have to be enumerated, and is too big for it
     ├── NotConverged           a solver stopped without the promised gap
     └── ImpossibleClaim        a certificate claims more than returns allow: an error in jumar
@@ -61,6 +63,14 @@ class LogError(JumarError):
 
 class ProjectError(JumarError):
     """A project file, or the record of a run, cannot be read."""
+
+
+class StudyError(JumarError):
+    """A study file is wrong, or the folder of a study cannot be used."""
+
+
+class WriteError(JumarError):
+    """A file cannot be written: the disk is full or broken."""
 
 
 class TooLarge(JumarError):

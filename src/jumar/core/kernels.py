@@ -1,4 +1,5 @@
-"""Compiled loops on raw arrays: no objects, no checks, no imports from the package.
+"""Compiled loops on raw arrays: no objects, no checks, nothing from the package but how
+they are compiled.
 
 The caller of a kernel has validated the arguments. Every kernel has a slow, obvious twin in
 tests/core/test_kernels.py.
@@ -6,31 +7,16 @@ tests/core/test_kernels.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from jumar.core.jit import compiled
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def compiled(function: Function) -> Function:
-    """Compile on first use and keep the result on disk; runs without blocking other threads.
-    To the type checker it is still a function."""
-    jitted: Function = njit(cache=True, nogil=True)(function)
-    return jitted
-
-
-def inlined(function: Function) -> Function:
-    """Compile into its callers: in an inner loop a call that hands over arrays costs more than a
-    few additions do."""
-    jitted: Function = njit(cache=True, nogil=True, inline="always")(function)
-    return jitted
 
 
 @compiled

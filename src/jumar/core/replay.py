@@ -292,6 +292,12 @@ class Replays(Shown):
                 return whole.over(memory)._part(episodes, self.log)
         return Replay.of(self.log, memory)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Replays) and self.log == other.log
+
+    def __hash__(self) -> int:
+        return hash(self.log)
+
     def __reduce__(self) -> tuple[type[Replays], tuple[Episodes]]:
         return Replays, (self.log,)  # another process makes its own
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import Floats, Frozen, Ints
 from jumar.core.episodes import Episodes
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
@@ -35,7 +35,7 @@ _DRAWS = ((300, 1000), (2000, 300), (20_000, 100))  # history states, and draws 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Resampled(Shown):
+class Resampled(Frozen, Shown):
     """Performances in B models estimated from draws of the episodes."""
 
     behavior: Floats  # (B,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.core.errors import ParameterError
 from jumar.evidence.bounds import Scale, check_count, check_finite
 
@@ -49,6 +50,12 @@ class RewardRange:
         object.__setattr__(self, "continuing", _interval("continuing", self.continuing))
         if self.ending is not None:
             object.__setattr__(self, "ending", _interval("ending", self.ending))
+        if self.r_max != 0 and not SMALLEST_REWARD <= self.r_max <= LARGEST_REWARD:
+            unit = "larger" if self.r_max > 1 else "smaller"
+            raise ParameterError(
+                f"rewards: a step that pays {self.r_max:g} at most cannot be computed with. Use a "
+                f"{unit} unit."
+            )
 
     @classmethod
     def constant(cls, lo: float, hi: float, *, declared: bool = True) -> RewardRange:

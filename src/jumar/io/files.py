@@ -7,15 +7,19 @@ between finds the old file or the new one, never half of one.
 
 from __future__ import annotations
 
+import errno
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from jumar.core.errors import ParameterError
+from jumar.core.errors import ParameterError, WriteError
+from jumar.io.temporary import clear_left_behind, temporary_name
+
+# what no other path on the same disk would change
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -27,22 +31,27 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     ...     Path(folder, "note.txt").read_text(), len(os.listdir(folder))
     ('inspect in May', 1)
     """
+    data = _encoded(path, content)
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def _encoded(path: str | os.PathLike[str], content: str | bytes) -> bytes:
     try:
-        data = content.encode() if isinstance(content, str) else content
+        return content.encode() if isinstance(content, str) else content
     except UnicodeEncodeError as error:
         raise ParameterError(
             f"{path}: the text has half a character (a lone surrogate) at position "
             f"{error.start + 1}, which no file can hold. Correct the text."
         ) from error
-    with replacing(path) as temporary, _naming(path):
-        temporary.write_bytes(data)
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary file that replaces `path` if the block succeeds, and is removed if not.
 
-    A symbolic link is followed, and a file that is replaced keeps its permissions.
+    A symbolic link is followed, and a file that is replaced keeps its permissions. What goes wrong
+    with the temporary file is told of `path`.
     """
     with _naming(path):
         target = Path(os.path.realpath(path))
@@ -51,11 +60,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         if target.exists() and not target.is_file():
             raise ParameterError(f"{path}: this is not a regular file. Choose another path.")
         # not tempfile: its files are private (0600), while a new file should obey the umask
-        temporary = target.parent / f".jumar-{secrets.token_hex(8)}.tmp"
+        temporary = target.parent / temporary_name()
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    clear_left_behind(target.parent, temporary)
     try:
-        yield temporary
-        with _naming(path):
+        with _telling(path):
+            yield temporary
             _sync(temporary)
             if target.exists():
                 os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
@@ -69,15 +79,24 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+def _telling(path: str | os.PathLike[str]) -> Iterator[None]:
     """Errors of the system as errors that name the path and the remedy."""
     try:
         yield
     except OSError as error:
-        raise ParameterError(f"{path}: {_reason(Path(path), error)}") from error
+        kind = WriteError if error.errno in _NO_ROOM else ParameterError
+        raise kind(f"{path}: {_reason(Path(path), error)}") from error
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """The same, also where the path itself is impossible."""
+    try:
+        with _telling(path):
+            yield
+    except ParameterError:
+        raise
     except ValueError as error:
-        if isinstance(error, ParameterError):
-            raise
         raise ParameterError(f"{path!r}: {error}. Choose another path.") from error
 
 
@@ -106,11 +125,15 @@ def write_folder(folder: str | os.PathLike[str], contents: Mapping[str, str | by
             )
     make_folder(target.parent)
     with _naming(folder):
-        staging = target.parent / f".jumar-{secrets.token_hex(8)}.tmp"
+        staging = target.parent / temporary_name()
         staging.mkdir()
+    clear_left_behind(target.parent, staging)
     try:
         for name, content in contents.items():
-            write_atomically(staging / name, content)
+            data = _encoded(Path(folder, name), content)
+            with _naming(Path(folder, name)):  # not the hidden name it has for now
+                (staging / name).write_bytes(data)
+                _sync(staging / name)
         with _naming(folder):
             if target.exists():
                 _replace_all(staging, target, list(contents))
@@ -163,6 +186,11 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
+def _cause(error: OSError) -> str:
+    """What the system calls it: pyarrow adds where in the temporary file it was."""
+    return os.strerror(error.errno) if error.errno in _NO_ROOM else str(error.strerror or error)
+
+
 def _reason(path: Path, error: OSError) -> str:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return (
@@ -175,6 +203,6 @@ def _reason(path: Path, error: OSError) -> str:
             "right to write there. Nothing was written."
         )
     return (
-        f"cannot be written ({error.strerror or error}). Make room or choose another path. "
+        f"cannot be written ({_cause(error)}). Make room or choose another path. "
         "The file is as it was before."
     )

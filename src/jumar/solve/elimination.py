@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jumar.core.kernels import Floats, Ints, compiled
+from jumar.core.jit import compiled
+from jumar.core.kernels import Floats, Ints
 
 
 class Plan(NamedTuple):

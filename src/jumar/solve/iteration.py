@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from jumar.core.history import HistoryMdp
-from jumar.core.kernels import Floats, Ints, compiled, inlined
+from jumar.core.jit import compiled, inlined
+from jumar.core.kernels import Floats, Ints
 from jumar.solve.admitted import BOUNDED, GREEDY, STRICTLY, TIE
 from jumar.solve.elimination import Plan, solve, write_identity
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar.core.kernels import Floats, compiled
+from jumar.core.jit import compiled
+from jumar.core.kernels import Floats
 from jumar.solve.iteration import RawModel, worth
 
 SWEEPS = 200, 20_000  # of the model at the most, to value a policy roughly, and exactly

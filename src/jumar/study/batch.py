@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jumar.core.kernels import Bools, Floats, Ints, compiled
+from jumar.core.jit import compiled
+from jumar.core.kernels import Bools, Floats, Ints
 from jumar.solve.admitted import GREEDY, MAX_ITERATIONS, TOLERANCE
 from jumar.solve.elimination import Plan, solve, write_identity
 from jumar.solve.iteration import RawModel, evaluate_policy, iterate, worst_value

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.io.files import replacing
+from jumar.io.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +88,8 @@ def save(figure: Figure, *paths: Path) -> list[Path]:
     with plt.rc_context(STYLE):
         for path in paths:
             kind = path.suffix.removeprefix(".")
-            with replacing(path) as temporary:
-                figure.savefig(temporary, format=kind, dpi=160, metadata=NO_DATES.get(kind))
+            drawn = BytesIO()  # matplotlib loses its footing where a disk is full
+            figure.savefig(drawn, format=kind, dpi=160, metadata=NO_DATES.get(kind))
+            write_atomically(path, drawn.getvalue())
     plt.close(figure)
     return list(paths)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jumar import models
-from jumar.core.errors import ParameterError
+from jumar.core.errors import ParameterError, StudyError
 from jumar.io.files import write_atomically
 from jumar.study.spec import StudySpec
 from jumar.study.store import Store
@@ -26,9 +26,7 @@ def read_planned(store: Store) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))
         return {name: dict(entry) for name, entry in found.items()}
     except (OSError, ValueError, AttributeError, TypeError) as error:
-        raise ParameterError(
-            f"{path}: cannot be read: {error}. Delete it and run again."
-        ) from error
+        raise StudyError(f"{path}: cannot be read: {error}. Delete it and run again.") from error
 
 
 def run_planner(

@@ -16,7 +16,7 @@ from jumar import models
 from jumar.core import kernels
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.controller import Controller
-from jumar.core.errors import ModelError, NotConverged, TooLarge
+from jumar.core.errors import ModelError, NotConverged, ParameterError, StudyError, TooLarge
 from jumar.core.memory import Memory, window
 from jumar.core.memory.refinement import join, projection, refines
 from jumar.core.randomness import random_stream
@@ -60,8 +60,11 @@ class Prepared:
 
 def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
     """Build the model, get the behavior, and everything its data sets share."""
-    pomdp = models.build(behavior.model, folder=spec.folder)
-    controller = _controller(spec, behavior, pomdp)
+    try:
+        pomdp = models.build(behavior.model, folder=spec.folder)
+        controller = _controller(spec, behavior, pomdp)
+    except ParameterError as error:  # what stands in a file is no option
+        raise StudyError(f"behavior {behavior.name!r}: {error}") from error
     check_names_agree(pomdp, controller)
     memories = tuple(
         join(controller.memory, window(k, behavior.with_actions).on(*controller.memory.alphabet))

@@ -64,10 +64,18 @@ def run_study(
     With more than one job, a study whose settings are not all compiled starts processes that load
     the calling script: such a script calls this below `if __name__ == "__main__":`.
     """
+    store = Store(folder)
+    with store.alone():
+        _run_missing(spec, store, jobs, progress)
+    return store
+
+
+def _run_missing(
+    spec: StudySpec, store: Store, jobs: int, progress: Callable[[int, int], None] | None
+) -> None:
     prepared = {behavior.name: prepare(spec, behavior) for behavior in spec.behaviors}
     compiled = all(setting.compiled for setting in spec.settings)
     size = BLOCK if compiled else SLOW_BLOCK
-    store = Store(folder)
     store.open(identity(spec, list(prepared.values())))
 
     def here(block: Block) -> Any:
@@ -86,7 +94,6 @@ def run_study(
         lambda block: len(block.members) * spec.policies_of(prepared[block.cell].spec),
         progress,
     )
-    return store
 
 
 def run_block(spec: StudySpec, prepared: Prepared, block: Block) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumar.algorithms import ALGORITHMS, Algorithm, meant
-from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.errors import StudyError, not_one_of
 from jumar.io.documents import at, checked, show
 
 SWEPT = meant(None, ["n_wedge"]).name  # whose thresholds heat maps and hindsight range over
@@ -73,26 +73,24 @@ def settings_from_document(item: Any, place: str) -> list[StudySetting]:
     >>> [s.label for s in settings_from_document({"name": "auto"}, "study")]
     ['auto(delta=0.05, gate=proved, more_memory=2)']
     """
-    item = checked(item, dict, place, ParameterError)
+    item = checked(item, dict, place, StudyError)
     if "name" not in item:
-        raise ParameterError(f"{place}: 'name' is missing. Add name = \"spibb\".")
-    entry = _entry(checked(item["name"], str, f"{place}, name", ParameterError), place)
+        raise StudyError(f"{place}: 'name' is missing. Add name = \"spibb\".")
+    entry = _entry(checked(item["name"], str, f"{place}, name", StudyError), place)
     known = _defaults(entry)
     for parameter in item:
         if parameter != "name" and parameter not in known:
-            raise ParameterError(
-                f"{place}: {not_one_of('parameter', parameter, known or ['(none)'])}"
-            )
+            raise StudyError(f"{place}: {not_one_of('parameter', parameter, known or ['(none)'])}")
     axes = []
     for parameter, default in known.items():
         value = item.get(parameter, default)
         values = value if isinstance(value, list) else [value]
         if not values:
-            raise ParameterError(f"{place}: {parameter} is empty. List at least one value.")
+            raise StudyError(f"{place}: {parameter} is empty. List at least one value.")
         axes.append([(parameter, _parameter(entry, parameter, v, place)) for v in values])
     settings = [StudySetting(entry.name, combination) for combination in itertools.product(*axes)]
     if entry.admitted is not None:
-        with at(place, ParameterError):  # a value out of range is told now, not after a long run
+        with at(place, StudyError):  # a value out of range is told now, not after a long run
             for setting in settings:
                 entry.admitted(**setting.options)
     return settings
@@ -101,7 +99,7 @@ def settings_from_document(item: Any, place: str) -> list[StudySetting]:
 def _entry(name: str, place: str) -> Algorithm:
     key = name.replace("-", "_").lower()
     if key not in ALGORITHMS:
-        raise ParameterError(f"{place}: {not_one_of('algorithm', name, ALGORITHMS)}")
+        raise StudyError(f"{place}: {not_one_of('algorithm', name, ALGORITHMS)}")
     return ALGORITHMS[key]
 
 
@@ -112,7 +110,7 @@ def _defaults(entry: Algorithm) -> dict[str, Any]:
 
 
 def _parameter(entry: Algorithm, parameter: str, value: Any, place: str) -> object:
-    with at(place, ParameterError):
+    with at(place, StudyError):
         if entry.choice is not None:
             return entry.choice.read(parameter, value)
         return entry.read(parameter, value if isinstance(value, str) else show(value))

@@ -30,7 +30,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.errors import ParameterError, StudyError, not_one_of
 from jumar.core.memory import LONGEST_WINDOW
 from jumar.evidence.bounds import check_delta
 from jumar.io.documents import (
@@ -54,7 +54,7 @@ SHIPPED = ("paper", "safety", "safety-seeds")
 STUDY = Format(
     "study",
     1,
-    ParameterError,
+    StudyError,
     keys=(
         "format",
         "title",
@@ -216,24 +216,24 @@ class _Table:
     """A table of a study file, read key by key; what is refused is named with its place."""
 
     def __init__(self, item: Any, place: str, keys: Collection[str]) -> None:
-        self.item = checked(item, dict, place, ParameterError)
+        self.item = checked(item, dict, place, StudyError)
         self.place = place
         check_keys(self.item, keys, place, STUDY)
 
     def value(self, key: str, default: Any = None, *, example: str = "") -> Any:
         """With an example instead of a default, the key is required."""
         if example and key not in self.item:
-            raise ParameterError(f"{self.place}: {key!r} is missing. Add {example}.")
+            raise StudyError(f"{self.place}: {key!r} is missing. Add {example}.")
         return self.item.get(key, default)
 
     def get(self, key: str, kind: type[T], default: Any = None, *, example: str = "") -> T:
         """A bool, a str or a list."""
         value = self.value(key, default, example=example)
-        return checked(value, kind, f"{self.place}, {key}", ParameterError)
+        return checked(value, kind, f"{self.place}, {key}", StudyError)
 
     def whole(self, key: str, default: Any = None, *, least: int = 0) -> int:
         value = self.item.get(key, default)
-        return whole(value, f"{self.place}, {key}", ParameterError, least=least)
+        return whole(value, f"{self.place}, {key}", StudyError, least=least)
 
     def each(self, key: str, noun: str, *, example: str = "") -> list[tuple[Any, str]]:
         """What is in a list, each with its place."""
@@ -242,7 +242,7 @@ class _Table:
 
 
 def _study(document: Any, place: str, folder: str) -> StudySpec:
-    check_format(checked(document, dict, place, ParameterError), place, STUDY)
+    check_format(checked(document, dict, place, StudyError), place, STUDY)
     table = _Table(document, place, STUDY.keys)
     behaviors = [
         _behavior(*item) for item in table.each("behaviors", "behavior", example="[[behaviors]]")
@@ -257,13 +257,13 @@ def _study(document: Any, place: str, folder: str) -> StudySpec:
         "title": table.get("title", str, "study"),
         "seed": table.whole("seed", 1),
         "datasets": table.whole("datasets", 100, least=1),
-        "sizes": tuple(whole(*size, ParameterError, least=1) for size in sizes),
+        "sizes": tuple(whole(*size, StudyError, least=1) for size in sizes),
         "behaviors": tuple(behaviors),
         "settings": tuple(itertools.chain.from_iterable(settings)),
-        "delta": number(table.value("delta", 0.05), f"{place}, delta", ParameterError),
+        "delta": number(table.value("delta", 0.05), f"{place}, delta", StudyError),
         "figures": tuple(_figure(*item, names) for item in table.each("figures", "figure")),
     }
-    with at(place, ParameterError):
+    with at(place, StudyError):
         return StudySpec(**read, folder=folder)
 
 
@@ -271,14 +271,14 @@ def _behavior(item: Any, place: str) -> BehaviorSpec:
     table = _Table(item, place, [key.name for key in fields(BehaviorSpec)])
     model = table.get("model", str, example='model = "tiger"')
     if ("window" in item) == ("policy" in item):
-        raise ParameterError(
+        raise StudyError(
             f"{place}: give either window (train a behavior) or policy (a controller file)."
         )
     window = _window(item["window"], f"{place}, window") if "window" in item else None
     policy = table.get("policy", str) if "policy" in item else None
     memories = table.each("memories", "memory", example="memories = [2, 3]")
     if not memories:
-        raise ParameterError(f"{place}: memories is empty. List windows from 1, such as [2, 3].")
+        raise StudyError(f"{place}: memories is empty. List windows from 1, such as [2, 3].")
     label = f"{model.partition(':')[0]}:{window or Path(str(policy)).stem}"
     return BehaviorSpec(
         name=table.get("name", str, label),
@@ -295,26 +295,26 @@ def _figure(item: Any, place: str, behaviors: list[str]) -> FigureSpec:
     table = _Table(item, place, [key.name for key in fields(FigureSpec)])
     kind = table.value("kind", example='kind = "curves"')
     if kind not in KINDS:
-        raise ParameterError(f"{place}: {not_one_of('kind', kind, KINDS)}")
+        raise StudyError(f"{place}: {not_one_of('kind', kind, KINDS)}")
     name = table.get("name", str, example='name = "performance"')
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        raise ParameterError(
+        raise StudyError(
             f"{place}: name {show(name)} becomes a file's name; use letters, digits, - and _."
         )
     shown = table.get("behaviors", list, example='behaviors = ["tiger:2"]')
     for behavior in shown:
         if behavior not in behaviors:
-            raise ParameterError(f"{place}: {not_one_of('behavior', behavior, behaviors)}")
+            raise StudyError(f"{place}: {not_one_of('behavior', behavior, behaviors)}")
     if not shown or (kind == "heatmap" and len(shown) != 1):
-        raise ParameterError(
+        raise StudyError(
             f"{place}: a heat map shows exactly one behavior, other figures one or more."
         )
     n_wedge = table.get("n_wedge", list, [])
-    thresholds = tuple(whole(n, f"{place}, n_wedge", ParameterError) for n in n_wedge)
+    thresholds = tuple(whole(n, f"{place}, n_wedge", StudyError) for n in n_wedge)
     if kind == "curves" and not thresholds:
-        raise ParameterError(f"{place}: curves need thresholds. Add n_wedge = [5, 20].")
+        raise StudyError(f"{place}: curves need thresholds. Add n_wedge = [5, 20].")
     return FigureSpec(name, kind, tuple(shown), thresholds, table.get("title", str, ""))
 
 
 def _window(value: Any, place: str) -> int:
-    return whole(value, place, ParameterError, least=1, most=LONGEST_WINDOW)
+    return whole(value, place, StudyError, least=1, most=LONGEST_WINDOW)

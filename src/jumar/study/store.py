@@ -19,12 +19,15 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jumar import __version__
-from jumar.core.errors import ParameterError
+from jumar.core.errors import ParameterError, StudyError
+from jumar.core.text import printable
 from jumar.io.files import make_folder, replacing, write_atomically
+from jumar.io.locks import Busy, locked
 
 FORMAT = "jumar-study-run/1"
 
@@ -74,10 +77,22 @@ class Store:
     def block(self, block: Block) -> Path:
         return self.folder / "blocks" / f"{slug(block.cell)}-{block.number:04d}.parquet"
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else runs a study in this folder while the block does."""
+        try:
+            with locked(self.folder):
+                yield
+        except Busy as who:
+            raise StudyError(
+                f"{self.folder}: another run works in this folder ({who}). Wait until it is done, "
+                "stop it, or choose another folder."
+            ) from None
+
     def open(self, identity: dict[str, Any]) -> None:
         """Begin, or go on with, the study of that identity in this version."""
         identity = {"jumar": __version__, **identity}
-        fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+        fingerprint = _fingerprint(identity)
         if self.manifest.exists():
             theirs = self.read_manifest()
             if theirs.get("fingerprint") != fingerprint:
@@ -99,16 +114,20 @@ class Store:
 
     def read_manifest(self) -> dict[str, Any]:
         """What the folder says of itself."""
+        another = "Choose another folder, or delete this one."
         try:
             found = json.loads(self.manifest.read_text("utf-8"))
         except FileNotFoundError as error:
             raise ParameterError(
                 f"{self.folder}: no study has been run here (no {self.manifest.name})."
             ) from error
-        except (OSError, ValueError) as error:
-            raise ParameterError(f"{self.manifest}: cannot be read: {error}.") from error
+        except (OSError, ValueError, RecursionError) as error:
+            raise StudyError(f"{self.manifest}: cannot be read ({error}). {another}") from error
         if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise ParameterError(f"{self.manifest}: is not a {FORMAT} file.")
+            raise StudyError(f"{self.manifest}: is not a {FORMAT} file. {another}")
+        identity = {k: v for k, v in found.items() if k not in ("format", "fingerprint")}
+        if found.get("fingerprint") != _fingerprint(identity):
+            raise StudyError(f"{self.manifest}: was changed since it was written. {another}")
         return found
 
     def run(
@@ -136,30 +155,43 @@ class Store:
     def _finish(self, blocks: list[Block]) -> None:
         """All blocks, in the given order, as one table."""
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         if not self.results.exists():
-            tables = [pq.read_table(self.block(block)) for block in blocks]
+            tables = [_read(self.block(block)) for block in blocks]
             self._write(self.results, pa.concat_tables(tables).unify_dictionaries())
         shutil.rmtree(self.folder / "blocks", ignore_errors=True)
-        for left_behind in self.folder.glob(".jumar-*.tmp"):  # left by a run that was killed
-            left_behind.unlink(missing_ok=True)
 
     def read(self) -> Any:
         """The table, also of a run that is not finished."""
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         if self.results.exists():
-            return pq.read_table(self.results)
+            return _read(self.results)
         self.read_manifest()
         parts = sorted((self.folder / "blocks").glob("*.parquet"))
         if not parts:
             raise ParameterError(f"{self.folder}: there are no results yet.")
-        return pa.concat_tables([pq.read_table(part) for part in parts])
+        return pa.concat_tables([_read(part) for part in parts])
 
     def _write(self, path: Path, table: Any) -> None:
         import pyarrow.parquet as pq
 
         with replacing(path) as temporary:
             pq.write_table(table, temporary, compression="zstd")
+
+
+def _fingerprint(identity: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+def _read(path: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise StudyError(
+            f"{path}: cannot be read ({printable(str(error))}). Delete it and run the same command "
+            "again: what is missing is computed anew."
+        ) from error

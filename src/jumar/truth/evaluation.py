@@ -17,10 +17,15 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, sum_by
 from jumar.core.controller import Controller
-from jumar.core.errors import ModelError, ParameterError
+from jumar.core.errors import ModelError, ParameterError, TooLarge
+from jumar.core.room import in_time
 from jumar.solve.linear import solve_discounted
 from jumar.truth.chain import Chain, unroll
 from jumar.truth.pomdp import END, Pomdp
+
+MOST_WORK = 4_000_000_000  # transitions times steps: some 20 seconds
+TRIED = 200_000_000  # of more than that, in case values come to rest before
+SECONDS = 5e-9  # for each
 
 
 @dataclass(frozen=True)
@@ -111,13 +116,22 @@ def check_horizon(horizon: int) -> int:
 
 
 def _finite(chain: Chain, discount: float, horizon: int) -> tuple[float, float]:
+    from jumar.truth.backward import backward_steps
+
     go = chain.target != END
     source, target, p = chain.source[go], chain.target[go], chain.probability[go]
     paid = sum_by(chain.source, chain.probability * chain.reward, len(chain))
-    v, steps = np.zeros(len(chain)), np.zeros(len(chain))
-    for _ in range(horizon):
-        v = paid + discount * sum_by(source, p * v[target], len(chain))
-        steps = 1 + sum_by(source, p * steps[target], len(chain))
+    once = len(source) + len(chain)
+    most = MOST_WORK if horizon * once <= MOST_WORK else TRIED
+    v, steps, resting = backward_steps(
+        source, target, p, paid, float(discount), min(horizon, most // once + 1)
+    )
+    if not resting and horizon > most // once + 1:
+        raise TooLarge(
+            f"horizon: {horizon:,} steps over {once:,} possible transitions would take about "
+            f"{in_time(horizon * once * SECONDS)}. Use a shorter one, or leave it out: then the "
+            "value is that for ever."
+        )
     return float(chain.start @ v), float(chain.start @ steps)
 
 

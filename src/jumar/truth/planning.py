@@ -34,6 +34,7 @@ from jumar.core.arrays import Floats, Ints, freeze
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.names import number_of
 from jumar.core.randomness import Seed, generator, random_stream, seed_number
+from jumar.core.room import check_room
 from jumar.truth.pomdp import END, Pomdp
 from jumar.truth.simulation import FOREVER, model_tables, step_limit
 
@@ -131,6 +132,7 @@ def plan(
 
     if episodes < 1:
         raise ParameterError(f"episodes: {episodes}; at least 1 is needed.")
+    check_room(f"{episodes:,} episodes", 32 * episodes, "Play fewer; 1,000 are usual.")
     seed = seed_number(seed)
     A, γ, limit = len(pomdp.actions), pomdp.discount, episode_limit(pomdp, max_steps)
     start, first_state, first_seen, pointer, cumulative, *_ = model_tables(pomdp)
@@ -198,6 +200,12 @@ class Planner:
             pomdp.expected_reward.ravel(),
             len(pomdp.actions),
             pomdp.discount,
+        )
+        check_room(
+            f"{settings.simulations:,} simulations and {settings.particles:,} particles",
+            8 * settings.particles
+            + 8 * settings.simulations * (3 + _ROOM * (4 + 4 * len(pomdp.actions))),
+            "Use fewer; 1,000 and 10,000 are usual.",
         )
         self._tree = pouct.new_tree(_ROOM * settings.simulations + 1, len(pomdp.actions))
         self._particles = np.zeros(settings.particles, np.int64)

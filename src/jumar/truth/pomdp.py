@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
+from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.core.errors import ModelError
 from jumar.core.names import check_names
 from jumar.core.shown import Shown
 
 END = -1  # stands where an outcome has no next state and no next observation
 SUM_TOLERANCE = 1e-9
+MOST_STEPS = 10_000_000  # of an episode: nobody has logged a longer one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,8 +91,7 @@ class Pomdp(Frozen, Shown):
         seen = (self.next_observation >= 0) & (self.next_observation < O)
         if not (ends | (inside & seen)).all() or (self.next_observation[ends] != END).any():
             raise ModelError(f"{place}: an outcome names a state or observation out of range.")
-        if not np.isfinite(self.reward).all():
-            raise ModelError(f"{place}: rewards must be finite numbers.")
+        self._check_rewards(place)
         sums = np.bincount(self.pair_of_outcome, self.probability, S * A)
         for lost in np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE).tolist():
             state, action = self.states[lost // A], self.actions[lost % A]
@@ -105,8 +106,26 @@ class Pomdp(Frozen, Shown):
                 f"{place}: discount {γ} must lie in [0, 1)"
                 + (", or be 1 as episodes end." if episodic else " as episodes never end.")
             )
-        if self.max_steps is not None and self.max_steps < 1:
-            raise ModelError(f"{place}: max_steps is {self.max_steps}; at least 1 is needed.")
+        if self.max_steps is not None and not 1 <= self.max_steps <= MOST_STEPS:
+            raise ModelError(
+                f"{place}: max_steps is {self.max_steps}. Use a whole number from 1 to "
+                f"{MOST_STEPS:,}, or leave it out."
+            )
+
+    def _check_rewards(self, place: str) -> None:
+        if not np.isfinite(self.reward).all():
+            raise ModelError(f"{place}: rewards must be finite numbers.")
+        if len(self.reward) == 0:
+            return
+        k = int(np.abs(self.reward).argmax())
+        largest, A = abs(float(self.reward[k])), len(self.actions)
+        if largest != 0 and not SMALLEST_REWARD <= largest <= LARGEST_REWARD:
+            pair = int(self.pair_of_outcome[k])
+            extreme = "too large" if largest > 1 else "the largest of all, and too small"
+            raise ModelError(
+                f"{place}: state {self.states[pair // A]!r}, action {self.actions[pair % A]!r}: "
+                f"reward {self.reward[k]:g} is {extreme} to compute with. Use another unit."
+            )
 
     @property
     def pair_of_outcome(self) -> Ints:

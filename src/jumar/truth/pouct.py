@@ -29,7 +29,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jumar.core.kernels import Floats, Ints, compiled, draw
+from jumar.core.jit import compiled
+from jumar.core.kernels import Floats, Ints, draw
 
 
 class Model(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +18,15 @@ from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
 from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, generator
+from jumar.core.room import check_room
+from jumar.core.text import counted
 from jumar.truth.chain import Chain, check_names_agree, unroll
-from jumar.truth.pomdp import Pomdp
+from jumar.truth.pomdp import MOST_STEPS, Pomdp
 
 FOREVER = 10_000  # steps after which an episode is cut off when the model sets no limit
+FIRST = 100  # episodes that tell how long the others will be
+STEP_BYTES = 100  # of a log in memory, and of writing it
+EPISODE_BYTES = 400
 
 
 def simulate(
@@ -60,27 +66,50 @@ def simulate(
     >>> len(log), bool(log.terminated.all())
     (100, True)
     """
-    from jumar.core import kernels
-
     if not isinstance(episodes, int | np.integer) or episodes < 1:
         raise ParameterError(f"episodes: {episodes!r} is not a whole number from 1.")
     check_names_agree(pomdp, controller)
-    chain = unroll(pomdp, controller)
-    z, a, r, start, final, terminated = kernels.simulate_episodes(
-        episodes,
-        step_limit(pomdp, max_steps),
-        generator(seed, "data"),
-        *model_tables(pomdp),
-        *controller_tables(chain, controller),
+    limit = step_limit(pomdp, max_steps)
+    _check_size(int(episodes), 1.0)
+    tables = *model_tables(pomdp), *controller_tables(unroll(pomdp, controller), controller)
+    columns = _in_parts(int(episodes), limit, generator(seed, "data"), tables)
+    return Episodes(pomdp.observations, pomdp.actions, *columns)
+
+
+def _in_parts(
+    episodes: int, limit: int, rng: np.random.Generator, tables: tuple[Any, ...]
+) -> list[Any]:
+    """The columns of the log. A few episodes come first, and tell how much room all will take; the
+    generator goes on where it was, so the log is the same as in one go."""
+    from jumar.core import kernels
+
+    parts, done, steps = [], 0, 0
+    while done < episodes:
+        ahead = min(episodes - done, max(1, done) if done < FIRST else episodes)
+        z, a, r, start, final, terminated = kernels.simulate_episodes(ahead, limit, rng, *tables)
+        parts.append((z, a, r, start[min(done, 1) :] + steps, final, terminated))
+        done, steps = done + ahead, steps + len(z)
+        if done >= FIRST or steps > MOST_STEPS:
+            _check_size(episodes, steps / done)
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+def _check_size(episodes: int, steps: float) -> None:
+    check_room(
+        f"{episodes:,} episodes of about {counted(round(steps), 'step')}",
+        episodes * (EPISODE_BYTES + STEP_BYTES * steps),
+        "Simulate fewer, cut them off earlier with max_steps, or make several logs with other "
+        "seeds.",
     )
-    return Episodes(pomdp.observations, pomdp.actions, z, a, r, start, final, terminated)
 
 
 def step_limit(pomdp: Pomdp, max_steps: int | None) -> int:
     """How long an episode may be."""
     limit = max_steps if max_steps is not None else pomdp.max_steps or FOREVER
-    if limit < 1:
-        raise ParameterError(f"max_steps: {limit}; at least 1 is needed.")
+    if not 1 <= limit <= MOST_STEPS:
+        raise ParameterError(
+            f"max_steps: {limit:,} is not a whole number from 1 to {MOST_STEPS:,}."
+        )
     return limit
 
 

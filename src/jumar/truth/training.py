@@ -17,8 +17,11 @@ from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
 from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, generator
+from jumar.core.room import check_room
 from jumar.truth.pomdp import Pomdp
 from jumar.truth.simulation import model_tables, step_limit
+
+MOST = 1_000_000_000  # training episodes: some hours
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Training:
     def __post_init__(self) -> None:
         for field, fits, remedy in (
             ("softmax", 0 <= self.softmax < math.inf, "use a finite number from 0 (uniform)"),
-            ("episodes", self.episodes >= 1, "use at least 1"),
+            ("episodes", 1 <= self.episodes <= MOST, f"use a whole number from 1 to {MOST:,}"),
             ("learning_rate", 0 < self.learning_rate <= 1, "use a number in (0, 1]"),
             ("exploration", 0 <= self.exploration <= 1, "use a number in [0, 1]"),
             ("decay", 0 <= self.decay < math.inf, "use a finite number from 0"),
@@ -100,6 +103,11 @@ def train_behavior(
     memory = memory.on(O, A)
     nodes = memory.enumerate()
     M = len(nodes)
+    check_room(
+        f"{M:,} memory nodes of {memory}, {O:,} observations and {A:,} actions",
+        8 * M * O * (A * (5 + memory.width) + memory.width),
+        "Use a shorter memory.",
+    )
     n, z, a = (grid.ravel() for grid in np.indices((M, O, A)))
     index = RowIndex(nodes)
     after = index.find(memory.step(nodes[n], z, a)).reshape(M, O, A)
@@ -115,7 +123,8 @@ def train_behavior(
         exploration,
         decay,
     )
-    weight = np.exp(softmax * (q - q.max(2, keepdims=True)))
+    with np.errstate(over="ignore"):  # where the inverse temperature is huge: exp(-inf) is 0
+        weight = np.exp(softmax * (q - q.max(2, keepdims=True)))
     rows = (weight / weight.sum(2, keepdims=True)).reshape(M * O, A)
     states = np.column_stack([nodes[np.repeat(np.arange(M), O)], np.tile(np.arange(O), M)])
     return Controller(

@@ -28,6 +28,7 @@ from jumar.algorithms.auto.asymptotic import UNSEEN, normal, student
 from jumar.algorithms.auto.bets import growth
 from jumar.algorithms.auto.dealing import HALVES
 from jumar.algorithms.auto.trials import PROVED, Selection, Trial
+from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.core.errors import ParameterError
 
 LEAST = 5  # effective episodes below which nothing can be planned
@@ -48,9 +49,7 @@ def needs(
 ) -> tuple[Need, ...]:
     """What it would take to certify some gains, judging by the log so far; without any, the gain of
     the candidate that would be decided first."""
-    for power in powers:
-        if not 0 < power < 1:
-            raise ParameterError(f"power: {power!r} must lie between 0 and 1, such as 0.8.")
+    check_asked(gains, powers)
     first = decided_first(selection)
     if first is None:
         return ()
@@ -59,6 +58,18 @@ def needs(
         for gain in (gains if gains is not None else [first.gain])
         for power in powers
     )
+
+
+def check_asked(gains: list[float] | None, powers: tuple[float, ...]) -> None:
+    """Refuse what is no gain, and no chance."""
+    for power in powers:
+        if not 0 < power < 1:
+            raise ParameterError(f"power: {power!r} must lie between 0 and 1, such as 0.8.")
+    for gain in gains or ():
+        if not SMALLEST_REWARD <= gain <= LARGEST_REWARD:
+            raise ParameterError(
+                f"gain: {gain!r} is not a gain per episode. Use a positive number, such as 0.5."
+            )
 
 
 def decided_first(selection: Selection, power: float = 0.8) -> Trial | None:

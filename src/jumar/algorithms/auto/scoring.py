@@ -31,7 +31,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar.core.kernels import Floats, Ints, compiled
+from jumar.core.jit import compiled
+from jumar.core.kernels import Floats, Ints
 
 LARGEST_VALUE = 1e200
 LARGEST_WEIGHT = 1e150  # a smaller weight only makes a score smaller: floor and test hold

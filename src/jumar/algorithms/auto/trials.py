@@ -9,7 +9,7 @@ from typing import Any
 from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto.bets import Bet
 from jumar.algorithms.auto.limits import Limits
-from jumar.core.arrays import Floats
+from jumar.core.arrays import Floats, Frozen
 from jumar.core.controller import Controller
 from jumar.core.memory import Memory
 from jumar.core.shown import Shown
@@ -99,7 +99,7 @@ class Trial(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Selection(Shown):
+class Selection(Frozen, Shown):
     """What was tried, and what was chosen."""
 
     gate: str  # "proved" or "asymptotic"

@@ -30,6 +30,7 @@ from jumar.algorithms.long_records.contradictions import MemoryTest, memory_test
 from jumar.algorithms.long_records.judge import Candidate, candidates, fit
 from jumar.algorithms.long_records.ladder import Rung, in_words, ladder, they_tell
 from jumar.algorithms.long_records.refusal import Refusal, least_lower, refusals
+from jumar.core.arrays import Frozen
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory, refinement, window
@@ -81,7 +82,7 @@ class LongTrial:
 
 
 @dataclass(frozen=True, eq=False)
-class LongVerdict:
+class LongVerdict(Frozen):
     """What was tried under the assumption, what was chosen, and why not more."""
 
     delta: float

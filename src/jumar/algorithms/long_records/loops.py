@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar.core.kernels import Floats, Ints, compiled
+from jumar.core.jit import compiled
+from jumar.core.kernels import Floats, Ints
 
 MORE = 1 + 1e-9  # a ratio above which an action became likelier
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from jumar.core.arrays import Frozen
 from jumar.core.errors import ParameterError
 from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, branch, generator
@@ -58,8 +59,8 @@ QUESTIONS: Registry[Question] = Registry(
 STREAMS = ("actions", "drift", "order", "clusters", "propensities")
 
 
-@dataclass(frozen=True, repr=False)
-class Check(Shown):
+@dataclass(frozen=True, eq=False, repr=False)
+class Check(Frozen, Shown):
     """All answers about a log."""
 
     episodes: int

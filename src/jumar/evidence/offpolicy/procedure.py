@@ -26,7 +26,10 @@ from jumar.evidence.offpolicy.trust import trust
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 from jumar.io.controllers import ControllerLike, controller_of
+from jumar.io.documents import show
 from jumar.io.logs import LogLike, log_of
+
+MOST_STEPS = 100_000  # of a declared horizon: ranges are found by going backwards through it
 
 
 def estimate(
@@ -239,6 +242,11 @@ def _checked(
         raise ParameterError(f"interval {interval}: it bounds from below only; sides='lower'.")
     if horizon is not None:
         horizon = check_count("horizon", horizon, 1, "pass the most steps of an episode")
+        if horizon > MOST_STEPS:
+            raise ParameterError(
+                f"horizon {show(horizon)} is more than {MOST_STEPS:,}: nothing is known of returns "
+                "so far away. Leave it out: the longest episode of the log is then taken for it."
+            )
     return _Settings(estimator, interval, float(delta), sides, difference, rewards, horizon)
 
 

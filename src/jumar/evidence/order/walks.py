@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.kernels import Ints, compiled
+from jumar.core.jit import compiled
+from jumar.core.kernels import Ints
 
 
 @compiled

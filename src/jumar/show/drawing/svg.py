@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from xml.etree import ElementTree as ET
 
+from jumar.core.errors import WriteError
 from jumar.show.drawing.dot import INK
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -124,8 +125,15 @@ def _paint(element: ET.Element, side: str, color: str) -> None:
 def _laid_out(dot: str) -> bytes:
     import pygraphviz
 
-    with _quiet():
-        drawn: bytes = pygraphviz.AGraph(string=dot).draw(format="svg", prog="dot")
+    try:
+        with _quiet():
+            drawn: bytes = pygraphviz.AGraph(string=dot).draw(format="svg", prog="dot")
+    except OSError as error:  # Graphviz is handed its text in a temporary file
+        raise WriteError(
+            f"The drawing needs a temporary file, which cannot be written "
+            f"({error.strerror or error}). Make room where temporary files are, or name another "
+            "folder: TMPDIR=FOLDER jumar ..."
+        ) from error
     return drawn
 
 

@@ -111,8 +111,19 @@ def run_guarantees(
     """
     tried = dict(gates or GATES)
     store = Store(folder)
+    with store.alone():
+        _run_missing(spec, tried, store, jobs or os.cpu_count() or 1, progress)
+    return store
+
+
+def _run_missing(
+    spec: GuaranteesSpec,
+    tried: Mapping[str, TriedGate],
+    store: Store,
+    jobs: int,
+    progress: Callable[[int, int], None] | None,
+) -> None:
     store.open(identity(spec, tried))
-    jobs = jobs or os.cpu_count() or 1
     cells = spec.cells()
 
     def work(todo: list[Block]) -> Iterator[tuple[Block, Any]]:
@@ -129,7 +140,6 @@ def run_guarantees(
         for cell, (_, _, size) in cells.items()
     )
     store.run(list(chain.from_iterable(blocks)), work, lambda block: len(block.members), progress)
-    return store
 
 
 def block_worker(spec: GuaranteesSpec, gates: Mapping[str, TriedGate]) -> Callable[[Block], Any]:

@@ -1,0 +1,276 @@
+"""Numbers that nobody means: refused where they are read, with their range and a remedy.
+
+Before, each of these ended in a traceback, in a warning among the JSON, or never.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+
+import pytest
+
+import jumar as jm
+from facts import says
+
+HUGE = 10**20
+MODEL = """\
+format = "jumar-model/1"
+name = "machine"
+discount = 0.95
+max_steps = 100
+states = ["good", "worn"]
+actions = ["run", "replace"]
+observations = ["ok", "noise"]
+start = { good = 1.0 }
+first_observation = { good = { ok = 0.9, noise = 0.1 } }
+
+[[outcomes]]
+state = "good"
+action = "run"
+probability = 0.9
+to = "good"
+see = { ok = 0.9, noise = 0.1 }
+reward = 1.0
+
+[[outcomes]]
+state = "good"
+action = "run"
+probability = 0.1
+to = "worn"
+see = { ok = 0.3, noise = 0.7 }
+reward = 1.0
+
+[[outcomes]]
+state = "worn"
+action = "run"
+to = "worn"
+see = { ok = 0.3, noise = 0.7 }
+reward = -1.0
+
+[[outcomes]]
+state = "good"
+action = "replace"
+ends = true
+reward = -2.0
+
+[[outcomes]]
+state = "worn"
+action = "replace"
+ends = true
+reward = -2.0
+"""
+RULE = """\
+format = "jumar-controller/1"
+observations = ["ok", "noise"]
+actions = ["run", "replace"]
+exploration = 0.2
+default = "run"
+[[rules]]
+observation = "noise"
+action = "replace"
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model, its rule and a log of 100 episodes; rewards of all sizes."""
+    path = tmp_path_factory.mktemp("odd")
+    (path / "m.toml").write_text(MODEL)
+    (path / "huge.toml").write_text(MODEL.replace("reward = 1.0", "reward = 1e308"))
+    tiny = MODEL
+    for reward in ("1.0", "-1.0", "-2.0"):
+        tiny = tiny.replace(f"reward = {reward}", f"reward = {reward}e-200")
+    (path / "tiny.toml").write_text(tiny)
+    (path / "long.toml").write_text(MODEL.replace("max_steps = 100", f"max_steps = {HUGE}"))
+    (path / "rule.toml").write_text(RULE)
+    rule = jm.load_controller(path / "rule.toml")
+    log = jm.simulate(jm.load_model(path / "m.toml"), rule, episodes=100, seed=1)
+    jm.write_logs(log, path / "log.csv")
+    for factor in ("1e-163", "1e-310", "5e-324", "1e61"):
+        _scaled(path, factor)
+    return path
+
+
+def _scaled(path, factor):
+    with open(path / "log.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with open(path / f"log{factor}.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        for row in rows:
+            row["reward"] = repr(float(row["reward"]) * float(factor)) if row["reward"] else ""
+            writer.writerow(row)
+
+
+def on_log(folder, *more, log="log.csv"):
+    return [folder / log, "--policy", folder / "rule.toml", "--discount", 0.95, *more]
+
+
+CASES = {
+    "a gain that is none": (["samples", "LOG", "--gain", "nan"], 2, ("gain", "nan", "positive")),
+    "an endless gain": (["samples", "LOG", "--gain", "inf"], 2, ("gain", "inf", "positive")),
+    "a huge gain": (["samples", "LOG", "--gain", "1e308"], 2, ("gain", "1e+308", "positive")),
+    "a tiny gain": (["samples", "LOG", "--gain", "5e-324"], 2, ("gain", "5e-324", "positive")),
+    "a loss": (["samples", "LOG", "--gain", "-1"], 2, ("gain", "-1.0", "positive")),
+    "a reward that is huge": (
+        ["evaluate", "huge.toml", "RULE"],
+        1,
+        ("huge.toml", "'good'", "'run'", "1e+308", "too large", "unit"),
+    ),
+    "a huge reward planned for": (["plan", "huge.toml"], 1, ("1e+308", "too large", "unit")),
+    "a huge reward trained for": (
+        ["train", "huge.toml", "-o", "b.json"],
+        1,
+        ("1e+308", "too large", "unit"),
+    ),
+    "a reward that is tiny": (
+        ["evaluate", "tiny.toml", "RULE"],
+        1,
+        ("tiny.toml", "2e-200", "too small", "unit"),
+    ),
+    "a model of endless episodes": (
+        ["simulate", "long.toml", "RULE", "-o", "l.csv"],
+        1,
+        ("long.toml", "max_steps", HUGE, "10,000,000"),
+    ),
+    "endless episodes": (
+        ["simulate", "m.toml", "RULE", "-o", "l.csv", "--max-steps", HUGE],
+        2,
+        ("max_steps", "100,000,000,000,000,000,000", "10,000,000"),
+    ),
+    "more episodes than memory": (
+        ["simulate", "m.toml", "RULE", "-o", "l.csv", "--episodes", 9 * 10**9],
+        1,
+        ("TooLarge", "9,000,000,000 episodes", "4.5 TB", "Simulate fewer"),
+    ),
+    "more simulated than memory": (
+        ["evaluate", "m.toml", "RULE", "--simulate", HUGE],
+        1,
+        ("TooLarge", "episodes", "Simulate fewer"),
+    ),
+    "more particles than memory": (
+        ["plan", "m.toml", "--particles", 10**11],
+        1,
+        ("TooLarge", "100,000,000,000 particles", "800 GB", "Use fewer", "10,000"),
+    ),
+    "more simulations than memory": (
+        ["plan", "m.toml", "--simulations", 10**11],
+        1,
+        ("TooLarge", "100,000,000,000 simulations", "Use fewer", "1,000"),
+    ),
+    "more games than memory": (
+        ["plan", "m.toml", "--episodes", 10**11],
+        1,
+        ("TooLarge", "100,000,000,000 episodes", "3.2 TB", "Play fewer"),
+    ),
+    "endless training": (
+        ["train", "m.toml", "-o", "b.json", "--episodes", HUGE],
+        2,
+        ("episodes", HUGE, "1,000,000,000"),
+    ),
+    "a horizon beyond all": (
+        ["estimate", "LOG", "--controller", "rule.toml", "--horizon", HUGE],
+        2,
+        ("horizon", HUGE, "100,000", "Leave it out"),
+    ),
+    "an endless discount": (["check", "LOG", "--discount", "1e400"], 2, ("--discount", "inf")),
+    "no discount": (["improve", "LOG", "--discount", "nan"], 2, ("--discount", "nan", "0 to 1")),
+    "a discount above 1": (["samples", "LOG", "--discount", "1.5"], 2, ("--discount", "1.5")),
+    "a yearly discount above 1": (
+        ["check", "NODISCOUNT", "--yearly-discount", "1e400", "--step-length", "7d"],
+        2,
+        ("--yearly-discount", "inf", "0 to 1"),
+    ),
+    "rewards declared huge": (
+        ["improve", "LOG", "--rewards", "-5:1e308"],
+        2,
+        ("rewards", "1e+308", "larger unit"),
+    ),
+    "rewards declared tiny": (
+        ["improve", "LOG", "--rewards", "0:1e-300"],
+        2,
+        ("rewards", "1e-300", "smaller unit"),
+    ),
+    "logged rewards that are huge": (
+        ["improve", "LOG1e61"],
+        1,
+        ("log1e61.csv, row", "too large", "larger unit"),
+    ),
+    "logged rewards that are tiny": (
+        ["improve", "LOG1e-163"],
+        1,
+        ("log1e-163.csv, row", "2e-163", "too small", "smaller unit"),
+    ),
+    "logged rewards below all numbers": (
+        ["improve", "LOG1e-310"],
+        1,
+        ("log1e-310.csv, row", "too small", "smaller unit"),
+    ),
+    "logged rewards of the smallest size": (
+        ["estimate", "LOG5e-324", "--controller", "rule.toml"],
+        1,
+        ("log5e-324.csv, row", "too small", "smaller unit"),
+    ),
+}
+
+
+@pytest.mark.parametrize("as_json", [False, True], ids=["for people", "json"])
+@pytest.mark.parametrize("case", CASES)
+def test_an_odd_number_is_refused_with_a_remedy(jumar, folder, monkeypatch, case, as_json):
+    monkeypatch.chdir(folder)
+    pieces, code, facts = CASES[case]
+    arguments: list[object] = []
+    for piece in pieces:
+        if piece == "RULE":
+            arguments += ["--policy", "rule.toml"]
+        elif piece == "NODISCOUNT":
+            arguments += ["log.csv", "--policy", "rule.toml"]
+        elif str(piece).startswith("LOG"):
+            discount = [] if "--discount" in pieces else ["--discount", 0.95]
+            arguments += [f"log{piece[3:]}.csv", "--policy", "rule.toml", *discount]
+        else:
+            arguments.append(piece)
+    before = sorted(path.name for path in folder.iterdir())
+    done = jumar(*arguments, *(["--json"] if as_json else []))
+    assert (done.code, done.out) == (code, "")
+    says(json.loads(done.err)["error"]["message"] if as_json else done.err, *(facts[1:] or facts))
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_value_over_a_huge_horizon_is_that_for_ever_where_it_comes_to_rest(jumar, folder):
+    command = ["evaluate", folder / "m.toml", "--policy", folder / "rule.toml", "--json"]
+    far = jumar(*command, "--horizon", HUGE).data["controllers"][0]
+    ever = jumar(*command).data["controllers"][0]
+    assert far["value"] == pytest.approx(ever["value"], rel=1e-12)
+    assert far["mean_length"] == pytest.approx(ever["mean_length"], rel=1e-12)
+
+
+def test_a_horizon_that_never_comes_to_rest_is_refused_with_an_estimate(jumar, folder):
+    never = RULE.replace("exploration = 0.2\n", "").partition("[[rules]]")[0]
+    (folder / "never.toml").write_text(never)
+    done = jumar(
+        "evaluate", folder / "m.toml", "--policy", folder / "never.toml", "--horizon", HUGE
+    )
+    assert (done.code, done.out) == (1, "")
+    says(done.err, "TooLarge", "100,000,000,000,000,000,000 steps", "years", "leave it out")
+
+
+def test_a_huge_inverse_temperature_is_a_greedy_controller(jumar, folder):
+    made = folder / "greedy.json"
+    done = jumar(
+        "train", folder / "m.toml", "-o", made, "--softmax", "1e308", "--episodes", 50, "--json"
+    )
+    assert (done.code, done.err) == (0, "")
+    assert set(jm.load_controller(made).rows.ravel().tolist()) <= {0.0, 0.5, 1.0}
+
+
+def test_no_memory_left_is_one_line(jumar, monkeypatch):
+    def none(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(sys.modules["jumar.cli.commands"], "say", none)
+    done = jumar("models")
+    assert (done.code, done.out) == (1, "")
+    says(done.err, "jumar: MemoryError", "not enough memory", "less data")
