@@ -222,7 +222,7 @@ class Memory(Frozen, Shown, ABC):
         return found
 
     def read_node(
-        self, words: Sequence[int], observations: Sequence[str], actions: Sequence[str]
+        self, words: Sequence[int] | Ints, observations: Sequence[str], actions: Sequence[str]
     ) -> Any:
         """A node in names, as it stands in files."""
         row = self.to_fields(np.array(words, np.int64).reshape(1, self.width))[0]

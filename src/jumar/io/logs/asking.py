@@ -102,49 +102,49 @@ def ask(
 def _columns(columns: Mapping[str, str | Sequence[str]], cost: bool) -> dict[str, tuple[str, ...]]:
     known = (*NEEDED, *OPTIONAL)
     found: dict[str, tuple[str, ...]] = {}
-    for part, value in columns.items():
-        if part == "cost" and not cost:
-            raise ParameterError("columns: a cost is not a reward. Say cost=True (--cost) as well.")
-        if part not in known and part != "cost":
-            raise ParameterError("columns: " + not_one_of("part", part, known))
+    for given, value in columns.items():
+        part = "reward" if given == "cost" else given
         names = (value,) if isinstance(value, str) else tuple(value)
-        if not names or not all(isinstance(name, str) and name for name in names):
-            raise ParameterError(
-                f"columns: {part}: {value!r} is not the name of a column. Write it as text."
-            )
-        if len(names) > 1 and part not in COMBINED:
-            raise ParameterError(
-                f"columns: {part}: takes one column, not {len(names)}. Only observations and "
-                "actions are combined."
-            )
-        if len(set(names)) < len(names):
-            raise ParameterError(f"columns: {part}: a column is named twice. Name it once.")
-        part = "reward" if part == "cost" else part
-        if part in found:
-            raise ParameterError("columns: reward and cost are the same part. Give one of them.")
+        wrong = ""
+        if given == "cost" and not cost:
+            wrong = "a cost is not a reward. Say cost=True (--cost) as well."
+        elif part not in known:
+            wrong = not_one_of("part", part, known)
+        elif not names or not all(isinstance(name, str) and name for name in names):
+            wrong = f"{given}: {value!r} is not the name of a column. Write it as text."
+        elif len(names) > 1 and part not in COMBINED:
+            wrong = f"{given}: takes one column, not {len(names)}. Only observations and actions "
+            wrong += "are combined."
+        elif len(set(names)) < len(names):
+            wrong = f"{given}: a column is named twice. Name it once."
+        elif part in found:
+            wrong = "reward and cost are the same part. Give one of them."
+        if wrong:
+            raise ParameterError(f"columns: {wrong}")
         found[part] = names
     return found
 
 
 def _bins(column: str, spec: Sequence[str | float]) -> Bins:
-    example = "Write a name, then edge and name in turn: ('low', 2, 'mid', 5, 'high')."
-    place = f"bins: {printable(column)}:"
-    if isinstance(spec, str) or len(spec) < 3 or len(spec) % 2 == 0:
-        raise ParameterError(f"{place} {spec!r} is not a list of names and edges. {example}")
     names, edges = tuple(spec[::2]), tuple(spec[1::2])
-    for name in names:
-        if not isinstance(name, str) or not name or name == "*":
-            raise ParameterError(f"{place} {name!r} cannot be a name. {example}")
-    for edge in edges:
-        if isinstance(edge, str | bool) or not math.isfinite(edge):
-            raise ParameterError(f"{place} the edge {edge!r} is not a number. {example}")
-    numbers = tuple(float(edge) for edge in edges)
-    if any(high <= low for low, high in pairwise(numbers)):
-        shown = ", ".join(f"{edge:g}" for edge in numbers)
-        raise ParameterError(f"{place} the edges {shown} do not rise. {example}")
-    if len(set(names)) < len(names):
-        raise ParameterError(f"{place} two ranges have the same name. {example}")
-    return Bins(tuple(str(name) for name in names), numbers)
+    odd_names = [name for name in names if not isinstance(name, str) or name in ("", "*")]
+    odd_edges = [x for x in edges if isinstance(x, str | bool) or not math.isfinite(x)]
+    if isinstance(spec, str) or len(spec) < 3 or len(spec) % 2 == 0:
+        wrong = f"{spec!r} is not a list of names and edges"
+    elif odd_names:
+        wrong = f"{odd_names[0]!r} cannot be a name"
+    elif odd_edges:
+        wrong = f"the edge {odd_edges[0]!r} is not a number"
+    elif any(high <= low for low, high in pairwise(map(float, edges))):
+        wrong = f"the edges {', '.join(f'{float(x):g}' for x in edges)} do not rise"
+    elif len(set(names)) < len(names):
+        wrong = "two ranges have the same name"
+    else:
+        return Bins(tuple(map(str, names)), tuple(map(float, edges)))
+    raise ParameterError(
+        f"bins: {printable(column)}: {wrong}. Write a name, then edge and name in turn: ('low', 2, "
+        "'mid', 5, 'high')."
+    )
 
 
 def read_gap(gap: str | float | timedelta) -> LongestPause:

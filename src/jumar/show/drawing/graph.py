@@ -148,8 +148,7 @@ def node_name(controller: Controller, node: Ints) -> str:
     memory = controller.memory
     if memory.width == 0:
         return "no memory"
-    words = [int(word) for word in node]
-    return node_words(memory, memory.read_node(words, controller.observations, controller.actions))
+    return node_words(memory, controller.name_node(node))
 
 
 def _box(nodes: Ints, n: int, drawn: DrawnStates) -> Box:
