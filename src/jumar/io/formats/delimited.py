@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -77,20 +77,19 @@ class DelimitedFile(Source):
         filled = (row for row, cells in enumerate(self._records(), 1) if cells)
         return np.fromiter(islice(filled, 1, None), np.int32)
 
-    def _opened(self) -> IO[bytes]:
-        return gzip.open(self._path) if self._compressed else self._path.open("rb")  # type: ignore[return-value]
+    def _opened(self, mode: str, **text: str) -> IO[Any]:
+        opened: Callable[..., IO[Any]] = gzip.open if self._compressed else open
+        return opened(self._path, mode, **text)
 
     def _blocks(self) -> Iterator[bytes]:
-        with self._opened() as file:
+        with self._opened("rb") as file:
             while block := file.read(BLOCK):
                 yield block
 
     def _records(self) -> Iterator[list[str]]:
         """The rows one by one; blank lines are empty rows."""
-        opened = gzip.open if self._compressed else open
-        with opened(
-            self._path, "rt", newline="", encoding="utf-8-sig", errors="surrogateescape"
-        ) as file:
+        text = {"newline": "", "encoding": "utf-8-sig", "errors": "surrogateescape"}
+        with self._opened("rt", **text) as file:
             yield from csv.reader(file, delimiter=MARKS[self._kind])
 
     def _check_records(self) -> None:

@@ -12,7 +12,7 @@ from jumar.core.episodes import UNKNOWN, Episodes, Labels, Origin
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.text import printable
 from jumar.io.logs.asking import Asked
-from jumar.io.logs.encoding import Amounts, Coded, so_in_all
+from jumar.io.logs.encoding import Amounts, Coded
 from jumar.io.logs.labels import nameless, of_episodes, propensities
 from jumar.io.logs.ordering import Arranged
 from jumar.io.logs.symbols import DROP, PARTLY, combined, named_missing, numbered
@@ -121,34 +121,22 @@ def _without_holes(log: Arranged, symbols: dict[str, Coded]) -> tuple[Arranged, 
 
 def _check_holes(log: Arranged, symbols: Mapping[str, Coded]) -> None:
     absent = np.flatnonzero(symbols["observation"].code == UNKNOWN)
-    if len(absent):
-        which = _which_column(log, "observation", int(absent[0]))
-        raise LogError(
-            f"{log.where(int(absent[0]))}: the observation is missing{which}.{_more(log, absent)} "
-            f"Fill it in, or say {SYMBOL} or {DROP}."
-        )
+    fact = f"the observation is missing{_which_column(log, 'observation', absent)}."
+    log.need(absent, fact, f"Fill it in, or say {SYMBOL} or {DROP}.")
     early = np.flatnonzero(_early(log, symbols["action"].code))
-    if len(early):
-        which = _which_column(log, "action", int(early[0]))
-        raise LogError(
-            f"{log.where(int(early[0]))}: the action is missing{which}. Only the last row of an "
-            f"episode that was cut off may have none.{_more(log, early)} Fill it in, or say {DROP}."
-        )
+    fact = f"the action is missing{_which_column(log, 'action', early)}. Only the last row of an "
+    fact += "episode that was cut off may have none."
+    log.need(early, fact, f"Fill it in, or say {DROP}.")
 
 
-def _which_column(log: Arranged, part: str, i: int) -> str:
-    """Where an observation of several columns has its hole."""
+def _which_column(log: Arranged, part: str, holes: Ints) -> str:
+    """Where the first observation of several columns has its hole."""
     names = log.rows.parts.of(part)
-    if len(names) == 1:
+    if len(names) == 1 or len(holes) == 0:
         return ""
     columns: tuple[Coded, ...] = getattr(log.rows, part)
-    name = next(n for n, c in zip(names, columns, strict=True) if c.code[i] == UNKNOWN)
+    name = next(n for n, c in zip(names, columns, strict=True) if c.code[holes[0]] == UNKNOWN)
     return f" (column {printable(name)!r})"
-
-
-def _more(log: Arranged, holes: Ints) -> str:
-    """How many more there are, with examples."""
-    return so_in_all(log.rows.row[holes])
 
 
 # ---- rewards ------------------------------------------------------------------------------------
@@ -178,11 +166,7 @@ def _rewards(
 def _check_amounts(log: Arranged, name: str, amounts: Amounts, is_step: Bools) -> None:
     part = "reward" if log.rows.reward is not None else "number"
     absent = np.flatnonzero(amounts.missing & is_step)
-    if len(absent):
-        raise LogError(
-            f"{log.rows.cell(int(absent[0]), name)}: the {part} is missing.{_more(log, absent)} "
-            f"Fill it in, or say {DROP}."
-        )
+    log.need(absent, f"the {part} is missing.", f"Fill it in, or say {DROP}.", name)
     for i in np.flatnonzero(is_step & ~np.isfinite(amounts.values))[:1]:
         rule = "rewards must be finite numbers" if part == "reward" else "it must be finite"
         raise LogError(

@@ -79,7 +79,9 @@ class Times(Encoder):
             if self._kind in (None, kind) and (found := _converted(column, kind)) is not None:
                 self._kind = kind
                 return found
-        kind = self._kind or self._kind_of_first(column, kinds)
+        first = column.slice(0, 1)
+        fitting = [kind for kind in kinds if _converted(first, kind) is not None]
+        kind = self._kind or [*fitting, kinds[0]][0]
         for i in range(len(column)):
             if kind not in kinds or _converted(column.slice(i, 1), kind) is None:
                 fact = f"{self._cell(i)}: {quoted(column[i])} is not"
@@ -91,10 +93,6 @@ class Times(Encoder):
                     "else, rename it."
                 )
         raise LogError(f"{self._cell(0)}: these are not all {kind}. Write them all alike.")
-
-    def _kind_of_first(self, column: Any, kinds: Sequence[Kind]) -> Kind:
-        first = column.slice(0, 1)
-        return next((kind for kind in kinds if _converted(first, kind) is not None), kinds[0])
 
     def result(self) -> Clock:
         holes = np.concatenate(self._holes)

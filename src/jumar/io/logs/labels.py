@@ -15,7 +15,7 @@ from jumar.core.arrays import Array, Bools, Floats
 from jumar.core.episodes import UNKNOWN, Labels, not_a_chance
 from jumar.core.errors import LogError
 from jumar.core.text import printable
-from jumar.io.logs.encoding import Coded, so_in_all
+from jumar.io.logs.encoding import Coded
 from jumar.io.logs.ordering import Arranged
 from jumar.io.logs.symbols import DROP
 
@@ -29,11 +29,8 @@ def propensities(log: Arranged, is_step: Bools) -> Floats | None:
     if amounts is None:
         return None
     absent = np.flatnonzero(amounts.missing & is_step)
-    if len(absent):
-        raise LogError(
-            f"{log.rows.cell(int(absent[0]), name)}: the propensity is missing."
-            f"{so_in_all(log.rows.row[absent])} Write how likely the action was, or say {DROP}."
-        )
+    remedy = f"Write how likely the action was, or say {DROP}."
+    log.need(absent, "the propensity is missing.", remedy, name)
     p = amounts.values
     for i in np.flatnonzero(is_step & ~((p > 0) & (p <= 1 + ROUNDING)))[:1]:
         raise LogError(f"{log.rows.cell(int(i), name)}: {not_a_chance(p[i])}")
@@ -52,13 +49,8 @@ def of_episodes(log: Arranged, part: str) -> Labels | None:
         return None
     code = column.code
     chosen = np.maximum.reduceat(code, log.first[:-1])
-    nameless = np.flatnonzero(chosen == UNKNOWN)
-    if len(nameless):
-        rows = log.first[nameless]
-        raise LogError(
-            f"{log.where(int(rows[0]))}: no row of the episode names its {part}."
-            f"{so_in_all(log.rows.row[rows])} Fill it in, or say {DROP}."
-        )
+    fact = f"no row of the episode names its {part}."
+    log.need(log.first[:-1][chosen == UNKNOWN], fact, f"Fill it in, or say {DROP}.")
     other = (code != UNKNOWN) & (code != np.repeat(chosen, np.diff(log.first)))
     for i in np.flatnonzero(other)[:1].tolist():
         e = int(np.searchsorted(log.first, i, side="right")) - 1

@@ -18,7 +18,7 @@ from jumar.core.errors import LogError
 from jumar.core.text import printable
 from jumar.io.logs.asking import Asked, LongestPause
 from jumar.io.logs.clocks import Clock
-from jumar.io.logs.encoding import Amounts, Coded
+from jumar.io.logs.encoding import Amounts, Coded, so_in_all
 from jumar.io.logs.loading import LogRows
 
 
@@ -37,6 +37,12 @@ class Arranged:
         e = int(np.searchsorted(self.first, i, side="right")) - 1
         label = printable(self.labels[e])
         return f"{self.rows.source.name}, row {self.rows.row[i]} (episode {label})"
+
+    def need(self, holes: Ints, fact: str, remedy: str, column: str | None = None) -> None:
+        """Refuse rows that lack something; the first of them is named."""
+        for i in holes[:1].tolist():
+            place = self.where(i) if column is None else self.rows.cell(i, column)
+            raise LogError(f"{place}: {fact}{so_in_all(self.rows.row[holes])} {remedy}")
 
     def without(self, dropped: Bools) -> Arranged:
         """The other episodes."""

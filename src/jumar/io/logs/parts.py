@@ -73,34 +73,24 @@ class _Finder:
 
     def single(self, part: str) -> str | None:
         """The column of a part, if it is needed or there."""
-        wanted = self._asked.columns.get(part)
-        if wanted is not None:
-            if part == "reward" and self._asked.prices:
-                raise self._paid_twice(wanted[0])
-            return self.named(part, wanted[0])
-        if part == "reward":
-            return self._reward()
-        if part in self._source.names or (self._source.may_have_more and part in OPTIONAL):
-            return self.named(part, part)
-        if part in NEEDED and not (part == "episode" and self._asked.gap is not None):
-            self.named(part, part)
-        return None
-
-    def _reward(self) -> str | None:
-        names = self._source.names
-        if self._asked.prices:
-            if "reward" in names:
-                raise self._paid_twice("reward")
+        names, asked = self._source.names, self._asked
+        column, given = part, asked.columns.get(part)
+        if given is not None:
+            column = given[0]
+        elif part == "reward" and asked.cost and "cost" in names:
+            column = "cost"
+        if part == "reward" and asked.prices:
+            if given is not None or column in names:
+                raise LogError(
+                    f"{self._source.name}: the column {printable(column)!r} holds the rewards. "
+                    "Leave out prices (--prices), or the column."
+                )
             return None
-        if self._asked.cost and "cost" in names:
-            return self.named("reward", "cost")
-        return self.named("reward", "reward")
-
-    def _paid_twice(self, column: str) -> LogError:
-        return LogError(
-            f"{self._source.name}: the column {printable(column)!r} holds the rewards. Leave out "
-            "prices (--prices), or the column."
-        )
+        optional = part in OPTIONAL and not self._source.may_have_more
+        optional |= part == "episode" and asked.gap is not None
+        if given is None and optional and column not in names:
+            return None
+        return self.named(part, column)
 
     def combined(self, part: str) -> tuple[str, ...]:
         """The columns of an observation or action; one that is called 'a+b' is not taken apart."""
