@@ -5,12 +5,13 @@ before it is used."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from jumar.io.formats.source import BATCH_ROWS, Source, naming, sliced
+from jumar.io.formats.source import BATCH_ROWS, Source, naming
 
 METADATA = b"jumar"  # where write_logs keeps the names
 
@@ -18,13 +19,28 @@ METADATA = b"jumar"  # where write_logs keeps the names
 class _Typed(Source):
     """A source with an Arrow schema."""
 
+    kind = "Arrow"
+
     def _describe(self, schema: Any) -> None:
         self.names = schema.names
         self.metadata = (schema.metadata or {}).get(METADATA)
 
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        with naming(self.name, self.kind):
+            for batch in self._read(list(columns)):
+                batch.validate(full=True)
+                for first in range(0, batch.num_rows, BATCH_ROWS):
+                    yield batch.slice(first, BATCH_ROWS)
+
+    @abstractmethod
+    def _read(self, columns: list[str]) -> Iterator[Any]:
+        """The batches of these columns, of any size."""
+
 
 class ParquetFile(_Typed):
     """A Parquet file."""
+
+    kind = "Parquet"
 
     def __init__(self, path: Path) -> None:
         from pyarrow import parquet
@@ -33,13 +49,11 @@ class ParquetFile(_Typed):
         with parquet.ParquetFile(path) as file:
             self._describe(file.schema_arrow)
 
-    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+    def _read(self, columns: list[str]) -> Iterator[Any]:
         from pyarrow import parquet
 
-        with naming(self.name, "Parquet"), parquet.ParquetFile(self._path) as file:
-            for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
-                batch.validate(full=True)
-                yield batch
+        with parquet.ParquetFile(self._path) as file:
+            yield from file.iter_batches(BATCH_ROWS, columns=columns)
 
 
 class ArrowFile(_Typed):
@@ -50,12 +64,10 @@ class ArrowFile(_Typed):
         with _opened(path) as (file, _):
             self._describe(file.schema)
 
-    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+    def _read(self, columns: list[str]) -> Iterator[Any]:
         fields = sorted(self.names.index(name) for name in columns)
-        with naming(self.name, "Arrow"), _opened(self._path, fields) as (_, batches):
-            for batch in batches:
-                batch.validate(full=True)
-                yield from sliced(batch)
+        with _opened(self._path, fields) as (_, batches):
+            yield from batches
 
 
 @contextmanager
@@ -88,9 +100,5 @@ class TableInMemory(_Typed):
         self._reader = pa.RecordBatchReader.from_stream(table)
         self._describe(self._reader.schema)
 
-    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
-        with naming(self.name, "Arrow"):
-            for batch in self._reader:
-                chosen = batch.select(list(columns))
-                chosen.validate(full=True)
-                yield from sliced(chosen)
+    def _read(self, columns: list[str]) -> Iterator[Any]:
+        return (batch.select(columns) for batch in self._reader)

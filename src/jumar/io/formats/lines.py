@@ -112,7 +112,9 @@ class JsonLines(Source):
                 if key in here:
                     raise LogError(f"{place}: is there twice. Keep one.")
                 here.add(key)
-                cells.setdefault(key, [None] * len(lines))[i] = _scalar(value, place)
+                if key not in cells:
+                    cells[key] = [None] * len(lines)
+                cells[key][i] = _scalar(value, place)
         return pa.table({name: pa.array(values, pa.string()) for name, values in cells.items()})
 
 

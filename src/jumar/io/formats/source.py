@@ -59,9 +59,3 @@ def naming(name: str, kind: str) -> Iterator[None]:
 def no_rows(name: str) -> LogError:
     """The error for a log without rows."""
     return LogError(f"{name}: the log is empty: it has no rows. Give at least one episode.")
-
-
-def sliced(batch: Any) -> Iterator[Any]:
-    """A batch in pieces that are small beside the log."""
-    for first in range(0, batch.num_rows, BATCH_ROWS):
-        yield batch.slice(first, BATCH_ROWS)

@@ -131,7 +131,7 @@ def _check_holes(log: Arranged, symbols: Mapping[str, Coded]) -> None:
 
 def _which_column(log: Arranged, part: str, holes: Ints) -> str:
     """Where the first observation of several columns has its hole."""
-    names = log.rows.parts.of(part)
+    names = log.rows.parts.combined[part]
     if len(names) == 1 or len(holes) == 0:
         return ""
     columns: tuple[Coded, ...] = getattr(log.rows, part)

@@ -75,7 +75,7 @@ def load(source: Source, parts: Parts, asked: Asked) -> LogRows:
         bins = asked.bins
         return [
             (name, Ranges(source, name, bins[name]) if name in bins else Names(source, name))
-            for name in parts.of(part)
+            for name in parts.combined[part]
         ]
 
     single = {part: _encoder(part, source, name) for part, name in parts.single.items()}

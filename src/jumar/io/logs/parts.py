@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jumar.core.errors import LogError, ParameterError, not_one_of
 from jumar.core.text import printable
@@ -16,19 +16,19 @@ class Parts:
     """The columns to read."""
 
     single: Mapping[str, str]  # part to column, for every other part there is: episode, reward, ...
-    observation: tuple[str, ...]  # combined into one symbol
-    action: tuple[str, ...]
+    combined: Mapping[str, tuple[str, ...]]  # the columns of an observation, and of an action
     priced: tuple[str, ...]  # columns of numbers that have a price
 
     @property
     def columns(self) -> list[str]:
         """Every column once."""
-        names = (*self.single.values(), *self.observation, *self.action, *self.priced)
+        names = (*self.single.values(), *self.symbols, *self.priced)
         return list(dict.fromkeys(names))
 
-    def of(self, part: str) -> tuple[str, ...]:
-        """The columns that play a part together."""
-        return self.observation if part == "observation" else self.action
+    @property
+    def symbols(self) -> list[str]:
+        """The columns that observations and actions are made of."""
+        return [name for names in self.combined.values() for name in names]
 
 
 def find_parts(source: Source, asked: Asked) -> Parts:
@@ -44,13 +44,12 @@ def find_parts(source: Source, asked: Asked) -> Parts:
     priced = tuple(price.name for price in asked.prices if price.kind == "column")
     for name in priced:
         found.named("price", name)
-    parts = Parts(single, found.combined("observation"), found.combined("action"), priced)
+    parts = Parts(single, {part: found.combined(part) for part in COMBINED}, priced)
     for column in asked.bins:
-        if column not in (*parts.observation, *parts.action):
-            names = (*parts.observation, *parts.action)
+        if column not in parts.symbols:
             raise ParameterError(
-                f"bins: {not_one_of('column', column, names)} Only columns that are an observation "
-                "or action are cut into bins."
+                f"bins: {not_one_of('column', column, parts.symbols)} Only columns that are an "
+                "observation or action are cut into bins."
             )
     return parts
 
@@ -152,4 +151,4 @@ def those_that_came(source: Source, parts: Parts, asked: Asked) -> Parts:
     check_clock(source, asked, single)
     if "step" in single and asked.gap is None:
         single.pop("time", None)
-    return Parts(single, parts.observation, parts.action, parts.priced)
+    return replace(parts, single=single)
