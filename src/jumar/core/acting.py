@@ -37,8 +37,7 @@ class Agent(Shown):
     @property
     def node(self) -> Any:
         """What it remembers now, in names."""
-        c = self.controller
-        return c.memory.read_node(self._node[0].tolist(), c.observations, c.actions)
+        return self.controller.name_node(self._node[0])
 
     def reset(self) -> None:
         """Forget everything: a new episode begins. The random numbers continue."""

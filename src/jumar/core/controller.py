@@ -208,9 +208,12 @@ class Controller(Frozen, Shown):
 
     def describe(self, state: Ints) -> str:
         """⟨n, z⟩ in names."""
-        words = [int(w) for w in state[:-1]]
-        node = self.memory.read_node(words, self.observations, self.actions)
+        node = self.name_node(state[:-1])
         return f"node {node!r}, observation {self.observations[int(state[-1])]!r}"
+
+    def name_node(self, words: Ints) -> Any:
+        """A memory node in names, as files write it."""
+        return self.memory.read_node(words, self.observations, self.actions)
 
     # ---- acting ---------------------------------------------------------------------------
 
@@ -240,9 +243,7 @@ class Controller(Frozen, Shown):
 
     def first(self) -> Any:
         """The memory node at the beginning of an episode, in names."""
-        return self.memory.read_node(
-            self.memory.initial().tolist(), self.observations, self.actions
-        )
+        return self.name_node(self.memory.initial())
 
     def probabilities(self, node: Any, observation: str) -> dict[str, float]:
         """How likely every action is at a node, on seeing this.
@@ -293,7 +294,7 @@ class Controller(Frozen, Shown):
         state = self.state(node, observation)[None, :]
         a = position_of("action", action, self.actions, ControllerError)
         moved = self.memory.step(state[:, :-1], state[:, -1], np.array([a]))
-        return self.memory.read_node(moved[0].tolist(), self.observations, self.actions)
+        return self.name_node(moved[0])
 
     # ---- making new ones ------------------------------------------------------------------
 

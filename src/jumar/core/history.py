@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows
+from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows, sum_by
 from jumar.core.controller import Controller
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.memory import Memory
@@ -172,7 +172,8 @@ class HistoryMdp(Frozen, Shown):
             values = getattr(self, field)
             if np.isnan(values).any() or (field != "reward" and (values < 0).any()):
                 raise LogError(f"History model: {field} has a negative or undefined number.")
-        total = self.ending + self._continuing()
+        continuing = sum_by(self.pair, self.probability, self.visits.size)
+        total = self.ending + continuing.reshape(self.visits.shape)
         off = np.abs(total - (self.visits > 0)) > 1e-9
         if off.any():
             h, a = (int(i) for i in np.argwhere(off)[0])
@@ -180,11 +181,6 @@ class HistoryMdp(Frozen, Shown):
                 f"History model: state {h}, action {self.actions[a]!r}: outcomes have probability "
                 f"{total[h, a]:.12g} in all."
             )
-
-    def _continuing(self) -> Floats:
-        flat = np.zeros(self.visits.size)
-        np.add.at(flat, self.pair, self.probability)
-        return flat.reshape(self.visits.shape)
 
     def __len__(self) -> int:
         return len(self.states)

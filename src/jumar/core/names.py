@@ -24,27 +24,21 @@ def check_names(kind: str, names: Iterable[object], error: type[JumarError]) -> 
     if not checked:
         raise error(f"{kind} names: there are none; at least one is needed.")
     seen: dict[str, int] = {}
-    for position, name in enumerate(checked):
+    for position, name in enumerate(checked, 1):
         if not isinstance(name, str):
-            raise error(
-                f'{kind} name {position + 1}: {name!r} is not text. Write it in quotes: "{name}".'
-            )
-        if any("\ud800" <= c <= "\udfff" for c in name):
-            raise error(
-                f"{kind} name {position + 1}: {name!r} has half a character (a lone surrogate), "
-                "which no file can hold. Correct it."
-            )
-        if name in (WILDCARD, NOTHING):
-            raise error(
-                f"{kind} name {position + 1}: {name!r} is reserved "
-                "('*' is the wildcard, '' means 'nothing yet'). Choose another name."
-            )
-        if name in seen:
-            raise error(
-                f"{kind} name {position + 1}: {name!r} is also name {seen[name] + 1}. "
-                "Names must differ."
-            )
-        seen[name] = position
+            wrong = f'{name!r} is not text. Write it in quotes: "{name}".'
+        elif any("\ud800" <= c <= "\udfff" for c in name):
+            wrong = f"{name!r} has half a character (a lone surrogate), which no file can hold. "
+            wrong += "Correct it."
+        elif name in (WILDCARD, NOTHING):
+            wrong = f"{name!r} is reserved ('*' is the wildcard, '' means 'nothing yet'). Choose "
+            wrong += "another name."
+        elif name in seen:
+            wrong = f"{name!r} is also name {seen[name]}. Names must differ."
+        else:
+            seen[name] = position
+            continue
+        raise error(f"{kind} name {position}: {wrong}")
     return tuple(str(name) for name in checked)
 
 

@@ -28,11 +28,7 @@ def history_state_words(controller: Controller, state: Ints) -> list[str]:
     now = shown(controller.observations[int(state[-1])])
     if memory.width == 0:
         return [now]
-    words = [int(w) for w in state[:-1]]
-    return [
-        node_words(memory, memory.read_node(words, controller.observations, controller.actions)),
-        now,
-    ]
+    return [node_words(memory, controller.name_node(state[:-1])), now]
 
 
 def node_words(memory: Memory, value: Any) -> str:

@@ -8,6 +8,15 @@ raise and the place its message begins with.
 Why by hand. msgspec (0.10 s to import) and pydantic (0.25 s) were tried: both silently
 take the last of two equal keys, neither says which key was meant, and the remedy for each error
 would still have to be written here. `jumar --help` has 0.3 s.
+
+>>> from jumar.core.errors import ModelError
+>>> model = Format("model", 1, ModelError, keys=("format", "states"))
+>>> check_keys(parse('{"sates": 2}', "m.json", model), ["states"], "m.json", model)
+Traceback (most recent call last):
+jumar.core.errors.ModelError: m.json: key 'sates' is not one of states. Did you mean 'states'?
+>>> whole(1.5, "m.json, horizon", ModelError, least=1)
+Traceback (most recent call last):
+jumar.core.errors.ModelError: m.json, horizon: 1.5 is not a whole number from 1.
 """
 
 from __future__ import annotations
@@ -29,12 +38,7 @@ from jumar.core.errors import JumarError, not_one_of
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file: how it is marked, what may stand at its top, and how errors speak of it.
-
-    >>> from jumar.core.errors import ModelError
-    >>> Format("model", 1, ModelError, keys=("format", "states")).tag
-    'jumar-model/1'
-    """
+    """A kind of file: how it is marked, what may stand at its top, and how errors speak of it."""
 
     noun: str
     version: int
@@ -46,7 +50,7 @@ class Format:
 
     @property
     def tag(self) -> str:
-        """What stands under 'format' in the file."""
+        """What stands under 'format' in the file, such as jumar-model/1."""
         return f"jumar-{self.noun}/{self.version}"
 
 
@@ -54,29 +58,13 @@ class Format:
 
 
 def read_document(path: str | os.PathLike[str], form: Format) -> Any:
-    """What a TOML or JSON file holds; without one of these endings its content decides.
-
-    >>> import tempfile
-    >>> from jumar.core.errors import ModelError
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "model.toml")
-    ...     _ = file.write_text('states = ["good", "worn"]')
-    ...     read_document(file, Format("model", 1, ModelError, keys=("states",)))
-    {'states': ['good', 'worn']}
-    """
+    """What a TOML or JSON file holds; without one of these endings its content decides."""
     source = str(os.fspath(path))
     return parse(_read_text(source, form), source, form)
 
 
 def parse(text: str, source: str, form: Format) -> Any:
-    """The document in a text; `source` is the name of its file.
-
-    >>> from jumar.core.errors import ModelError
-    >>> parse('{"a": 1, "a": 2}', "model.json", Format("model", 1, ModelError, keys=("a",)))
-    Traceback (most recent call last):
-    jumar.core.errors.ModelError: model.json: the key 'a' stands twice in one object. Remove \
-one of them.
-    """
+    """The document in a text; `source` is the name of its file."""
     suffix = Path(source).suffix.lower()
     if suffix not in (".json", ".toml"):
         suffix = ".json" if text.lstrip().startswith("{") else ".toml"
@@ -90,10 +78,8 @@ def _read_text(source: str, form: Format) -> str:
     try:
         data = Path(source).read_bytes()
     except FileNotFoundError as error:
-        elsewhere = f" {form.elsewhere}" if form.elsewhere else ""
-        raise form.error(
-            f"{source}: there is no such file.{_neighbour(source)}{elsewhere}"
-        ) from error
+        remedies = " ".join(filter(None, (_neighbour(source), form.elsewhere)))
+        raise form.error(f"{source}: there is no such file. {remedies}") from error
     except IsADirectoryError as error:
         raise form.error(
             f"{source}: this is a directory. Give the path of a .toml or .json file in it."
@@ -119,8 +105,8 @@ def _neighbour(source: str) -> str:
     try:
         close = get_close_matches(path.name, os.listdir(path.parent), n=1)
     except OSError:
-        return f" There is no directory '{path.parent}' either. Check the path."
-    return f" Did you mean '{path.parent / close[0]}'?" if close else " Check the path."
+        return f"There is no directory '{path.parent}' either. Check the path."
+    return f"Did you mean '{path.parent / close[0]}'?" if close else "Check the path."
 
 
 def _parse_json(text: str, source: str, form: Format) -> Any:
@@ -176,14 +162,7 @@ def nesting(source: str, form: Format) -> Iterator[None]:
 
 
 def check_format(document: Mapping[str, Any], place: str, form: Format) -> None:
-    """Refuse a document that is not marked as one of this format and version.
-
-    >>> from jumar.core.errors import ModelError
-    >>> check_format({"format": "jumar-model/2"}, "m", Format("model", 1, ModelError, keys=()))
-    Traceback (most recent call last):
-    jumar.core.errors.ModelError: m: the file is of a newer format version 2; this jumar \
-reads version 1. Update jumar.
-    """
+    """Refuse a document that is not marked as one of this format and version."""
     if "format" not in document:
         close = get_close_matches("format", map(str, document), n=1)
         hint = f" Is {close[0]!r} meant to be it?" if close else ""
@@ -207,13 +186,7 @@ reads version 1. Update jumar.
 def check_keys(
     document: Mapping[str, Any], known: Collection[str], place: str, form: Format
 ) -> None:
-    """Refuse a key that is not one of the known ones.
-
-    >>> from jumar.core.errors import ModelError
-    >>> check_keys({"sates": 2}, ["states"], "m.toml", Format("model", 1, ModelError, keys=()))
-    Traceback (most recent call last):
-    jumar.core.errors.ModelError: m.toml: key 'sates' is not one of states. Did you mean 'states'?
-    """
+    """Refuse a key that is not one of the known ones."""
     for key in document:
         if key not in known:
             # in TOML everything below a heading belongs to it
@@ -260,13 +233,7 @@ def show(value: Any) -> str:
 
 
 def checked(value: Any, kind: type[T], place: str, error: type[JumarError]) -> T:
-    """The value, which must be a bool, a str, a list or a dict.
-
-    >>> from jumar.core.errors import ModelError
-    >>> checked(3, str, "model.toml, name", ModelError)
-    Traceback (most recent call last):
-    jumar.core.errors.ModelError: model.toml, name: is a number. Write text in quotes.
-    """
+    """The value, which must be a bool, a str, a list or a dict."""
     if isinstance(value, kind):
         return value
     remedy = f"Write {_WANTED[kind]}."
@@ -276,22 +243,12 @@ def checked(value: Any, kind: type[T], place: str, error: type[JumarError]) -> T
 
 
 def is_number(value: Any) -> bool:
-    """Is it a number? True and false are none.
-
-    >>> is_number(0.5), is_number(True)
-    (True, False)
-    """
+    """Is it a number? True and false are none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def number(value: Any, place: str, error: type[JumarError]) -> float:
-    """The value, which must be a finite number.
-
-    >>> from jumar.core.errors import ModelError
-    >>> number(float("nan"), "model.toml, discount", ModelError)
-    Traceback (most recent call last):
-    jumar.core.errors.ModelError: model.toml, discount: nan is not a number. Write one, such as 0.5.
-    """
+    """The value, which must be a finite number."""
     if is_number(value) and abs(value) <= sys.float_info.max:
         return float(value)
     raise error(f"{place}: {show(value)} is not a number. Write one, such as 0.5.")
@@ -300,13 +257,7 @@ def number(value: Any, place: str, error: type[JumarError]) -> float:
 def whole(
     value: Any, place: str, error: type[JumarError], least: int = 0, most: int | None = None
 ) -> int:
-    """The value, which must be a whole number of this range.
-
-    >>> from jumar.core.errors import ModelError
-    >>> whole(1.5, "model.toml, horizon", ModelError, least=1)
-    Traceback (most recent call last):
-    jumar.core.errors.ModelError: model.toml, horizon: 1.5 is not a whole number from 1.
-    """
+    """The value, which must be a whole number of this range."""
     right = isinstance(value, int) and not isinstance(value, bool)
     if right and value >= least and (most is None or value <= most):
         return int(value)
@@ -317,14 +268,7 @@ def whole(
 def lookup(
     kind: str, name: Any, numbers: Mapping[str, int], place: str, error: type[JumarError]
 ) -> int:
-    """The number of a name.
-
-    >>> from jumar.core.errors import ModelError
-    >>> lookup("state", "worm", {"good": 0, "worn": 1}, "model.toml", ModelError)
-    Traceback (most recent call last):
-    jumar.core.errors.ModelError: model.toml: state 'worm' is not one of good, worn. Did you \
-mean 'worn'?
-    """
+    """The number of a name."""
     if not isinstance(name, str):
         raise error(f"{place}: the {kind} is {kind_of(name)}. Write its name in quotes.")
     found = numbers.get(name)

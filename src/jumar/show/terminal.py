@@ -185,7 +185,7 @@ def _moves(controller: Controller, most: int) -> list[RenderableType]:
             [shown(move[key]) if key in move else "anything" for key in _MOVE] for move in moves
         ]
         heads = ["memory", "on seeing", "after doing", "goes to"]
-        start = node_words(part, part.read_node(part.initial().tolist(), *names))
+        start = node_words(part, part.read_node(part.initial(), *names))
         title = f"How the memory moves; it starts with {start!r}"
         views += [plain_table(heads, rows[:most], title=title), *rest(len(rows) - most, "move")]
     return views

@@ -222,23 +222,23 @@ class Memory(Frozen, Shown, ABC):
         return found
 
     def read_node(
-        self, words: Sequence[int], observations: Sequence[str], actions: Sequence[str]
+        self, words: Sequence[int] | Ints, observations: Sequence[str], actions: Sequence[str]
     ) -> Any:
         """A node in names, as it stands in files."""
         row = self.to_fields(np.array(words, np.int64).reshape(1, self.width))[0]
         return forms.write(self.form(observations, actions), row.tolist())
 
     def write_node(
-        self, value: Any, observations: Sequence[str], actions: Sequence[str], place: str = ""
+        self, value: Any, observations: Sequence[str], actions: Sequence[str]
     ) -> list[int]:
         """The words of a node given in names."""
         try:
-            row = forms.read(self.form(observations, actions), value)
+            row = np.array([forms.read(self.form(observations, actions), value)], np.int64)
         except ControllerError as error:
-            raise self.refused(f"{place}{error}") from error
-        if ANY in row or not self.possible(np.array([row], np.int64))[0]:
-            raise self.refused(f"{place}node {value!r} does not exist in a {self}.")
-        words: list[int] = self.from_fields(np.array([row], np.int64))[0].tolist()
+            raise self.refused(str(error)) from error
+        if ANY in row or not self.possible(row)[0]:
+            raise self.refused(f"node {value!r} does not exist in a {self}.")
+        words: list[int] = self.from_fields(row)[0].tolist()
         return words
 
     def refused(self, fact: str) -> ControllerError:

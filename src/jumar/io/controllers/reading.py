@@ -266,7 +266,7 @@ def _check_covered(states: Ints, place: str, nodes: Nodes) -> None:
     O = len(nodes.names.observations)
     everything = history_states(listed, O)
     for i in np.flatnonzero(RowIndex(states).find(everything) < 0)[:1]:
-        node = nodes.memory.read_node(everything[i, :-1].tolist(), *nodes.alphabet)
+        node = nodes.memory.read_node(everything[i, :-1], *nodes.alphabet)
         seen = nodes.names.observations[everything[i, -1]]
         raise ControllerError(
             f"{fact}, and no rule fits node {node!r}, observation {seen!r}. "

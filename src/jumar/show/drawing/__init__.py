@@ -84,7 +84,7 @@ def draw(
     notes: list[str] = []
     said = [note] if note else []
     try:
-        nodes = reachable(now, most, None if visits is None else visits[0][visits[1] > 0])
+        nodes = reachable(now, most, _met(visits))
         drawn = drawn_states(history_states(nodes, len(now.observations)), now, was, visits)
         graph = graph_of(nodes, drawn)
     except TooLarge:
@@ -119,11 +119,10 @@ def _states_of_many(
     """The history states of a controller with too many nodes to draw: those the log met; else those
     it can come to; else those written out in its file, with a note about all others."""
     notes = []
-    if visits is not None:
-        states = visits[0][visits[1] > 0]
-    else:
+    states = _met(visits)
+    if states is None:
         try:
-            states = _states_in_reach(now, ENUMERABLE // len(now.observations))
+            states = _states_in_reach(now)
         except TooLarge:
             layers = [written_out(c) for c in (now, was) if c is not None]
             states, below = np.concatenate([found for found, _ in layers]), layers[0][1]
@@ -134,8 +133,14 @@ def _states_of_many(
     return drawn_states(np.unique(states, axis=0), now, was, visits), notes
 
 
-def _states_in_reach(controller: Controller, most: int) -> Ints:
-    return history_states(reachable(controller, most), len(controller.observations))
+def _met(visits: tuple[Ints, Ints] | None) -> Ints | None:
+    """The history states a log has met, if there is a log."""
+    return None if visits is None else visits[0][visits[1] > 0]
+
+
+def _states_in_reach(controller: Controller) -> Ints:
+    O = len(controller.observations)
+    return history_states(reachable(controller, ENUMERABLE // O), O)
 
 
 def _notes(
@@ -161,13 +166,11 @@ def _left_behind(
     nodes: Ints, now: Controller, was: Controller, visits: tuple[Ints, Ints] | None
 ) -> int:
     """How many history states changed that only the behavior comes to, not the controller."""
-    if visits is None:
-        try:
-            states = _states_in_reach(was, ENUMERABLE // len(now.observations))
-        except TooLarge:
-            return 0
-    else:
-        states = np.unique(visits[0][visits[1] > 0], axis=0)
+    states = _met(visits)
+    try:
+        states = _states_in_reach(was) if states is None else np.unique(states, axis=0)
+    except TooLarge:
+        return 0
     states = states[RowIndex(nodes).find(states[:, :-1]) < 0]
     return int(drawn_states(states, now, was).changed.sum())
 

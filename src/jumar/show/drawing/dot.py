@@ -87,14 +87,8 @@ def table_dot(
     titles = [" ", *heads, "does", *(["seen"] if counted else [])]
     table = [[_cell([title], BOLD, INK["head"]) for title in titles]]
     for words, line in rows:
-        look, back = (CHANGE, INK["mark"]) if line.changed else (PLAIN, None)
-        texts = [[CHANGED if line.changed else " "]]
-        texts += [_newest(word) for word in words]
-        texts += [_pieces(line)]
-        cells = [_cell(text, look, back) for text in texts]
-        if counted:
-            cells.append(_cell([f"{line.count or 0:,}×"], SMALL, back, "RIGHT"))
-        table.append(cells)
+        texts = [[CHANGED if line.changed else " "], *map(_newest, words)]
+        table.append(_row(line, texts, f"{line.count or 0:,}×" if counted else ""))
     return _digraph([f"  n0 [label=<{_table(table)}>];"], title, notes)
 
 
@@ -124,21 +118,20 @@ def _box(box: Box) -> str:
     name[0] = f"{START} {name[0]}" if box.initial else name[0]
     table = [[_cell(name, BOLD, INK["head"], span=span)]]
     for line in box.lines:
-        look, back = (CHANGE, INK["mark"]) if line.changed else (PLAIN, None)
         seen = f"{CHANGED} {line.seen}" if line.changed else line.seen
-        cells = [_cell(text, look, back) for text in ([seen], ["→"], _pieces(line))]
-        if counted:
-            times = f"seen {line.count:,}×" if line.count else "never seen"
-            cells.append(_cell([times], SMALL, back, "RIGHT"))
-        table.append(cells)
+        times = f"seen {line.count:,}×" if line.count else "never seen"
+        table.append(_row(line, [[seen], ["→"]], times if counted else ""))
     if box.more:
         table.append([_cell([f"+{box.more:,} more"], NOTE, span=span)])
     return _table(table, border=2 if box.initial else 1)
 
 
-def _pieces(line: StateLine) -> list[str]:
-    """What is done, on a few lines."""
-    return broken(", ".join(line.done).split(", "), ", ")
+def _row(line: StateLine, texts: Sequence[Sequence[str]], times: str) -> list[str]:
+    """A history state, what is done there on a few lines, and how often it was seen."""
+    look, back = (CHANGE, INK["mark"]) if line.changed else (PLAIN, None)
+    done = broken(", ".join(line.done).split(", "), ", ")
+    cells = [_cell(text, look, back) for text in (*texts, done)]
+    return [*cells, _cell([times], SMALL, back, "RIGHT")] if times else cells
 
 
 def _newest(name: str) -> list[str]:

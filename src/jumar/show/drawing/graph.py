@@ -10,7 +10,7 @@ of history states that it has never met do not count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -148,8 +148,7 @@ def node_name(controller: Controller, node: Ints) -> str:
     memory = controller.memory
     if memory.width == 0:
         return "no memory"
-    words = [int(word) for word in node]
-    return node_words(memory, memory.read_node(words, controller.observations, controller.actions))
+    return node_words(memory, controller.name_node(node))
 
 
 def _box(nodes: Ints, n: int, drawn: DrawnStates) -> Box:
@@ -168,7 +167,7 @@ def _box(nodes: Ints, n: int, drawn: DrawnStates) -> Box:
         everything = len(group) == O > 1
         line = drawn.line(group[0], "anything" if everything else ", ".join(cut(names)))
         count = None if drawn.count is None else int(drawn.count[group].sum())
-        lines.append(StateLine(line.seen, line.done, line.changed, count))
+        lines.append(replace(line, count=count))
     initial = bool((nodes[n] == controller.memory.initial()).all())
     more = len(groups) - len(lines)
     return Box(node_name(controller, nodes[n]), initial, tuple(lines), more)
