@@ -17,6 +17,7 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, freeze
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.names import check_names
+from jumar.core.reading import LogReading
 from jumar.core.shown import Shown
 from jumar.core.text import printable
 
@@ -75,6 +76,9 @@ class Origin(Shown):
     row: Array  # (N,) int32 or int64, row of each step in the file
     label: Sequence[object]  # (E,) what the file calls each episode
     remarks: Remarks = Remarks()
+    reading: LogReading | None = (
+        None  # how its columns were read; None: nobody knows, or in two ways
+    )
 
     @property
     def summary(self) -> str:
@@ -93,6 +97,7 @@ class Origin(Shown):
             np.concatenate([self.row, other.row]),
             [*self.label, *other.label],
             self.remarks + other.remarks,
+            self.reading if self.reading == other.reading else None,
         )
 
 

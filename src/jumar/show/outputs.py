@@ -24,6 +24,7 @@ from typing import Any
 
 from jumar.assessment.assessing import Assessment
 from jumar.core.controller import Controller
+from jumar.core.reading import LogReading
 from jumar.io.controllers import controller_text
 from jumar.io.files import write_atomically, write_folder
 from jumar.show import html
@@ -42,6 +43,12 @@ class Handover:
     @property
     def controller(self) -> Controller:
         return self.assessment.result.controller
+
+    @property
+    def reading(self) -> LogReading | None:
+        """How the log made observations of its columns, if that is known."""
+        origin = self.assessment.result.log.origin
+        return None if origin is None else origin.reading
 
     @cached_property
     def drawing(self) -> Drawing:
@@ -74,7 +81,7 @@ FILES: dict[str, Callable[[Handover], str]] = {
     ),
     "controller.svg": lambda made: made.drawing.svg,
     "controller.dot": lambda made: made.drawing.dot,
-    "improved.py": lambda made: program(made.controller),
+    "improved.py": lambda made: program(made.controller, made.reading),
     "report.html": lambda made: html.page(made.assessment, made.drawing, made.origin),
     "run.json": lambda made: _json(made.origin),
 }

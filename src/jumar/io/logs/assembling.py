@@ -10,13 +10,16 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Floats, Ints
 from jumar.core.episodes import UNKNOWN, Episodes, Labels, Origin
 from jumar.core.errors import LogError, not_one_of
+from jumar.core.reading import LogReading, ReadColumn
 from jumar.core.text import printable
-from jumar.io.logs.asking import Asked
+from jumar.io.logs.asking import COMBINED, Asked
 from jumar.io.logs.encoding import Amounts, Coded, so_in_all
 from jumar.io.logs.labels import nameless, of_episodes, propensities
+from jumar.io.logs.loading import LogRows
 from jumar.io.logs.ordering import Arranged
 from jumar.io.logs.symbols import DROP, PARTLY, combined, named_missing, numbered
 
+SEPARATORS = {"commas": ",", "tabs": "\t", "semicolons": ";", "bars": "|"}  # as sources call them
 SYMBOL = "missing='symbol' (--missing symbol) to call it 'missing'"
 
 
@@ -61,11 +64,34 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
         np.concatenate([[0], np.cumsum(lengths)]),
         final,
         terminated,
-        Origin(log.rows.source.name, log.rows.row[steps], log.labels, log.remarks),
+        Origin(
+            log.rows.source.name,
+            log.rows.row[steps],
+            log.labels,
+            log.remarks,
+            _reading(log.rows, asked),
+        ),
         None if node is None else Labels(tuple(node.names), node.code[steps]),
         None if propensity is None else propensity[steps],
         of_episodes(log, "cluster"),
         of_episodes(log, "behavior"),
+    )
+
+
+def _reading(rows: LogRows, asked: Asked) -> LogReading:
+    """What a program needs to know to read such rows one by one."""
+    parts, source = rows.parts, rows.source
+    observation, action = (
+        tuple(ReadColumn(name, asked.bins.get(name)) for name in parts.of(part))
+        for part in COMBINED
+    )
+    return LogReading(
+        observation,
+        action,
+        parts.single.get("episode"),
+        None if asked.gap is None else asked.gap.text,
+        asked.missing == "symbol",
+        SEPARATORS.get(source.separator, ","),
     )
 
 

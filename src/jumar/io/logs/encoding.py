@@ -17,9 +17,9 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Floats
 from jumar.core.episodes import UNKNOWN
 from jumar.core.errors import LogError
+from jumar.core.reading import Bins
 from jumar.core.text import printable
 from jumar.io.formats import Source
-from jumar.io.logs.asking import Bins
 
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
