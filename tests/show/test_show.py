@@ -309,7 +309,7 @@ def test_a_picture_of_the_difference(show):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["rule.toml", "-o", "picture.png"], 2, "picture.png: a picture is written as SVG or DOT"),
+        (["rule.toml", "-o", "picture.gif"], 2, "picture.gif: a picture is written as SVG, PNG"),
         (["rule.toml", "-o", "nowhere/picture.svg"], 2, "there is no directory 'nowhere'"),
         (["rule.toml", "none.toml", "-o", "picture.svg"], 1, "none.toml"),
         (["rule.toml", "other.toml", "-o", "picture.svg"], 1, "cannot be compared: the actions"),

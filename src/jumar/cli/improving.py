@@ -30,6 +30,10 @@ def improve(
         Path | None,
         typer.Option("--output", "-o", help="Folder for the report, the controller and the rest."),
     ] = None,
+    pictures: Annotated[
+        str | None,
+        typer.Option(metavar="png,pdf", help="Draw the controller as PNG or PDF, too."),
+    ] = None,
     algorithm: Annotated[
         str | None,
         typer.Option(
@@ -73,6 +77,7 @@ def improve(
     from jumar.show.terminal import result_view
 
     parameters = options.parameters(algorithm, n_wedge, parameter or [])
+    images = options.pictures(pictures, output)
     reward_range = options.reward_range(rewards, ending_rewards)
     memory = options.memory(window, with_actions)
     with working("Reading", as_json):
@@ -104,7 +109,7 @@ def improve(
         read: dict[str, str | Path] = {"log": log, **inputs.files(policy)}
         run_record = Run(["jumar", *sys.argv[1:]], read, seed, options=used.to_dict())
         with working("Writing the report", as_json):
-            files = save(assessment, output, run_record)
+            files = save(assessment, output, run_record, images)
     data = {**assessment.to_dict(), "files": [str(f) for f in files]}
     say(as_json, data, result_view(assessment), *(f"Wrote {f}" for f in files))
     if assessment.verdict.exit_code:

@@ -10,13 +10,14 @@ report.html      one page that explains it all
 run.json         versions, files with fingerprints, settings, the command
 ===============  ================================================================
 
+controller.png and controller.pdf are made for those who ask for these pictures.
 All are made before the first is written, and then appear together or not at all.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +30,7 @@ from jumar.io.controllers import controller_text
 from jumar.io.files import write_atomically, write_folder
 from jumar.show import html
 from jumar.show.drawing import Drawing, draw
+from jumar.show.drawing.image import check_images
 from jumar.show.program import program
 from jumar.show.provenance import Run
 
@@ -87,10 +89,19 @@ FILES: dict[str, Callable[[Handover], str]] = {
 }
 
 
-def save(assessment: Assessment, folder: str | Path, run: Run | None = None) -> list[Path]:
-    """Write everything about a result into a folder, and tell what was written."""
+def save(
+    assessment: Assessment,
+    folder: str | Path,
+    run: Run | None = None,
+    pictures: str | Sequence[str] | None = None,
+) -> list[Path]:
+    """Write everything about a result into a folder, and tell what was written. `pictures` are more
+    kinds of pictures of the controller: png, pdf."""
+    kinds = check_images(pictures)
     made = Handover(assessment, run or Run(seed=assessment.result.seed))
-    return write_folder(folder, {name: render(made) for name, render in FILES.items()})
+    contents: dict[str, str | bytes] = {name: render(made) for name, render in FILES.items()}
+    contents |= {f"controller.{kind}": made.drawing.image(kind) for kind in kinds}
+    return write_folder(folder, contents)
 
 
 def write_report(assessment: Assessment, path: str | Path) -> None:
