@@ -415,7 +415,7 @@ def _separator(header: str, given: str | None) -> str | None:
     """What stands between the columns, so that those of the observation are found."""
     wanted = {column for column, _ in OBSERVATION_COLUMNS}
     given = {"tab": "\t", "\\t": "\t"}.get(given or "", given)
-    if given is not None and len(given) != 1:
+    if given is not None and (len(given) != 1 or given.isalnum() or given in '"\r\n '):
         raise BadReading(f"--separator: {_short(given)} is not one of , ; | or tab.")
     for mark in (SEPARATOR, ",", ";", "\t", "|") if given is None else (given,):
         names = next(csv.reader(io.StringIO(header, newline=""), delimiter=mark), [])
@@ -456,8 +456,8 @@ def _answer_rows(
             if not names:
                 names = cells
                 episode = _check_columns(names, options)
-                added = [f"probability of {action}" for action in ACTIONS]
-                writer.writerow([*names, options.column, *(added if options.probabilities else [])])
+                added = _likely_columns() if options.probabilities else []
+                writer.writerow([*names, options.column, *added])
                 continue
             if len(cells) != len(names):
                 raise BadReading(f"has {len(cells)} cells, but the header has {len(names)}.")
@@ -472,6 +472,10 @@ def _answer_rows(
         shown = [repr(p).replace(".", options.decimal or DECIMAL) for p in likely]
         writer.writerow([*cells, decision, *(shown if options.probabilities else [])])
         out.flush()  # whoever waits for the decision may be another program
+
+
+def _likely_columns() -> list[str]:
+    return [f"probability of {action}" for action in ACTIONS]
 
 
 def _check_columns(names: list[str], options: argparse.Namespace) -> str | None:
@@ -492,10 +496,12 @@ def _check_columns(names: list[str], options: argparse.Namespace) -> str | None:
     for name in used if episode is None else [*used, episode]:
         if names.count(name) > 1:
             raise BadReading(f"there are {names.count(name)} columns {_short(name)}. Keep one.")
-    if options.column in names:
-        raise BadReading(
-            f"there is a column {_short(options.column)} already. Name another with --column."
-        )
+    for name in [options.column, *(_likely_columns() if options.probabilities else [])]:
+        if name in names:
+            raise BadReading(
+                f"there is a column {_short(name)} already. Rename it, or write the decision "
+                "elsewhere with --column."
+            )
     return episode
 
 
