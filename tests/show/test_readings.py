@@ -184,11 +184,12 @@ def test_a_number_that_is_a_name_is_written_as_in_the_log(value):
 
 
 def test_values_of_other_types_have_the_names_of_a_table_in_memory():
-    values = [True, 3, 2.0, "x"]
-    for value in values:
+    for value in [True, 3, 2.0, "x"]:
         table = pa.table({"episode": [1], "state": [value], "action": ["keep"], "reward": [0]})
         log = jm.read_logs(table, columns={"observation": "state"}, ends="cut")
-        assert log.observations == (runtime._text(value),)
+        assert log.observations == (runtime._name("state", value, None, None),)
+    assert runtime._name("state", np.float32(2), None, None) == "2"
+    assert runtime._name("state", np.bool_(True), None, None) == "true"
     assert runtime.JOINT == JOINT
 
 
@@ -230,7 +231,7 @@ def test_the_value_of_a_single_column_needs_no_dict():
         c.act("middle")
 
 
-@pytest.mark.parametrize("nothing", [None, "", float("nan"), "nan", "  "])
+@pytest.mark.parametrize("nothing", [None, "", float("nan"), "nan", "  ", np.float32("nan")])
 def test_a_missing_value_is_refused_or_called_missing_as_in_the_log(nothing):
     observation = module(alarm(), PUMP)["observation"]
     with pytest.raises(ValueError, match="column vibration: the observation is missing"):

@@ -210,7 +210,11 @@ def _joined(
 
 def _name(column: str, value: Any, ranges: Any, decimal: str | None) -> str | None:
     """What a value is called; None where it is missing."""
-    if value is None or value == "" or value != value:  # only NaN differs from itself
+    if getattr(value, "ndim", None) == 0:  # a number of numpy, as rows of pandas have them
+        value = value.item()
+    if value is None or (isinstance(value, str) and not value):
+        return None
+    if isinstance(value, float) and value != value:  # only NaN differs from itself
         return None
     if not ranges:
         return _text(value)
