@@ -36,7 +36,7 @@ def parameters(
 
 def pictures(kinds: str | None, output: Path | None) -> tuple[str, ...]:
     """The kinds of pictures, from --pictures, which must have a folder to go to."""
-    from jumar.show.drawing.image import check_images
+    from jumar.show.drawing.images import check_images
 
     chosen = check_images(kinds)
     if chosen and output is None:

@@ -30,7 +30,7 @@ from jumar.io.controllers import controller_text
 from jumar.io.files import write_atomically, write_folder
 from jumar.show import html
 from jumar.show.drawing import Drawing, draw
-from jumar.show.drawing.image import check_images
+from jumar.show.drawing.images import check_images
 from jumar.show.program import program
 from jumar.show.provenance import Run
 

@@ -1,7 +1,7 @@
 """Controllers as pictures: boxes and arrows where there is room for them, else a table.
 
 `draw` decides what to say (`graph`), writes it as DOT (`dot`), and lets Graphviz lay that out
-(`svg`, or `image` for PNG and PDF). A picture holds the memory nodes the controller can come to, or
+(`svg`, or `images` for PNG and PDF). A picture holds the memory nodes the controller can come to, or
 those of them that a log has visited; beyond `most` of them, arrows can no longer be followed, and
 the picture becomes a table of the most important history states: first what changed, then what was
 met most often.
@@ -25,7 +25,7 @@ from jumar.core.words import action_lines, history_state_heads, history_state_wo
 from jumar.show.differences import on_one_memory, reachable, written_out
 from jumar.show.drawing.dot import CHANGED, START, graph_dot, table_dot
 from jumar.show.drawing.graph import DrawnStates, drawn_states, graph_of
-from jumar.show.drawing.image import image
+from jumar.show.drawing.images import image
 from jumar.show.drawing.svg import render
 
 __all__ = ["Drawing", "draw"]

@@ -29,6 +29,8 @@ __all__ = ["program"]
 
 Move: TypeAlias = Callable[[Any, Any, int, int], Any]
 
+MOST_LETTERS = 40  # of a name in a comment
+
 _BEGIN, _END = "# ---- data: begin ----\n", "# ---- data: end ----\n"
 _FUTURE = "from __future__ import annotations\n"
 
@@ -172,7 +174,8 @@ def _layer(layer: Controller, parts: list[Machine], moves: dict[Move, str]) -> I
     columns = [part.nodes(words) for part, words in pieces]
     keys = zip(*columns, layer.states[:, -1].tolist(), strict=True)
     for key, row in zip(keys, layer.rows.tolist(), strict=True):
-        yield f"            {key}: {tuple(row)},\n"
+        seen = layer.observations[key[-1]][:MOST_LETTERS]
+        yield f"            {key}: {tuple(row)},  # on seeing {seen!a}\n"
     yield "        },\n    ),\n"
 
 

@@ -66,20 +66,20 @@ def image(dot: str, kind: str) -> bytes:
     b'PNG'
     """
     (kind,) = check_images([kind])
-    with tempfile.TemporaryDirectory(prefix="jumar-") as folder:
-        done = subprocess.run(
-            [sys.executable, "-c", _DRAW, kind],
-            input=dot.encode(),
-            capture_output=True,
-            env=_environment(Path(folder)),
-            timeout=LONGEST,
-            check=False,
-        )
-    if done.returncode or not done.stdout:
+    try:
+        with tempfile.TemporaryDirectory(prefix="jumar-") as folder:
+            return subprocess.run(
+                [sys.executable, "-c", _DRAW, kind],
+                input=dot.encode(),
+                capture_output=True,
+                env=_environment(Path(folder)),
+                timeout=LONGEST,
+                check=True,
+            ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
         raise JumarError(
             f"Graphviz could not draw a picture as {kind.upper()}. Draw an .svg, and convert it."
-        )
-    return done.stdout
+        ) from error
 
 
 def _environment(folder: Path) -> dict[str, str]:
