@@ -1,7 +1,7 @@
 """Controllers as pictures: boxes and arrows where there is room for them, else a table.
 
 `draw` decides what to say (`graph`), writes it as DOT (`dot`), and lets Graphviz lay that out
-(`svg`, or `images` for PNG and PDF). A picture holds the memory nodes the controller can come to, or
+(`svg`, or `images` for PNG and PDF). A picture holds the memory nodes the controller can reach, or
 those of them that a log has visited; beyond `most` of them, arrows can no longer be followed, and
 the picture becomes a table of the most important history states: first what changed, then what was
 met most often.
