@@ -155,6 +155,20 @@ def test_improve_prints_what_it_did_and_writes_its_files(jumar, tiger, tmp_path)
     assert max(len(line) for line in lines if not line.startswith("  jumar ")) <= 80
 
 
+def test_improve_draws_pictures_for_slides_where_they_are_asked_for(jumar, tiger, tmp_path):
+    done = jumar(*improve(tiger, "-o", tmp_path, "--pictures", "png, pdf", "--json"))
+    pictures = [str(tmp_path / f"controller.{kind}") for kind in ("png", "pdf")]
+    assert done.data["files"] == [*(str(tmp_path / name) for name in FILES), *pictures]
+    assert [Path(name).read_bytes()[:4] for name in pictures] == [b"\x89PNG", b"%PDF"]
+    for options, fact in (
+        (("--pictures", "png"), "there is no folder"),
+        (("--pictures", "gif", "-o", tmp_path), "'gif' is not one of png, pdf"),
+    ):
+        refused = jumar(*improve(tiger, *options))
+        assert refused.code == 2
+        assert fact in refused.err
+
+
 def test_improve_as_json_agrees_with_the_library(jumar, tiger, tmp_path):
     done = jumar(*improve(tiger, "--n-wedge", 15, "--window", 3, "-o", tmp_path, "--json"))
     behavior = jm.load_controller(tiger / "behavior.json")

@@ -295,6 +295,13 @@ def test_a_picture_of_one(show):
     assert "▲ worn" in Path("improved.svg").read_text("utf-8")  # against what it improves on
 
 
+@pytest.mark.parametrize(("name", "begin"), [("rule.PNG", b"\x89PNG"), ("rule.pdf", b"%PDF")])
+def test_a_picture_for_slides_and_print(show, name, begin):
+    code, printed, _ = show("rule.toml", "-o", name)
+    assert (code, printed.splitlines()[-1]) == (0, f"Wrote {name}")
+    assert Path(name).read_bytes().startswith(begin)
+
+
 def test_a_picture_of_the_difference(show):
     assert show("rule.toml", "improved.json", "-o", "change.DOT")[0] == 0
     dot = Path("change.DOT").read_text("utf-8")
@@ -309,7 +316,7 @@ def test_a_picture_of_the_difference(show):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["rule.toml", "-o", "picture.png"], 2, "picture.png: a picture is written as SVG or DOT"),
+        (["rule.toml", "-o", "picture.gif"], 2, "picture.gif: a picture is written as SVG, PNG"),
         (["rule.toml", "-o", "nowhere/picture.svg"], 2, "there is no directory 'nowhere'"),
         (["rule.toml", "none.toml", "-o", "picture.svg"], 1, "none.toml"),
         (["rule.toml", "other.toml", "-o", "picture.svg"], 1, "cannot be compared: the actions"),

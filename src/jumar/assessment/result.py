@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -114,7 +115,9 @@ class Result(Frozen, Shown):
 
         write_report(self.assessment, path)
 
-    def save(self, folder: str | Path) -> list[Path]:
+    def save(
+        self, folder: str | Path, *, pictures: str | Sequence[str] | None = None
+    ) -> list[Path]:
         """Write the controller, the certificate, the decisions, pictures, a program and the report
         into a folder; all of them, or none.
 
@@ -122,6 +125,8 @@ class Result(Frozen, Shown):
         ----------
         folder
             It is made where there is none.
+        pictures
+            More kinds of pictures of the controller than SVG: "png", "pdf", or both.
 
         Returns
         -------
@@ -130,7 +135,7 @@ class Result(Frozen, Shown):
         """
         from jumar.show.outputs import save
 
-        return save(self.assessment, folder)
+        return save(self.assessment, folder, pictures=pictures)
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers and the certificates, in plain JSON types."""

@@ -31,6 +31,10 @@ def improve(
         Path | None,
         typer.Option("--output", "-o", help="Folder for the report, the controller and the rest."),
     ] = None,
+    pictures: Annotated[
+        str | None,
+        typer.Option(metavar="png,pdf", help="Draw the controller as PNG or PDF, too."),
+    ] = None,
     algorithm: Annotated[
         str | None,
         typer.Option(
@@ -75,6 +79,7 @@ def improve(
     from jumar.show.terminal import result_parts
 
     parameters = options.parameters(algorithm, n_wedge, parameter or [])
+    images = options.pictures(pictures, output)
     reward_range = options.reward_range(rewards, ending_rewards)
     memory = options.memory(window, with_actions)
     with working("Reading", as_json):
@@ -106,7 +111,7 @@ def improve(
         read: dict[str, str | Path] = {"log": log, **inputs.files(policy)}
         run_record = Run(typed, read, seed, options=used.to_dict())
         with working("Writing the report", as_json):
-            files = save(assessment, output, run_record)
+            files = save(assessment, output, run_record, images)
     noticed = {"notices": remedies(assessment.notices, typed)}
     data = {**assessment.to_dict(), **noticed, "files": [str(f) for f in files]}
     parts = result_parts(assessment, typed=typed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumar.core.errors import ParameterError
@@ -31,6 +32,16 @@ def parameters(
     entry = meant(algorithm, texts)
     entry.check(texts)
     return {name: entry.read(name, text) for name, text in texts.items()}
+
+
+def pictures(kinds: str | None, output: Path | None) -> tuple[str, ...]:
+    """The kinds of pictures, from --pictures, which must have a folder to go to."""
+    from jumar.show.drawing.images import check_images
+
+    chosen = check_images(kinds)
+    if chosen and output is None:
+        raise ParameterError("pictures: there is no folder for them. Name one: --output out.")
+    return chosen
 
 
 def memory(window: int | None, with_actions: bool) -> Memory | None:

@@ -13,7 +13,7 @@ from jumar.core.errors import ParameterError
 if TYPE_CHECKING:
     from jumar.core.controller import Controller
 
-PICTURES = (".svg", ".dot")
+PICTURES = (".svg", ".png", ".pdf", ".dot")
 
 
 @app.command()
@@ -25,7 +25,9 @@ def show(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Draw it: picture.svg or picture.dot."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Draw it: picture.svg, .png, .pdf or .dot."
+        ),
     ] = None,
     rows: Annotated[int, typer.Option(min=1, help="Rows to print at most.")] = 40,
     as_json: Json = False,
@@ -36,7 +38,8 @@ def show(
 
     if output is not None and output.suffix.lower() not in PICTURES:
         raise ParameterError(
-            f"{output}: a picture is written as SVG or DOT, but the name ends in neither. "
+            f"{output}: a picture is written as SVG, PNG, PDF or DOT, but the name ends in none of "
+            "these. "
             f"Use '{output.stem or 'picture'}.svg'."
         )
     first = load_controller(policy)
@@ -72,5 +75,6 @@ def _draw(was: Controller | None, now: Controller, path: Path) -> None:
     from jumar.io.files import write_atomically
     from jumar.show.drawing import draw
 
-    drawing = draw(now, behavior=was)
-    write_atomically(path, drawing.svg if path.suffix.lower() == ".svg" else drawing.dot)
+    drawing, kind = draw(now, behavior=was), path.suffix.lower().removeprefix(".")
+    texts = {"svg": drawing.svg, "dot": drawing.dot}
+    write_atomically(path, texts[kind] if kind in texts else drawing.image(kind))

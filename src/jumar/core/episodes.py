@@ -17,6 +17,7 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, freeze
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.names import check_names
+from jumar.core.reading import LogReading
 from jumar.core.rows import row_words
 from jumar.core.shown import Shown
 from jumar.core.text import printable
@@ -82,6 +83,7 @@ class Origin(Shown):
     remarks: Remarks = Remarks()
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # part -> its columns
     cost_said: bool = False  # did somebody say whether rewards are costs?
+    reading: LogReading | None = None  # how columns were read; None: unknown, or in two ways
 
     @property
     def summary(self) -> str:
@@ -102,6 +104,7 @@ class Origin(Shown):
             self.remarks + other.remarks,
             {**other.columns, **self.columns},
             self.cost_said and other.cost_said,
+            self.reading if self.reading == other.reading else None,
         )
 
 

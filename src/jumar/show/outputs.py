@@ -11,13 +11,14 @@ run.json         versions, files with fingerprints, settings, the command
 without_slips.json  the old controller without its slips, where these are most of the gain
 ===============  ================================================================
 
+controller.png and controller.pdf are made for those who ask for these pictures.
 All are made before the first is written, and then appear together or not at all.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,10 +26,12 @@ from typing import Any
 
 from jumar.assessment.assessing import Assessment
 from jumar.core.controller import Controller
+from jumar.core.reading import LogReading
 from jumar.io.controllers import controller_text
 from jumar.io.files import write_atomically, write_folder
 from jumar.show import html
 from jumar.show.drawing import Drawing, draw
+from jumar.show.drawing.images import check_images
 from jumar.show.program import program
 from jumar.show.provenance import Run
 from jumar.show.remedies import remedies
@@ -50,6 +53,12 @@ class Handover:
         """The old controller without its slips."""
         assert self.assessment.split is not None  # or nothing would have been noticed
         return self.assessment.split.controller
+
+    @property
+    def reading(self) -> LogReading | None:
+        """How the log made observations of its columns, if that is known."""
+        origin = self.assessment.result.log.origin
+        return None if origin is None else origin.reading
 
     @cached_property
     def drawing(self) -> Drawing:
@@ -86,7 +95,7 @@ FILES: dict[str, Callable[[Handover], str]] = {
     ),
     "controller.svg": lambda made: made.drawing.svg,
     "controller.dot": lambda made: made.drawing.dot,
-    "improved.py": lambda made: program(made.controller),
+    "improved.py": lambda made: program(made.controller, made.reading),
     "report.html": lambda made: html.page(
         made.assessment, made.drawing, made.origin, made.run.command
     ),
@@ -98,13 +107,22 @@ SPECIAL: dict[str, Callable[[Handover], str]] = {
 }
 
 
-def save(assessment: Assessment, folder: str | Path, run: Run | None = None) -> list[Path]:
-    """Write everything about a result into a folder, and tell what was written."""
+def save(
+    assessment: Assessment,
+    folder: str | Path,
+    run: Run | None = None,
+    pictures: str | Sequence[str] | None = None,
+) -> list[Path]:
+    """Write everything about a result into a folder, and tell what was written. `pictures` are more
+    kinds of pictures of the controller: png, pdf."""
+    kinds = check_images(pictures)
     made = Handover(assessment, run or Run(seed=assessment.result.seed))
     wanted = {notice.file for notice in assessment.notices}
     special = {name: render for name, render in SPECIAL.items() if name in wanted}
-    files = {name: render(made) for name, render in {**FILES, **special}.items()}
-    written = write_folder(folder, files)
+    contents: dict[str, str | bytes] = {}
+    contents |= {name: render(made) for name, render in {**FILES, **special}.items()}
+    contents |= {f"controller.{kind}": made.drawing.image(kind) for kind in kinds}
+    written = write_folder(folder, contents)
     for name in SPECIAL.keys() - wanted:  # of an earlier run, which nothing here speaks of
         Path(folder, name).unlink(missing_ok=True)
     return written

@@ -16,10 +16,10 @@ import numpy as np
 from jumar.core.arrays import Bools, Floats
 from jumar.core.episodes import UNKNOWN
 from jumar.core.errors import LogError
+from jumar.core.reading import Bins
 from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.formats.numpy_arrays import nulls, to_numpy, without_blanks
-from jumar.io.logs.asking import Bins
 from jumar.io.logs.encoding import Coded, Encoder, Names, NotPlain, is_text, quoted
 from jumar.io.logs.numerals import CALLED, Decision, Mark, MarkEvidence, NumberWords, decide
 from jumar.io.problems import Problems
@@ -29,6 +29,7 @@ WHICH_MARK = (
     "Say which mark is the decimal mark: decimal=',' or decimal='.' (--decimal , or --decimal .); "
     "the other one then parts thousands."
 )
+COMMAS = "with decimal commas in"  # how it is told that they were recognised
 ONE_MARK = "Write all numbers alike, with a decimal point."
 ALL_ALIKE = "Write all numbers alike, or leave decimal (--decimal) out."
 
@@ -186,7 +187,7 @@ def settle_marks(source: Source, numbers: Sequence[Numbers], given: Mark | None)
     with_commas = [printable(n) for n, words in written.items() if words.decision.mark == ","]
     if not with_commas:
         return []
-    return [f"with decimal commas in {', '.join(with_commas)} (recognised; --decimal ,)"]
+    return [f"{COMMAS} {', '.join(with_commas)} (recognised; --decimal ,)"]
 
 
 # ---- Arrow arrays -------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.reading import Bins
 from jumar.core.text import printable
 from jumar.io.logs.dates import check_format
 from jumar.io.logs.numerals import Mark
@@ -23,14 +24,6 @@ NEEDED = ("episode", "observation", "action", "reward")
 OPTIONAL = ("step", "time", "terminated", "node", "propensity", "cluster", "behavior")
 COMBINED = ("observation", "action")  # parts that several columns may play together
 SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
-
-
-@dataclass(frozen=True)
-class Bins:
-    """Named ranges of numbers: names[i] from edges[i-1] on, up to but not including edges[i]."""
-
-    names: tuple[str, ...]  # (K+1,)
-    edges: tuple[float, ...]  # (K,) rising
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Floats, Ints
 from jumar.core.episodes import UNKNOWN, Episodes, Labels, Origin
 from jumar.core.errors import LogError, not_one_of
+from jumar.core.reading import LogReading, ReadColumn
 from jumar.core.rows import row_words
 from jumar.core.text import printable
-from jumar.io.logs.amounts import Amounts
-from jumar.io.logs.asking import Asked
+from jumar.io.logs.amounts import COMMAS, Amounts
+from jumar.io.logs.asking import COMBINED, Asked
 from jumar.io.logs.encoding import Coded, so_in_all
 from jumar.io.logs.labels import OF_EPISODES, nameless, of_episodes, propensities
 from jumar.io.logs.ordering import Arranged
@@ -21,6 +22,7 @@ from jumar.io.logs.parts import Parts
 from jumar.io.logs.symbols import DROP, PARTLY, combined, named_missing, numbered
 from jumar.io.problems import Problems
 
+SEPARATORS = {"commas": ",", "tabs": "\t", "semicolons": ";", "bars": "|"}  # as sources call them
 SYMBOL = "missing='symbol' (--missing symbol) to call it 'missing'"
 
 
@@ -86,6 +88,7 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
             log.remarks,
             _columns(log.rows.parts),
             asked.cost_said,
+            _reading(log, asked),
         ),
         None if node is None else Labels(tuple(node.names), node.code[steps]),
         None if propensity is None else propensity[steps],
@@ -97,6 +100,25 @@ def _columns(parts: Parts) -> dict[str, tuple[str, ...]]:
     """The columns behind every part."""
     single = {part: (name,) for part, name in parts.single.items()}
     return {**single, "observation": parts.observation, "action": parts.action}
+
+
+def _reading(log: Arranged, asked: Asked) -> LogReading:
+    """What a program needs to know to read such rows one by one."""
+    parts, source = log.rows.parts, log.rows.source
+    commas = any(text.startswith(COMMAS) for text in log.remarks.guessed)
+    observation, action = (
+        tuple(ReadColumn(name, asked.bins.get(name)) for name in parts.of(part))
+        for part in COMBINED
+    )
+    return LogReading(
+        observation,
+        action,
+        parts.single.get("episode"),
+        None if asked.gap is None else asked.gap.text,
+        asked.missing == "symbol",
+        SEPARATORS.get(source.separator, ","),
+        asked.decimal or ("," if commas else "."),
+    )
 
 
 # ---- missing values -----------------------------------------------------------------------------

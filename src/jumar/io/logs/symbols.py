@@ -11,6 +11,7 @@ from jumar.core.arrays import Array, hashed
 from jumar.core.episodes import UNKNOWN
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.names import JOINT, WILDCARD, check_names
+from jumar.core.reading import MISSING
 from jumar.core.rows import row_words
 from jumar.core.text import printable
 from jumar.io.formats import Source
@@ -18,7 +19,6 @@ from jumar.io.logs.encoding import Coded
 from jumar.io.logs.ordering import Arranged
 from jumar.io.problems import Problems
 
-MISSING = "missing"  # the observation that stands for a missing one
 DROP = "missing='drop' (--missing drop) to leave out its episode"
 PARTLY = -2  # an action of which only some columns are there
 

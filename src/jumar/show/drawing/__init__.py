@@ -1,9 +1,10 @@
 """Controllers as pictures: boxes and arrows where there is room for them, else a table.
 
 `draw` decides what to say (`graph`), writes it as DOT (`dot`), and lets Graphviz lay that out
-(`svg`). A picture holds the memory nodes the controller can come to, or those of them that a log
-has visited; beyond `most` of them, arrows can no longer be followed, and the picture becomes a
-table of the most important history states: first what changed, then what was met most often.
+(`svg`, or `images` for PNG and PDF). A picture holds the memory nodes the controller can reach, or
+those of them that a log has visited; beyond `most` of them, arrows can no longer be followed, and
+the picture becomes a table of the most important history states: first what changed, then what was
+met most often.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from jumar.core.words import action_lines, history_state_heads, history_state_wo
 from jumar.show.differences import on_one_memory, reachable, written_out
 from jumar.show.drawing.dot import CHANGED, START, graph_dot, table_dot
 from jumar.show.drawing.graph import DrawnStates, drawn_states, graph_of
+from jumar.show.drawing.images import image
 from jumar.show.drawing.svg import render
 
 __all__ = ["Drawing", "draw"]
@@ -47,6 +49,10 @@ class Drawing:
     def width(self) -> int:
         """Of the SVG in its natural size, in pixels."""
         return int(self.svg.partition('width="')[2].partition('"')[0])
+
+    def image(self, kind: str) -> bytes:
+        """The same as a file of the kind png or pdf."""
+        return image(self.dot, kind)
 
 
 def draw(

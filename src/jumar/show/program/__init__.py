@@ -14,19 +14,22 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, TypeAlias
 
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError
 from jumar.core.memory import Machine
+from jumar.core.reading import MISSING, LogReading, ReadColumn
 from jumar.core.text import printable
 
 __all__ = ["program"]
 
 Move: TypeAlias = Callable[[Any, Any, int, int], Any]
+
+MOST_LETTERS = 40  # of a name in a comment
 
 _BEGIN, _END = "# ---- data: begin ----\n", "# ---- data: end ----\n"
 _FUTURE = "from __future__ import annotations\n"
@@ -37,19 +40,26 @@ _HEADER = '''\
 
 This file needs Python 3.9 or newer and nothing else. In a program of your own:
 
-    from improved import Controller      # the name of this file, without .py
+    from improved import start           # the name of this file, without .py
 
-    c = Controller(seed=1)               # without a seed, other dice every time
+    c = start(seed=1)                    # without a seed, other dice every time
     c.reset()                            # at the beginning of every episode
     action = c.act("what is seen")       # draws an action and remembers both
     c.probabilities("what is seen")      # how likely every action is; changes nothing
     c.tell("what is seen", "an action")  # somebody else acted: only remember it
 
-Or on its own, with one observation per line on standard input:
+What is seen is the name of an observation, or a raw reading: a dict of columns, whose numbers are
+cut into ranges and joined as they were in the log. An example stands below.
 
-    python improved.py --list            # the names of observations and actions
-    python improved.py --seed 1          # the line "reset" starts a new episode
-    python improved.py --most-likely     # no dice
+Or on its own, as a filter:
+
+    python improved.py < readings.csv > decisions.csv   # one more column: the decision
+    python improved.py --probabilities < readings.csv   # how likely every action is, too
+    python improved.py --most-likely < readings.csv     # no dice
+    python improved.py --list                           # the names, columns and ranges
+    python improved.py --help
+
+Without a header of a CSV, every line is an observation, and the line "reset" starts a new episode.
 
 It was written by a tool from a controller. Change that and write the program anew; the numbers
 below are not meant to be edited by hand.
@@ -57,8 +67,11 @@ below are not meant to be edited by hand.
 '''
 
 
-def program(controller: Controller) -> str:
+def program(controller: Controller, reading: LogReading | None = None) -> str:
     """The text of a Python file that runs the controller step by step, without jumar.
+
+    `reading` says how observations are made of columns; without it there is one column
+    "observation", as in a plain log.
 
     >>> c = Controller.constant(("good", "worn"), ("keep", "repair"), [0.25, 0.75])
     >>> text = program(c)
@@ -66,17 +79,57 @@ def program(controller: Controller) -> str:
     >>> exec(text, module)
     >>> module["Controller"](seed=1).probabilities("worn")
     {'keep': 0.25, 'repair': 0.75}
+    >>> from jumar.core.reading import Bins
+    >>> wear = ReadColumn("wear", Bins(("good", "worn"), (2.0,)))
+    >>> exec(program(c, LogReading(observation=(wear,))), module)
+    >>> module["observation"]({"wear": 3.2})
+    'worn'
     """
+    reading = reading or LogReading()
     source = files(__name__).joinpath("runtime.py").read_text(encoding="utf-8")
     imports, _, rest = source.partition(_FUTURE)[2].partition(_BEGIN)
     runtime = rest.partition(_END)[2]
     # after the docstring: a comment in the first two lines could be taken for an encoding
-    title = f"# Controller: {printable(controller.name)!a}\n\n"
-    data = "".join(_data(controller))
+    title = "".join([f"# Controller: {printable(controller.name)!a}\n", *_example(reading), "\n"])
+    data = "".join(_data(controller, reading))
     return _HEADER + title + _FUTURE + imports + _BEGIN + data + _END + runtime
 
 
-def _data(controller: Controller) -> Iterator[str]:
+def _example(reading: LogReading) -> Iterator[str]:
+    """How it is asked about a raw reading."""
+    made = {
+        column.name: "..." if column.bins is None else column.bins.edges[0]
+        for column in reading.observation
+    }
+    yield f"# Example: start().act({made!a})\n"
+    if reading.longest_pause is not None:
+        pause = f"{reading.longest_pause!a}"
+        yield f"# A pause longer than {pause} began a new episode: call reset then.\n"
+
+
+def _columns(field: str, columns: Sequence[ReadColumn]) -> Iterator[str]:
+    yield f"{field}: tuple[tuple[str, Any], ...] = (\n"
+    for column in columns:
+        ranges: tuple[Any, ...] | None = None
+        if column.bins is not None:
+            pairs = zip_longest(column.bins.names, column.bins.edges)
+            ranges = tuple(part for pair in pairs for part in pair if part is not None)
+        yield f"    ({column.name!a}, {ranges!a}),\n"
+    yield ")\n"
+
+
+def _reading(reading: LogReading) -> Iterator[str]:
+    """The part of the data section that says how readings become observations."""
+    yield "\n# How a reading becomes an observation: its columns, each with the ranges its numbers"
+    yield " are cut into.\n"
+    yield from _columns("OBSERVATION_COLUMNS", reading.observation)
+    yield from _columns("ACTION_COLUMNS", reading.action)
+    yield f"EPISODE_COLUMN: str | None = {reading.episode!a}\n"
+    yield f"MISSING: str | None = {(MISSING if reading.names_missing else None)!a}\n"
+    yield f"SEPARATOR = {reading.separator!a}\nDECIMAL = {reading.decimal!a}\n"
+
+
+def _data(controller: Controller, reading: LogReading) -> Iterator[str]:
     """The lines of the data section."""
     layers = [layer for layer in controller.layers if len(layer.rows)]  # others decide nothing
     machines = [[part.machine() for part in layer.memory.parts] for layer in layers]
@@ -91,6 +144,7 @@ def _data(controller: Controller) -> Iterator[str]:
         yield f"{field}: tuple[str, ...] = (\n"
         yield from (f"    {name!a},\n" for name in names)
         yield ")\n"
+    yield from _reading(reading)
     for move, name in moves.items():
         yield f"\n\n{_source(move, name)}\n\n"
     yield "LAYERS: tuple[tuple[Any, Any], ...] = (\n"
@@ -120,7 +174,8 @@ def _layer(layer: Controller, parts: list[Machine], moves: dict[Move, str]) -> I
     columns = [part.nodes(words) for part, words in pieces]
     keys = zip(*columns, layer.states[:, -1].tolist(), strict=True)
     for key, row in zip(keys, layer.rows.tolist(), strict=True):
-        yield f"            {key}: {tuple(row)},\n"
+        seen = layer.observations[key[-1]][:MOST_LETTERS]
+        yield f"            {key}: {tuple(row)},  # on seeing {seen!a}\n"
     yield "        },\n    ),\n"
 
 

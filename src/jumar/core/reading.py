@@ -1,0 +1,43 @@
+"""How a log was read: which columns make an observation or an action, and what became of their
+values. A program that acts on raw readings must do the same with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MISSING = "missing"  # the observation that stands for a missing one
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Named ranges of numbers: names[i] from edges[i-1] on, up to but not including edges[i]."""
+
+    names: tuple[str, ...]  # (K+1,)
+    edges: tuple[float, ...]  # (K,) rising
+
+
+@dataclass(frozen=True)
+class ReadColumn:
+    """A column that is an observation or action, or a part of one."""
+
+    name: str
+    bins: Bins | None = None  # its numbers are cut into these ranges; None: its text is the name
+
+
+@dataclass(frozen=True)
+class LogReading:
+    """How the rows of a log become observations and actions. The default is a log with the usual
+    names of columns.
+
+    >>> level = ReadColumn("vibration", Bins(("low", "high"), (2.0,)))
+    >>> LogReading(observation=(level, ReadColumn("noise")), episode="pump").observation[1].name
+    'noise'
+    """
+
+    observation: tuple[ReadColumn, ...] = (ReadColumn("observation"),)
+    action: tuple[ReadColumn, ...] = (ReadColumn("action"),)
+    episode: str | None = "episode"  # the column; None: episodes were cut at pauses alone
+    longest_pause: str | None = None  # a longer one starts a new episode: 90d, 12h, 3
+    names_missing: bool = False  # a missing value is called "missing"; else it is an error
+    separator: str = ","  # between the columns of a text file
+    decimal: str = "."  # the mark in the numbers of a text file

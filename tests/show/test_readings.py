@@ -1,0 +1,437 @@
+"""Raw readings in the stand-alone program: it reads them as `read_logs` does, and then decides as
+the controller does."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import jumar as jm
+from jumar.core.controller import Controller
+from jumar.core.errors import LogError
+from jumar.core.memory import window
+from jumar.core.reading import Bins, LogReading, ReadColumn
+from jumar.io.logs.symbols import JOINT
+from jumar.show.program import program, runtime
+from strategies import controllers
+
+A = ("keep", "repair")
+VIBRATION = ReadColumn("vibration", Bins(("low", "mid", "high"), (2.0, 5.0)))
+PUMP = LogReading((VIBRATION, ReadColumn("noise")), (ReadColumn("work"),), "pump")
+LEVELS = tuple(f"{v}+{n}" for v in ("low", "mid", "high") for n in ("quiet", "loud"))
+
+
+def module(controller: Controller, reading: LogReading | None = None) -> dict[str, Any]:
+    made: dict[str, Any] = {"__name__": "improved"}
+    exec(compile(program(controller, reading), "improved.py", "exec"), made)
+    return made
+
+
+def as_csv(rows: list[list[Any]], separator: str = ",") -> str:
+    out = io.StringIO()
+    csv.writer(out, delimiter=separator).writerows(rows)
+    return out.getvalue()
+
+
+def filtered(made: dict[str, Any], text: str, *options: str) -> tuple[int, list[list[str]], str]:
+    """The exit code, the rows of the answer, and the message."""
+    out, err = io.StringIO(), io.StringIO()
+    code = made["main"](options, io.StringIO(text, newline=""), out, err)
+    mark = ";" if ";" in options else ","
+    return code, list(csv.reader(io.StringIO(out.getvalue()), delimiter=mark)), err.getvalue()
+
+
+def alarm() -> Controller:
+    """Repair what vibrates highly, and what is loud for the second time."""
+    base = Controller.constant(LEVELS, A, [1, 0], memory=window(2))
+    loud = [z for z in LEVELS if z.endswith("loud")]
+    twice = [base.state([one], two) for one in loud for two in loud]
+    high = base.state([""], "high+quiet")
+    return base.except_at(np.array([*twice, high]), np.array([[0.0, 1.0]] * (len(twice) + 1)))
+
+
+# ---- the same as reading a log ------------------------------------------------------------------
+
+words = st.text(
+    st.one_of(
+        st.sampled_from("\"',;\t \n|%{}\\#é日\u202e🐯"),
+        st.characters(codec="utf-8", exclude_characters="\r\x00+*", max_codepoint=0xFFFF),
+    ),
+    min_size=1,
+    max_size=4,
+)
+numbers = st.one_of(
+    st.integers(-10, 10).map(str),
+    st.floats(-1e6, 1e6).map(repr),
+    st.sampled_from(["2", "5", "2.0", "+5", ".5", "5.", "1e3", "-1E-2", " 3 ", "inf", "-inf"]),
+)
+
+
+@st.composite
+def ranges(draw) -> tuple[Any, ...]:
+    edges = sorted(set(draw(st.lists(st.floats(-10, 10), min_size=1, max_size=3))))
+    assume(len({edge + 0.0 for edge in edges}) == len(edges))
+    names = draw(st.lists(words, min_size=len(edges) + 1, max_size=len(edges) + 1, unique=True))
+    return tuple(x for pair in zip(names, [*edges, None], strict=True) for x in pair)[:-1]
+
+
+@st.composite
+def raw_logs(draw) -> tuple[list[list[str]], dict[str, Any]]:
+    """The rows of a CSV with its header, and the options with which it is read."""
+    columns = draw(st.lists(words.map("c{}".format), min_size=1, max_size=3, unique=True))
+    bins = {name: draw(ranges()) for name in columns if draw(st.booleans())}
+    missing = draw(st.booleans())
+    cells = []
+    for name in columns:
+        usual = (
+            numbers
+            if name in bins
+            else draw(st.lists(words, min_size=1, max_size=3).map(st.sampled_from))
+        )
+        cells.append(st.one_of(usual, st.just("")) if missing else usual)
+    steps = draw(st.lists(st.tuples(*cells, st.sampled_from(A)), min_size=1, max_size=10))
+    label = st.sampled_from("xyz")
+    rows = [[draw(label), *step, "0"] for step in steps]
+    options = {
+        "columns": {
+            "episode": "machine",
+            "observation": columns,
+            "action": "work",
+            "reward": "paid",
+        },
+        "bins": bins,
+        "missing": "symbol" if missing else "error",
+        "ends": "cut",
+    }
+    return [["machine", *columns, "work", "paid"], *rows], options
+
+
+@given(st.data(), raw_logs())
+def test_a_raw_reading_is_decided_as_the_controller_decides_on_what_the_log_reads(
+    tmp_path_factory, data, raw
+):
+    rows, options = raw
+    path = tmp_path_factory.mktemp("log") / "log.csv"
+    path.write_text(as_csv(rows), encoding="utf-8", newline="")
+    try:
+        log = jm.read_logs(path, actions=A, **options)
+    except LogError as error:
+        if "would be called" not in str(error):  # two readings with one name
+            raise
+        return
+    controller = data.draw(controllers(log.observations, A))
+    made = module(controller, log.origin.reading)
+    agents = {label: controller.start() for label in "xyz"}
+    likely = {}
+    seen = dict(zip(log.origin.row.tolist(), log.observation.tolist(), strict=True))
+    program_of = {label: made["start"]() for label in "xyz"}
+    for number, cells in enumerate(rows[1:], 2):
+        reading, agent = dict(zip(rows[0], cells, strict=True)), agents[cells[0]]
+        name = log.observations[seen[number]]
+        assert made["observation"](reading) == name
+        expected = agent.probabilities(name)
+        assert program_of[cells[0]].probabilities(reading) == expected
+        assert program_of[cells[0]].probabilities(name) == expected
+        agent.tell(name, reading["work"])
+        program_of[cells[0]].tell(reading, {"work": reading["work"]})
+        likely[number] = list(expected.values())
+    code, answer, said = filtered(made, as_csv(rows), "--csv", "--probabilities")
+    assert (code, said) == (0, "")
+    assert answer[0] == [*rows[0], "decision", "probability of keep", "probability of repair"]
+    for number, (cells, line) in enumerate(zip(rows[1:], answer[1:], strict=True), 2):
+        assert line[: len(cells)] == cells
+        assert [float(p) for p in line[-2:]] == likely[number]
+        assert likely[number][A.index(line[-3])] > 0
+
+
+@given(st.text("0123456789.,+-eE _x", max_size=6))
+def test_a_number_in_text_is_the_one_the_log_reads_or_is_refused_as_there(text):
+    made = module(
+        Controller.uniform(("low", "high"), A),
+        LogReading((ReadColumn("v", Bins(("low", "high"), (2.0,))),)),
+    )
+    table = pa.table({"episode": ["1"], "v": [text], "action": ["keep"], "reward": [0.0]})
+    try:
+        log = jm.read_logs(
+            table, columns={"observation": "v"}, bins={"v": ("low", 2, "high")}, ends="cut"
+        )
+        expected = log.observations[log.observation[0]]
+    except LogError:
+        expected = None
+    try:
+        found = made["observation"]({"v": text})
+    except ValueError:
+        found = None
+    if "," in text or (" " in text.strip()):  # thousands: the program may know more, never other
+        assert expected in (None, found)
+    else:
+        assert found == expected
+
+
+@given(st.floats(allow_nan=False))
+def test_a_number_that_is_a_name_is_written_as_in_the_log(value):
+    assert runtime._text(value) == pa.array([value]).cast(pa.string())[0].as_py()
+
+
+def test_values_of_other_types_have_the_names_of_a_table_in_memory():
+    for value in [True, 3, 2.0, "x"]:
+        table = pa.table({"episode": [1], "state": [value], "action": ["keep"], "reward": [0]})
+        log = jm.read_logs(table, columns={"observation": "state"}, ends="cut")
+        assert log.observations == (runtime._name("state", value, None, None),)
+    assert runtime._name("state", np.float32(2), None, None) == "2"
+    assert runtime._name("state", np.bool_(True), None, None) == "true"
+    assert runtime.JOINT == JOINT
+
+
+def test_edges_belong_to_the_range_above_them():
+    observation = module(alarm(), PUMP)["observation"]
+    for value, name in (
+        (1.99, "low"),
+        (2, "mid"),
+        ("2", "mid"),
+        (5.0, "high"),
+        (float("inf"), "high"),
+    ):
+        assert observation({"vibration": value, "noise": "loud"}) == f"{name}+loud"
+
+
+# ---- in a program of one's own ------------------------------------------------------------------
+
+
+def test_a_dict_of_columns_is_acted_on():
+    c = module(alarm(), PUMP)["start"](seed=1)
+    assert c.act({"vibration": 3.2, "noise": "loud", "other": None}) == "keep"
+    assert c.act({"vibration": "3.2", "noise": "loud"}) == "repair"
+    c.reset()
+    assert c.act("mid+loud") == "keep"
+
+
+def test_the_value_of_a_single_column_needs_no_dict():
+    names = ("low", "mid", "high")
+    table = Controller(names, names, window(1), [[0], [1], [2]], np.eye(3), [1, 0, 0])
+    c = module(table, LogReading((VIBRATION,)))["start"]()
+    assert [c.act(v) for v in (1, 3.2, "7", "low", {"vibration": 2})] == [
+        "low",
+        "mid",
+        "high",
+        "low",
+        "mid",
+    ]
+    with pytest.raises(ValueError, match="observation middle is not one of low, mid, high"):
+        c.act("middle")
+
+
+@pytest.mark.parametrize("nothing", [None, "", float("nan"), "nan", "  ", np.float32("nan")])
+def test_a_missing_value_is_refused_or_called_missing_as_in_the_log(nothing):
+    observation = module(alarm(), PUMP)["observation"]
+    with pytest.raises(ValueError, match="column vibration: the observation is missing"):
+        observation({"vibration": nothing, "noise": "loud"})
+    named = LogReading(PUMP.observation, PUMP.action, "pump", names_missing=True)
+    made = module(alarm(), named)
+    assert made["observation"]({"vibration": nothing, "noise": "loud"}) == "missing+loud"
+    with pytest.raises(ValueError, match=r"observation missing\+loud is not one of low\+quiet"):
+        made["start"]().act({"vibration": nothing, "noise": "loud"})
+
+
+@pytest.mark.parametrize(
+    ("reading", "fact"),
+    [
+        ({"noise": "loud"}, "no column vibration, which is part of the observation"),
+        ({"vibraton": 3, "noise": "loud"}, "Did you mean it by vibraton"),
+        ({"vibration": "much", "noise": "loud"}, "column vibration: much is no number"),
+        ({"vibration": "3,2", "noise": "loud"}, "with a decimal point. Say --decimal ,"),
+        (
+            {"vibration": "1,234", "noise": "loud"},
+            "has a comma that may part thousands or decimals",
+        ),
+        ({"vibration": [3], "noise": "loud"}, r"\[3\] is no number"),
+        (
+            {"vibration": 3, "noise": "lod"},
+            r"observation mid\+lod is not one of .*Did you mean mid\+loud",
+        ),
+    ],
+)
+def test_a_reading_that_cannot_be_used_is_told_and_changes_nothing(reading, fact):
+    c = module(alarm(), PUMP)["start"]()
+    c.act("low+loud")
+    with pytest.raises(ValueError, match=fact):
+        c.act(reading)
+    assert c.probabilities("low+loud")["repair"] == 1
+
+
+# ---- as a filter --------------------------------------------------------------------------------
+
+READINGS = "pump,vibration,noise\n1,3.2,loud\n2,1,quiet\n1,3,loud\n2,9,quiet\n"
+
+
+def run(folder: Path, text: str, *options: str) -> Any:
+    (folder / "improved.py").write_text(program(alarm(), PUMP), encoding="ascii")
+    command = [sys.executable, "-I", str(folder / "improved.py"), *options]
+    return subprocess.run(
+        command, input=text.encode(), capture_output=True, check=False, cwd=folder
+    )
+
+
+def test_a_csv_goes_through_with_one_more_column_and_every_episode_has_its_memory(tmp_path):
+    done = run(tmp_path, READINGS)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().splitlines() == [
+        "pump,vibration,noise,decision",
+        "1,3.2,loud,keep",
+        "2,1,quiet,keep",
+        "1,3,loud,repair",
+        "2,9,quiet,keep",  # high, but not at the beginning
+    ]
+
+
+def test_a_byte_order_mark_semicolons_and_decimal_commas(tmp_path):
+    text = "\ufeff" + READINGS.replace(",", ";").replace(".", ",").replace("\n", "\r\n")
+    done = run(tmp_path, text, "--decimal", ",", "--probabilities")
+    lines = done.stdout.decode().splitlines()
+    assert lines[0] == "pump;vibration;noise;decision;probability of keep;probability of repair"
+    assert lines[3] == "1;3;loud;repair;0,0;1,0"
+
+
+def test_the_marks_of_the_log_are_the_default():
+    made = module(alarm(), LogReading(PUMP.observation, separator=";", decimal=","))
+    text = 'vibration;noise;"a;b"\n3,2;loud;x\n1.234,5;loud;"y;\n"\n'
+    code, rows, said = filtered(made, text, "--one-episode", "--separator", ";")
+    assert (code, said) == (0, "")
+    assert rows[1:] == [["3,2", "loud", "x", "keep"], ["1.234,5", "loud", "y;\n", "repair"]]
+
+
+def test_what_was_really_done_is_remembered():
+    base = Controller.constant(("z",), A, [1, 0], memory=window(2, actions=True))
+    after_repair = base.state([["z", "repair"]], "z")
+    made = module(base.except_at(after_repair[None, :], np.array([[0.0, 1.0]])))
+    text = "episode,observation,action\n1,z,repair\n1,z,\n2,z,keep\n2,z,\n"
+    _, rows, said = filtered(made, text)
+    assert said == ""
+    assert [row[-1] for row in rows[1:]] == ["keep", "repair", "keep", "keep"]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "fact"),
+    [
+        ("pump,vibraton,noise\n", [], "line 1: pump,vibraton,noise is neither an observation nor"),
+        ("vibration,noise\n3,loud\n", [], "row 1: no column pump, but memory starts anew"),
+        (READINGS, ["--episode", "unit"], "row 1: no column unit"),
+        (READINGS, ["--column", "noise"], "row 1: there is a column noise already"),
+        (READINGS, ["--separator", "no"], "--separator: no is not one of"),
+        (READINGS, ["--separator", '"'], "--separator: "),
+        (READINGS.replace("3.2", "3_2"), [], "row 2: column vibration: 3_2 is no number"),
+        (READINGS + "\n,1,loud\n", [], "row 7: the episode is missing."),
+        (READINGS + "2,1\n", [], "row 6: has 2 cells, but the header has 3."),
+        (READINGS + "2,,loud\n", [], "row 6: column vibration: the observation is missing."),
+        ("pump,noise,noise,vibration\n", [], "row 1: there are 2 columns noise. Keep one."),
+        ("pump,vibration,noise,work\n1,1,loud,fix\n", [], "row 2: action fix is not one of keep"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_row(text, options, fact):
+    code, _, said = filtered(module(alarm(), PUMP), text, *options)
+    assert code == 2
+    assert said.startswith(fact)
+
+
+def test_rows_before_a_wrong_one_are_answered():
+    code, rows, _ = filtered(module(alarm(), PUMP), READINGS + "2,x,loud\n")
+    assert (code, len(rows)) == (2, 5)
+
+
+def test_without_memory_no_episodes_are_needed():
+    made = module(Controller.constant(LEVELS, A, [0, 1]), PUMP)
+    code, rows, _ = filtered(made, "noise,vibration\nloud,3\n")
+    assert (code, rows[1]) == (0, ["loud", "3", "repair"])
+
+
+def test_the_columns_and_their_ranges_are_listed(tmp_path):
+    listed = run(tmp_path, "", "--list").stdout.decode().splitlines()
+    assert listed[-2:] == ["column\tvibration\tlow\t2.0\tmid\t5.0\thigh", "column\tnoise"]
+    assert run(tmp_path, "", "--help").returncode == 0
+
+
+def test_hostile_columns_are_harmless(tmp_path):
+    hostile = ('"""\nraise SystemExit(9)', "%(prog)s %d", "a,b;c", "ä\u202e", "line\nbreak", "'")
+    columns = tuple(ReadColumn(name) for name in hostile)
+    names = tuple(JOINT.join([x] * len(hostile)) for x in ("a", "b"))
+    text = program(Controller.uniform(names, A), LogReading(columns, episode="# \n"))
+    assert text.isascii()
+    path = tmp_path / "improved.py"
+    path.write_text(text)
+    rows = as_csv([["# \n", *hostile], ["1", *"aaaaaa"], ["2", *"bbbbbb"]])
+    done = subprocess.run(
+        [sys.executable, "-I", str(path)], input=rows.encode(), capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert len(list(csv.reader(io.StringIO(done.stdout.decode())))) == 3
+    helped = subprocess.run(
+        [sys.executable, "-I", str(path), "--help"], capture_output=True, check=False
+    )
+    assert helped.returncode == 0
+
+
+# ---- from a log to the file ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pump_log():
+    rng = np.random.default_rng(3)
+    n = 400
+    table = pa.table(
+        {
+            "pump": np.repeat(np.arange(n // 4), 4),
+            "vibration": [None if x > 9 else x for x in rng.gamma(2, 1.5, n)],
+            "noise": rng.choice(["quiet", "loud"], n),
+            "work": rng.choice(["keep", "repair"], n),
+            "paid": rng.normal(size=n),
+        }
+    )
+    return jm.read_logs(
+        table,
+        columns={
+            "episode": "pump",
+            "observation": ["vibration", "noise"],
+            "action": "work",
+            "reward": "paid",
+        },
+        bins={"vibration": ("low", 2, "mid", 5, "high")},
+        missing="symbol",
+        ends="cut",
+    )
+
+
+def test_the_saved_program_knows_how_the_log_was_read(tmp_path, pump_log):
+    assert pump_log.origin.reading == LogReading(
+        PUMP.observation, PUMP.action, "pump", names_missing=True
+    )
+    behavior = Controller.uniform(pump_log.observations, pump_log.actions)
+    result = jm.improve(pump_log, behavior, discount=0.9, n_wedge=20)
+    result.save(tmp_path / "out", pictures=("png", "pdf"))
+    made: dict[str, Any] = {"__name__": "improved"}
+    exec((tmp_path / "out" / "improved.py").read_text(), made)
+    likely = made["start"]().probabilities({"vibration": None, "noise": "quiet"})
+    assert likely == result.controller.start().probabilities("missing+quiet")
+    assert (tmp_path / "out" / "controller.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "out" / "controller.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_part_of_a_log_and_two_logs_read_alike_keep_what_is_known(pump_log):
+    reading = pump_log.origin.reading
+    part = pump_log.select(np.arange(5))
+    assert part.origin.reading == (part + part).origin.reading == reading
+    table = pa.table(
+        {"episode": [1], "observation": ["low+loud"], "action": ["keep"], "reward": [0]}
+    )
+    other = jm.read_logs(table, observations=pump_log.observations, actions=A, ends="cut")
+    assert other.origin.reading == LogReading()
+    assert (part + other).origin.reading is None
