@@ -325,11 +325,14 @@ def place(tmp_path_factory):
     return folder
 
 
-def test_the_exact_command_is_told_and_gives_the_same_files_again(place):
+def test_the_exact_command_is_told_and_gives_the_same_files_again(place, monkeypatch):
     given = ["improve", "my log.csv", "--policy", "policy.json", "--discount", "0.95", "-o"]
-    for folder in ("one", "two"):
-        ran = jumar(*given, folder, "--seed", "3", cwd=place)
-        assert ran.returncode == 0, ran.stderr
+    ran = jumar(*given, "one", "--seed", "3", cwd=place)
+    assert ran.returncode == 0, ran.stderr
+    monkeypatch.chdir(place)
+    with pytest.raises(SystemExit) as left:
+        main([*given, "two", "--seed", "3"])
+    assert not left.value.code
     run = strictly((place / "one" / "run.json").read_text())
     assert run["command"] == (
         "jumar improve 'my log.csv' --policy policy.json --discount 0.95 -o one --seed 3"

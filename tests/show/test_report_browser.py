@@ -55,13 +55,24 @@ def hostile(tmp_path_factory) -> str:
     return written(tmp_path_factory.mktemp("hostile"), named(HOSTILE, HOSTILE[0]))
 
 
+@pytest.fixture(scope="module")
+def window(browser):
+    """Pages share it, as each window of its own would be a process more."""
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def visit(browser):
+def visit(window):
     """Opens a page; the test fails if it complains, asks for anything or opens a dialog."""
     pages, complaints, requests = [], [], []
 
-    def open_(address: str, **options):
-        page = browser.new_page(**options)
+    def open_(address: str, viewport: dict[str, int] | None = None, color_scheme: str = "light"):
+        page = window.new_page()
+        page.emulate_media(color_scheme=color_scheme)
+        if viewport:
+            page.set_viewport_size(viewport)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: (complaints.append("dialog"), dialog.dismiss()))

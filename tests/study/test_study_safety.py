@@ -50,6 +50,8 @@ DOCUMENT = {
     ],
 }
 SPEC = study_from_document(DOCUMENT)
+# the same blocks, sooner done
+FASTER = {**DOCUMENT, "algorithms": [{"name": "auto", "gate": "asymptotic"}, {"name": "strict"}]}
 
 
 @pytest.fixture(scope="module")
@@ -208,18 +210,19 @@ def test_what_is_chosen_does_not_depend_on_the_other_sizes_and_settings(finished
 
 
 @pytest.mark.slow
-def test_worker_processes_find_what_one_process_finds(finished, tmp_path):
-    told = []
-    store = run_study(SPEC, tmp_path, jobs=2, progress=lambda *done: told.append(done))
-    assert rows(store) == rows(finished)
-    assert told[0] == (0, SPEC.n_policies)
-    assert told[-1] == (SPEC.n_policies, SPEC.n_policies)
+def test_worker_processes_find_what_one_process_finds(tmp_path):
+    """Two behaviors of two blocks each."""
+    spec, told = study_from_document({**FASTER, "sizes": [30]}), []
+    store = run_study(spec, tmp_path / "two", jobs=2, progress=lambda *done: told.append(done))
+    assert rows(store) == rows(run_study(spec, tmp_path / "one"))
+    assert told[0] == (0, spec.n_policies)
+    assert told[-1] == (spec.n_policies, spec.n_policies)
 
 
 @pytest.mark.slow
-def test_a_run_with_workers_survives_kill_9(finished, tmp_path):
+def test_a_run_with_workers_survives_kill_9(tmp_path):
     study = tmp_path / "study.json"
-    study.write_text(json.dumps(DOCUMENT))
+    study.write_text(json.dumps(FASTER))
     folder = tmp_path / "out"
     command = [sys.executable, "-m", "jumar", "study", str(study), "-o", str(folder), "--jobs", "2"]
     process = subprocess.Popen(
@@ -231,7 +234,8 @@ def test_a_run_with_workers_survives_kill_9(finished, tmp_path):
     process.communicate()
     assert list(folder.glob("blocks/*.parquet"))
     assert not (folder / "results.parquet").exists()
-    assert rows(run_study(SPEC, folder)) == rows(finished)
+    spec = study_from_document(FASTER)
+    assert rows(run_study(spec, folder)) == rows(run_study(spec, tmp_path / "plain"))
 
 
 # ---- the numbers, by hand -----------------------------------------------------------------------
