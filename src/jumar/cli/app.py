@@ -14,7 +14,6 @@ app = typer.Typer(
     help="Safe policy improvement under partial observability: from logs and the controller that "
     "made them to a better controller with an honest certificate.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
