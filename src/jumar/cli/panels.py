@@ -73,8 +73,8 @@ def arrange_commands(app: typer.Typer) -> None:
         )
     }
     for info in app.registered_commands:
-        info.name = info.name or getattr(info.callback, "__name__", "")
-        info.rich_help_panel = places[info.name][1]
+        name = info.name = str(info.name or getattr(info.callback, "__name__", ""))
+        info.rich_help_panel = places[name][1]
     app.registered_commands.sort(key=lambda info: places[str(info.name)])
 
 

@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from jumar.core.errors import ParameterError
+from jumar.core.journal import journal
+from jumar.core.text import counted
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -118,7 +120,11 @@ def write_folder(folder: str | os.PathLike[str], contents: Mapping[str, str | by
                 os.replace(staging, target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return [Path(folder, name) for name in contents]
+    journal.info("Wrote %s: %s", folder, counted(len(contents), "file"))
+    written = [Path(folder, name) for name in contents]
+    for path in written:
+        journal.debug("Wrote %s", path)
+    return written
 
 
 def _replace_all(staging: Path, target: Path, names: Sequence[str]) -> None:
