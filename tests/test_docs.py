@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
 import pkgutil
 import re
+import shlex
+import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import jumar
 from jumar.io.controllers import load_controller
+from jumar.io.project import READING, REST, load_project
 from jumar.study.spec import load_study
 from jumar.truth.model_files import load_model
-from walks import WALKED
+from walks import WALKED, said_by
 
 ROOT = Path(jumar.__file__).parents[2]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -95,6 +100,60 @@ def test_nothing_that_is_installed_names_a_file_of_the_docs():
     assert [path for path in files if "docs/" in path.read_text(encoding="utf-8")] == []
 
 
+def test_the_page_about_project_files_has_every_key_once(tmp_path):
+    page = (ROOT / "docs" / "project.md").read_text()
+    cells = re.findall(r"^\| (`[^|]+) \|", page, re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", " ".join(cells))) == sorted([*REST, *READING])
+    shown = re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1]
+    (tmp_path / "jumar.toml").write_text(shown)
+    assert load_project(tmp_path).rest["step_length"] == "7d"
+
+
+# ---- the front page -----------------------------------------------------------------------------
+
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_first_screen_has_the_picture_of_the_page_and_the_three_commands():
+    first = README[: README.index("\n## ")].splitlines()[:20]
+    assert any("docs/pictures/report.png" in line for line in first)
+    commands = [line.split("#")[0].strip() for line in first if line.startswith("jumar ")]
+    assert commands == ["jumar init log.csv", "jumar check", "jumar improve -o out"]
+    picture = ROOT / "docs" / "pictures" / "report.png"
+    assert picture.stat().st_size < 200_000
+
+
+def test_the_three_commands_of_the_first_screen_work(tmp_path, monkeypatch):
+    shutil.copy(ROOT / "examples" / "voicemail" / "log.csv", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for command in ("init log.csv --yes", "check", "improve -o out"):
+        said_by(command.split())
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_the_picture_shows_what_the_demo_says():
+    """If not, and the change is meant: make demo, then docs/pictures/make.py out/voicemail."""
+    found = re.search(r"!\[([^]]+)\]\(docs/pictures/report.png\)", README)[1]
+    command = re.search(r"^jumar (improve examples/voicemail.*?) -o", README, re.S | re.M)[1]
+    words = shlex.split(command.replace("\\\n", " "))
+    with contextlib.chdir(ROOT):
+        said = " ".join(said_by(words).split())
+    assert said.startswith("SAFE TO CHANGE")
+    gain = re.search(r"[\d.]+ more per episode", found)[0]
+    assert gain in said
+
+
+def test_links_of_the_readme_lead_to_the_site_where_there_is_no_checkout():
+    hook = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    hook = hook["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    text = README
+    for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", README):
+        assert (ROOT / link).exists(), link
+    for rule in hook["substitutions"]:
+        text = re.sub(rule["pattern"], rule["replacement"], text)
+    assert re.findall(r"\]\((?!https?:|#)[^)]+\)", text) == []
+
+
 # ---- the runner itself --------------------------------------------------------------------------
 
 PAGE = """# Title
@@ -143,5 +202,10 @@ def test_every_file_that_is_shown_can_be_read(tmp_path, block):
     path = tmp_path / "shown.toml"
     path.write_text(block)
     kind = re.search(r'^format = "jumar-(\w+)/1"', block, re.MULTILINE).group(1)
-    read = {"controller": load_controller, "study": load_study, "model": load_model}[kind]
+    read = {
+        "controller": load_controller,
+        "project": load_project,
+        "study": load_study,
+        "model": load_model,
+    }[kind]
     assert read(path)

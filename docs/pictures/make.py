@@ -4,7 +4,8 @@
 
 The drawn controller always; the figures of a finished `jumar paper -o FOLDER`; the figure and the
 tables on the page about safety from finished `jumar study safety -o FOLDER` and `safety-seeds`, and
-those on the page about guarantees from a finished `jumar study guarantees -o FOLDER`.
+those on the page about guarantees from a finished `jumar study guarantees -o FOLDER`; the picture
+of the page on top of the README from `out/voicemail`, which `make demo` writes.
 """
 
 from __future__ import annotations
@@ -43,6 +44,22 @@ def controllers() -> None:
             found.append(load_controller(path))
     drawing = draw_controller(found[1], behavior=found[0])
     (HERE / "bridge-controller.svg").write_text(drawing.svg)
+
+
+def page(folder: Path) -> None:
+    """The answer on top of a report, as a browser shows it."""
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
+    target = HERE / "report.png"
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=shutil.which("chromium"))
+        tab = browser.new_page(viewport={"width": 1000, "height": 1200})
+        tab.goto((folder / "report.html").resolve().as_uri())
+        tab.locator("#answer").screenshot(path=target)
+        browser.close()
+    with Image.open(target) as picture:  # few colours: a third of the size
+        picture.convert("RGB").quantize(64).save(target, optimize=True)
 
 
 def figures(store: Store) -> None:
@@ -167,6 +184,9 @@ def cells_table(results: Results, line: SafetyLine, what: str) -> str:
 if __name__ == "__main__":
     controllers()
     for folder in sys.argv[1:]:
+        if Path(folder, "report.html").exists():
+            page(Path(folder))
+            continue
         results_there = Store(folder)
         if results_there.read_manifest()["title"] == TITLE:
             guarantees(results_there)

@@ -29,10 +29,13 @@ from jumar.cli import (  # noqa: F401
     studies,
 )
 from jumar.cli.app import app
+from jumar.cli.panels import arrange_commands
 from jumar.core.errors import JumarError, LogError, ParameterError
 
 # what click raises for wrong usage, wherever this version of typer keeps click
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+arrange_commands(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -14,7 +14,6 @@ app = typer.Typer(
     help="Safe policy improvement under partial observability: from logs and the controller that "
     "made them to a better controller with an honest certificate.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -35,13 +34,53 @@ WithActions = Annotated[
 
 @app.callback(invoke_without_command=True)
 def _top(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "--verbose",
+            "-v",
+            count=True,
+            show_default=False,
+            help="Say on standard error what is being done and how long it takes; -vv says more. "
+            "Stands before the command: jumar -v improve.",
+        ),
+    ] = 0,
 ) -> None:
+    if verbose:
+        context.call_on_close(_listen(verbose))
     if version:
         from jumar import __version__
 
         print(f"jumar {__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        context.fail("Which command? See `jumar --help`.")
+
+
+def _listen(verbose: int) -> Callable[[], None]:
+    """Print what the library says it is doing, until what is returned is called."""
+    import logging
+
+    from jumar.core.journal import journal
+    from jumar.core.text import shown
+
+    class Line(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return shown(super().format(record), most=1000)  # names come from files of all kinds
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Line("%(asctime)s %(message)s", "%H:%M:%S"))
+    before = journal.level
+    journal.addHandler(handler)
+    journal.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
+
+    def stop() -> None:
+        journal.removeHandler(handler)
+        journal.setLevel(before)
+
+    return stop
 
 
 def say(as_json: bool, data: dict[str, Any], *renderables: Any) -> None:

@@ -13,6 +13,7 @@ import typer
 from jumar.cli import inputs, options
 from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
 from jumar.cli.log_options import reads_a_log
+from jumar.cli.panels import Command
 from jumar.core.errors import LogError, ParameterError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 REPORT = "report"  # leave copies of rows out, and report them
 
 
-@app.command()
+@app.command(cls=Command)
 @reads_a_log(needs_discount=False, repeated=REPORT)
 def check(
     log: Path,

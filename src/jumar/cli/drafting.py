@@ -10,6 +10,7 @@ import typer
 
 from jumar.cli.app import Json, app, say, tell, working
 from jumar.cli.log_options import log_options
+from jumar.cli.panels import Command
 from jumar.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ ASKED = {
 }
 
 
-@app.command()
+@app.command(cls=Command)
 @log_options
 def init(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="The log to look at.")],

@@ -10,6 +10,7 @@ import typer
 from jumar.cli import inputs, options
 from jumar.cli.app import Json, Seed, app, say, working
 from jumar.cli.log_options import reads_a_log
+from jumar.cli.panels import Command
 
 if TYPE_CHECKING:
     from jumar.evidence.offpolicy import Estimate
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-@app.command()
+@app.command(cls=Command)
 @reads_a_log()
 def estimate(
     log: Path,

@@ -10,10 +10,11 @@ import typer
 from jumar.cli import inputs, options
 from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
 from jumar.cli.log_options import reads_a_log
+from jumar.cli.panels import Command
 from jumar.io.project import Project
 
 
-@app.command()
+@app.command(cls=Command)
 @reads_a_log(repeatable=True)
 def improve(
     log: Path,

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
-from jumar.cli import settings
+from jumar.cli import panels, settings
 from jumar.core.errors import ParameterError
 from jumar.core.text import printable
 
@@ -305,6 +305,7 @@ def _with_parameters(
     run: Callable[..., Any], signature: inspect.Signature, parameters: list[inspect.Parameter]
 ) -> Callable[..., Any]:
     """The function with other parameters than it seems to have, where typer looks for them."""
+    parameters = panels.arranged(parameters)
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run

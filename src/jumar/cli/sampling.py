@@ -10,6 +10,7 @@ import typer
 from jumar.cli import inputs, options
 from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
 from jumar.cli.log_options import reads_a_log
+from jumar.cli.panels import Command
 from jumar.io.plain import plain
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 POWERS = (0.5, 0.8, 0.95)
 
 
-@app.command()
+@app.command(cls=Command)
 @reads_a_log()
 def samples(
     log: Path,

@@ -29,11 +29,13 @@ from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, number_rows
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError, MemoryMismatch
 from jumar.core.history import Counts
+from jumar.core.journal import Watch, journal
 from jumar.core.memory import Memory
 from jumar.core.memory.projecting import find_projection
 from jumar.core.memory.refinement import projection
 from jumar.core.names import other_names
 from jumar.core.shown import Shown
+from jumar.core.text import counted
 
 ENDED, UNSEEN = -1, -2  # what follows a step, where it is not a history state
 
@@ -290,7 +292,16 @@ class Replays(Shown):
             large = 2 * self.log.n_steps >= whole.log.n_steps
             if large or whole._finer(memory) is not None:
                 return whole.over(memory)._part(episodes, self.log)
-        return Replay.of(self.log, memory)
+        watch = Watch()
+        found = Replay.of(self.log, memory)
+        journal.info(
+            "Replayed %s over %s: %s (%s)",
+            counted(self.log.n_steps, "step"),
+            memory,
+            counted(len(found.states), "history state"),
+            watch,
+        )
+        return found
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Replays) and self.log == other.log

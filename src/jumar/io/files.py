@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from jumar.core.errors import ParameterError, WriteError
+from jumar.core.journal import journal
+from jumar.core.text import counted
 from jumar.io.temporary import clear_left_behind, temporary_name
 
 # what no other path on the same disk would change
@@ -141,7 +143,11 @@ def write_folder(folder: str | os.PathLike[str], contents: Mapping[str, str | by
                 os.replace(staging, target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return [Path(folder, name) for name in contents]
+    journal.info("Wrote %s: %s", folder, counted(len(contents), "file"))
+    written = [Path(folder, name) for name in contents]
+    for path in written:
+        journal.debug("Wrote %s", path)
+    return written
 
 
 def _replace_all(staging: Path, target: Path, names: Sequence[str]) -> None:

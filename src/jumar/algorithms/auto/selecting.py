@@ -39,8 +39,10 @@ from jumar.algorithms.entry import Algorithm
 from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import check_discount
+from jumar.core.journal import Watch, journal
 from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, generator
+from jumar.core.text import counted
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.given import BehaviorLike
@@ -205,6 +207,7 @@ def _test(
 ) -> Selection:
     """Candidates of each half on the other one; with `only`, a single one of each: what this
     algorithm learns with these parameters."""
+    watch = Watch()
     check_delta(delta)
     check_discount(discount)
     if gate not in GATES:
@@ -237,6 +240,8 @@ def _test(
         trials, made = test(half, bench.learned(*only) if only else None)
         found += trials
         tried += made
+        for trial, _ in trials:
+            journal.debug("Tested on half %d of the log: %s", 2 - i, trial.summary)
     found.sort(key=lambda pair: -pair[0].lower)
     beyond = log.beyond_cut(discount)
     passed = [pair for pair in found if pair[0].passed and beyond <= MOST_BEYOND]
@@ -245,6 +250,14 @@ def _test(
     if best is not None:
         made_on = benches[best[0].half].board
         controller = made_on.controller(best[0].setting.memory, best[1].rows)
+    made_of = str(best[0].setting) if best else "none, the behavior stays"
+    journal.info(
+        "Tried %s, tested %d on held-out episodes; chosen: %s (%s)",
+        counted(tried, "candidate"),
+        len(found),
+        made_of,
+        watch,
+    )
     return Selection(
         gate=gate,
         delta=delta,

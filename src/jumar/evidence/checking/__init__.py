@@ -16,10 +16,12 @@ from typing import Any
 
 from jumar.core.arrays import Frozen
 from jumar.core.errors import ParameterError
+from jumar.core.journal import Watch, journal
 from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, branch, generator
 from jumar.core.registry import Registry
 from jumar.core.shown import Shown
+from jumar.core.text import counted
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking.base import (
     Finding,
@@ -157,6 +159,7 @@ def check(
     >>> check(log, listener, seed=1).verdict.sentence
     'Do not rely on what is learned from this log: fit failed.'
     """
+    whole = Watch()
     settings = Settings(level, resamples)
     if discount is not None and not 0 <= discount <= 1:
         raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
@@ -170,13 +173,16 @@ def check(
     for name, question in QUESTIONS.items():
         stream = question.stream or name
         own = streams[stream] if stream in streams else branch(streams[STREAMS[0]], stream)
+        watch = Watch()
         section = question.answer(subject, own)
         if section is not None:
             sections[name] = section
+            journal.debug("Check %s: %s (%s)", name, section.verdict.status, watch)
     notices = tuple(
         notice
         for name, look in LOOKS.items()
         for notice in look(subject, sections, branch(streams[STREAMS[0]], "notices", name))
     )
     log = subject.log
+    journal.info("Checked the log: %s (%s)", counted(len(sections), "question"), whole)
     return Check(len(log), log.n_steps, subject.behavior.name, level, sections, notices)

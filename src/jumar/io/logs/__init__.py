@@ -32,9 +32,10 @@ from typing import Protocol, runtime_checkable
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, ParameterError, not_one_of
+from jumar.core.journal import Watch, journal
 from jumar.core.names import check_names
 from jumar.core.replay import Replays
-from jumar.core.text import printable
+from jumar.core.text import counted, printable
 from jumar.io.formats import FORMATS, FileOptions, open_log, spooled
 from jumar.io.logs.asking import Ends, Missing, Repeated, ask
 from jumar.io.logs.assembling import assemble
@@ -194,6 +195,7 @@ def read_logs(
         for part, names in (("observation", observations), ("action", actions))
         if names is not None
     }
+    watch = Watch()
     with spooled(source) as file:
         opened = open_log(file, file_format, options)
         if decimal == "," and opened.has_points:
@@ -201,7 +203,15 @@ def read_logs(
                 f"decimal: numbers of {opened.name} have a decimal point. Leave it out (--decimal)."
             )
         parts = find_parts(opened, asked)
-        return assemble(arrange(load(opened, parts, asked), asked), given, asked)
+        found = assemble(arrange(load(opened, parts, asked), asked), given, asked)
+    journal.info(
+        "Read %s: %s, %s (%s)",
+        opened.name,
+        counted(len(found), "episode"),
+        counted(found.n_steps, "step"),
+        watch,
+    )
+    return found
 
 
 def _known_format(name: str) -> str:
