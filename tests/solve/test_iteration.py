@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from facts import refuses
+from jumar.core.errors import TooLarge
 from jumar.core.history import Counts
 from jumar.core.memory import window
 from jumar.solve import elimination, solver
@@ -157,6 +160,48 @@ def test_planned_elimination_solves_what_a_dense_solver_solves(seed, n, γ):
 def test_a_chain_is_eliminated_without_any_fill():
     source, target = np.arange(9), np.arange(1, 10)
     assert elimination.analyse(10, source, target).n_slots == 19
+
+
+def obvious_order(filled: np.ndarray) -> list[int]:
+    """Least row times column entries first, counted anew before every elimination."""
+    left, order = list(range(len(filled))), []
+    while left:
+        costs = [(filled[left, i].sum() - 1) * (filled[i, left].sum() - 1) for i in left]
+        p = left.pop(int(np.argmin(costs)))
+        order.append(p)
+        below = [i for i in left if filled[i, p]]
+        right = [i for i in left if filled[p, i]]
+        filled[np.ix_(below, right)] = 1
+    return order
+
+
+@given(st.integers(0, 10_000), st.integers(1, 25))
+def test_the_order_of_elimination_is_the_obvious_one(seed, n):
+    rng = np.random.default_rng(seed)
+    source, target = np.nonzero(rng.random((n, n)) < 3 / n)
+    filled = np.eye(n, dtype=np.int64)
+    filled[source, target] = 1
+    plan = elimination.analyse(n, source, target)
+    assert plan.order.tolist() == obvious_order(filled)
+    assert plan.n_slots == filled.sum()
+
+
+def test_a_plan_for_thousands_of_unknowns_costs_what_it_has_updates():
+    """Counting entries anew took n³: 100 s for a memory of 10 on Tiger, now less than one."""
+    n = 4000
+    source = np.repeat(np.arange(n), 2)
+    target = np.minimum(source + np.tile([1, 2], n), n - 1)
+    began = time.process_time()
+    plan = elimination.analyse(n, source, target)
+    assert time.process_time() - began < 10
+    assert len(plan.update_to) < 10 * n
+
+
+def test_more_fill_than_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(elimination, "MOST_UPDATES", 100)
+    source, target = np.nonzero(np.ones((20, 20)))
+    with refuses(TooLarge, "20 unknowns", "100 updates", "shorter memory"):
+        elimination.analyse(20, source, target)
 
 
 # ---- the whole loop -----------------------------------------------------------------------------

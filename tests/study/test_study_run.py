@@ -19,7 +19,7 @@ import pytest
 
 import jumar as jm
 from facts import refuses
-from jumar.core.errors import ParameterError, StudyError
+from jumar.core.errors import ParameterError, StudyError, TooLarge
 from jumar.study import planner, runner
 from jumar.study.drawing import pyplot, save
 from jumar.study.figures import draw
@@ -340,3 +340,53 @@ def test_zeta_is_the_one_that_improve_reports(finished):
     )
     corollary = next(c for c in result.certificates if c.bound == "corollary")
     assert row["zeta"] == pytest.approx(corollary.zeta)
+
+
+# ---- cost follows the data, or is refused at once -------------------------------------------
+
+
+def of_memories(*memories: int, **more: object) -> dict:
+    behavior = {"model": "tiger", "window": 1, "memories": list(memories)}
+    return {**DOCUMENT, "datasets": 2, "sizes": [1, 10], "behaviors": [behavior], **more}
+
+
+def test_a_memory_that_is_too_long_is_refused_at_once(tmp_path):
+    """It took 82 s and 8.5 GB to say so."""
+    began = time.process_time()
+    with refuses(
+        TooLarge, "'tiger:1', memory 1000", "more than 9,000", "10^301 nodes", "memories up to 11"
+    ):
+        run_study(study_from_document(of_memories(1000)), tmp_path / "out")
+    assert time.process_time() - began < 20
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_tiny_data_sets_with_a_memory_of_ten_take_seconds(tmp_path):
+    """They took more than 100 s: all of it went into planning the elimination."""
+    began = time.process_time()
+    store = run_study(study_from_document(of_memories(1, 10)), tmp_path)
+    assert time.process_time() - began < 30
+    assert store.read().num_rows == 2 * 2 * 2 * 4
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "facts"),
+    [
+        ({"sizes": [1, 10**12]}, TooLarge, ("'tiger:1', size 1,000,000,000,000", "TB", "fewer")),
+        ({"datasets": 10**12}, StudyError, ("datasets", 10**12, "1,000,000 at most")),
+        (
+            {"datasets": 10**6, "sizes": list(range(1, 1001))},
+            StudyError,
+            ("4,000,000,000 policies", "1,000,000,000", "fewer data sets"),
+        ),
+        (
+            {"algorithms": [{"name": "spibb", "n_wedge": list(range(20_000))}]},
+            StudyError,
+            ("algorithm 1", "20,000 settings", "10,000"),
+        ),
+    ],
+)
+def test_a_study_beyond_all_measure_is_refused_at_once(tmp_path, more, error, facts):
+    with refuses(error, *facts):
+        run_study(study_from_document(of_memories(1, **more)), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -220,7 +220,10 @@ def closure(first: Ints, successors: Callable[[Ints], Ints], most: int, what: st
     while len(frontier):
         merged, _ = number_rows(np.concatenate([known, successors(frontier)]))
         if len(merged) > most:
-            raise TooLarge(f"{what}: more than {most} of them; too many to list one by one.")
+            raise TooLarge(
+                f"{what}: more than {most:,} of them; too many to list one by one. Use a shorter "
+                "memory."
+            )
         frontier = merged[RowIndex(known).find(merged) < 0]
         known = merged
     return known

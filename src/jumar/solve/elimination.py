@@ -14,12 +14,15 @@ Raw arrays only; the plan is a named tuple so that compiled code can carry it ar
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from jumar.core.errors import TooLarge
 from jumar.core.jit import compiled
 from jumar.core.kernels import Floats, Ints
+
+MOST_UPDATES = 20_000_000  # 320 MB of them
 
 
 class Plan(NamedTuple):
@@ -41,47 +44,72 @@ class Plan(NamedTuple):
 
 
 @compiled
-def _order(filled: Ints) -> Ints:
-    """Eliminate symbolically on a dense 0/1 pattern; marks fill and returns the order."""
+def _order(filled: Ints, most: int) -> tuple[Ints, int]:
+    """Eliminate symbolically on a dense 0/1 pattern; marks fill and returns the order, and the
+    number of updates that the plan will have. Gives up beyond `most` of them. Counts of entries are
+    kept up to date, so the cost is n² and one per update."""
     n = len(filled)
     order = np.empty(n, np.int64)
     alive = np.ones(n, np.bool_)
+    rows, columns = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for i in range(n):
+        for j in range(n):
+            if filled[i, j]:
+                rows[j] += 1
+                columns[i] += 1
+    below, right = np.empty(n, np.int64), np.empty(n, np.int64)
+    updates = 0
     for step in range(n):
         best, best_cost = -1, 0
         for i in range(n):
             if alive[i]:
-                rows, columns = 0, 0
-                for j in range(n):
-                    if alive[j]:
-                        rows += filled[j, i]
-                        columns += filled[i, j]
-                cost = (rows - 1) * (columns - 1)
+                cost = (rows[i] - 1) * (columns[i] - 1)
                 if best < 0 or cost < best_cost:
                     best, best_cost = i, cost
         p = best
         order[step] = p
         alive[p] = False
-        for j in range(n):
-            if alive[j] and filled[j, p]:
-                for k in range(n):
-                    if alive[k] and filled[p, k]:
-                        filled[j, k] = 1
-    return order
+        n_below, n_right = 0, 0
+        for i in range(n):
+            if alive[i] and filled[i, p]:
+                below[n_below] = i
+                n_below += 1
+                columns[i] -= 1
+            if alive[i] and filled[p, i]:
+                right[n_right] = i
+                n_right += 1
+                rows[i] -= 1
+        updates += n_below * n_right
+        if updates > most:
+            break
+        for j in below[:n_below]:
+            for k in right[:n_right]:
+                if not filled[j, k]:
+                    filled[j, k] = 1
+                    columns[j] += 1
+                    rows[k] += 1
+    return order, updates
 
 
 def analyse(n: int, source: Ints, target: Ints) -> Plan:
-    """A plan for matrices with a full diagonal and entries at (source, target)."""
-    filled = np.zeros((n, n), np.int64)
+    """A plan for matrices with a full diagonal and entries at (source, target). Too much fill is
+    TooLarge."""
+    filled: Any = np.zeros((n, n), np.int8)
     filled[source, target] = 1
     np.fill_diagonal(filled, 1)
-    order = _order(filled)
+    order, updates = _order(filled, MOST_UPDATES)
+    if updates > MOST_UPDATES:
+        raise TooLarge(
+            f"A linear system of {n:,} unknowns takes more than {MOST_UPDATES:,} updates to "
+            "eliminate. Use a shorter memory."
+        )
     return Plan(*_write_plan(filled, order, source, target))
 
 
 @compiled
 def _write_plan(filled: Ints, order: Ints, source: Ints, target: Ints):  # type: ignore[no-untyped-def]
     n = len(order)
-    slot = np.full((n, n), -1, np.int64)
+    slot = np.full((n, n), -1, np.int32)
     n_slots = 0
     for i in range(n):
         for j in range(n):
@@ -97,14 +125,13 @@ def _write_plan(filled: Ints, order: Ints, source: Ints, target: Ints):  # type:
     rows, updates, backs = 0, 0, 0
     for step in range(n):
         p = order[step]
-        later = 0
+        below, right = 0, 0
         for k in range(n):
-            later += place[k] > step and filled[p, k] == 1
-        backs += later
-        for j in range(n):
-            if place[j] > step and filled[j, p]:
-                rows += 1
-                updates += later
+            below += place[k] > step and filled[k, p] == 1
+            right += place[k] > step and filled[p, k] == 1
+        backs += right
+        rows += below
+        updates += below * right
     row_pointer, back_pointer = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     row, row_slot = np.empty(rows, np.int64), np.empty(rows, np.int64)
     update_pointer = np.zeros(rows + 1, np.int64)
@@ -113,6 +140,7 @@ def _write_plan(filled: Ints, order: Ints, source: Ints, target: Ints):  # type:
     r, u, b = 0, 0, 0
     for step in range(n):
         p = order[step]
+        first = b
         for k in range(n):
             if place[k] > step and filled[p, k]:
                 back_slot[b], back_column[b] = slot[p, k], k
@@ -121,10 +149,9 @@ def _write_plan(filled: Ints, order: Ints, source: Ints, target: Ints):  # type:
         for j in range(n):
             if place[j] > step and filled[j, p]:
                 row[r], row_slot[r] = j, slot[j, p]
-                for k in range(n):
-                    if place[k] > step and filled[p, k]:
-                        update_to[u], update_from[u] = slot[j, k], slot[p, k]
-                        u += 1
+                for i in range(first, b):
+                    update_to[u], update_from[u] = slot[j, back_column[i]], back_slot[i]
+                    u += 1
                 r += 1
                 update_pointer[r] = u
         row_pointer[step + 1] = r

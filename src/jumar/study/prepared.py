@@ -22,14 +22,20 @@ from jumar.core.memory.refinement import join, projection, refines
 from jumar.core.randomness import random_stream
 from jumar.evidence.rewards import RewardRange
 from jumar.io.controllers import load_controller
+from jumar.io.documents import at
 from jumar.study.batch import Task
 from jumar.study.spec import BehaviorSpec, StudySpec
-from jumar.study.tasks import coarsening, make_task
+from jumar.study.tasks import coarsening, make_task, whatever_happens
 from jumar.truth.chain import check_names_agree, unroll
 from jumar.truth.evaluation import evaluate
 from jumar.truth.optimality import optimum
 from jumar.truth.pomdp import Pomdp
-from jumar.truth.simulation import controller_tables, model_tables, step_limit
+from jumar.truth.simulation import (
+    check_log_size,
+    controller_tables,
+    model_tables,
+    step_limit,
+)
 from jumar.truth.training import train_behavior
 
 # observation, action, reward, start, final observation, terminated
@@ -66,17 +72,22 @@ def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
     except ParameterError as error:  # what stands in a file is no option
         raise StudyError(f"behavior {behavior.name!r}: {error}") from error
     check_names_agree(pomdp, controller)
+    found, limit = evaluate(pomdp, controller), step_limit(pomdp, None)
+    with at(f"behavior {behavior.name!r}, size {spec.sizes[-1]:,}", TooLarge):
+        check_log_size(spec.sizes[-1], min(found.length, limit))
     memories = tuple(
-        join(controller.memory, window(k, behavior.with_actions).on(*controller.memory.alphabet))
-        for k in behavior.memories
+        join(controller.memory, _window(behavior, controller, k)) for k in behavior.memories
     )
-    made = [make_task(pomdp, controller, memory) for memory in memories]
+    made = [
+        _task(behavior, pomdp, controller, k, memory)
+        for k, memory in zip(behavior.memories, memories, strict=True)
+    ]
     finest = max(range(len(made)), key=lambda i: len(made[i][1]))
     return Prepared(
         spec=behavior,
         pomdp=pomdp,
         behavior=controller,
-        value=evaluate(pomdp, controller).value,
+        value=found.value,
         optimum=_optimum(pomdp),
         memories=memories,
         tasks=tuple(task for task, _ in made),
@@ -88,11 +99,50 @@ def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
             for i, memory in enumerate(memories)
         ),
         tables=(
-            step_limit(pomdp, None),
+            limit,
             *model_tables(pomdp),
             *controller_tables(unroll(pomdp, controller), controller),
         ),
     )
+
+
+def _task(
+    behavior: BehaviorSpec, pomdp: Pomdp, controller: Controller, k: int, memory: Memory
+) -> tuple[Task, Ints]:
+    """The task of one memory, or at once what is too large about it."""
+    try:
+        return make_task(pomdp, controller, memory)
+    except TooLarge as error:
+        raise TooLarge(
+            f"behavior {behavior.name!r}, memory {k}: {error} Every policy of a study is evaluated "
+            f"exactly; a window of {k} has about {_power_of_ten(memory)} nodes. "
+            f"{_what_fits(behavior, pomdp, controller, k)}"
+        ) from error
+
+
+def _power_of_ten(memory: Memory) -> str:
+    try:
+        return f"10^{len(str(memory.count_nodes())) - 1}"
+    except (TooLarge, ValueError):  # Python writes no numbers of thousands of digits
+        return "countless"
+
+
+def _what_fits(behavior: BehaviorSpec, pomdp: Pomdp, controller: Controller, k: int) -> str:
+    """The longest memory that can be studied."""
+    low, high = 0, k
+    while high - low > 1:
+        middle = (low + high) // 2
+        memory = join(controller.memory, _window(behavior, controller, middle))
+        try:
+            whatever_happens(pomdp, memory)
+            low = middle
+        except TooLarge:
+            high = middle
+    return f"Here memories up to {low} fit." if low else "Here no memory fits: use a smaller model."
+
+
+def _window(behavior: BehaviorSpec, controller: Controller, k: int) -> Memory:
+    return window(k, behavior.with_actions).on(*controller.memory.alphabet)
 
 
 def _optimum(pomdp: Pomdp) -> float | None:

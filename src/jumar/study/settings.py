@@ -8,6 +8,7 @@ their memory.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from jumar.core.errors import StudyError, not_one_of
 from jumar.io.documents import at, checked, show
 
 SWEPT = meant(None, ["n_wedge"]).name  # whose thresholds heat maps and hindsight range over
+MOST_SETTINGS = 10_000  # of one algorithm
 CHOSEN = 0  # in place of a window: the setting chose it by itself
 
 
@@ -88,6 +90,11 @@ def settings_from_document(item: Any, place: str) -> list[StudySetting]:
         if not values:
             raise StudyError(f"{place}: {parameter} is empty. List at least one value.")
         axes.append([(parameter, _parameter(entry, parameter, v, place)) for v in values])
+    if math.prod(len(axis) for axis in axes) > MOST_SETTINGS:
+        raise StudyError(
+            f"{place}: the lists make {math.prod(len(axis) for axis in axes):,} settings; "
+            f"{MOST_SETTINGS:,} are the most. List fewer values."
+        )
     settings = [StudySetting(entry.name, combination) for combination in itertools.product(*axes)]
     if entry.admitted is not None:
         with at(place, StudyError):  # a value out of range is told now, not after a long run

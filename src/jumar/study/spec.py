@@ -24,6 +24,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from importlib import resources
@@ -70,6 +71,8 @@ STUDY = Format(
 )
 FORMAT = STUDY.tag
 
+MOST_DATASETS = 1_000_000
+MOST_POLICIES = 1_000_000_000  # a day or more; the paper has 715,000
 KINDS = ("curves", "heatmap", "safety")
 
 
@@ -115,6 +118,10 @@ class StudySpec:
     def __post_init__(self) -> None:
         if self.datasets < 1:
             raise ParameterError(f"datasets is {show(self.datasets)}; at least 1 is needed.")
+        if self.datasets > MOST_DATASETS:
+            raise ParameterError(
+                f"datasets is {show(self.datasets)}; use {MOST_DATASETS:,} at most."
+            )
         if self.seed < 0:
             raise ParameterError(f"seed is {show(self.seed)}; use a whole number from 0.")
         if not self.sizes or min(self.sizes) < 1 or list(self.sizes) != sorted(set(self.sizes)):
@@ -122,15 +129,20 @@ class StudySpec:
         if not self.behaviors or not self.settings:
             raise ParameterError("give at least one behavior and one algorithm.")
         names = [b.name for b in self.behaviors]
-        for name in names:
-            if names.count(name) > 1:
+        for name, times in Counter(names).items():
+            if times > 1:
                 raise ParameterError(f"two behaviors are called {name!r}; name them apart.")
         for behavior in self.behaviors:
             if len(set(behavior.memories)) < len(behavior.memories):
                 raise ParameterError(f"behavior {behavior.name!r}: a memory is listed twice.")
-        for setting in self.settings:
-            if self.settings.count(setting) > 1:
+        for setting, times in Counter(self.settings).items():
+            if times > 1:
                 raise ParameterError(f"{setting.label} is asked for twice.")
+        if self.n_policies > MOST_POLICIES:
+            raise ParameterError(
+                f"the grid has {self.n_policies:,} policies; {MOST_POLICIES:,} are the most. Use "
+                "fewer data sets, sizes, memories or settings."
+            )
         check_delta(self.delta)
 
     @property

@@ -14,15 +14,12 @@ from jumar.truth.chain import Chain, unroll
 from jumar.truth.pomdp import END, Pomdp
 from jumar.truth.simulation import compact_nodes
 
+MOST_PLANNED = 9_000  # triples: the plan is made on a dense pattern
+
 
 def make_task(pomdp: Pomdp, behavior: Controller, memory: Memory) -> tuple[Task, Ints]:
-    """The task, and the history states its numbers stand for.
-
-    The chain is unrolled under a controller that may do anything, so that it holds whatever any
-    policy can reach.
-    """
-    anything = Controller.uniform(pomdp.observations, pomdp.actions, memory)
-    chain = unroll(pomdp, anything)
+    """The task, and the history states its numbers stand for."""
+    chain = whatever_happens(pomdp, memory)
     X, A = chain.rows.shape
     _, state_of, first_node = compact_nodes(chain, memory)
     pair, successor, entry_of = _pattern(chain, state_of)
@@ -47,6 +44,12 @@ def make_task(pomdp: Pomdp, behavior: Controller, memory: Memory) -> tuple[Task,
         truth_plan=analyse(len(chain), chain.source[go], chain.target[go]),
     )
     return task, chain.states
+
+
+def whatever_happens(pomdp: Pomdp, memory: Memory) -> Chain:
+    """The chain that holds whatever any policy can reach, or TooLarge."""
+    anything = Controller.uniform(pomdp.observations, pomdp.actions, memory)
+    return unroll(pomdp, anything, MOST_PLANNED)
 
 
 def _pattern(chain: Chain, state_of: Ints) -> tuple[Ints, Ints, Ints]:

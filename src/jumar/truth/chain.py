@@ -18,7 +18,8 @@ from jumar.core.shown import Shown
 from jumar.core.text import listing
 from jumar.truth.pomdp import END, Pomdp
 
-MOST_TRIPLES = 5_000_000
+MOST_TRIPLES = 2_000_000  # some seconds
+MOST_WORDS = 6_000_000  # that all of them may take: a long memory has nodes of many words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,6 +62,7 @@ def unroll(pomdp: Pomdp, controller: Controller, most: int = MOST_TRIPLES) -> Ch
         going: Ints = moved[moved[:, 0] != END]
         return going
 
+    most = min(most, MOST_WORDS // first.shape[1])
     triples = closure(first, successors, most, f"States of {pomdp.name} x {controller.name}")
     index = RowIndex(triples)
     source, action, moved, probability, reward = _steps(pomdp, controller, triples)

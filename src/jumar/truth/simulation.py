@@ -70,7 +70,7 @@ def simulate(
         raise ParameterError(f"episodes: {episodes!r} is not a whole number from 1.")
     check_names_agree(pomdp, controller)
     limit = step_limit(pomdp, max_steps)
-    _check_size(int(episodes), 1.0)
+    check_log_size(int(episodes), 1.0)
     tables = *model_tables(pomdp), *controller_tables(unroll(pomdp, controller), controller)
     columns = _in_parts(int(episodes), limit, generator(seed, "data"), tables)
     return Episodes(pomdp.observations, pomdp.actions, *columns)
@@ -90,11 +90,12 @@ def _in_parts(
         parts.append((z, a, r, start[min(done, 1) :] + steps, final, terminated))
         done, steps = done + ahead, steps + len(z)
         if done >= FIRST or steps > MOST_STEPS:
-            _check_size(episodes, steps / done)
+            check_log_size(episodes, steps / done)
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
-def _check_size(episodes: int, steps: float) -> None:
+def check_log_size(episodes: int, steps: float) -> None:
+    """Refuse a log that takes more memory than there is."""
     check_room(
         f"{episodes:,} episodes of about {counted(round(steps), 'step')}",
         episodes * (EPISODE_BYTES + STEP_BYTES * steps),

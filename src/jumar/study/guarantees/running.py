@@ -20,6 +20,7 @@ from jumar.io.controllers import controller_to_document
 from jumar.study.guarantees.gates import GATES, TriedGate
 from jumar.study.guarantees.measuring import PARTS, ClaimRow, TriedLog, measure
 from jumar.study.guarantees.processes import PROCESSES, process
+from jumar.study.spec import MOST_DATASETS
 from jumar.study.store import Block, Store, blocks_of
 from jumar.study.workers import in_processes
 from jumar.truth.model_files import model_hash
@@ -46,6 +47,8 @@ class GuaranteesSpec:
     def __post_init__(self) -> None:
         if self.datasets < 1:
             raise ParameterError(f"datasets is {self.datasets}; at least 1 is needed.")
+        if self.datasets > MOST_DATASETS:
+            raise ParameterError(f"datasets is {self.datasets:,}; use {MOST_DATASETS:,} at most.")
         if self.seed < 0:
             raise ParameterError(f"seed is {self.seed}; use a whole number from 0.")
         if any(size < 1 for size in self.sizes):
