@@ -85,15 +85,29 @@ class Page(HTMLParser):
         return re.sub(r"\s+", " ", " ".join(self.pieces))
 
 
-@cache
+_MADE: dict[tuple[object, ...], tuple[object, object]] = {}
+
+
+def _once(make, given: tuple[object, ...], **options):
+    """What is made of the very same objects is made once. Logs are equal whatever their origin, so
+    equality would not do."""
+    key = (make, *map(id, given), *sorted(options.items()))
+    if key not in _MADE:
+        _MADE[key] = (make(*given, **options), given)  # kept, so that no other gets its number
+    return _MADE[key][0]
+
+
 def page_of(result: Result) -> Page:
+    return _once(new_page, (result,))
+
+
+def new_page(result: Result) -> Page:
     return Page(report_page(result.assessment, RUN))
 
 
-@cache
 def improved(log: Episodes, behavior: Controller, **options) -> Result:
     """`jm.improve` of the very same log; what it makes is assessed once."""
-    return jm.improve(log, behavior, **options)
+    return _once(jm.improve, (log, behavior), **options)
 
 
 @cache

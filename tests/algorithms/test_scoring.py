@@ -284,7 +284,7 @@ def test_without_a_floor_it_is_the_doubly_robust_difference(world):
     st.integers(1, 40),
     st.booleans(),
     st.one_of(st.sampled_from([0.0, 1e-9, 10.0]), st.floats(0, 10)),
-    st.sampled_from([1e-99, 1e-3, 1.0, 1e98]),
+    st.sampled_from([1e-55, 1e-3, 1.0, 1e57]),
     st.sampled_from([0.2, 1e-3, 1e-12]),
     st.sampled_from([0.0, 0.5, 0.9, 0.999]),
 )

@@ -366,7 +366,8 @@ def test_more_power_and_smaller_gains_take_more_episodes(which):
     assert all(size is not None and size % 2 == 0 for size in sizes)
     assert sizes[0] <= sizes[1] < sizes[3]
     assert sizes[0] < sizes[2] <= sizes[3]
-    assert needs(found, gains=[0.0], powers=(0.5,))[0].episodes is None
+    with pytest.raises(ParameterError, match="gain"):
+        needs(found, gains=[0.0], powers=(0.5,))
     with pytest.raises(ParameterError, match="power"):
         needs(found, powers=(1.0,))
 

@@ -42,7 +42,7 @@ def test_the_correlation_by_hand():
     )
 
 
-@pytest.mark.parametrize("unit", [1e-200, 1e-9, 1, 1e90])
+@pytest.mark.parametrize("unit", [1e-58, 1e-9, 1, 1e58])
 def test_the_unit_of_the_reward_does_not_matter(unit):
     reward, who = alike(np.random.default_rng(2))
     one, other = found(log_of(reward, who)), found(log_of(unit * reward, who))

@@ -29,7 +29,7 @@ OPTIONS = {
     DECISION: "discount yearly_discount step_length algorithm n_wedge parameter delta gate "
     "assume_memory rewards ending_rewards horizon gain power level estimator interval sides "
     "difference folds seed",
-    OUTPUT: "output unit yes force as_json",
+    OUTPUT: "output pictures unit yes force as_json",
 }
 VALUES = {
     "ends": "terminated cut",
