@@ -50,6 +50,7 @@ def test_a_clinic_is_read_with_its_ranges(clinic):
     assert names == ("low", "mid", "high")
     assert made.value("missing") == "symbol"
     assert made.value("cost") is None
+    assert made.window == 1  # the protocol looks at the glucose of today
     assert made.starter.exploration == pytest.approx(1 / 8, abs=0.03)
     usual = dict(zip(made.starter.observations, made.starter.usual, strict=True))
     actions = made.starter.actions
@@ -85,6 +86,9 @@ def test_calls_with_turns_are_read(tmp_path):
     }
     assert made.value("ends") == "terminated"
     assert made.trouble == ""
+    assert made.window == 2  # the rule asks once, then acts: it knows whether it has asked
+    project = tomllib.loads(project_text(made, "calls.jsonl", "rule.toml"))
+    assert (project["policy"], project["window"]) == ("estimate", 2)
 
 
 def test_everything_works_as_printed(clinic, capsys, monkeypatch):

@@ -98,7 +98,7 @@ class Gain:
         more = " more" if self.verb in ("brings", "costs") else ""
         said = f"The new controller {self.verb} {self.per_episode_text}{more} per episode"
         if self.per_year is not None:
-            whose = "" if self.fleet else " for each that runs all year"
+            whose = " at the pace of this log" if self.fleet else " for each that runs all year"
             said += f", {self.per_year_text} a year{whose}"
         return said + f", by {self.source}."
 

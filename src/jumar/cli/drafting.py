@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,6 +61,7 @@ def init(
     if not yes and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
         made = _ask(made, log, reading)
     rule = str(policy) if policy else (RULE if made.starter else None)
+    made = replace(made, window=1) if policy else made  # who has the rule knows what it remembers
     texts = {PROJECT: project_text(made, str(log), rule)}
     if made.starter and not policy:
         texts[RULE] = rule_text(made.starter, str(log))
@@ -116,6 +118,9 @@ def _view(made: Draft) -> list[Any]:
     if made.starter and made.starter.exploration:
         share = f"{made.starter.exploration:.3g}"
         other.append(["exploration", share, "in rule.toml: how often something else is done"])
+    if made.window > 1:
+        other.append(["policy", "estimate", "what was done also depends on what was seen before"])
+        other.append(["window", str(made.window), "so many observations are remembered"])
     return [
         plain_table(["column", "part", "why"], rows),
         plain_table(["setting", "value", "why"], other),

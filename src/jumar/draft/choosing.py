@@ -42,7 +42,7 @@ def choose(columns: Sequence[Column], action: Ints | None) -> list[Observed]:
     known = np.zeros(len(action), np.int64)
     left = list(columns)
     while left and len(chosen) < MOST:
-        scored = [(_told(known, coded[column.name], action), column) for column in left]
+        scored = [(told(known, coded[column.name], action), column) for column in left]
         best, column = max(scored, key=lambda item: item[0])
         joined = np.unique(known * (coded[column.name].max() + 1) + coded[column.name])
         if (
@@ -67,7 +67,7 @@ def _coded(column: Column, action: Ints) -> Ints:
     return column.code + 1
 
 
-def _told(known: Ints, code: Ints, action: Ints) -> float:
+def told(known: Ints, code: Ints, action: Ints) -> float:
     """How much more than chance a column tells about the action, beside what is known."""
     from scipy.stats import chi2
 

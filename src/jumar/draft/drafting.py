@@ -15,7 +15,7 @@ from jumar.core.text import counted, printable
 from jumar.draft import ending, ranges
 from jumar.draft.looking import Column, FirstLook, find_turns, look
 from jumar.draft.parts import Proposal, columns_of, is_cost, propose, words_of
-from jumar.draft.rule import Starter, starter
+from jumar.draft.rule import Starter, remembered, starter
 from jumar.io.formats import open_log
 from jumar.io.formats.options import FileOptions
 from jumar.io.logs import read_logs
@@ -54,6 +54,7 @@ class Draft:
     settings: tuple[ProjectLine, ...]  # of the project file, without the rule
     starter: Starter | None  # a rule to start from, if the log can be read
     others: tuple[str, ...] = ()  # columns that play no part
+    window: int = 1  # observations that what was done depends on
     trouble: str = ""  # why it cannot be read yet, or what is missing
 
     @property
@@ -92,7 +93,7 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
         log = read_logs(path, **made.reading)
     except JumarError as error:
         return replace(made, trouble=str(error))
-    return replace(made, starter=starter(log))
+    return replace(made, starter=starter(log), window=remembered(log))
 
 
 def _lacking(parts: list[str]) -> str:

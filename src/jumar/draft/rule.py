@@ -17,8 +17,10 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints
 from jumar.core.episodes import Episodes
+from jumar.draft.choosing import told
 
 LEVEL = 0.001
+MOST_REMEMBERED = 4
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,29 @@ class Starter:
         plain = [z for z in range(len(self.observations)) if z not in self.shares]
         weights = np.bincount(self.usual[plain], minlength=len(self.actions)) if plain else [1]
         return int(np.argmax(weights))
+
+
+def remembered(log: Episodes) -> int:
+    """How many observations what was done depends on, as far as the log tells: 1 if only on the
+    current one, at most `MOST_REMEMBERED`.
+
+    >>> z, a = [0, 1] * 400, [0, 0] * 400
+    >>> start, none = list(range(0, 801, 2)), [-1] * 400
+    >>> log = Episodes(("x", "y"), ("go", "stop"), z, a, [0.0] * 800, start, none, [True] * 400)
+    >>> remembered(log)
+    1
+    """
+    known, O = log.observation.astype(np.int64), len(log.observations)
+    first = np.zeros(log.n_steps, np.bool_)
+    first[log.start[:-1]] = True
+    before = known
+    for k in range(1, MOST_REMEMBERED):
+        # what was seen one step earlier than all that is known; O where there was none
+        before = np.where(first, O, np.concatenate([[O], before[:-1]]))
+        if told(known, before, log.action) <= 0:
+            return k
+        known = np.unique(known * (O + 1) + before, return_inverse=True)[1]
+    return MOST_REMEMBERED
 
 
 def starter(log: Episodes) -> Starter:

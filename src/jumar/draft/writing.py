@@ -24,7 +24,14 @@ def project_text(made: Draft, log: str, rule: str | None) -> str:
         f"format = {toml(PROJECT.tag)}",
         f"log = {toml(log)}",
     ]
-    if rule:
+    if rule and made.window > 1:
+        lines += [
+            f"# {_one_line(rule)} looks only at what is seen now. But what was done also depends",
+            "# on what was seen before. Until a rule with a memory is written, it is estimated:",
+            'policy = "estimate"',
+            _line("window", made.window, "observations that are remembered"),
+        ]
+    elif rule:
         lines.append(_line("policy", rule, "the rule that made the log; see the file"))
     else:
         lines.append('# policy = "rule.toml"   # the rule that made the log')
