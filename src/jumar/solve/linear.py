@@ -1,8 +1,11 @@
 """Discounted linear systems v = r + γ P v with a sub-stochastic P: two functions that solve one.
 
-`solve_discounted` solves directly. I - γP is a diagonally dominant M-matrix, so elimination without
-pivoting is stable. Small systems are eliminated densely by a compiled kernel, large ones by a
-sparse LU factorisation. The transpose serves the occupancy.
+`solve_discounted` solves up to rounding. I - γP is a diagonally dominant M-matrix, so elimination
+without pivoting is stable. Small systems are eliminated densely by a compiled kernel, larger ones
+by a sparse LU factorisation. Where thousands of history states follow each other in any order,
+elimination fills in almost everything and takes n³; so the largest are iterated until what is left
+of the right-hand side is rounding (backward error of ROUNDING, that of elimination), and eliminated
+only where that fails. The transpose serves the occupancy.
 
 `solve_near` starts from the solution of a system that differs little, and iterates to a relative
 residual of 1e-8: windows make graphs in which elimination fills in almost everything. It eliminates
@@ -16,6 +19,10 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints
 
 DENSE = 128  # unknowns up to which the dense kernel is the faster one
+ELIMINATED = 3000  # unknowns up to which even a full factorisation takes seconds
+THREADED = 10_000  # entries beyond which BLAS spreads sums over threads
+ROUNDING = 4 * np.finfo(np.float64).eps
+REFINEMENTS, ROUNDS = 6, 200
 ITERATED = 300  # unknowns beyond which iterating from nearby pays
 RESIDUAL = 1e-8  # relative, where it is iterated
 
@@ -42,6 +49,10 @@ def solve_discounted(
         matrix = np.eye(n)
         np.subtract.at(matrix, (source, target), weight)
         return solve_dense(matrix, right.astype(np.float64).copy())
+    if n > ELIMINATED:
+        found = _refined(source, target, weight, right.astype(np.float64))
+        if found is not None:
+            return found
     from scipy.sparse import csc_array, eye_array
     from scipy.sparse.linalg import splu
 
@@ -50,10 +61,44 @@ def solve_discounted(
     return solution
 
 
+def _rows(source: Ints, target: Ints, weight: Floats, n: int) -> tuple[Ints, Ints, Floats]:
+    """γP row by row: where each row begins, its columns and its entries."""
+    order = np.argsort(source, kind="stable")
+    pointer = np.searchsorted(source[order], np.arange(n + 1))
+    return pointer, target[order], weight[order].astype(np.float64)
+
+
+def _refined(source: Ints, target: Ints, weight: Floats, right: Floats) -> Floats | None:
+    """v up to rounding, corrected by what is still missing until nothing is; None if that does not
+    get there."""
+    from jumar.solve.krylov import bicgstab, residual
+
+    n = len(right)
+    rows = _rows(source, target, weight, n)
+    in_all = np.bincount(source, np.abs(weight), n)  # of a row, beside the 1 on the diagonal
+    v: Floats = np.zeros(n)
+    for _ in range(REFINEMENTS):
+        left = residual(*rows, right, v)
+        size = np.abs(v).max() * (1 + in_all.max()) + np.abs(right).max()
+        if not np.isfinite(left).all():
+            return None
+        if np.abs(left).max() <= ROUNDING * size:
+            return v
+        correction, _ = bicgstab(*rows, left, np.zeros(n), RESIDUAL, ROUNDS)
+        v = v + correction
+    return None
+
+
 def solve_near(source: Ints, target: Ints, weight: Floats, right: Floats, near: Floats) -> Floats:
     """The same v, found from a v nearby; no entry is an ending."""
     n = len(right)
-    if n > ITERATED:
+    if n > THREADED:
+        from jumar.solve.krylov import bicgstab as iterate
+
+        v, found = iterate(*_rows(source, target, weight, n), right, near, RESIDUAL, 500)
+        if found and np.isfinite(v).all():
+            return v
+    elif n > ITERATED:
         from scipy.sparse import csr_array, eye_array
         from scipy.sparse.linalg import bicgstab
 
