@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs wheel-test bench clean
+.PHONY: demo test test-slow docs wheel-test bench clean
 
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -26,7 +26,7 @@ demo: .venv/.ready
 test: .venv/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy & types=$$!; $(BIN)/pytest -n auto --dist worksteal -rs; tests=$$?; \
+	$(BIN)/mypy & types=$$!; $(BIN)/pytest -n auto --dist worksteal -rs -m "not slow"; tests=$$?; \
 	  wait $$types && exit $$tests
 
 # out/site/index.html; every warning is an error, and so is a page that would fetch anything
@@ -39,6 +39,10 @@ wheel-test: .venv/.ready
 	rm -rf out/wheel
 	$(BIN)/python -m build --wheel --outdir out/wheel .
 	$(BIN)/python tests/wheel_smoke.py out/wheel/jumar-*.whl
+
+# what takes long: kills and long runs, optima of large models, pages of many logs
+test-slow: .venv/.ready
+	$(BIN)/pytest -n auto --dist worksteal -rs -m slow
 
 bench: .venv/.ready
 	$(BIN)/python benchmarks/run.py

