@@ -22,6 +22,7 @@ from jumar.core.errors import ParameterError
 Status = Literal["passed", "look", "failed"]
 STATUSES: tuple[Status, ...] = ("passed", "look", "failed")  # better ones first
 MOST_RESAMPLES = 999
+LEAST_LEVEL = 1e-4  # a p-value of B draws is at least 1 in B + 1
 WORK = 3e8  # numbers to touch in all draws of one test; some ten seconds at most
 NAMED = 10  # examples that are spelled out
 PLACE = 100  # letters of a file name, row and episode that are shown
@@ -52,8 +53,10 @@ class Settings:
     resamples: int | None = None  # draws under the hypothesis; without it, what the size allows
 
     def __post_init__(self) -> None:
-        if not 0 < self.level < 1:
-            raise ParameterError(f"level: {self.level!r} must lie between 0 and 1, such as 0.01.")
+        if not LEAST_LEVEL <= self.level < 1:
+            raise ParameterError(
+                f"level: {self.level!r} must lie from {LEAST_LEVEL:g} to 1, such as 0.01."
+            )
         B = self.resamples
         if B is not None and (B < 1 or (B + 1) * self.level < 1 - 1e-9):
             raise ParameterError(
