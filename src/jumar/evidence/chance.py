@@ -18,6 +18,7 @@ from jumar.core.errors import ParameterError
 
 MOST_RESAMPLES = 999
 WORK = 3e8  # numbers to touch in all draws of one test; some ten seconds at most
+LEAST_LEVEL = 1e-4  # a p-value of B draws is at least 1 in B + 1
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,10 @@ class Settings:
     resamples: int | None = None  # draws under the hypothesis; without it, what the size allows
 
     def __post_init__(self) -> None:
-        if not 0 < self.level < 1:
-            raise ParameterError(f"level: {self.level!r} must lie between 0 and 1, such as 0.01.")
+        if not LEAST_LEVEL <= self.level < 1:
+            raise ParameterError(
+                f"level: {self.level!r} must lie from {LEAST_LEVEL:g} to 1, such as 0.01."
+            )
         B = self.resamples
         if B is not None and (B < 1 or (B + 1) * self.level < 1 - 1e-9):
             raise ParameterError(

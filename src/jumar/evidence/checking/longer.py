@@ -8,8 +8,9 @@ a longer memory, of which x is a part,
 
 is what the longer memory explains beyond the shorter. If actions depend on x alone, those taken in
 x fall on its y as cards are dealt: G is compared with deals that keep every n(y) and n(x, a), drawn
-one y and one action at a time from hypergeometric laws. A rejection means that the behavior
-remembers more than the estimate, so that action and hidden state may be confounded.
+one y and one action at a time from hypergeometric laws. Where there are many actions that takes
+long, and the cards are shuffled one by one; the law is the same. A rejection means that the
+behavior remembers more than the estimate, so that action and hidden state may be confounded.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from jumar.evidence.checking.base import (
     passed,
 )
 from jumar.evidence.order.steps import x_log_x
+
+MANY = 50  # actions, from which on cards are dealt one by one
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,8 @@ def longer_memory(
     coarse = replays.over(memory)
     deal = _deal(coarse, finer)
     G = deal.statistic(deal.taken)
-    B = settings.draws(10 * deal.taken.size)  # a hypergeometric draw is dear
-    drawn = np.array([deal.statistic(counts) for counts in deal.draws(B, rng)])
+    B = settings.draws(deal.work)
+    drawn = np.array(list(deal.statistics(B, rng)))
     p = p_value(G, drawn)
     if not ((coarse.taken > 0).sum(1) > 1).any():
         verdict = passed(
@@ -109,12 +112,38 @@ class Deal:
     x: Ints  # (Y,) ascending
     margin: Ints  # (X, A) actions of each x
 
+    @property
+    def many_actions(self) -> bool:
+        return bool(self.taken.shape[1] > MANY)
+
+    @property
+    def work(self) -> float:
+        """What one deal costs."""
+        # a hypergeometric draw is dear, and so is sorting
+        return 10.0 * (self.taken.sum() if self.many_actions else self.taken.size)
+
     def statistic(self, counts: Ints) -> float:
-        """G for a deal with the same margins."""
+        """G for a deal with the same margins; its counts in any shape."""
         visits = self.taken.sum(1)
         within = x_log_x(counts).sum() - x_log_x(visits).sum()
         across = x_log_x(self.margin).sum() - x_log_x(self.margin.sum(1)).sum()
         return float(max(0.0, 2 * (within - across)))
+
+    def statistics(self, times: int, rng: np.random.Generator) -> Iterator[float]:
+        """G of deals at random."""
+        if self.many_actions:
+            return (self.statistic(counts) for counts in self.shuffles(times, rng))
+        return (self.statistic(counts) for counts in self.draws(times, rng))
+
+    def shuffles(self, times: int, rng: np.random.Generator) -> Iterator[Ints]:
+        """The counts above 0 of deals as in `draws`, card by card."""
+        X, A = self.margin.shape
+        card = np.repeat(np.tile(np.arange(A), X), self.margin.ravel())
+        x = np.repeat(np.arange(X), self.margin.sum(1))
+        y = np.repeat(np.arange(len(self.taken)), self.taken.sum(1))  # those of one x together
+        for _ in range(times):
+            dealt = card[np.lexsort((rng.random(len(card)), x))]
+            yield np.unique(y * A + dealt, return_counts=True)[1]
 
     def draws(self, times: int, rng: np.random.Generator) -> Iterator[Ints]:
         """Deals with the margins of the log, all equally likely as orders of the cards."""
