@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench clean
+.PHONY: demo test bench fuzz clean
 
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -30,6 +30,10 @@ test: .venv/.ready
 
 bench: .venv/.ready
 	$(BIN)/python benchmarks/run.py
+
+# damaged files and odd options, 100,000 of them; goes on where it was stopped. FUZZ="--seed 2"
+fuzz: .venv/.ready
+	$(BIN)/python benchmarks/fuzz $(FUZZ)
 
 clean:
 	rm -rf .venv out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
