@@ -50,6 +50,9 @@ class Format:
         return f"jumar-{self.noun}/{self.version}"
 
 
+MOST_BYTES = 300_000_000  # of a file that people or programs write by rules
+
+
 # ---- from file to document ----------------------------------------------------------------
 
 
@@ -88,7 +91,8 @@ one of them.
 
 def _read_text(source: str, form: Format) -> str:
     try:
-        data = Path(source).read_bytes()
+        with open(source, "rb") as file:  # a device may have no end
+            data = file.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
         elsewhere = f" {form.elsewhere}" if form.elsewhere else ""
         raise form.error(
@@ -100,6 +104,10 @@ def _read_text(source: str, form: Format) -> str:
         ) from error
     except (OSError, ValueError) as error:
         raise form.error(f"{source!r}: cannot be read ({error}). Check the path.") from error
+    if len(data) > MOST_BYTES:
+        raise form.error(
+            f"{source}: has more than {MOST_BYTES:,} bytes. Is it a {form.noun}? Check the path."
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
