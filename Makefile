@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow docs wheel-test bench clean
+.PHONY: demo test test-slow docs wheel-test bench fuzz clean
 
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -46,6 +46,10 @@ test-slow: .venv/.ready
 
 bench: .venv/.ready
 	$(BIN)/python benchmarks/run.py
+
+# damaged files and odd options, 100,000 of them; goes on where it was stopped. FUZZ="--seed 2"
+fuzz: .venv/.ready
+	$(BIN)/python benchmarks/fuzz $(FUZZ)
 
 clean:
 	rm -rf .venv out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -138,7 +138,7 @@ CASES = {
     "endless episodes": (
         ["simulate", "m.toml", "RULE", "-o", "l.csv", "--max-steps", HUGE],
         2,
-        ("max_steps", "100,000,000,000,000,000,000", "10,000,000"),
+        ("max_steps", "10^20", "10,000,000"),
     ),
     "more episodes than memory": (
         ["simulate", "m.toml", "RULE", "-o", "l.csv", "--episodes", 9 * 10**9],
@@ -254,7 +254,7 @@ def test_a_horizon_that_never_comes_to_rest_is_refused_with_an_estimate(jumar, f
         "evaluate", folder / "m.toml", "--policy", folder / "never.toml", "--horizon", HUGE
     )
     assert (done.code, done.out) == (1, "")
-    says(done.err, "TooLarge", "100,000,000,000,000,000,000 steps", "years", "leave it out")
+    says(done.err, "TooLarge", "10^20 steps", "years", "leave it out")
 
 
 def test_a_huge_inverse_temperature_is_a_greedy_controller(jumar, folder):
@@ -274,3 +274,39 @@ def test_no_memory_left_is_one_line(jumar, monkeypatch):
     done = jumar("models")
     assert (done.code, done.out) == (1, "")
     says(done.err, "jumar: MemoryError", "not enough memory", "less data")
+
+
+GOOGOLS = "1" + "0" * 400
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["simulate", "m.toml", "RULE", "-o", "l.csv", "--episodes", GOOGOLS],
+        ["simulate", "m.toml", "RULE", "-o", "l.csv", "--max-steps", GOOGOLS],
+        ["evaluate", "m.toml", "RULE", "--simulate", GOOGOLS],
+        ["evaluate", "m.toml", "--policy", "never.toml", "--horizon", GOOGOLS],
+        ["plan", "m.toml", "--particles", GOOGOLS],
+        ["plan", "m.toml", "--simulations", GOOGOLS],
+        ["plan", "m.toml", "--episodes", GOOGOLS],
+    ],
+)
+def test_numbers_no_double_can_hold_are_refused_in_short(jumar, folder, monkeypatch, words):
+    monkeypatch.chdir(folder)
+    (folder / "never.toml").write_text(RULE.replace("exploration = 0.2\n", "").partition("[[")[0])
+    filled = [
+        w for word in words for w in (["--policy", "rule.toml"] if word == "RULE" else [word])
+    ]
+    done = jumar(*filled)
+    assert done.code in (1, 2)
+    says(done.err, "10^400")
+    assert len(done.err) < 400
+
+
+def test_a_file_without_an_end_is_no_controller(jumar, folder, monkeypatch):
+    from jumar.io import documents
+
+    monkeypatch.setattr(documents, "MOST_BYTES", 1000)
+    done = jumar("show", "/dev/zero")
+    assert done.code == 1
+    says(done.err, "ControllerError", "/dev/zero", "1,000 bytes", "controller")

@@ -27,6 +27,7 @@ def check_room(what: str, size: float, remedy: str) -> None:
 there are ... Simulate fewer.
     """
     there = memory()
+    size = min(size, 10**60)
     if size > there:
         raise TooLarge(
             f"{what}: they would take about {in_bytes(size)} of memory, and there are "
@@ -49,9 +50,11 @@ def in_bytes(size: float) -> str:
 def in_time(seconds: float) -> str:
     """A time as people tell it.
 
-    >>> in_time(40), in_time(7200), in_time(3e6), in_time(1e12)
-    ('40 seconds', '2 hours', '35 days', '31,710 years')
+    >>> in_time(40), in_time(7200), in_time(3e6), in_time(1e12), in_time(1e300)
+    ('40 seconds', '2 hours', '35 days', '31,710 years', 'more than a million years')
     """
+    if seconds > 1e6 * 31_536_000:
+        return "more than a million years"
     for unit, size in (("year", 31_536_000), ("day", 86_400), ("hour", 3600), ("minute", 60)):
         if seconds >= 2 * size:
             return counted(round(seconds / size), unit)

@@ -59,6 +59,17 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {plural(noun, n)}"
 
 
+def whole_number(n: int) -> str:
+    """A whole number as people can read it, however many digits it has.
+
+    >>> whole_number(9_000_000_000), whole_number(10**20), whole_number(-(10**400))
+    ('9,000,000,000', '10^20', '-10^400')
+    """
+    if abs(n) < 10**15:
+        return f"{n:,}"
+    return f"{'-' if n < 0 else ''}10^{len(str(abs(n))) - 1}"
+
+
 def plural(noun: str, n: int) -> str:
     """A noun for so many.
 

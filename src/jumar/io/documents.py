@@ -54,6 +54,9 @@ class Format:
         return f"jumar-{self.noun}/{self.version}"
 
 
+MOST_BYTES = 300_000_000  # of a file that people or programs write by rules
+
+
 # ---- from file to document ----------------------------------------------------------------
 
 
@@ -76,7 +79,8 @@ def parse(text: str, source: str, form: Format) -> Any:
 
 def _read_text(source: str, form: Format) -> str:
     try:
-        data = Path(source).read_bytes()
+        with open(source, "rb") as file:  # a device may have no end
+            data = file.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
         remedies = " ".join(filter(None, (_neighbour(source), form.elsewhere)))
         raise form.error(f"{source}: there is no such file. {remedies}") from error
@@ -86,6 +90,10 @@ def _read_text(source: str, form: Format) -> str:
         ) from error
     except (OSError, ValueError) as error:
         raise form.error(f"{source!r}: cannot be read ({error}). Check the path.") from error
+    if len(data) > MOST_BYTES:
+        raise form.error(
+            f"{source}: has more than {MOST_BYTES:,} bytes. Is it a {form.noun}? Check the path."
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -19,6 +19,7 @@ from jumar.core.arrays import Bools, Floats, sum_by
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError, TooLarge
 from jumar.core.room import in_time
+from jumar.core.text import whole_number
 from jumar.solve.linear import solve_discounted
 from jumar.truth.chain import Chain, unroll
 from jumar.truth.pomdp import END, Pomdp
@@ -127,10 +128,10 @@ def _finite(chain: Chain, discount: float, horizon: int) -> tuple[float, float]:
         source, target, p, paid, float(discount), min(horizon, most // once + 1)
     )
     if not resting and horizon > most // once + 1:
+        time = in_time(min(horizon, 10**200) * once * SECONDS)
         raise TooLarge(
-            f"horizon: {horizon:,} steps over {once:,} possible transitions would take about "
-            f"{in_time(horizon * once * SECONDS)}. Use a shorter one, or leave it out: then the "
-            "value is that for ever."
+            f"horizon: {whole_number(horizon)} steps over {once:,} possible transitions would take "
+            f"about {time}. Use a shorter one, or leave it out: then the value is that for ever."
         )
     return float(chain.start @ v), float(chain.start @ steps)
 

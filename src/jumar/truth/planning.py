@@ -35,6 +35,7 @@ from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.names import number_of
 from jumar.core.randomness import Seed, generator, random_stream, seed_number
 from jumar.core.room import check_room
+from jumar.core.text import whole_number
 from jumar.truth.pomdp import END, Pomdp
 from jumar.truth.simulation import FOREVER, model_tables, step_limit
 
@@ -132,7 +133,7 @@ def plan(
 
     if episodes < 1:
         raise ParameterError(f"episodes: {episodes}; at least 1 is needed.")
-    check_room(f"{episodes:,} episodes", 32 * episodes, "Play fewer; 1,000 are usual.")
+    check_room(f"{whole_number(episodes)} episodes", 32 * episodes, "Play fewer; 1,000 are usual.")
     seed = seed_number(seed)
     A, γ, limit = len(pomdp.actions), pomdp.discount, episode_limit(pomdp, max_steps)
     start, first_state, first_seen, pointer, cumulative, *_ = model_tables(pomdp)
@@ -202,7 +203,8 @@ class Planner:
             pomdp.discount,
         )
         check_room(
-            f"{settings.simulations:,} simulations and {settings.particles:,} particles",
+            f"{whole_number(settings.simulations)} simulations and "
+            f"{whole_number(settings.particles)} particles",
             8 * settings.particles
             + 8 * settings.simulations * (3 + _ROOM * (4 + 4 * len(pomdp.actions))),
             "Use fewer; 1,000 and 10,000 are usual.",

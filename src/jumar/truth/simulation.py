@@ -19,7 +19,7 @@ from jumar.core.errors import ParameterError
 from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, generator
 from jumar.core.room import check_room
-from jumar.core.text import counted
+from jumar.core.text import counted, whole_number
 from jumar.truth.chain import Chain, check_names_agree, unroll
 from jumar.truth.pomdp import MOST_STEPS, Pomdp
 
@@ -97,8 +97,8 @@ def _in_parts(
 def check_log_size(episodes: int, steps: float) -> None:
     """Refuse a log that takes more memory than there is."""
     check_room(
-        f"{episodes:,} episodes of about {counted(round(steps), 'step')}",
-        episodes * (EPISODE_BYTES + STEP_BYTES * steps),
+        f"{whole_number(episodes)} episodes of about {counted(round(steps), 'step')}",
+        episodes * math.ceil(EPISODE_BYTES + STEP_BYTES * steps),
         "Simulate fewer, cut them off earlier with max_steps, or make several logs with other "
         "seeds.",
     )
@@ -109,7 +109,7 @@ def step_limit(pomdp: Pomdp, max_steps: int | None) -> int:
     limit = max_steps if max_steps is not None else pomdp.max_steps or FOREVER
     if not 1 <= limit <= MOST_STEPS:
         raise ParameterError(
-            f"max_steps: {limit:,} is not a whole number from 1 to {MOST_STEPS:,}."
+            f"max_steps: {whole_number(limit)} is not a whole number from 1 to {MOST_STEPS:,}."
         )
     return limit
 
