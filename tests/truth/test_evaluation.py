@@ -238,3 +238,25 @@ def test_a_horizon_that_takes_years_is_refused_with_an_estimate():
 def test_a_reward_that_cannot_be_computed_with_is_refused(reward):
     with refuses(ModelError, "'s'", "'wait'", f"{reward:g}", "unit"):
         geometric(0.5, 0.9, reward)
+
+
+@pytest.mark.parametrize("p_end", [1e-300, 1e-17])
+@pytest.mark.parametrize("n", [1, 200])
+def test_an_end_that_rounding_swallows_is_none(p_end, n):
+    """1 - 1e-300 is 1: the chain ends as seldom as one that never does."""
+    states = [f"s{i}" for i in range(n)]
+    pomdp = from_arrays(
+        name="almost endless",
+        states=states,
+        actions=["wait"],
+        observations=["z"],
+        transition=[np.eye(n)[np.arange(1, n + 1) % n] * (1 - p_end)],
+        ending=[np.full(n, p_end)],
+        observation=[np.ones((n, 1))],
+        reward=[np.ones(n)],
+        start=np.eye(n)[0],
+        first_observation=np.ones((n, 1)),
+        discount=0.5,
+    )
+    found = evaluate(pomdp, Controller.uniform(("z",), ("wait",)))
+    assert (found.value, found.length) == (2.0, math.inf)

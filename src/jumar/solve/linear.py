@@ -33,7 +33,8 @@ def solve_discounted(
     """v with v[i] = right[i] + Σ weight[l]·v[target[l]] over all l with source[l] = i.
 
     `weight` already holds γ·p. Entries with a negative target (an ending) do not continue. With
-    `transpose` the roles of source and target are exchanged.
+    `transpose` the roles of source and target are exchanged. Where weights are those of a process
+    that never ends, as far as rounding tells, there is no solution: ZeroDivisionError.
 
     >>> solve_discounted(np.array([0]), np.array([0]), np.array([.5]), np.array([1.])).tolist()
     [2.0]
@@ -57,7 +58,10 @@ def solve_discounted(
     from scipy.sparse.linalg import splu
 
     P = csc_array((weight, (source, target)), shape=(n, n))
-    solution: Floats = splu((eye_array(n, format="csc") - P).tocsc()).solve(right)
+    try:
+        solution: Floats = splu((eye_array(n, format="csc") - P).tocsc()).solve(right)
+    except RuntimeError as error:  # "Factor is exactly singular"
+        raise ZeroDivisionError(f"linear system: {error}") from error
     return solution
 
 

@@ -139,8 +139,12 @@ def _finite(chain: Chain, discount: float, horizon: int) -> tuple[float, float]:
 def _mean_length(chain: Chain) -> float:
     if not _can_end(chain).all():
         return math.inf
-    steps = solve_discounted(chain.source, chain.target, chain.probability, np.ones(len(chain)))
-    return float(chain.start @ steps)
+    try:
+        steps = solve_discounted(chain.source, chain.target, chain.probability, np.ones(len(chain)))
+    except ZeroDivisionError:  # it ends with a probability that 1 minus it does not show
+        return math.inf
+    found = float(chain.start @ steps)
+    return found if 0 < found < math.inf else math.inf
 
 
 def _can_end(chain: Chain) -> Bools:
