@@ -42,8 +42,8 @@ BATCH, INVENTED = 2000, 100  # mutations, and then inventions
 class Crew:
     """One worker at a time, replaced when it fails."""
 
-    def __init__(self, folder: Path) -> None:
-        self.log = folder / "worker.log"
+    def __init__(self, folder: Path, seconds: float = SECONDS) -> None:
+        self.log, self.seconds = folder / "worker.log", seconds
         self.process: Any = None
         self.pipe: Any = None
 
@@ -64,10 +64,10 @@ class Crew:
             self.start()
         began, spent = time.monotonic(), _seconds_of(self.process.pid)
         self.pipe.send(case)
-        while not self.pipe.poll(0.2):
+        while not self.pipe.poll(min(0.2, self.seconds)):
             now = time.monotonic() - began
             busy = _seconds_of(self.process.pid) - spent
-            if busy > SECONDS or now > PATIENCE * SECONDS:
+            if busy >= self.seconds or now > PATIENCE * self.seconds:
                 self.stop()
                 return Verdict(
                     "hang",
@@ -161,7 +161,7 @@ def main() -> None:
     options = _options()
     folder = Path(options.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    crew = Crew(folder)
+    crew = Crew(folder, options.seconds)
     if options.replay:
         verdict = crew.try_out(load(Path(options.replay)))
         crew.stop()
@@ -225,6 +225,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--inputs", type=int, default=100_000, help="in all, with earlier runs")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=0.0, help="stop after so long")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="that an input may take")
     parser.add_argument("--folder", default="out/fuzz", help="for failing inputs and the state")
     parser.add_argument("--kinds", nargs="*", choices=list(KINDS), help="only these")
     parser.add_argument("--restart", action="store_true", help="forget earlier runs")

@@ -1,0 +1,114 @@
+"""The fuzzer makes the same inputs again, notices what fails, and finds nothing in a few inputs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+FUZZ = Path(__file__).parents[1] / "benchmarks" / "fuzz"
+
+
+@pytest.fixture(scope="module")
+def fuzz():
+    """Its modules, which live in a folder that is run and not installed."""
+    sys.path.insert(0, str(FUZZ))
+    try:
+        import cases
+        import make
+        import worker
+
+        yield SimpleNamespace(cases=cases, make=make, worker=worker)
+    finally:
+        sys.path.remove(str(FUZZ))
+
+
+def test_an_input_is_named_by_its_seed_and_number(fuzz):
+    for number in range(30):
+        assert fuzz.make.make(3, number) == fuzz.make.make(3, number)
+    assert fuzz.make.make(3, 0) != fuzz.make.make(4, 0)
+
+
+@pytest.mark.parametrize("kind", ["log bytes", "log table", "deep log", "controller", "model",
+                                  "deep model", "study", "project", "options"])  # fmt: skip
+def test_a_few_inputs_of_every_kind_are_answered(fuzz, kind):
+    for number in range(4):
+        case = fuzz.make.make(11, number, (kind,))
+        verdict = fuzz.worker.judge(case)
+        assert verdict.failure == "", f"{case.arguments}\n{verdict.text}"
+        assert verdict.code in (0, 1, 2)
+
+
+def planted(monkeypatch, fuzz, fault, *words: str):
+    """The verdict on a command with a fault built into it."""
+    monkeypatch.setattr("jumar.show.terminal.plain_table", fault)
+    return fuzz.worker.judge(fuzz.cases.Case("planted", ("models", *words)))
+
+
+def test_an_exception_is_noticed_with_its_place(fuzz, monkeypatch):
+    def fault(*_, **__):
+        raise KeyError("planted")
+
+    verdict = planted(monkeypatch, fuzz, fault)
+    assert (verdict.failure, verdict.code) == ("exception", None)
+    assert verdict.signature.startswith("KeyError commands.py:models:")
+    assert "planted" in verdict.text
+
+
+def test_a_warning_is_noticed(fuzz, monkeypatch):
+    import numpy as np
+
+    def fault(*_, **__):
+        return str(np.array([1.0]) / np.array([0.0]))
+
+    verdict = planted(monkeypatch, fuzz, fault)
+    assert verdict.failure == "warning"
+    assert "RuntimeWarning: divide by zero" in verdict.text
+
+
+def test_a_control_character_is_noticed(fuzz, monkeypatch):
+    assert planted(monkeypatch, fuzz, lambda *_, **__: "\x1b[2J").failure == "control character"
+
+
+def test_broken_json_is_noticed(fuzz, monkeypatch):
+    monkeypatch.setattr("jumar.cli.commands.say", lambda *_: print('{"a": NaN}'))
+    verdict = fuzz.worker.judge(fuzz.cases.Case("planted", ("models", "--json")))
+    assert verdict.failure == "no JSON"
+
+
+def test_a_temporary_file_left_behind_is_noticed(fuzz, monkeypatch):
+    def fault(*_, **__):
+        Path(".jumar-0.tmp").write_text("half")
+        return ""
+
+    assert planted(monkeypatch, fuzz, fault).failure == "left behind"
+
+
+def test_a_failing_input_is_kept_with_the_command_that_shows_it(fuzz, tmp_path):
+    case = fuzz.make.make(1, 1)
+    case.save(tmp_path / "kept", "why it failed")
+    assert fuzz.cases.load(tmp_path / "kept") == case
+    assert "python -m jumar" in (tmp_path / "kept" / "command.sh").read_text()
+
+
+@pytest.mark.slow
+def test_the_command_counts_goes_on_and_kills_what_hangs(tmp_path):
+    def run(*more: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, str(FUZZ), "--folder", str(tmp_path), "--seed", "5", *more]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    first = run("--inputs", "5")
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert "5 inputs, 0 failed" in first.stdout
+    again = run("--inputs", "8")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert json.loads((tmp_path / "state.json").read_text())["next"] == 8
+    hung = run("--inputs", "9", "--seconds", "0")
+    assert hung.returncode == 1
+    (kept,) = (tmp_path / "failures").iterdir()
+    assert kept.name.startswith("0001-hang")
+    assert (kept / "command.sh").exists()
