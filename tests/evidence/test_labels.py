@@ -499,3 +499,11 @@ def test_a_check_of_cut_off_records_says_how_much_is_open():
     )
     assert cuts_of(steps_log([1.0] * 200, ended=False, episodes=2), 0.95).verdict.status == "passed"
     assert cuts_of(cut, None) is cuts_of(cut, 1.0) is cuts_of(steps_log([1.0]), 0.95) is None
+
+
+@pytest.mark.parametrize("weight", [1e-120, 1e-300, 5e-324])
+def test_weights_next_to_nothing_leave_one_episode_of_trust(weight):
+    """Their squares are no numbers (fuzzed: OverflowError)."""
+    found = trust(np.full(10, weight), np.tile([0.0, 1.0], 5))
+    assert (found.size, found.missing) == (1.0, 1.0)
+    assert found.reason == "100% of the weight is missing from the log"

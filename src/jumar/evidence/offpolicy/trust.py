@@ -71,6 +71,8 @@ def trust(weight: Floats, values: Floats) -> Trust:
     unit = weight / largest  # squares of large weights would overflow
     total, squares = float(unit.sum()), float((unit**2).sum())
     carried = total**2 / squares
+    if largest < n * NONE:  # all is missing, but for what no digit shows
+        return Trust(carried, 1.0, _balanced(values), 1.0)
     missing = max(0.0, n / largest - total)
     present = (total + missing) ** 2 / (squares + missing**2) if missing > 0 else carried
     return Trust(carried, present, _balanced(values), missing * largest / n)
@@ -87,6 +89,7 @@ def _balanced(values: Floats) -> float:
     return len(values) / max(1.0, third**2 / second**3)
 
 
+NONE = 1e-100  # a weight whose square is still a number
 NEARLY_ALL = 0.9  # share of the episodes from which on a trusted size is that of the log itself
 FEW = 10  # below this size, do not trust; above, up to the last size measured, take care
 
