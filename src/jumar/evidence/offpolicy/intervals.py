@@ -275,7 +275,7 @@ def _bca_from(draws: Floats, value: float, pulls: Floats, share: float, sides: S
         moved = z0 + (z0 + z) / stretch if stretch > 0 else math.copysign(math.inf, z)
         return float(np.quantile(draws, ndtr(moved)))
 
-    z = float(ndtri(1 - share))
+    z = float(ndtri(1 - share)) if 1 - share < 1 else -float(ndtri(share))
     return _sided(end(-z), end(z), sides)
 
 
