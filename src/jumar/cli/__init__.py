@@ -29,6 +29,7 @@ from jumar.cli import (  # noqa: F401
 )
 from jumar.cli.app import app
 from jumar.core.errors import JumarError, ParameterError
+from jumar.core.text import visible
 
 # what click raises for wrong usage, wherever this version of typer keeps click
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -61,5 +62,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if as_json:
         print(json.dumps({"error": {"kind": kind, "message": message}}), file=sys.stderr)
     else:
-        print(f"jumar: {kind}: {message}", file=sys.stderr)
+        # names of files, and what other libraries say of them, can hold anything
+        print(visible(f"jumar: {kind}: {message}"), file=sys.stderr)
     sys.exit(code)
