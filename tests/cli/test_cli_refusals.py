@@ -276,3 +276,17 @@ def test_what_neither_options_nor_a_project_say_is_asked_for(jumar, arguments, m
     assert (printed.code, printed.out) == (2, "")
     assert message in printed.err
     assert jumar(*arguments, "--json").error["kind"] == "ParameterError"
+
+
+@pytest.mark.parametrize("name", ["\x07.toml", "\x1b[2J.toml", "\u202emoc.toml", "a\rb.toml"])
+def test_a_file_name_cannot_disturb_the_terminal(jumar, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    done = jumar("show", name)
+    assert done.code == 1
+    assert name not in done.err
+    assert name.encode("unicode_escape").decode() in done.err
+    (tmp_path / name).write_text('format = "jumar-project/1"\n')
+    used = jumar("improve", "--project", name)
+    assert used.code == 2
+    assert name not in used.err
+    assert "Using " in used.err

@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jumar as jm
+from facts import refuses
+from jumar.core import room
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels
-from jumar.core.errors import LogError, MemoryMismatch
+from jumar.core.errors import LogError, MemoryMismatch, TooLarge
 from jumar.core.memory import Memory, NamedNodes, Product, Window, product, window
 from jumar.core.memory.refinement import one_more, refines
 from jumar.core.replay import ENDED, UNSEEN, Replay, Replays, count
@@ -337,3 +339,16 @@ def test_a_small_part_does_not_read_the_whole(read):
     replays.part(few).over(window(2))
     replays.part(np.arange(99)).over(window(1))
     assert read == []
+
+
+def test_tables_of_states_and_actions_that_do_not_fit_are_refused(monkeypatch):
+    """Every reading its own history state, and every order number its own action."""
+    n = 1000
+    monkeypatch.setattr(room, "memory", lambda: 50_000_000)
+    names = tuple(f"z{i}" for i in range(n)), tuple(f"a{i}" for i in range(n))
+    log = Episodes(
+        *names, np.arange(n), np.arange(n), np.zeros(n), [0, n], np.array([-1]), np.array([True])
+    )
+    for what in ("taken", "counts"):
+        with refuses(TooLarge, "1,000 history states", "1,000 actions", "96 MB", "--bins"):
+            getattr(Replay.of(log, window(1)), what)

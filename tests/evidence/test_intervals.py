@@ -327,3 +327,15 @@ def test_the_bootstrap_covers_weighted_estimates(method):
     found = [method(weighted(i, 100), 0.1, rng=rng(i), draws=500) for i in range(300)]
     assert misses(found, truth) <= stats.binom.ppf(1 - ACCIDENT, 300, 0.15)
     assert misses(found, truth) >= stats.binom.ppf(ACCIDENT, 300, 0.07)
+
+
+@pytest.mark.parametrize("δ", [1e-17, 1e-300])
+@pytest.mark.parametrize("name", ["t", "bca", "bootstrap-t"])
+def test_next_to_no_chance_of_error_is_as_wide_as_it_gets(name, δ):
+    """1 - δ is 1, and its quantile infinite (fuzzed: quantiles must be in the range [0, 1])."""
+    values = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0])  # symmetric: no acceleration
+    method = {"t": student, "bca": bca, "bootstrap-t": bootstrap_t}[name]
+    drawn = {} if name == "t" else {"rng": np.random.default_rng(1)}
+    found = method(values, δ, **drawn)
+    assert found.lower <= 0.1
+    assert found.upper >= 0.9

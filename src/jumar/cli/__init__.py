@@ -31,6 +31,7 @@ from jumar.cli import (  # noqa: F401
 from jumar.cli.app import app
 from jumar.cli.panels import arrange_commands
 from jumar.core.errors import JumarError, LogError, ParameterError
+from jumar.core.text import visible
 
 # what click raises for wrong usage, wherever this version of typer keeps click
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -70,5 +71,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         told = {"error": {"kind": kind, "message": message, **several}}
         print(json.dumps(told), file=sys.stderr)
     else:
-        print(f"jumar: {kind}: {message}", file=sys.stderr)
+        # names of files, and what other libraries say of them, can hold anything
+        print(visible(f"jumar: {kind}: {message}"), file=sys.stderr)
     sys.exit(code)

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from jumar.core.text import visible
+
 app = typer.Typer(
     help="Safe policy improvement under partial observability: from logs and the controller that "
     "made them to a better controller with an honest certificate.",
@@ -100,7 +102,7 @@ def say(as_json: bool, data: dict[str, Any], *renderables: Any) -> None:
 
 def tell(line: str) -> None:
     """Say something beside the result, on standard error."""
-    print(line, file=sys.stderr)
+    print(visible(line), file=sys.stderr)
 
 
 @contextmanager

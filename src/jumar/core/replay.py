@@ -34,10 +34,12 @@ from jumar.core.memory import Memory
 from jumar.core.memory.projecting import find_projection
 from jumar.core.memory.refinement import projection
 from jumar.core.names import other_names
+from jumar.core.room import check_room
 from jumar.core.shown import Shown
 from jumar.core.text import counted
 
 ENDED, UNSEEN = -1, -2  # what follows a step, where it is not a history state
+TABLES = 12  # of states and actions that are held at the same time, more or less
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,8 +186,19 @@ class Replay(Frozen, Shown):
     @cached_property
     def taken(self) -> Ints:
         """(H, A) how often each action was done, whether or not it is known what followed."""
-        H, A = len(self.states), len(self.log.actions)
+        H, A = self._table()
         return _sealed(np.bincount(self.pair, minlength=H * A).reshape(H, A))
+
+    def _table(self) -> tuple[int, int]:
+        """H and A, of which there must be room for some tables."""
+        H, A = len(self.states), len(self.log.actions)
+        check_room(
+            f"{H:,} history states with {A:,} actions each",
+            8 * TABLES * H * A,
+            "Cut readings into ranges (--bins), remember less, or give actions that mean the same "
+            "one name.",
+        )
+        return H, A
 
     @property
     def acted(self) -> tuple[Ints, Ints]:
@@ -197,7 +210,7 @@ class Replay(Frozen, Shown):
     @cached_property
     def counts(self) -> Counts:
         """What the log says about each history state."""
-        log, H, A = self.log, len(self.states), len(self.log.actions)
+        log, (H, A) = self.log, self._table()
         pair, known = self.pair, self.known
 
         def per_pair(weights: Floats | None = None, chosen: Any = known) -> Any:

@@ -95,10 +95,24 @@ def shown(name: str, most: int = 40, cut: str = "…") -> str:
     ('worn', 'a\\\\nb', True)
     """
     text = "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in name[: most + 1]
+        letter if letter.isprintable() else _spelled(letter) for letter in name[: most + 1]
     )
     return text if len(text) <= most else text[: most - len(cut)] + cut
+
+
+def visible(text: str) -> str:
+    """A whole text that cannot disturb a terminal, with its lines.
+
+    >>> visible("a\x1b[2J\nb")
+    'a\\x1b[2J\nb'
+    """
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else _spelled(letter) for letter in text
+    )
+
+
+def _spelled(letter: str) -> str:
+    return letter.encode("unicode_escape").decode()
 
 
 def printable(name: str) -> str:

@@ -147,7 +147,7 @@ def bca(
         moved = z0 + (z0 + z) / stretch if stretch > 0 else math.copysign(math.inf, z)
         return float(np.quantile(found, ndtr(moved)))
 
-    z = float(ndtri(1 - share))
+    z = float(ndtri(1 - share)) if 1 - share < 1 else -float(ndtri(share))
     return _sided(end(-z), end(z), sides)
 
 
