@@ -103,8 +103,8 @@ def shown(name: str, most: int = 40, cut: str = "…") -> str:
 def visible(text: str) -> str:
     """A whole text that cannot disturb a terminal, with its lines.
 
-    >>> visible("a\x1b[2J\nb")
-    'a\\x1b[2J\nb'
+    >>> print(visible("a" + chr(27) + "[2J"))
+    a\\x1b[2J
     """
     return "".join(
         letter if letter.isprintable() or letter == "\n" else _spelled(letter) for letter in text
