@@ -284,8 +284,14 @@ def test_window_nodes(data):
     symbol = np.array(data.draw(st.lists(st.integers(1, base - 1), min_size=1, max_size=30)))
     sizes = np.array(data.draw(st.lists(st.integers(1, 19), max_size=3)), np.int64)
     start = data.draw(starts(len(symbol)))
-    found = kernels.window_nodes(symbol, start, base, sizes)
+    nothing = np.zeros(len(sizes), np.int64)
+    found = kernels.window_nodes(symbol, start, base, sizes, nothing)
     assert np.array_equal(found, obvious_window_nodes(symbol, start, base, sizes))
+    for t in range(1, start[1]):  # cut anywhere in the first episode, it goes on as before
+        rest = np.concatenate([[0], start[1:] - t])
+        assert np.array_equal(
+            kernels.window_nodes(symbol[t:], rest, base, sizes, found[t]), found[t:]
+        )
 
 
 @given(st.data())
@@ -296,8 +302,12 @@ def test_table_nodes(data):
     step = st.tuples(st.integers(0, O - 1), st.integers(0, A - 1))
     z, a = np.array(data.draw(st.lists(step, min_size=1, max_size=20)), np.int64).T.copy()
     start, first = data.draw(starts(len(z))), data.draw(st.integers(0, M - 1))
-    found = kernels.table_nodes(z, a, start, table, first)
+    found = kernels.table_nodes(z, a, start, table, first, first)
     assert np.array_equal(found, obvious_table_nodes(z, a, set(start.tolist()), table, first))
+    for t in range(1, start[1]):  # cut anywhere in the first episode, it goes on as before
+        rest = np.concatenate([[0], start[1:] - t])
+        goes_on = kernels.table_nodes(z[t:], a[t:], rest, table, first, found[t])
+        assert np.array_equal(goes_on, found[t:])
 
 
 # ---- drawing ------------------------------------------------------------------------------------

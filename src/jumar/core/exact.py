@@ -53,7 +53,7 @@ class ExactSums:
         least, most = extent(values.view(np.int64))
         if least <= most:
             self._reach(least, most)
-        self._wait(len(values))
+        self.wait(len(values))
 
     def add(self, index: Ints, values: Floats) -> None:
         """Add each value to the sum it belongs to."""
@@ -69,7 +69,7 @@ class ExactSums:
         pass_on(other.limbs)
         top = other.low + BITS * (other.limbs.shape[1] - HEADROOM)
         self._reach(other.low, top - 1)
-        self._wait(len(index))
+        self.wait(len(index))
         first = (other.low - self.low) // BITS
         width = other.limbs.shape[1]
         short = first + width - self.limbs.shape[1]
@@ -115,7 +115,8 @@ class ExactSums:
         if below or above:
             self.limbs = np.pad(self.limbs, ((0, 0), (below, above)))
 
-    def _wait(self, additions: int) -> None:
+    def wait(self, additions: int) -> None:
+        """So many additions to `limbs` follow: carries are passed on before they overflow."""
         if self._waiting + additions > MOST_WAITING:
             pass_on(self.limbs)
             self._waiting = 0

@@ -20,13 +20,16 @@ Bools = NDArray[np.bool_]
 
 
 @compiled
-def window_nodes(symbol: Ints, start: Ints, base: int, sizes: Ints) -> Ints:
-    """(N, W) node words at every step; word w holds sizes[w] digits, newest digits first."""
+def window_nodes(symbol: Ints, start: Ints, base: int, sizes: Ints, first: Ints) -> Ints:
+    """(N, W) node words at every step; word w holds sizes[w] digits, newest digits first. The first
+    episode goes on from node `first`."""
     W = len(sizes)
     nodes = np.zeros((len(symbol), W), np.int64)
     top = np.empty(W, np.int64)
     for w in range(W):
         top[w] = base ** (sizes[w] - 1)
+    if len(symbol):
+        nodes[0] = first
     for e in range(len(start) - 1):
         for t in range(start[e] + 1, start[e + 1]):
             newest = symbol[t - 1]
@@ -38,11 +41,12 @@ def window_nodes(symbol: Ints, start: Ints, base: int, sizes: Ints) -> Ints:
 
 
 @compiled
-def table_nodes(z: Ints, a: Ints, start: Ints, table: Ints, first: int) -> Ints:
-    """(N,) node at every step of a hand-written memory."""
+def table_nodes(z: Ints, a: Ints, start: Ints, table: Ints, initial: int, first: int) -> Ints:
+    """(N,) node at every step of a hand-written memory. The first episode goes on from node
+    `first`."""
     nodes = np.empty(len(z), np.int64)
     for e in range(len(start) - 1):
-        node = first
+        node = first if e == 0 else initial
         for t in range(start[e], start[e + 1]):
             nodes[t] = node
             node = table[node, z[t], a[t]]

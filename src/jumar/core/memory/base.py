@@ -129,11 +129,14 @@ class Memory(Frozen, Shown, ABC):
         """The words of each part."""
         return np.split(nodes, np.cumsum([part.width for part in self.parts])[:-1], axis=1)
 
-    def replay(self, z: Ints, a: Ints, start: Ints) -> Ints:
-        """(N, W) the node at every step of a log."""
+    def replay(self, z: Ints, a: Ints, start: Ints, first: Ints | None = None) -> Ints:
+        """(N, W) the node at every step of a log. With `first` the first episode does not begin but
+        goes on, from that node."""
         nodes = np.empty((len(z), self.width), np.int64)
         at, end = start[:-1][np.diff(start) > 0], start[1:][np.diff(start) > 0]
         now = np.repeat(self.initial()[None, :], len(at), 0)
+        if first is not None and len(at):
+            now[0] = first
         while len(at):  # all episodes side by side, a step at a time
             nodes[at] = now
             now = self.step(now, z[at], a[at])

@@ -75,10 +75,11 @@ class NamedNodes(Memory, word="nodes"):
         moved: Ints = self.next[nodes[:, 0], z, a][:, None]
         return moved
 
-    def replay(self, z: Ints, a: Ints, start: Ints) -> Ints:
+    def replay(self, z: Ints, a: Ints, start: Ints, first: Ints | None = None) -> Ints:
         from jumar.core import kernels
 
-        return kernels.table_nodes(z, a, start, self.next, self.start)[:, None]
+        goes_on = self.start if first is None else int(first[0])
+        return kernels.table_nodes(z, a, start, self.next, self.start, goes_on)[:, None]
 
     def has(self, nodes: Ints) -> Bools:
         fits: Bools = (nodes[:, 0] >= 0) & (nodes[:, 0] < len(self.nodes))

@@ -48,8 +48,10 @@ class Product(Memory, word="product"):
         moved = [part.step(piece, z, a) for part, piece in self._pieces(nodes)]
         return np.concatenate(moved, axis=1)
 
-    def replay(self, z: Ints, a: Ints, start: Ints) -> Ints:
-        return np.concatenate([part.replay(z, a, start) for part in self.parts], axis=1)
+    def replay(self, z: Ints, a: Ints, start: Ints, first: Ints | None = None) -> Ints:
+        first = self.initial() if first is None else first
+        pieces = self._pieces(first[None, :])
+        return np.concatenate([part.replay(z, a, start, node[0]) for part, node in pieces], axis=1)
 
     def has(self, nodes: Ints) -> Bools:
         fits: Bools = np.all([part.has(piece) for part, piece in self._pieces(nodes)], axis=0)

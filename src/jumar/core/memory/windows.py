@@ -85,11 +85,12 @@ class Window(Memory, word="window"):
             newest = nodes[:, w] // top
         return moved
 
-    def replay(self, z: Ints, a: Ints, start: Ints) -> Ints:
+    def replay(self, z: Ints, a: Ints, start: Ints, first: Ints | None = None) -> Ints:
         from jumar.core import kernels
 
         sizes = np.array(self._word_sizes, np.int64)
-        return kernels.window_nodes(self.symbol(z, a), start, self._base, sizes)
+        first = self.initial() if first is None else first
+        return kernels.window_nodes(self.symbol(z, a), start, self._base, sizes, first)
 
     def has(self, nodes: Ints) -> Bools:
         fits = np.ones(len(nodes), np.bool_)

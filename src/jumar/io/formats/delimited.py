@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -63,28 +63,43 @@ class DelimitedFile(Source):
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         import pyarrow as pa
-        from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, open_csv
 
         with naming(self.name, self._kind):
             try:
-                compression = "gzip" if self._file.compressed else None
-                with pa.input_stream(str(self._file.path), compression=compression) as stream:
-                    yield from open_csv(
-                        stream,
-                        read_options=ReadOptions(
-                            block_size=BLOCK, encoding=self._file.encoding or "utf8"
-                        ),
-                        parse_options=ParseOptions(delimiter=self._mark, newlines_in_values=True),
-                        convert_options=ConvertOptions(
-                            column_types={name: pa.string() for name in columns},
-                            include_columns=list(columns),
-                            null_values=[""],
-                            strings_can_be_null=True,
-                        ),
-                    )
+                yield from self._read({name: pa.string() for name in columns})
             except pa.ArrowInvalid:
                 self._check_records()  # names the row, which Arrow does not know
                 raise
+
+    def typed_batches(
+        self, columns: Sequence[str], text: Collection[str], numbers: Collection[str]
+    ) -> Iterator[Any]:
+        """Arrow batches of these columns with names as dictionaries and plain numbers as such;
+        columns that are in neither list are text. An error of Arrow where they are not plain."""
+        import pyarrow as pa
+
+        words = pa.dictionary(pa.int32(), pa.string())
+        kinds = {name: words if name in text else pa.string() for name in columns}
+        kinds.update((name, pa.float64()) for name in numbers)
+        return self._read(kinds)
+
+    def _read(self, kinds: Mapping[str, Any]) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, open_csv
+
+        compression = "gzip" if self._file.compressed else None
+        with pa.input_stream(str(self._file.path), compression=compression) as stream:
+            yield from open_csv(
+                stream,
+                read_options=ReadOptions(block_size=BLOCK, encoding=self._file.encoding or "utf8"),
+                parse_options=ParseOptions(delimiter=self._mark, newlines_in_values=True),
+                convert_options=ConvertOptions(
+                    column_types=dict(kinds),
+                    include_columns=list(kinds),
+                    null_values=[""],
+                    strings_can_be_null=True,
+                ),
+            )
 
     def rows(self, n: int) -> Array:
         if self._uneven is not None and len(self._uneven) >= n:

@@ -23,7 +23,7 @@ from jumar.io.formats import Source
 from jumar.io.formats.numpy_arrays import nothing, to_numpy, without_blanks
 from jumar.io.problems import MOST, Problems
 
-_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+FLAG_WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Flags(Names):
     def result(self, problems: Problems) -> Bools:  # type: ignore[override]
         coded = super().result(problems)
         keys = [word.strip().lower().removesuffix(".0") for word in coded.names]
-        bad = np.flatnonzero([key not in _FLAGS for key in keys])
+        bad = np.flatnonzero([key not in FLAG_WORDS for key in keys])
         self.refuse(
             coded,
             bad,
@@ -144,7 +144,7 @@ class Flags(Names):
             "Write true or false, yes or no, 1 or 0; an empty cell is false.",
             problems,
         )
-        return np.array([*(_FLAGS.get(key, False) for key in keys), False], np.bool_)[coded.code]
+        return np.array([*(FLAG_WORDS.get(key, False) for key in keys), False], np.bool_)[coded.code]
 
 
 # ---- Arrow arrays -------------------------------------------------------------------------------

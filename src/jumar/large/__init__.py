@@ -1,0 +1,10 @@
+"""Logs that do not fit into memory, or lie in many places: counted where they lie, in one pass.
+
+shards      which files, and which parts of them, make up a log
+rows        batches of a file as plain arrays, ready for a compiled loop
+kernels     the loops: rows in, counts out; a log may be cut anywhere between two rows
+tally       counts that grow: a table over a small memory, a hash over a large one
+counted     what was counted: parts add up exactly, in any order
+files       the same in a Parquet file
+counting    all of it: `count_logs`
+"""

@@ -1,0 +1,245 @@
+"""What was counted of a log, or of a part of one: it adds up exactly, in any order.
+
+Only what was seen is listed, so the size follows the history states that were visited, whatever the
+alphabet and the length of memory. Sums of rewards are held exactly until they are rounded, once, at
+the end (`core.exact`). So shards, batches and machines leave no trace in the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints, number_rows
+from jumar.core.errors import LogError, MemoryMismatch
+from jumar.core.exact import ExactSums
+from jumar.core.history import Counts
+from jumar.core.memory import Memory
+from jumar.core.names import other_names
+from jumar.core.room import check_room
+from jumar.core.shown import Shown
+
+LISTED = 12  # tables of history states and actions that are held at the same time, more or less
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How long the shortest and the longest of some episodes are; 0 if there are none."""
+
+    shortest: int = 0
+    longest: int = 0
+
+    def __add__(self, other: Lengths) -> Lengths:
+        some = [x for x in (self.shortest, other.shortest) if x]
+        return Lengths(min(some, default=0), max(self.longest, other.longest))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A log in a few numbers; those of parts add up."""
+
+    episodes: int = 0
+    steps: int = 0
+    unfinished: int = 0  # steps of which nobody knows what followed
+    ended: int = 0  # episodes that ended by themselves
+    lengths_ended: Lengths = Lengths()
+    lengths_cut: Lengths = Lengths()
+    rewards: tuple[float, float] | None = None  # least and greatest of a step that goes on
+    ending_rewards: tuple[float, float] | None = None  # of a step that ends an episode
+
+    def __add__(self, other: Facts) -> Facts:
+        return Facts(
+            self.episodes + other.episodes,
+            self.steps + other.steps,
+            self.unfinished + other.unfinished,
+            self.ended + other.ended,
+            self.lengths_ended + other.lengths_ended,
+            self.lengths_cut + other.lengths_cut,
+            _both(self.rewards, other.rewards),
+            _both(self.ending_rewards, other.ending_rewards),
+        )
+
+
+def _both(
+    one: tuple[float, float] | None, other: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    if one is None or other is None:
+        return one or other
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+@dataclass(eq=False, repr=False)
+class Counted(Shown):
+    """A log over a memory. H history states, P pairs ⟨h, a⟩, L moves, all sorted."""
+
+    observations: tuple[str, ...]
+    actions: tuple[str, ...]
+    memory: Memory  # bound to this alphabet
+    states: Ints  # (H, W+1)
+    starts: Ints  # (H,) episodes that began here
+    state: Ints  # (P,) the state of a pair
+    action: Ints  # (P,)
+    ends: Ints  # (P,) times the process ended
+    rewards: ExactSums  # (P,) of steps of which it is known what followed
+    pair: Ints  # (L,)
+    seen: Ints  # (L,) the observation that followed
+    times: Ints  # (L,)
+    facts: Facts = field(default_factory=Facts)
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"{self.facts.steps:,} steps of {self.facts.episodes:,} episodes over a {self.memory}: "
+            f"{len(self.states):,} history states"
+        )
+
+    @cached_property
+    def visits(self) -> Ints:
+        """(P,) steps of which it is known what followed."""
+        found: Ints = self.ends + np.bincount(self.pair, self.times, len(self.state)).astype(
+            np.int64
+        )
+        return found
+
+    @cached_property
+    def reward_sum(self) -> Floats:
+        """(P,) rounded once."""
+        return self.rewards.rounded()
+
+    def __add__(self, other: Counted) -> Counted:
+        if other_names(self, other):
+            raise LogError(
+                "Counts over different observations or actions do not add up. Count both with the "
+                "same controller."
+            )
+        if self.memory != other.memory:
+            raise MemoryMismatch(
+                f"Counts over a {self.memory} and over a {other.memory} do not add up. Count both "
+                "with the same memory."
+            )
+        states, number = number_rows(np.concatenate([self.states, other.states]))
+        here, there = np.split(number, [len(self.states)])
+        pairs, of = number_rows(
+            np.concatenate(
+                [
+                    np.column_stack([here[self.state], self.action]),
+                    np.column_stack([there[other.state], other.action]),
+                ]
+            )
+        )
+        mine, theirs = np.split(of, [len(self.state)])
+        moves, which = number_rows(
+            np.concatenate(
+                [
+                    np.column_stack([mine[self.pair], self.seen]),
+                    np.column_stack([theirs[other.pair], other.seen]),
+                ]
+            )
+        )
+        rewards = ExactSums(len(pairs))
+        rewards.merge(self.rewards, mine)
+        rewards.merge(other.rewards, theirs)
+        return Counted(
+            self.observations,
+            self.actions,
+            self.memory,
+            states,
+            _added(len(states), (here, self.starts), (there, other.starts)),
+            pairs[:, 0],
+            pairs[:, 1],
+            _added(len(pairs), (mine, self.ends), (theirs, other.ends)),
+            rewards,
+            moves[:, 0],
+            moves[:, 1],
+            _added(len(moves), (which, np.concatenate([self.times, other.times]))),
+            self.facts + other.facts,
+        )
+
+    @cached_property
+    def counts(self) -> Counts:
+        """As tables of history states and actions, for algorithms."""
+        states, followed = self._followed
+        A = len(self.actions)
+        check_room(
+            f"{len(states):,} history states with {A:,} actions each",
+            8 * LISTED * len(states) * A,
+            "Remember less, or give actions that mean the same one name.",
+        )
+        pair = self._number[self.state] * A + self.action
+
+        def table(values: Any, dtype: type) -> Any:
+            found = np.zeros(len(states) * A, dtype)
+            found[pair] = values
+            return found.reshape(len(states), A)
+
+        starts = np.zeros(len(states), np.int64)
+        starts[self._number] = self.starts
+        moves = pair[self.pair]
+        order = np.lexsort([followed, moves])
+        return Counts(
+            observations=self.observations,
+            actions=self.actions,
+            memory=self.memory,
+            states=states,
+            visits=table(self.visits, np.int64),
+            reward_sum=table(self.reward_sum, np.float64),
+            ends=table(self.ends, np.int64),
+            starts=starts,
+            pair=moves[order],
+            successor=followed[order],
+            times=self.times[order],
+            unfinished=self.facts.unfinished,
+        )
+
+    @cached_property
+    def _following(self) -> Ints:
+        """(L, W+1) the state that each move leads to."""
+        h, a = self.state[self.pair], self.action[self.pair]
+        z = self.states[h, -1]
+        return np.column_stack([self.memory.step(self.states[h, :-1], z, a), self.seen])
+
+    @cached_property
+    def _everything(self) -> tuple[Ints, Ints]:
+        """All states, those included in which a record was cut and nothing was done; and the number
+        of each of ours, then of each that a move leads to."""
+        return number_rows(np.concatenate([self.states, self._following]))
+
+    @property
+    def _number(self) -> Ints:
+        return self._everything[1][: len(self.states)]
+
+    @property
+    def _followed(self) -> tuple[Ints, Ints]:
+        states, number = self._everything
+        return states, number[len(self.states) :]
+
+
+def nothing(observations: tuple[str, ...], actions: tuple[str, ...], memory: Memory) -> Counted:
+    """The counts of no log."""
+    memory = memory.on(len(observations), len(actions))
+    none = np.zeros(0, np.int64)
+    states = np.zeros((0, memory.width + 1), np.int64)
+    return Counted(
+        observations,
+        actions,
+        memory,
+        states,
+        none,
+        none,
+        none,
+        none,
+        ExactSums(0),
+        none,
+        none,
+        none,
+    )
+
+
+def _added(size: int, *parts: tuple[Ints, Ints]) -> Ints:
+    total = np.zeros(size, np.int64)
+    for index, values in parts:
+        np.add.at(total, index, values)
+    return total

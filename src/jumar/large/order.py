@@ -1,0 +1,141 @@
+"""Does every episode of a log lie in one place?
+
+A log that is read as it lies must have the rows of an episode together. Within a stretch that is
+plain to see, but an episode may come up again a million rows later, or in another file. Labels that
+rise settle it at once: of each stretch only the first and the last label are kept. Where they do not
+rise, every label is kept as a number of 64 bits, and all are compared in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from jumar.core.arrays import Ints
+from jumar.core.jit import compiled
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """The labels of the episodes of one shard."""
+
+    first: Any  # label, as Python has it
+    last: Any
+    keys: Ints | None  # of all, where they do not rise; None: they rise
+    incomplete: bool = False  # they do not rise, and the keys of some are not kept
+
+
+class EpisodeOrder:
+    """Watches the labels of one shard as they come."""
+
+    def __init__(self) -> None:
+        self._first: Any = None
+        self._last: Any = None
+        self._rises, self._incomplete = True, False
+        self._keys: list[Ints] = []
+
+    def add(self, labels: Any) -> None:
+        """The labels of episodes that begin, one after the other: whole numbers, or text as an
+        Arrow array."""
+        if len(labels) == 0:
+            return
+        begun = self._first is not None
+        first, last = _plain(labels[0]), _plain(labels[len(labels) - 1])
+        if not begun:
+            self._first = first
+        if self._rises:
+            self._rises = _rise(labels) and not (begun and first <= self._last)
+            self._incomplete = begun and not self._rises
+        if not self._rises and not self._incomplete:
+            self._keys.append(label_keys(labels))
+        self._last = last
+
+    @property
+    def stretch(self) -> Stretch | None:
+        """All that came; None if nothing did."""
+        if self._first is None:
+            return None
+        if self._rises:
+            return Stretch(self._first, self._last, None)
+        keys = np.concatenate(self._keys) if self._keys else np.zeros(0, np.int64)
+        return Stretch(self._first, self._last, keys, self._incomplete)
+
+
+def repeated(stretches: Sequence[Stretch], keys: Callable[[int], Ints]) -> tuple[int, int] | None:
+    """Two stretches, or twice the same, in which an episode begins a second time; None if none
+    does. `keys(i)` reads the labels of a stretch once more."""
+    if all(s.keys is None for s in stretches):
+        order = sorted(range(len(stretches)), key=lambda i: stretches[i].first)
+        apart = all(stretches[i].last < stretches[j].first for i, j in pairwise(order))
+        if apart:
+            return None
+    every = [keys(i) if s.keys is None or s.incomplete else s.keys for i, s in enumerate(stretches)]
+    joined = np.concatenate(every)
+    order = np.argsort(joined, kind="stable")
+    again = np.flatnonzero(joined[order[1:]] == joined[order[:-1]])
+    if len(again) == 0:
+        return None
+    ends = np.cumsum([len(k) for k in every])
+    one, two = (int(np.searchsorted(ends, order[again[0] + i], side="right")) for i in range(2))
+    return one, two
+
+
+def _plain(label: Any) -> Any:
+    return label.as_py() if hasattr(label, "as_py") else int(label)
+
+
+def _rise(labels: Any) -> bool:
+    import pyarrow.compute as pc
+
+    if isinstance(labels, np.ndarray):
+        return bool((labels[1:] > labels[:-1]).all())
+    return len(labels) < 2 or bool(pc.all(pc.greater(labels[1:], labels[:-1])).as_py())
+
+
+def label_keys(labels: Any) -> Ints:
+    """(n,) a number for each label: a whole number itself, of text 64 bits that tell it apart.
+
+    >>> import pyarrow as pa
+    >>> len(set(label_keys(pa.array(["a", "b", "ab", "", "a" * 20])).tolist()))
+    5
+    """
+    if isinstance(labels, np.ndarray):
+        return labels
+    data, offsets = text_buffers(labels)
+    return _text_keys(data, offsets)
+
+
+def text_buffers(labels: Any) -> tuple[np.ndarray, Ints]:
+    """The bytes of all labels, and (n+1,) where each begins."""
+    import pyarrow as pa
+
+    text = labels.cast(pa.large_string())
+    if text.offset:
+        text = pa.concat_arrays([text])
+    _, offsets, data = text.buffers()
+    at = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
+    letters = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    return letters, at
+
+
+@compiled
+def _text_keys(data: np.ndarray, offsets: Ints) -> Ints:
+    keys = np.empty(len(offsets) - 1, np.int64)
+    for i in range(len(keys)):
+        h = np.uint64(offsets[i + 1] - offsets[i]) + np.uint64(0x9E3779B97F4A7C15)
+        word, held = np.uint64(0), 0
+        for j in range(offsets[i], offsets[i + 1] + 8):
+            letter = data[j] if j < offsets[i + 1] else np.uint8(0)
+            word = (word << np.uint64(8)) | np.uint64(letter)
+            held += 1
+            if held == 8:
+                h = (h ^ word) * np.uint64(0xBF58476D1CE4E5B9)
+                h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                h = h ^ (h >> np.uint64(31))
+                word, held = np.uint64(0), 0
+        keys[i] = np.int64(h)
+    return keys

@@ -1,0 +1,175 @@
+"""How a log is to be read, and the rows of a shard of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jumar.core.arrays import Ints
+from jumar.core.errors import LogError
+from jumar.io.formats import FileOptions
+from jumar.io.formats.source import Source
+from jumar.io.logs.asking import Asked
+from jumar.io.logs.encoding import NotPlain
+from jumar.io.logs.parts import Parts, find_parts
+from jumar.large import general, kernels
+from jumar.large.batches import columns_of, last_label, open_file, typed_batches
+from jumar.large.rows import RowMaker, Rows, check_plain
+from jumar.large.shards import LogFile, Plan, Unit
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a log is to be read. It travels to workers."""
+
+    observations: tuple[str, ...]
+    actions: tuple[str, ...]
+    asked: Asked
+    options: FileOptions
+    parts: Parts
+
+    @property
+    def given(self) -> general.Given:
+        return {"observation": self.observations, "action": self.actions}
+
+    @property
+    def ends(self) -> int:
+        """What the end of an episode means to a compiled loop."""
+        if "terminated" in self.parts.single:
+            return kernels.AS_MARKED
+        return kernels.ALL_END if self.asked.ends == "terminated" else kernels.ALL_CUT
+
+
+class Portion(NamedTuple):
+    """Rows as they come, and the Arrow batch they were made of."""
+
+    rows: Rows
+    labels: Any  # of every row: an Arrow array
+    unit: Unit
+    batch: Any
+    first: int  # rows of the unit before the batch
+
+
+def parts_of(file: LogFile, asked: Asked, options: FileOptions) -> Parts:
+    """Which column of a log is what, by its first file."""
+    return find_parts(_Header(file.name, columns_of(file, options)), asked)
+
+
+class _Header(Source):
+    """A file of which only the columns are known."""
+
+    def __init__(self, name: str, names: list[str]) -> None:
+        self.name, self.names = name, names
+
+    def batches(self, columns: Sequence[str], text: Any) -> Iterator[Any]:
+        raise NotImplementedError
+
+
+def is_plain(reading: Reading) -> bool:
+    """Can its rows be handed to a compiled loop as they come, as far as one can tell beforehand?"""
+    try:
+        check_plain(reading.parts, reading.asked)
+    except NotPlain:
+        return False
+    return True
+
+
+def plain_rows(plan: Plan, first: int, last: int, reading: Reading) -> Iterator[Portion]:
+    """The rows of the episodes that begin in units `first` up to `last`; NotPlain where they cannot
+    be read this way."""
+    parts = reading.parts
+    label = parts.single["episode"]
+    words = [n for n in (*parts.observation, *parts.action) if n not in reading.asked.bins]
+    amounts = [
+        *(parts.single[part] for part in ("reward", "step") if part in parts.single),
+        *reading.asked.bins,
+    ]
+    make = RowMaker(parts, reading.asked, reading.observations, reading.actions)
+    skipping = first > 0
+    if skipping:
+        make.begin_after(last_label(plan.units[first - 1], label, reading.options))
+    for i in range(first, len(plan.units)):
+        unit, at = plan.units[i], 0
+        for batch in typed_batches(unit, parts.columns, words, amounts, reading.options):
+            rows = make(batch)
+            begin, end = 0, len(rows)
+            if skipping or i >= last:
+                begins = np.flatnonzero(rows.begins)
+                if skipping:  # the episode of another shard goes on here
+                    begin = int(begins[0]) if len(begins) else end
+                    skipping = len(begins) == 0
+                if i >= last:  # only to see how our last episode goes on
+                    end = int(begins[0]) if len(begins) else end
+            if begin < end:
+                chosen = batch.slice(begin, end - begin)
+                piece = rows.piece(begin, end)
+                yield Portion(piece, chosen.column(label), unit, chosen, at + begin)
+            at += batch.num_rows
+            if i >= last and end < batch.num_rows:
+                return
+        if skipping and i + 1 >= last:
+            return  # no episode begins in this shard
+
+
+def general_rows(plan: Plan, first: int, last: int, reading: Reading) -> Iterator[Portion]:
+    """The rows of the files that begin in units `first` up to `last`, read the general way. An
+    episode does not go on from one file to the next."""
+    import pyarrow as pa
+
+    number = 0
+    for unit in plan.units[first:last]:
+        if unit.group not in (None, 0):
+            continue  # the whole file is read where it begins
+        source = open_file(unit.file, reading.options)
+        for piece in general.pieces(source, reading.parts, reading.asked):
+            log = general.episodes_of(piece, reading.parts, reading.asked, reading.given)
+            rows = general.rows_of(log, number)
+            number += len(log)
+            assert log.origin is not None
+            names = pa.array([str(label) for label in log.origin.label], pa.string())
+            index = (np.cumsum(rows.begins) - 1).astype(np.int32)
+            labels = pa.DictionaryArray.from_arrays(pa.array(index), names)
+            yield Portion(rows, labels, unit, None, 0)
+
+
+def explain(portion: Portion, row: int, reading: Reading, unordered: bool) -> LogError:
+    """What is wrong with a row that a compiled loop refused."""
+    unit, file = portion.unit, portion.unit.file
+    place = f"{file.name}, row {unit.first + portion.first + row + 1}"
+    if unordered:
+        return Unordered(
+            f"{place}: the rows of this episode are not in order, and a log this large is read as it "
+            "lies. Sort it by episode and step, or say --sort (needs DuckDB: pip install "
+            "'jumar[duckdb]')."
+        )
+    if portion.batch is None:
+        return LogError(f"{place}: cannot be counted.")
+    begins = np.flatnonzero(portion.rows.begins[: row + 1])
+    begin = int(begins[-1]) if len(begins) else 0
+    source = _Header(file.name, list(portion.batch.schema.names))
+    piece = general.Piece(
+        _Shifted(source, unit, file.kind), [portion.batch.slice(begin)], portion.first + begin
+    )
+    try:
+        general.episodes_of(piece, reading.parts, reading.asked, reading.given)
+    except LogError as error:
+        return error
+    return LogError(f"{place}: cannot be counted: a value is missing, unknown or out of range.")
+
+
+class _Shifted(_Header):
+    """A file whose rows begin elsewhere."""
+
+    def __init__(self, source: Source, unit: Unit, kind: str) -> None:
+        super().__init__(source.name, source.names)
+        self._before = unit.first + (1 if kind in ("CSV", "TSV") else 0)  # the header is a row
+
+    def rows(self, n: int) -> Ints:
+        return np.arange(1, n + 1, dtype=np.int64) + self._before
+
+
+class Unordered(LogError):
+    """The rows of a log are not in order."""

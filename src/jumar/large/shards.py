@@ -1,0 +1,228 @@
+"""Which files, and which parts of them, make up a log.
+
+A log may be one file, several, a folder, or a pattern (``logs/2024-*.parquet``), on this machine or in
+an object store (``s3://bucket/logs``). Files are read in the order of their names. What is read at
+once is a *unit*: a row group of a Parquet file, or a whole file of another format. Units in a row
+make a *shard*, the work of one worker.
+
+An episode may go on from one unit to the next, and from one file to the next. It belongs to the
+shard in which it begins: the worker of that shard reads on until it is over, and the worker of the
+next one passes over its rows. So shards can be counted apart, by anybody, and add up.
+
+Folders that are called ``key=value`` (hive partitions) are columns of that name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from jumar.core.errors import LogError, ParameterError
+from jumar.core.text import counted, printable
+from jumar.io.formats import format_of, no_format, open_log
+from jumar.io.formats.source import naming
+
+PARQUET = "Parquet"
+BYTES_OF_A_ROW = 40  # of text, more or less
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A file of a log."""
+
+    name: str  # a path or an address, as messages call it
+    kind: str  # of `FORMATS`
+    size: int  # bytes
+    partition: tuple[tuple[str, str], ...] = ()  # columns that its folders tell
+
+    @property
+    def is_local(self) -> bool:
+        return "://" not in self.name
+
+    def open(self) -> Any:
+        """The file for Arrow."""
+        import pyarrow as pa
+
+        if self.is_local:
+            return pa.OSFile(self.name)
+        system, path = _file_system(self.name)
+        with naming(self.name, self.kind):
+            return system.open_input_file(path)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What is read at once: a row group, or a whole file."""
+
+    file: LogFile
+    group: int | None  # None: the whole file
+    first: int  # rows of the file before it
+    rows: int  # in it, more or less where nothing tells
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All units of a log, in order."""
+
+    units: tuple[Unit, ...]
+    files: tuple[LogFile, ...] = field(default=())
+
+    @property
+    def rows(self) -> int:
+        """How many there are, more or less."""
+        return sum(unit.rows for unit in self.units)
+
+    def shards(self, most_rows: int, at_least: int = 1) -> list[tuple[int, int]]:
+        """First and last unit (not included) of pieces with hardly more rows than that; so many
+        pieces at least, if there are as many units."""
+        wanted = min(most_rows, max(1, -(-self.rows // max(1, at_least))))
+        found, begin, rows = [], 0, 0
+        for i, unit in enumerate(self.units):
+            rows += unit.rows
+            if rows >= wanted:
+                found.append((begin, i + 1))
+                begin, rows = i + 1, 0
+        if begin < len(self.units):
+            found.append((begin, len(self.units)))
+        return found
+
+    def share(self, i: int, n: int) -> tuple[int, int]:
+        """The units of the i-th of n workers (from 1): neighbours, and about as many rows each."""
+        if not 1 <= i <= n:
+            raise ParameterError(f"shard: {i}/{n}: expected a number from 1 to {n} before the bar.")
+        total, before, first, last = self.rows, 0, None, 0
+        for k, unit in enumerate(self.units):
+            owner = min(n, (before + unit.rows // 2) * n // max(1, total) + 1)
+            if owner == i:
+                first = k if first is None else first
+                last = k + 1
+            before += unit.rows
+        return (0, 0) if first is None else (first, last)
+
+
+def plan(sources: Sequence[str | os.PathLike[str]], kind: str | None = None) -> Plan:
+    """The units of a log that lies in these files, folders or patterns."""
+    files: list[LogFile] = []
+    for source in sources:
+        files += _files(str(source), kind)
+    twice = (
+        {file.name for i, file in enumerate(files) if file in files[:i]} if len(files) < 999 else ()
+    )
+    for name in sorted(twice):
+        raise LogError(f"{name}: is given twice. Each file is counted once; name it once.")
+    units = [unit for file in files for unit in _units(file)]
+    if not units:
+        raise LogError(f"{printable(str(sources[0]))}: the log is empty: it has no rows.")
+    return Plan(tuple(units), tuple(files))
+
+
+def _units(file: LogFile) -> Iterator[Unit]:
+    if file.kind != PARQUET:
+        yield Unit(file, None, 0, max(1, file.size // BYTES_OF_A_ROW))
+        return
+    from pyarrow import parquet
+
+    first = 0
+    with naming(file.name, file.kind), file.open() as handle:
+        metadata = parquet.ParquetFile(handle).metadata
+        sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    for i, rows in enumerate(sizes):
+        if rows:
+            yield Unit(file, i, first, rows)
+        first += rows
+
+
+def _files(source: str, kind: str | None) -> list[LogFile]:
+    if "://" in source:
+        return _far_files(source, kind)
+    path = Path(source)
+    if path.is_dir():
+        inside = sorted(p for p in path.rglob("*") if p.is_file() and _is_log(p, path))
+        if not inside:
+            raise LogError(
+                f"{source}: the folder has no log files. Logs end in .parquet, .csv, .tsv, .arrow or "
+                ".ndjson; names that begin with a point or an underscore are passed over."
+            )
+        return [_file(str(p), p.stat().st_size, kind, p.relative_to(path).parts) for p in inside]
+    if any(mark in source for mark in "*?[") and not path.exists():
+        import glob
+
+        found = sorted(p for p in glob.glob(source, recursive=True) if Path(p).is_file())
+        if not found:
+            raise LogError(f"{printable(source)}: no file fits this pattern. Check the path.")
+        return [_file(p, Path(p).stat().st_size, kind, Path(p).parts) for p in found]
+    opened = open_log(source, kind)  # says what is wrong with it
+    return [_file(opened.name, path.stat().st_size, kind, ())]
+
+
+def _is_log(path: Path, root: Path) -> bool:
+    hidden = any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
+    return not hidden and format_of(path) is not None
+
+
+def _file(name: str, size: int, kind: str | None, folders: Sequence[str]) -> LogFile:
+    known = kind or format_of(Path(name.rsplit("/", 1)[-1]))
+    if known is None:
+        raise no_format(name, "; or say which it is: --format CSV")
+    pairs = [folder.split("=", 1) for folder in folders[:-1] if "=" in folder]
+    return LogFile(name, known, size, tuple((key, unquote(value)) for key, value in pairs))
+
+
+# ---- object stores ------------------------------------------------------------------------------
+
+
+def _file_system(address: str) -> tuple[Any, str]:
+    import pyarrow as pa
+    from pyarrow import fs
+
+    try:
+        system, path = fs.FileSystem.from_uri(address)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise LogError(
+            f"{printable(address)}: cannot be opened: {printable(str(error).splitlines()[0])}. Give "
+            "an address such as s3://bucket/folder or gs://bucket/folder."
+        ) from error
+    return system, path
+
+
+def _far_files(address: str, kind: str | None) -> list[LogFile]:
+    from pyarrow import fs
+
+    scheme, _, rest = address.partition("://")
+    where, _, query = rest.partition("?")
+    head = where
+    if any(mark in where for mark in "*["):
+        head = where[: min(where.index(mark) for mark in "*[" if mark in where)].rpartition("/")[0]
+    tail = f"?{query}" if query else ""
+    system, path = _file_system(f"{scheme}://{head}{tail}")
+    with naming(address, "a log"):
+        info = system.get_file_info(path)
+        if info.type == fs.FileType.File:
+            found = [info]
+        elif info.type == fs.FileType.NotFound:
+            raise LogError(f"{printable(address)}: there is no such file or folder.")
+        else:
+            found = system.get_file_info(fs.FileSelector(path, recursive=True))
+    files = []
+    for entry in sorted(found, key=lambda entry: entry.path):
+        inner = entry.path[len(path) :].strip("/")
+        hidden = any(part.startswith((".", "_")) for part in inner.split("/"))
+        fits = head == where or fnmatchcase(entry.path, where)
+        known = kind or format_of(Path(entry.base_name))
+        if entry.type == fs.FileType.File and fits and not hidden and known:
+            name = f"{scheme}://{entry.path}{tail}"
+            files.append(_file(name, entry.size, known, inner.split("/")))
+    if not files:
+        raise LogError(f"{printable(address)}: there are no log files.")
+    return files
+
+
+def described(plan: Plan) -> str:
+    """For a sentence: how much there is to read."""
+    files = counted(len(plan.files), "file")
+    return f"{plan.rows:,} rows in {files}"
