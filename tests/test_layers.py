@@ -26,6 +26,7 @@ PACKAGE = Path(jumar.__file__).parent
 ROOMS = [
     "jumar",  # __init__: the list of public names
     "core",
+    "engines",
     "io",
     "draft",
     "solve",
@@ -54,7 +55,14 @@ LAZY_UPWARDS = {
 MAY_SEE_THE_TRUTH = {"truth", "study", "cli", "__main__"}
 
 # registries load by name; what they name counts as imported
-REGISTRIES = {"jumar", "algorithms", "evidence.checking", "evidence.noticing", "truth.models"}
+REGISTRIES = {
+    "jumar",
+    "algorithms",
+    "engines",
+    "evidence.checking",
+    "evidence.noticing",
+    "truth.models",
+}
 LOADERS = {"jumar", "core.registry", "truth.models"}
 
 

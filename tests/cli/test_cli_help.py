@@ -17,6 +17,7 @@ from commands import improve, run_command
 from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto.trials import GATES
 from jumar.cli import app, panels
+from jumar.engines import ENGINES
 from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS
 from jumar.evidence.offpolicy.intervals import Sides
 from jumar.io.formats import FORMATS
@@ -76,6 +77,7 @@ def test_a_panel_names_no_option_that_is_gone():
         ("missing", typing.get_args(Missing)),
         ("repeated", typing.get_args(Repeated)),
         ("sides", typing.get_args(Sides)),
+        ("engine", ENGINES),
     ],
 )
 def test_what_is_completed_is_what_there_is(option, known):

@@ -43,6 +43,7 @@ VALUES = {
     "estimator": "all is pdis wis cwpdis dr wdr",
     "interval": "hoeffding bernstein truncated t bca bootstrap-t",
     "sides": "two lower upper",
+    "engine": "here processes dask",
 }
 
 _PLACE = {
@@ -90,11 +91,13 @@ def _placed(parameter: inspect.Parameter) -> inspect.Parameter:
     option = copy.copy(given)  # several commands share it
     option.rich_help_panel = _PLACE[parameter.name][1]
     if parameter.name in VALUES:
-        option.autocompletion = _one_of(VALUES[parameter.name].split())
+        option.autocompletion = one_of(VALUES[parameter.name].split())
     return parameter.replace(annotation=Annotated[kind, option])
 
 
-def _one_of(values: Sequence[str]) -> Callable[[str], list[str]]:
+def one_of(values: Sequence[str]) -> Callable[[str], list[str]]:
+    """What a shell completes to one of these values."""
+
     def complete(incomplete: str) -> list[str]:
         return [value for value in values if value.startswith(incomplete)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumar.cli.app import Json, ModelName, Seed, app, progress_bar, say
+from jumar.cli.workers import has_workers
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.text import printable
 from jumar.io.plain import finite
@@ -26,10 +26,6 @@ Only = Annotated[
     list[str] | None,
     typer.Option(metavar="BEHAVIOR", help="Only this behavior, e.g. tiger:1; may be repeated."),
 ]
-Jobs = Annotated[
-    int | None,
-    typer.Option(help="How many to work at once (default: all cores)."),
-]
 Summary = Annotated[
     bool, typer.Option("--summary", help="Run nothing; print tables of what is in the folder.")
 ]
@@ -42,11 +38,13 @@ PLANNER_SIMULATIONS = 1000
 
 
 @app.command()
+@has_workers
 def paper(
     output: Folder = Path("paper"),
     seeds: Annotated[int, typer.Option(help="Data sets of each size.")] = 500,
     only: Only = None,
-    jobs: Jobs = None,
+    *,
+    workers: dict[str, Any],
     cheese_step_reward: Annotated[
         float, typer.Option(help="What a step in CheeseMaze pays; 0 gives the published curves.")
     ] = -0.01,
@@ -77,10 +75,11 @@ def paper(
             replace(b, model=model) if b.model == "cheese_maze" else b for b in spec.behaviors
         )
         spec = replace(spec, behaviors=tuple(behaviors))
-    _study(spec.only(tuple(only or ())), output, jobs, planner, summary, as_json)
+    _study(spec.only(tuple(only or ())), output, workers, planner, summary, as_json)
 
 
 @app.command()
+@has_workers
 def study(
     source: Annotated[
         str,
@@ -104,7 +103,8 @@ def study(
     seed: Annotated[
         int | None, typer.Option(help="Same seed, same result; instead of what the file says.")
     ] = None,
-    jobs: Jobs = None,
+    *,
+    workers: dict[str, Any],
     planner: Planner = 0,
     full: Annotated[
         bool, typer.Option("--full", help="guarantees: also the sizes that take hours.")
@@ -124,14 +124,14 @@ def study(
         if planner:
             raise ParameterError("--planner: the study of guarantees has no planner. Leave it out.")
         asked |= {"processes": tuple(dict.fromkeys(only))} if only else {}
-        _guarantees(output, jobs, summary, as_json, full=full, **asked)
+        _guarantees(output, workers, summary, as_json, full=full, **asked)
         return
     from jumar.study.spec import load_study
 
     if full:
         raise ParameterError(f"--full: only the study {GUARANTEES} knows it. Leave it out.")
     spec = replace(load_study(source), **asked)
-    _study(spec.only(tuple(only or ())), output, jobs, planner, summary, as_json)
+    _study(spec.only(tuple(only or ())), output, workers, planner, summary, as_json)
 
 
 def _sizes(text: str | None) -> tuple[int, ...] | None:
@@ -187,7 +187,9 @@ def plan(
     )
 
 
-def _guarantees(folder: Path, jobs: int | None, summary: bool, as_json: bool, **asked: Any) -> None:
+def _guarantees(
+    folder: Path, workers: dict[str, Any], summary: bool, as_json: bool, **asked: Any
+) -> None:
     from jumar.study.guarantees.page_tables import tables
     from jumar.study.guarantees.report import write_report
     from jumar.study.guarantees.running import GuaranteesSpec, run_guarantees
@@ -197,7 +199,7 @@ def _guarantees(folder: Path, jobs: int | None, summary: bool, as_json: bool, **
     spec, store = GuaranteesSpec(**asked), Store(folder)
     if not summary:
         with _resumable(folder), store.alone(), progress_bar("Logs", 0, as_json) as tell:
-            run_guarantees(spec, folder, jobs=jobs, progress=tell)
+            run_guarantees(spec, folder, **workers, progress=tell)
             write_report(store)
     found = findings(store)
     files = [] if summary else [f"Wrote {folder / 'guarantees.md'}, .json and .svg."]
@@ -220,7 +222,12 @@ def _resumable(folder: Path) -> Iterator[None]:
 
 
 def _study(
-    spec: StudySpec, folder: Path, jobs: int | None, planner: int, summary: bool, as_json: bool
+    spec: StudySpec,
+    folder: Path,
+    workers: dict[str, Any],
+    planner: int,
+    summary: bool,
+    as_json: bool,
 ) -> None:
     from jumar.study.paper_tables import summary_data, summary_view
     from jumar.study.store import Store
@@ -230,18 +237,20 @@ def _study(
     store = Store(folder)
     if not summary:
         with _resumable(folder), store.alone():
-            _run(spec, store, jobs, planner, as_json)
+            _run(spec, store, workers, planner, as_json)
     files = [] if summary else [f"Wrote {folder / 'index.html'} and the figures next to it."]
     say(as_json, summary_data(store), *summary_view(store), *files)
 
 
-def _run(spec: StudySpec, store: Store, jobs: int | None, planner: int, as_json: bool) -> None:
+def _run(
+    spec: StudySpec, store: Store, workers: dict[str, Any], planner: int, as_json: bool
+) -> None:
     from jumar.study.planner import run_planner
     from jumar.study.report import write_report
     from jumar.study.runner import run_study
 
     with progress_bar("Policies", spec.n_policies, as_json) as tell:
-        run_study(spec, store.folder, jobs=jobs or os.cpu_count() or 1, progress=tell)
+        run_study(spec, store.folder, **workers, progress=tell)
     if planner:
         with progress_bar("PO-UCT episodes", 0, as_json) as tell:
             run_planner(

@@ -8,6 +8,7 @@
     ├── LogError               a log cannot be read, or was not produced by this controller
     ├── ProjectError           a project file, or the record of a run, cannot be read
     ├── StudyError             a study file, or the folder of a study, cannot be used
+    ├── EngineError            workers cannot be reached, or were lost
     ├── WriteError             a file cannot be written, wherever it is: the disk is full
     ├── TooLarge               a memory or model would have to be enumerated, and is too big for it
     ├── NotConverged           a solver stopped without the promised gap
@@ -67,6 +68,10 @@ class ProjectError(JumarError):
 
 class StudyError(JumarError):
     """A study file is wrong, or the folder of a study cannot be used."""
+
+
+class EngineError(JumarError):
+    """Workers cannot be started or reached, or were lost."""
 
 
 class WriteError(JumarError):

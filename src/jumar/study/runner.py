@@ -1,24 +1,23 @@
 """Runs a study: every behavior, data set, size, memory and setting, each policy evaluated exactly.
 
 Every random number has a name, so results do not depend on how the work is spread or interrupted.
-Threads share the work when all settings run compiled, without the interpreter; when some do not,
-worker processes do.
+Where nobody names an engine, threads share the work when all settings run compiled, without the
+interpreter; when some do not, worker processes do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from jumar.engines import Recipe, check, cores, run
 from jumar.io.controllers import controller_to_document
 from jumar.study.datasets import choose, run_dataset
 from jumar.study.prepared import Prepared, prepare
 from jumar.study.rows import block_table
 from jumar.study.spec import StudySpec
 from jumar.study.store import Block, Store, blocks_of
-from jumar.study.workers import in_processes, in_threads
 from jumar.truth.model_files import model_hash
 
 BLOCK = 25  # data sets per block
@@ -56,37 +55,54 @@ def run_study(
     spec: StudySpec,
     folder: str | Path,
     *,
-    jobs: int = 1,
+    jobs: int | None = 1,
+    engine: str | None = None,
+    scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Store:
-    """Run what is missing of a study; `progress` is called with policies done and policies in all.
+    """Run what is missing of a study; the table is the same wherever it is run.
 
-    With more than one job, a study whose settings are not all compiled starts processes that load
-    the calling script: such a script calls this below `if __name__ == "__main__":`.
+    Parameters
+    ----------
+    spec
+        What is studied.
+    folder
+        Where the results are stored.
+    jobs
+        How many blocks at a time; None: all cores. With more than one, a study whose settings are
+        not all compiled starts processes that load the calling script: such a script calls this
+        below `if __name__ == "__main__":`. So it does for the engine `dask` without a scheduler.
+    engine, scheduler
+        Where the work is done, see `jumar.engines`; None: threads or processes, whatever suits.
+    progress
+        Called with policies done and policies in all.
     """
+    check(engine or "here", jobs=jobs, scheduler=scheduler)
     store = Store(folder)
     with store.alone():
-        _run_missing(spec, store, jobs, progress)
+        _run_missing(spec, store, jobs or cores(), engine, scheduler, progress)
     return store
 
 
 def _run_missing(
-    spec: StudySpec, store: Store, jobs: int, progress: Callable[[int, int], None] | None
+    spec: StudySpec,
+    store: Store,
+    jobs: int,
+    engine: str | None,
+    scheduler: str | None,
+    progress: Callable[[int, int], None] | None,
 ) -> None:
     prepared = {behavior.name: prepare(spec, behavior) for behavior in spec.behaviors}
     compiled = all(setting.compiled for setting in spec.settings)
     size = BLOCK if compiled else SLOW_BLOCK
     store.open(identity(spec, list(prepared.values())))
-
-    def here(block: Block) -> Any:
-        return run_block(spec, prepared[block.cell], block)
+    engine = engine or ("here" if compiled or jobs == 1 else "processes")
+    if engine == "here" and not compiled:
+        jobs = 1  # threads would only wait for each other
 
     def work(todo: list[Block]) -> Iterator[tuple[Block, Any]]:
-        if compiled:
-            return in_threads(here, todo, jobs)
-        if jobs > 1:
-            return in_processes(block_worker, (spec,), todo, jobs)
-        return ((block, here(block)) for block in todo)
+        task = Recipe(block_worker, spec, prepared)
+        return run(task, todo, engine=engine, jobs=jobs, scheduler=scheduler)
 
     store.run(
         [block for name in prepared for block in blocks_of(name, spec.datasets, size)],
@@ -104,8 +120,6 @@ def run_block(spec: StudySpec, prepared: Prepared, block: Block) -> Any:
     return block_table(spec, prepared, numbers, fixed, choices)
 
 
-def block_worker(spec: StudySpec) -> Callable[[Block], Any]:
-    """`run_block` in a process of its own, which prepares a behavior when it first meets it."""
-    behaviors = {behavior.name: behavior for behavior in spec.behaviors}
-    prepared = cache(lambda name: prepare(spec, behaviors[name]))
-    return lambda block: run_block(spec, prepared(block.cell), block)
+def block_worker(spec: StudySpec, prepared: Mapping[str, Prepared]) -> Callable[[Block], Any]:
+    """The function of a worker. Behaviors are sent ready, so that no worker needs their files."""
+    return lambda block: run_block(spec, prepared[block.cell], block)

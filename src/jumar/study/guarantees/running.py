@@ -6,7 +6,6 @@ seed. So results do not depend on how the work is spread, or how often it was in
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.core.errors import ParameterError, not_one_of
+from jumar.engines import Recipe, check, cores, run
 from jumar.evidence.bounds import check_delta
 from jumar.io.controllers import controller_to_document
 from jumar.study.guarantees.gates import GATES, TriedGate
@@ -22,7 +22,6 @@ from jumar.study.guarantees.measuring import PARTS, ClaimRow, TriedLog, measure
 from jumar.study.guarantees.processes import PROCESSES, process
 from jumar.study.spec import MOST_DATASETS
 from jumar.study.store import Block, Store, blocks_of
-from jumar.study.workers import in_processes
 from jumar.truth.model_files import model_hash
 
 TITLE = "guarantees"
@@ -104,18 +103,22 @@ def run_guarantees(
     folder: str | Path,
     *,
     jobs: int | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
     gates: Mapping[str, TriedGate] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Store:
     """Measure what is missing in the folder; `progress` hears of logs done and logs in all.
 
-    With more than one job, processes are started that load the calling script: such a script calls
-    this below `if __name__ == "__main__":`.
+    `engine` and `scheduler` say where, see `jumar.engines`; without, with more than one job,
+    processes are started that load the calling script: such a script calls this below
+    `if __name__ == "__main__":`.
     """
+    check(engine or "here", jobs=jobs, scheduler=scheduler)
     tried = dict(gates or GATES)
     store = Store(folder)
     with store.alone():
-        _run_missing(spec, tried, store, jobs or os.cpu_count() or 1, progress)
+        _run_missing(spec, tried, store, jobs or cores(), engine, scheduler, progress)
     return store
 
 
@@ -124,6 +127,8 @@ def _run_missing(
     tried: Mapping[str, TriedGate],
     store: Store,
     jobs: int,
+    engine: str | None,
+    scheduler: str | None,
     progress: Callable[[int, int], None] | None,
 ) -> None:
     store.open(identity(spec, tried))
@@ -133,10 +138,10 @@ def _run_missing(
         # the first logs of every cell first, so that a run that is stopped early says something of
         # all; among these the longest, so that no core waits for one that began last
         todo = sorted(todo, key=lambda block: (block.members.start, -cells[block.cell][2]))
-        if jobs > 1 and len(todo) > 1:
-            return in_processes(block_worker, (spec, tried), todo, jobs)
-        here = block_worker(spec, tried)
-        return ((block, here(block)) for block in todo)
+        chosen = engine or ("processes" if jobs > 1 and len(todo) > 1 else "here")
+        many = 1 if chosen == "here" else jobs  # threads would only wait for each other
+        task = Recipe(block_worker, spec, tried)
+        return run(task, todo, engine=chosen, jobs=many, scheduler=scheduler)
 
     blocks = (
         blocks_of(cell, spec.datasets, BLOCK if size < LONG else LONG_BLOCK)

@@ -14,32 +14,29 @@ import pytest
 
 from jumar.algorithms import algorithm
 from jumar.core.errors import JumarError, ParameterError
-from jumar.study.workers import ONE_THREAD, in_processes, in_threads
+from jumar.engines import Recipe, run
+from jumar.engines.base import ONE_THREAD
+
+
+def in_processes(function, *arguments, items, jobs):
+    return run(Recipe(partial, function, *arguments), items, engine="processes", jobs=jobs)
 
 
 def test_every_item_is_worked_on_once_whatever_the_number_of_workers():
     for jobs in (1, 3):
-        found = list(in_processes(partial, (pow, 2), range(7), jobs))
+        found = list(in_processes(pow, 2, items=range(7), jobs=jobs))
         assert sorted(found) == [(i, 2**i) for i in range(7)]
 
 
-def test_threads_hand_out_what_is_finished_before_they_fail():
-    assert sorted(in_threads(abs, range(-7, 0), 3)) == [(i, -i) for i in range(-7, 0)]
-    found = in_threads(lambda i: 1 / i, [1, 2, 0], 1)
-    assert [next(found), next(found)] == [(1, 1), (2, 0.5)]
-    with pytest.raises(ZeroDivisionError):
-        next(found)
-
-
 def test_more_workers_than_items_do_no_harm():
-    assert list(in_processes(partial, (pow, 2), [5], 4)) == [(5, 32)]
-    assert list(in_processes(partial, (pow, 2), [], 4)) == []
+    assert list(in_processes(pow, 2, items=[5], jobs=4)) == [(5, 32)]
+    assert list(in_processes(pow, 2, items=[], jobs=4)) == []
 
 
 def test_workers_have_one_thread_each_and_we_keep_our_own(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    found = dict(in_processes(partial, (os.getenv,), sorted(ONE_THREAD), 1))
+    found = dict(in_processes(os.getenv, items=sorted(ONE_THREAD), jobs=1))
     assert found == dict.fromkeys(ONE_THREAD, "1")
     assert os.environ["OMP_NUM_THREADS"] == "7"
     assert "MKL_NUM_THREADS" not in os.environ
@@ -47,17 +44,17 @@ def test_workers_have_one_thread_each_and_we_keep_our_own(monkeypatch):
 
 def test_an_error_of_ours_comes_home_as_it_is():
     with pytest.raises(ParameterError, match=r"^algorithm 'spib' is not one of"):
-        list(in_processes(partial, (algorithm,), ["spib"], 1))
+        list(in_processes(algorithm, items=["spib"], jobs=1))
 
 
 def test_any_other_error_comes_home_with_everything_it_says():
     with pytest.raises(RuntimeError, match=r"(?s)in a worker.*Traceback.*ZeroDivisionError"):
-        list(in_processes(partial, (divmod, 1), [0], 1))
+        list(in_processes(divmod, 1, items=[0], jobs=1))
 
 
 def test_a_worker_that_ends_is_an_error_and_not_a_wait_without_end():
     with pytest.raises(JumarError, match=r"ended with code 4 while it was at 4\. .*fewer --jobs"):
-        list(in_processes(partial, (os._exit,), [4], 1))
+        list(in_processes(os._exit, items=[4], jobs=1))
 
 
 def children_of(pid: int) -> list[str]:
@@ -83,10 +80,11 @@ def is_alive(pid: str) -> bool:
 def test_workers_leave_when_the_one_who_waits_is_killed_or_interrupted(number):
     script = textwrap.dedent("""
         import functools, signal, time
-        from jumar.study.workers import in_processes
+        from jumar.engines import Recipe, run
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
         try:
-            for _ in in_processes(functools.partial, (time.sleep,), [0, 0, 600, 600], 2):
+            task = Recipe(functools.partial, time.sleep)
+            for _ in run(task, [0, 0, 600, 600], engine="processes", jobs=2):
                 print("one", flush=True)
         except KeyboardInterrupt:
             print("interrupted", flush=True)

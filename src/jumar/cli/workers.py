@@ -1,0 +1,78 @@
+"""Who does the work, on the command line. A command asks for all of it with one parameter:
+
+@app.command()
+@has_workers
+def study(source: str, *, workers: dict[str, Any]) -> None:
+    run_study(spec, folder, **workers)      # engine, jobs, scheduler
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any, TypeVar, cast
+
+import typer
+
+from jumar.cli import panels
+from jumar.core.errors import ParameterError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="here|processes|dask",
+        help="Where to work: threads, processes, or a Dask cluster (default: whatever suits).",
+        autocompletion=panels.one_of(panels.VALUES["engine"].split()),
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="The Dask scheduler to use, such as tcp://host:8786; without it, --engine dask starts "
+        "its own workers here.",
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(help="How many to work at once (default: all cores)."),
+]
+_OPTIONS = {"engine": EngineName, "scheduler": Scheduler, "jobs": Jobs}
+
+
+def has_workers(command: Command) -> Command:
+    """Gives a command the options --engine, --scheduler and --jobs in place of its parameter
+    `workers`: the keyword arguments of `jumar.engines.run`, checked. Engine and jobs are None where
+    nobody asked for any."""
+    signature = inspect.signature(command, eval_str=True)
+
+    @wraps(command)
+    def run(**given: Any) -> Any:
+        workers = asked_for(**{name: given.pop(name) for name in _OPTIONS})
+        return command(**given, workers=workers)
+
+    parameters: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        if parameter.name == "workers":
+            parameters += [
+                parameter.replace(name=name, annotation=kind, default=None)
+                for name, kind in _OPTIONS.items()
+            ]
+        else:
+            parameters.append(parameter)
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return cast(Command, run)
+
+
+def asked_for(engine: str | None, scheduler: str | None, jobs: int | None) -> dict[str, Any]:
+    """The keyword arguments, or what is wrong with them before anything is done."""
+    from jumar.engines import check
+
+    if scheduler is not None and engine is None:
+        raise ParameterError("--scheduler: give --engine dask as well.")
+    check(engine or "here", jobs=jobs, scheduler=scheduler)
+    return {"engine": engine, "scheduler": scheduler, "jobs": jobs}
