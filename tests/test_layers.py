@@ -28,6 +28,7 @@ ROOMS = [
     "core",
     "engines",
     "io",
+    "large",
     "draft",
     "solve",
     "evidence",

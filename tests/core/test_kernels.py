@@ -24,12 +24,14 @@ from strategies import random_controller, random_pomdp
 # ---- the twins ----------------------------------------------------------------------------------
 
 
-def obvious_window_nodes(symbol, start, base, sizes):
+def obvious_window_nodes(symbol, start, base, sizes, first):
     """Keep the last digits in a list, newest first, and read each word off it."""
     nodes = np.zeros((len(symbol), len(sizes)), np.int64)
-    for first, last in itertools.pairwise(start):
-        digits = [0] * int(sum(sizes))
-        for t in range(first, last):
+    words = zip(first, sizes, strict=True)
+    held = [int(word) // int(base) ** j % int(base) for word, size in words for j in range(size)]
+    for begin, end in itertools.pairwise(start):
+        digits = held if begin == 0 else [0] * int(sum(sizes))
+        for t in range(begin, end):
             at = 0
             for w, size in enumerate(sizes):
                 nodes[t, w] = sum(d * int(base) ** j for j, d in enumerate(digits[at : at + size]))
@@ -38,10 +40,10 @@ def obvious_window_nodes(symbol, start, base, sizes):
     return nodes
 
 
-def obvious_table_nodes(z, a, start, table, first):
-    nodes = []
-    for t in range(len(z)):
-        nodes.append(first if t in start else table[nodes[-1]][z[t - 1]][a[t - 1]])
+def obvious_table_nodes(z, a, start, table, initial, first):
+    nodes = [first]
+    for t in range(1, len(z)):
+        nodes.append(initial if t in start else table[nodes[-1]][z[t - 1]][a[t - 1]])
     return np.array(nodes)
 
 
@@ -284,14 +286,14 @@ def test_window_nodes(data):
     symbol = np.array(data.draw(st.lists(st.integers(1, base - 1), min_size=1, max_size=30)))
     sizes = np.array(data.draw(st.lists(st.integers(1, 19), max_size=3)), np.int64)
     start = data.draw(starts(len(symbol)))
-    nothing = np.zeros(len(sizes), np.int64)
-    found = kernels.window_nodes(symbol, start, base, sizes, nothing)
-    assert np.array_equal(found, obvious_window_nodes(symbol, start, base, sizes))
+    digit = st.lists(st.integers(0, base - 1), min_size=1, max_size=2)
+    first = np.array([data.draw(digit)[0] for _ in sizes], np.int64)
+    found = kernels.window_nodes(symbol, start, base, sizes, first)
+    assert np.array_equal(found, obvious_window_nodes(symbol, start, base, sizes, first))
     for t in range(1, start[1]):  # cut anywhere in the first episode, it goes on as before
         rest = np.concatenate([[0], start[1:] - t])
-        assert np.array_equal(
-            kernels.window_nodes(symbol[t:], rest, base, sizes, found[t]), found[t:]
-        )
+        goes_on = kernels.window_nodes(symbol[t:], rest, base, sizes, found[t])
+        assert np.array_equal(goes_on, found[t:])
 
 
 @given(st.data())
@@ -302,8 +304,9 @@ def test_table_nodes(data):
     step = st.tuples(st.integers(0, O - 1), st.integers(0, A - 1))
     z, a = np.array(data.draw(st.lists(step, min_size=1, max_size=20)), np.int64).T.copy()
     start, first = data.draw(starts(len(z))), data.draw(st.integers(0, M - 1))
-    found = kernels.table_nodes(z, a, start, table, first, first)
-    assert np.array_equal(found, obvious_table_nodes(z, a, set(start.tolist()), table, first))
+    here = data.draw(st.integers(0, M - 1))
+    found = kernels.table_nodes(z, a, start, table, first, here)
+    assert np.array_equal(found, obvious_table_nodes(z, a, set(start.tolist()), table, first, here))
     for t in range(1, start[1]):  # cut anywhere in the first episode, it goes on as before
         rest = np.concatenate([[0], start[1:] - t])
         goes_on = kernels.table_nodes(z[t:], a[t:], rest, table, first, found[t])

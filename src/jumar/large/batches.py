@@ -1,7 +1,7 @@
 """The rows of a unit as Arrow batches, with types that need the least work.
 
-Names come with their dictionary, amounts as numbers. A text file whose amounts are not plain numbers
-raises `NotPlain`.
+Names come with their dictionary, amounts as numbers. A text file whose amounts are not plain
+numbers raises `NotPlain`.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Lengths:
 
 
 @dataclass(frozen=True)
-class Facts:
+class LogFacts:
     """A log in a few numbers; those of parts add up."""
 
     episodes: int = 0
@@ -50,8 +50,8 @@ class Facts:
     rewards: tuple[float, float] | None = None  # least and greatest of a step that goes on
     ending_rewards: tuple[float, float] | None = None  # of a step that ends an episode
 
-    def __add__(self, other: Facts) -> Facts:
-        return Facts(
+    def __add__(self, other: LogFacts) -> LogFacts:
+        return LogFacts(
             self.episodes + other.episodes,
             self.steps + other.steps,
             self.unfinished + other.unfinished,
@@ -87,7 +87,7 @@ class Counted(Shown):
     pair: Ints  # (L,)
     seen: Ints  # (L,) the observation that followed
     times: Ints  # (L,)
-    facts: Facts = field(default_factory=Facts)
+    facts: LogFacts = field(default_factory=LogFacts)
 
     @property
     def summary(self) -> str:

@@ -26,14 +26,14 @@ from jumar.large.counted import Counted, nothing
 from jumar.large.order import EpisodeOrder, Stretch, label_keys, repeated
 from jumar.large.reading import (
     Portion,
-    Reading,
+    ShardReading,
     explain,
     general_rows,
     is_plain,
     parts_of,
     plain_rows,
 )
-from jumar.large.shards import Plan, described, plan
+from jumar.large.shards import FilePlan, described, plan
 from jumar.large.tally import Refused, tally
 
 SHARD_ROWS = 4_000_000
@@ -46,8 +46,8 @@ Progress = Callable[[int, int], None]  # rows that are done, and all
 class Counting:
     """What a worker must know to count any shard of a log."""
 
-    plan: Plan
-    reading: Reading
+    plan: FilePlan
+    reading: ShardReading
     memory: Memory
 
     def __call__(self, shard: tuple[int, int]) -> tuple[Counted, Stretch | None]:
@@ -132,7 +132,7 @@ def prepare(
     wanted = like.memory
     if memory is not None:
         wanted = join(like.memory, memory.on(len(like.observations), len(like.actions)))
-    read = Reading(like.observations, like.actions, asked, options, parts)
+    read = ShardReading(like.observations, like.actions, asked, options, parts)
     return Counting(found, read, wanted)
 
 

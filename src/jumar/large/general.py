@@ -1,4 +1,4 @@
-"""Rows of any log that jumar can read, some thousand episodes at a time.
+"""RowBatch of any log that jumar can read, some thousand episodes at a time.
 
 Whole episodes are read the way a log in memory is (`jumar.io.logs`), with all that can be asked for
 there: gaps, prices, decimal commas, dates in words. So memory is bounded by the longest episode and
@@ -23,7 +23,7 @@ from jumar.io.logs.assembling import assemble
 from jumar.io.logs.loading import load
 from jumar.io.logs.ordering import arrange
 from jumar.io.logs.parts import Parts
-from jumar.large.rows import NO_TIMES, Rows
+from jumar.large.rows import NO_TIMES, RowBatch
 
 PIECE_ROWS = 1 << 18
 
@@ -107,7 +107,7 @@ def episodes_of(piece: Source, parts: Parts, asked: Asked, given: Given) -> Epis
     return assemble(arrange(load(piece, parts, asked), asked), given, asked)
 
 
-def rows_of(log: Episodes, first: int = 0) -> Rows:
+def rows_of(log: Episodes, first: int = 0) -> RowBatch:
     """Episodes as rows; `first` is the number that the first one gets."""
     final = np.flatnonzero(log.final_observation != UNKNOWN)
     at = log.start[1:][final]  # after the last step comes what was seen in the end
@@ -118,7 +118,7 @@ def rows_of(log: Episodes, first: int = 0) -> Rows:
     marked = np.zeros(log.n_steps, np.bool_)
     marked[log.last[log.terminated]] = True
     O, A = len(log.observations), len(log.actions)
-    return Rows(
+    return RowBatch(
         np.insert(of, at, first + final),
         NO_TIMES,
         z,

@@ -1,9 +1,9 @@
 """Does every episode of a log lie in one place?
 
 A log that is read as it lies must have the rows of an episode together. Within a stretch that is
-plain to see, but an episode may come up again a million rows later, or in another file. Labels that
-rise settle it at once: of each stretch only the first and the last label are kept. Where they do not
-rise, every label is kept as a number of 64 bits, and all are compared in the end.
+plain to see, but an episode may come up again a million rows later, or in another file. Labels
+that rise settle it at once: of each stretch only the first and the last label are kept. Where they
+do not rise, every label is kept as a number of 64 bits, and all are compared in the end.
 """
 
 from __future__ import annotations

@@ -17,12 +17,12 @@ from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts, find_parts
 from jumar.large import general, kernels
 from jumar.large.batches import columns_of, last_label, open_file, typed_batches
-from jumar.large.rows import RowMaker, Rows, check_plain
-from jumar.large.shards import LogFile, Plan, Unit
+from jumar.large.rows import RowMaker, RowBatch, check_plain
+from jumar.large.shards import LogFile, FilePlan, Unit
 
 
 @dataclass(frozen=True)
-class Reading:
+class ShardReading:
     """How a log is to be read. It travels to workers."""
 
     observations: tuple[str, ...]
@@ -44,9 +44,9 @@ class Reading:
 
 
 class Portion(NamedTuple):
-    """Rows as they come, and the Arrow batch they were made of."""
+    """RowBatch as they come, and the Arrow batch they were made of."""
 
-    rows: Rows
+    rows: RowBatch
     labels: Any  # of every row: an Arrow array
     unit: Unit
     batch: Any
@@ -68,7 +68,7 @@ class _Header(Source):
         raise NotImplementedError
 
 
-def is_plain(reading: Reading) -> bool:
+def is_plain(reading: ShardReading) -> bool:
     """Can its rows be handed to a compiled loop as they come, as far as one can tell beforehand?"""
     try:
         check_plain(reading.parts, reading.asked)
@@ -77,7 +77,7 @@ def is_plain(reading: Reading) -> bool:
     return True
 
 
-def plain_rows(plan: Plan, first: int, last: int, reading: Reading) -> Iterator[Portion]:
+def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> Iterator[Portion]:
     """The rows of the episodes that begin in units `first` up to `last`; NotPlain where they cannot
     be read this way."""
     parts = reading.parts
@@ -114,7 +114,7 @@ def plain_rows(plan: Plan, first: int, last: int, reading: Reading) -> Iterator[
             return  # no episode begins in this shard
 
 
-def general_rows(plan: Plan, first: int, last: int, reading: Reading) -> Iterator[Portion]:
+def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> Iterator[Portion]:
     """The rows of the files that begin in units `first` up to `last`, read the general way. An
     episode does not go on from one file to the next."""
     import pyarrow as pa
@@ -135,15 +135,15 @@ def general_rows(plan: Plan, first: int, last: int, reading: Reading) -> Iterato
             yield Portion(rows, labels, unit, None, 0)
 
 
-def explain(portion: Portion, row: int, reading: Reading, unordered: bool) -> LogError:
+def explain(portion: Portion, row: int, reading: ShardReading, unordered: bool) -> LogError:
     """What is wrong with a row that a compiled loop refused."""
     unit, file = portion.unit, portion.unit.file
     place = f"{file.name}, row {unit.first + portion.first + row + 1}"
     if unordered:
         return Unordered(
-            f"{place}: the rows of this episode are not in order, and a log this large is read as it "
-            "lies. Sort it by episode and step, or say --sort (needs DuckDB: pip install "
-            "'jumar[duckdb]')."
+            f"{place}: the rows of this episode are not in order, and a log this large is read as "
+            "it lies. Sort it by episode and step, or say sort=True (--sort), which needs DuckDB: "
+            "pip install 'jumar[duckdb]'."
         )
     if portion.batch is None:
         return LogError(f"{place}: cannot be counted.")

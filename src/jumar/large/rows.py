@@ -1,9 +1,10 @@
 """Batches of a log as plain arrays, ready for a compiled loop.
 
-Names become small numbers without a look at every cell: Parquet and CSV hand over dictionaries, and
-only their entries are looked up (`Lookup`). Columns of other types are converted as a whole. What is
-not plain enough for that (dates in words, decimal commas, gaps, prices) raises `NotPlain`; such a
-log is read the general way (`jumar.large.general`), which gives the same rows and takes longer.
+Names become small numbers without a look at every cell: Parquet and CSV hand over dictionaries,
+and only their entries are looked up (`Lookup`). Columns of other types are converted as a whole.
+What is not plain enough for that (dates in words, decimal commas, gaps, prices) raises `NotPlain`;
+such a log is read the general way (`jumar.large.general`), which gives the same rows and takes
+longer.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ NO_MARKS: Bytes = np.zeros(0, np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowBatch:
     """Some consecutive rows of a log. n of them."""
 
     episode: Ints  # (n,) changes where an episode begins
@@ -66,7 +67,7 @@ class Rows:
         """(n,)"""
         return self.a_of[self.a]
 
-    def piece(self, first: int, last: int) -> Rows:
+    def piece(self, first: int, last: int) -> RowBatch:
         """Some of the rows."""
         if first == 0 and last >= len(self):
             return self
@@ -206,7 +207,7 @@ class RowMaker:
         """The row before the first one has this label."""
         self._last = label
 
-    def __call__(self, batch: Any) -> Rows:
+    def __call__(self, batch: Any) -> RowBatch:
         single = self._parts.single
         labels = batch.column(single["episode"])
         goes_on = self._last is not None and labels[0].equals(self._last)
@@ -216,7 +217,7 @@ class RowMaker:
         marks, offset = self._marks(batch, single.get("terminated"))
         z, z_of = self._z(batch)
         a, a_of = self._a(batch)
-        return Rows(
+        return RowBatch(
             episode,
             NO_TIMES if clock is None else _whole(batch.column(clock), clock),
             z,

@@ -1,9 +1,9 @@
 """Which files, and which parts of them, make up a log.
 
-A log may be one file, several, a folder, or a pattern (``logs/2024-*.parquet``), on this machine or in
-an object store (``s3://bucket/logs``). Files are read in the order of their names. What is read at
-once is a *unit*: a row group of a Parquet file, or a whole file of another format. Units in a row
-make a *shard*, the work of one worker.
+A log may be one file, several, a folder, or a pattern (``logs/2024-*.parquet``), on this machine or
+in an object store (``s3://bucket/logs``). Files are read in the order of their names. What is read
+at once is a *unit*: a row group of a Parquet file, or a whole file of another format. Units in a
+row make a *shard*, the work of one worker.
 
 An episode may go on from one unit to the next, and from one file to the next. It belongs to the
 shard in which it begins: the worker of that shard reads on until it is over, and the worker of the
@@ -66,7 +66,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FilePlan:
     """All units of a log, in order."""
 
     units: tuple[Unit, ...]
@@ -105,7 +105,7 @@ class Plan:
         return (0, 0) if first is None else (first, last)
 
 
-def plan(sources: Sequence[str | os.PathLike[str]], kind: str | None = None) -> Plan:
+def plan(sources: Sequence[str | os.PathLike[str]], kind: str | None = None) -> FilePlan:
     """The units of a log that lies in these files, folders or patterns."""
     files: list[LogFile] = []
     for source in sources:
@@ -118,7 +118,7 @@ def plan(sources: Sequence[str | os.PathLike[str]], kind: str | None = None) -> 
     units = [unit for file in files for unit in _units(file)]
     if not units:
         raise LogError(f"{printable(str(sources[0]))}: the log is empty: it has no rows.")
-    return Plan(tuple(units), tuple(files))
+    return FilePlan(tuple(units), tuple(files))
 
 
 def _units(file: LogFile) -> Iterator[Unit]:
@@ -145,8 +145,8 @@ def _files(source: str, kind: str | None) -> list[LogFile]:
         inside = sorted(p for p in path.rglob("*") if p.is_file() and _is_log(p, path))
         if not inside:
             raise LogError(
-                f"{source}: the folder has no log files. Logs end in .parquet, .csv, .tsv, .arrow or "
-                ".ndjson; names that begin with a point or an underscore are passed over."
+                f"{source}: the folder has no log files. Logs end in .parquet, .csv, .tsv, .arrow "
+                "or .ndjson; names that begin with a point or an underscore are passed over."
             )
         return [_file(str(p), p.stat().st_size, kind, p.relative_to(path).parts) for p in inside]
     if any(mark in source for mark in "*?[") and not path.exists():
@@ -184,8 +184,8 @@ def _file_system(address: str) -> tuple[Any, str]:
         system, path = fs.FileSystem.from_uri(address)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise LogError(
-            f"{printable(address)}: cannot be opened: {printable(str(error).splitlines()[0])}. Give "
-            "an address such as s3://bucket/folder or gs://bucket/folder."
+            f"{printable(address)}: cannot be opened: {printable(str(error).splitlines()[0])}. "
+            "Give an address such as s3://bucket/folder or gs://bucket/folder."
         ) from error
     return system, path
 
@@ -222,7 +222,7 @@ def _far_files(address: str, kind: str | None) -> list[LogFile]:
     return files
 
 
-def described(plan: Plan) -> str:
+def described(plan: FilePlan) -> str:
     """For a sentence: how much there is to read."""
     files = counted(len(plan.files), "file")
     return f"{plan.rows:,} rows in {files}"

@@ -1,7 +1,7 @@
 """Counts that grow row by row.
 
-`TableTally` counts over a memory with few nodes straight into tables: for every node, observation
-and action where it goes is looked up, whatever kind of memory it is. `HashTally` counts over any
+`TableCounts` counts over a memory with few nodes straight into tables: for every node, observation
+and action where it goes is looked up, whatever kind of memory it is. `HashCounts` counts over any
 memory: history states, pairs and moves are numbered as they come up, so its size follows what was
 visited. Which of them is used makes no difference to the counts.
 
@@ -17,15 +17,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jumar.core.arrays import Ints, RowIndex, number_rows
+from jumar.core.episodes import LARGEST_REWARD
 from jumar.core.exact import ExactSums
 from jumar.core.memory import Memory
 from jumar.large import kernels
-from jumar.large.counted import Counted, Facts, Lengths
+from jumar.large.counted import Counted, LogFacts, Lengths
 
 if TYPE_CHECKING:
-    from jumar.large.rows import Rows
+    from jumar.large.rows import RowBatch
 
 MOST_CELLS = 1 << 22  # of a table of moves; beyond that a hash is no slower
+SMALLEST_NORMAL = 2.0**-1022  # doubles below it have fewer digits, which the loops do not know
 AT_ONCE = 1 << 16  # rows that a hash is made ready for
 
 
@@ -38,7 +40,7 @@ class Refused(Exception):
         self.unordered = unordered  # or wrong in another way
 
 
-class Tally(ABC):
+class RunningCounts(ABC):
     """Counts of a log over a memory, so far."""
 
     def __init__(self, memory: Memory, ends: int, parts: int) -> None:
@@ -49,7 +51,7 @@ class Tally(ABC):
         self._amounts = np.array([np.inf, -np.inf, np.inf, -np.inf, 0.0])
         self._began: Ints = np.zeros(0, np.int64)
 
-    def add(self, rows: Rows, parts: Ints) -> Ints:
+    def add(self, rows: RowBatch, parts: Ints) -> Ints:
         """Count the next rows; `parts` says for every episode that begins there which part it is
         of. Returns the rows in which episodes begin."""
         at, n = 0, len(rows)
@@ -80,18 +82,17 @@ class Tally(ABC):
 
     def _make_room(self, rewards: np.ndarray) -> bool:
         """For sums of these rewards; is that possible for the first one?"""
-        from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
-
         size = np.abs(rewards)
-        if not (SMALLEST_REWARD <= size[0] <= LARGEST_REWARD):
+        possible = (size >= SMALLEST_NORMAL) & (size <= LARGEST_REWARD)
+        if not possible[0]:
             return False
-        self._sums.prepare(rewards[(size >= SMALLEST_REWARD) & (size <= LARGEST_REWARD)])
+        self._sums.prepare(rewards[possible])
         return True
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> LogFacts:
         f, x = self._facts.tolist(), self._amounts.tolist()
-        return Facts(
+        return LogFacts(
             f[kernels.EPISODES],
             f[kernels.STEPS],
             f[kernels.UNFINISHED],
@@ -106,18 +107,18 @@ class Tally(ABC):
     _ends: Ints
 
     @abstractmethod
-    def _count(self, begin: int, rows: Rows, parts: Ints) -> tuple[int, int]:
+    def _count(self, begin: int, rows: RowBatch, parts: Ints) -> tuple[int, int]:
         """Count rows from `begin` on; where it stopped and why."""
 
     @abstractmethod
     def counted(
         self, observations: tuple[str, ...], actions: tuple[str, ...]
     ) -> tuple[Counted, ...]:
-        """What was counted, for each part. Facts are those of all parts, and stand with the
+        """What was counted, for each part. LogFacts are those of all parts, and stand with the
         first."""
 
 
-class TableTally(Tally):
+class TableCounts(RunningCounts):
     """Over a memory of few nodes. M nodes, O observations, A actions, K parts."""
 
     def __init__(self, memory: Memory, ends: int = kernels.AS_MARKED, parts: int = 1) -> None:
@@ -134,7 +135,7 @@ class TableTally(Tally):
         self._sums = ExactSums(size)
         self._sums.prepare(np.array([1.0]))
 
-    def _count(self, begin: int, rows: Rows, parts: Ints) -> tuple[int, int]:
+    def _count(self, begin: int, rows: RowBatch, parts: Ints) -> tuple[int, int]:
         O, A = self.memory.alphabet
         return kernels.count_dense(
             begin,
@@ -200,13 +201,13 @@ class TableTally(Tally):
                     of_pair[pair],
                     seen.astype(np.int64),
                     moves[k][pair, seen],
-                    self.facts if k == 0 else Facts(),
+                    self.facts if k == 0 else LogFacts(),
                 )
             )
         return tuple(found)
 
 
-class HashTally(Tally):
+class HashCounts(RunningCounts):
     """Over any memory."""
 
     def __init__(self, memory: Memory, ends: int = kernels.AS_MARKED, parts: int = 1) -> None:
@@ -225,7 +226,7 @@ class HashTally(Tally):
         self._sums.prepare(np.array([1.0]))
         self._numbered: Ints = np.zeros(0, np.int64)
 
-    def add(self, rows: Rows, parts: Ints) -> Ints:
+    def add(self, rows: RowBatch, parts: Ints) -> Ints:
         begins = rows.begins
         at, began = 0, []
         for first in range(0, len(rows.reward), AT_ONCE):
@@ -240,7 +241,7 @@ class HashTally(Tally):
             at += new
         return np.concatenate(began)
 
-    def _number(self, rows: Rows, begins: np.ndarray, parts: Ints) -> None:
+    def _number(self, rows: RowBatch, begins: np.ndarray, parts: Ints) -> None:
         """Number the history states of some rows."""
         z, a = rows.observations, rows.actions
         self._z, self._a = z, a
@@ -266,7 +267,7 @@ class HashTally(Tally):
             table, self._states, self._state_slot, self._n_states
         )
 
-    def _count(self, begin: int, rows: Rows, parts: Ints) -> tuple[int, int]:
+    def _count(self, begin: int, rows: RowBatch, parts: Ints) -> tuple[int, int]:
         O, A = self.memory.alphabet
         return kernels.count_sparse(
             begin,
@@ -367,17 +368,17 @@ class HashTally(Tally):
                     new_pair[move_pair[moves]],
                     move_seen[moves],
                     self._times[moves],
-                    self.facts if k == 0 else Facts(),
+                    self.facts if k == 0 else LogFacts(),
                 )
             )
         return tuple(found)
 
 
-def tally(memory: Memory, ends: int, parts: int = 1) -> Tally:
+def tally(memory: Memory, ends: int, parts: int = 1) -> RunningCounts:
     """Counts over a bound memory, the way that fits it."""
     O, A = memory.alphabet
     small = memory.count_nodes() * O * A * O * parts <= MOST_CELLS
-    return (TableTally if small else HashTally)(memory, ends, parts)
+    return (TableCounts if small else HashCounts)(memory, ends, parts)
 
 
 def _room(size: int) -> int:
