@@ -171,7 +171,7 @@ class Counted(Shown):
         pair = self._number[self.state] * A + self.action
 
         def table(values: Any, dtype: type) -> Any:
-            found = np.zeros(len(states) * A, dtype)
+            found: Any = np.zeros(len(states) * A, dtype)
             found[pair] = values
             return found.reshape(len(states), A)
 

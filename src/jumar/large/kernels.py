@@ -14,6 +14,8 @@ What follows a step is known when the next row is read, so each row settles the 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -68,7 +70,7 @@ def _add_reward(limbs: Ints, at: int, where: int, bits: int, sign: int) -> None:
 
 
 @inlined
-def _marked(marks: Bytes, bit: int) -> int:
+def _marked(marks: Bytes, bit: int) -> Any:
     return np.int64((marks[np.uint64(bit >> 3)] >> (bit & 7)) & 1)
 
 
@@ -230,7 +232,7 @@ def count_dense(
 
 
 @inlined
-def _scrambled(x: int) -> int:
+def _scrambled(x: Any) -> Any:
     """The finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
     u = np.uint64(x) * np.uint64(0x9E3779B97F4A7C15)
     u = (u ^ (u >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -296,7 +298,7 @@ def place_keys(keys: Ints, size: int, slots: Codes) -> None:
 
 
 @inlined
-def _number(key: int, keys: Ints, slots: Codes, sizes: Ints, which: int) -> int:
+def _number(key: int, keys: Ints, slots: Codes, sizes: Ints, which: int) -> Any:
     """The number of a key; a new one is entered."""
     mask = np.uint64(len(slots) - 1)
     at = _scrambled(key) & mask

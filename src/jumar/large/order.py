@@ -75,12 +75,12 @@ def repeated(stretches: Sequence[Stretch], keys: Callable[[int], Ints]) -> tuple
             return None
     every = [keys(i) if s.keys is None or s.incomplete else s.keys for i, s in enumerate(stretches)]
     joined = np.concatenate(every)
-    order = np.argsort(joined, kind="stable")
-    again = np.flatnonzero(joined[order[1:]] == joined[order[:-1]])
+    place = np.argsort(joined, kind="stable")
+    again = np.flatnonzero(joined[place[1:]] == joined[place[:-1]])
     if len(again) == 0:
         return None
     ends = np.cumsum([len(k) for k in every])
-    one, two = (int(np.searchsorted(ends, order[again[0] + i], side="right")) for i in range(2))
+    one, two = (int(np.searchsorted(ends, place[again[0] + i], side="right")) for i in range(2))
     return one, two
 
 

@@ -17,8 +17,8 @@ from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts, find_parts
 from jumar.large import general, kernels
 from jumar.large.batches import columns_of, last_label, open_file, typed_batches
-from jumar.large.rows import RowMaker, RowBatch, check_plain
-from jumar.large.shards import LogFile, FilePlan, Unit
+from jumar.large.rows import RowBatch, RowMaker, check_plain
+from jumar.large.shards import FilePlan, LogFile, Unit
 
 
 @dataclass(frozen=True)

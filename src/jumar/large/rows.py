@@ -172,12 +172,12 @@ class Symbols:
         """The symbol behind every combination of words, of which the last of each is missing."""
         from itertools import product
 
-        lists = [[word or None for word in (*each.to_pylist(), None)] for each in words]
+        lists = [[word or "" for word in (*each.to_pylist(), "")] for each in words]
         found = []
         for cells in product(*lists):
             if self._named:
                 cells = tuple(cell or MISSING_NAME for cell in cells)
-            if None in cells:
+            if "" in cells:
                 found.append(MISSING if not any(cells) else STRANGE)
             else:
                 found.append(self._number.get(JOINT.join(cells), STRANGE))

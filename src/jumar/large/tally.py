@@ -21,7 +21,7 @@ from jumar.core.episodes import LARGEST_REWARD
 from jumar.core.exact import ExactSums
 from jumar.core.memory import Memory
 from jumar.large import kernels
-from jumar.large.counted import Counted, LogFacts, Lengths
+from jumar.large.counted import Counted, Lengths, LogFacts
 
 if TYPE_CHECKING:
     from jumar.large.rows import RowBatch
