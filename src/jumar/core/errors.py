@@ -66,6 +66,10 @@ class ProjectError(JumarError):
     """A project file, or the record of a run, cannot be read."""
 
 
+class CountsError(JumarError):
+    """A file of counts is wrong, or does not go together with another one."""
+
+
 class StudyError(JumarError):
     """A study file is wrong, or the folder of a study cannot be used."""
 

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, number_rows
-from jumar.core.errors import LogError, MemoryMismatch
+from jumar.core.errors import CountsError, MemoryMismatch
 from jumar.core.exact import ExactSums
 from jumar.core.history import Counts
 from jumar.core.memory import Memory
 from jumar.core.names import other_names
 from jumar.core.room import check_room
 from jumar.core.shown import Shown
+from jumar.core.text import printable
 
 LISTED = 12  # tables of history states and actions that are held at the same time, more or less
 
@@ -71,6 +72,54 @@ def _both(
     return min(one[0], other[0]), max(one[1], other[1])
 
 
+@dataclass(frozen=True)
+class CountedFiles:
+    """Which parts of which files were counted; none may be counted twice."""
+
+    parts: tuple[tuple[str, int, int], ...] = ()  # file, first part and last (not included)
+    labels: tuple[tuple[Any, Any], ...] = ()  # first and last label of stretches in which they rise
+    rising: bool = True  # do they rise in all stretches?
+
+    def __add__(self, other: CountedFiles) -> CountedFiles:
+        """
+        >>> one = CountedFiles((("log.parquet", 0, 3),))
+        >>> (one + CountedFiles((("log.parquet", 3, 5),))).parts
+        (('log.parquet', 0, 5),)
+        >>> one + CountedFiles((("log.parquet", 2, 5),))
+        Traceback (most recent call last):
+        jumar.core.errors.CountsError: log.parquet: a part of it is counted twice. ...
+        """
+        joined: list[tuple[str, int, int]] = []
+        for name, first, last in sorted((*self.parts, *other.parts)):
+            if joined and joined[-1][0] == name and first <= joined[-1][2]:
+                if first < joined[-1][2]:
+                    raise CountsError(
+                        f"{printable(name)}: a part of it is counted twice. Add each file of "
+                        "counts once, and count every shard once."
+                    )
+                joined[-1] = (name, joined[-1][1], last)
+            else:
+                joined.append((name, first, last))
+        labels = (*self.labels, *other.labels)
+        return CountedFiles(tuple(joined), labels, self.rising and other.rising)
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain JSON types."""
+        return {
+            "parts": [list(part) for part in self.parts],
+            "labels": [list(pair) for pair in self.labels],
+            "rising": self.rising,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> CountedFiles:
+        return cls(
+            tuple((str(n), int(i), int(j)) for n, i, j in data.get("parts", ())),
+            tuple((first, last) for first, last in data.get("labels", ())),
+            bool(data.get("rising", True)),
+        )
+
+
 @dataclass(eq=False, repr=False)
 class Counted(Shown):
     """A log over a memory. H history states, P pairs ⟨h, a⟩, L moves, all sorted."""
@@ -88,6 +137,7 @@ class Counted(Shown):
     seen: Ints  # (L,) the observation that followed
     times: Ints  # (L,)
     facts: LogFacts = field(default_factory=LogFacts)
+    files: CountedFiles = field(default_factory=CountedFiles)
 
     @property
     def summary(self) -> str:
@@ -111,7 +161,7 @@ class Counted(Shown):
 
     def __add__(self, other: Counted) -> Counted:
         if other_names(self, other):
-            raise LogError(
+            raise CountsError(
                 "Counts over different observations or actions do not add up. Count both with the "
                 "same controller."
             )
@@ -156,6 +206,7 @@ class Counted(Shown):
             moves[:, 1],
             _added(len(moves), (which, np.concatenate([self.times, other.times]))),
             self.facts + other.facts,
+            self.files + other.files,
         )
 
     @cached_property

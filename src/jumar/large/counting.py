@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from jumar.io.logs.asking import ask
 from jumar.io.logs.encoding import NotPlain
 from jumar.large import kernels
 from jumar.large.batches import check_alike
-from jumar.large.counted import Counted, nothing
+from jumar.large.counted import Counted, CountedFiles, nothing
 from jumar.large.order import EpisodeOrder, Stretch, label_keys, repeated
 from jumar.large.reading import (
     Portion,
@@ -172,7 +172,7 @@ def run(
         scheduler=scheduler,
     )
     for shard, (part, stretch) in work:
-        total += part
+        total += replace(part, files=_counted_files(job, shard, stretch))
         stretches[shard] = stretch
         done += rows[shard]
         if progress is not None:
@@ -180,6 +180,19 @@ def run(
     check_together(job, [(s, stretches[s]) for s in shards if stretches[s] is not None])
     journal.info("Counted %s: %s (%s)", described(job.plan), total.summary, watch)
     return total
+
+
+def _counted_files(job: Counting, shard: tuple[int, int], stretch: Stretch | None) -> CountedFiles:
+    """What was counted, for the record."""
+    found = CountedFiles()
+    for unit in job.plan.units[shard[0] : shard[1]]:
+        group = unit.group or 0
+        found += CountedFiles(((unit.file.name, group, group + 1),))
+    if stretch is None:
+        return found
+    rises = stretch.keys is None
+    labels = ((stretch.first, stretch.last),) if rises else ()
+    return replace(found, labels=labels, rising=rises)
 
 
 def check_together(job: Counting, stretches: Sequence[tuple[tuple[int, int], Any]]) -> None:
