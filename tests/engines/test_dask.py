@@ -282,7 +282,8 @@ def test_a_local_cluster_leaves_when_we_are_killed_or_interrupted(number):
         else:
             process.kill()
         out, error = process.communicate(timeout=60)
-        assert error == ""
+        if number is signal.SIGINT:  # who is killed cannot tidy up: semaphores are told as leaked
+            assert error == ""
         assert out == ("interrupted\n" if number is signal.SIGINT else "")
         while time.monotonic() < begin + 30 and any(map(is_alive, workers)):
             time.sleep(0.05)
