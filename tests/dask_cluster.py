@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,13 +20,13 @@ PATHS = [str(Path(jumar.__file__).parents[1]), str(Path(__file__).parent)]
 class Cluster:
     """A scheduler and its workers; all are gone when the test is."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, path: Sequence[object] | None = None) -> None:
         self._folder, self.processes = folder, []
         folder.mkdir(parents=True, exist_ok=True)
         self._known = folder / "scheduler.json"
         self.scheduler = self._start(
             "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-            "--scheduler-file", self._known,
+            "--scheduler-file", self._known, path=path,
         )  # fmt: skip
         for _ in range(600):
             if self._known.exists():
@@ -34,18 +34,21 @@ class Cluster:
             time.sleep(0.1)
         self.address: str = json.loads(self._known.read_text())["address"]
 
-    def add_worker(self, *options: str) -> subprocess.Popen[bytes]:
+    def add_worker(self, path: Sequence[object] | None = None) -> subprocess.Popen[bytes]:
         return self._start(
             "worker", self.address, "--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard",
-            "--local-directory", self._folder, *options,
+            "--local-directory", self._folder, path=path,
         )  # fmt: skip
 
-    def _start(self, *words: object) -> subprocess.Popen[bytes]:
-        path = os.pathsep.join([*PATHS, os.environ.get("PYTHONPATH", "")])
+    def _start(
+        self, *words: object, path: Sequence[object] | None = None
+    ) -> subprocess.Popen[bytes]:
+        """`path`: where it finds modules, if not where we do."""
+        where = os.pathsep.join(map(str, path or [*PATHS, os.environ.get("PYTHONPATH", "")]))
         log = (self._folder / f"{len(self.processes)}-{words[0]}.log").open("wb")
         process = subprocess.Popen(
             [sys.executable, "-m", "dask", *map(str, words)],
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": where},
             stdout=log,
             stderr=log,
             start_new_session=True,  # so that it can be ended with all it has started
@@ -62,8 +65,10 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    made = Cluster(folder)
+def cluster(
+    folder: Path, workers: int = 2, path: Sequence[object] | None = None
+) -> Iterator[Cluster]:
+    made = Cluster(folder, path)
     try:
         for _ in range(workers):
             made.add_worker()

@@ -199,6 +199,18 @@ def test_a_cluster_without_workers_and_the_address_of_a_worker(tmp_path, two_wor
         list(on(worker, chores.power_of, 2))
 
 
+@pytest.mark.parametrize("who", ["scheduler", "worker"])
+def test_who_cannot_import_jumar_is_told(tmp_path, who):
+    (tmp_path / "jumar").mkdir()
+    (tmp_path / "jumar" / "__init__.py").touch()  # hides the real one
+    with cluster(tmp_path / "c", workers=0, path=[tmp_path] if who == "scheduler" else None) as c:
+        c.add_worker(path=[tmp_path] if who == "worker" else None)
+        begin = time.monotonic()
+        with pytest.raises(EngineError, match=rf"^{who} tcp://.*: cannot (run|import) jumar"):
+            list(on(c.address, chores.power_of, 2))
+        assert time.monotonic() - begin < 12
+
+
 def test_other_versions_are_refused(two_workers, monkeypatch):
     here = engine.versions()
     monkeypatch.setattr(engine, "versions", lambda: here | {"jumar": "99.1", "numpy": "9.0"})

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import pkgutil
 import platform
 import queue
 import threading
@@ -93,6 +94,7 @@ def _cluster(jobs: int, scheduler: str | None) -> Iterator[Any]:
         client = _connect(address)
         opened.callback(_close, client)
         _wait_for_a_worker(client, address)
+        _check_import(client)
         journal.info(
             "Dask at %s: %d threads of workers", printable(address), sum(client.nthreads().values())
         )
@@ -192,6 +194,17 @@ def _wait_for_a_worker(client: Any, address: str) -> None:
             f"scheduler {printable(address)}: has no worker. Start some, on any machine that "
             f"reaches it: dask worker {printable(address)} --nthreads 1 --nworkers -1"
         ) from error
+
+
+def _check_import(client: Any) -> None:
+    """A worker that cannot import jumar does not say so when it is given work: it leaves."""
+    asked = client.run(pkgutil.resolve_name, f"{__name__}:__name__", on_error="return")
+    for worker, answer in asked.items():
+        if isinstance(answer, ImportError):
+            raise EngineError(
+                f"worker {worker}: cannot import jumar ({printable(_line(answer))}). Install jumar "
+                f"{__version__} with the extra cluster there: pip install 'jumar[cluster]'"
+            )
 
 
 def _close(client: Any) -> None:
