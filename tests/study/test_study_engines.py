@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+import jumar as jm
 from commands import run_command
 from dask_cluster import cluster
 from jumar.core.errors import ParameterError
 from jumar.study.guarantees.running import GuaranteesSpec, run_guarantees
 from jumar.study.runner import run_study
-from jumar.study.spec import study_from_document
+from jumar.study.spec import load_study, study_from_document
 
 DOCUMENT = {
     "format": "jumar-study/1",
@@ -97,3 +100,25 @@ def test_a_scheduler_that_is_not_there_is_one_line(capsys, tmp_path):
     assert done.code == 1
     assert "EngineError: scheduler tcp://127.0.0.1:9: no scheduler answers" in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.slow
+def test_workers_need_no_file_of_the_study(tmp_path):
+    rule, model = tmp_path / "rule.json", tmp_path / "model.toml"
+    pages = Path(__file__).parents[2] / "docs" / "studies.md"
+    blocks = re.findall(r"```toml\n(.*?)```", pages.read_text(), re.DOTALL)
+    model.write_text(next(block for block in blocks if "jumar-model/1" in block))
+    pomdp = jm.load_model(model)
+    jm.Controller.uniform(pomdp.observations, pomdp.actions).save(rule)
+    behavior = {"model": model.name, "policy": rule.name, "memories": [1]}
+    document = {**DOCUMENT, "behaviors": [behavior], "algorithms": [{"name": "strict"}]}
+    (tmp_path / "study.json").write_text(json.dumps(document))
+    spec = load_study(tmp_path / "study.json")
+    alone = table(run_study(spec, tmp_path / "alone"))
+
+    def take_away(done: int, total: int) -> None:  # it is called before the first block, too
+        for path in (rule, model):
+            path.unlink(missing_ok=True)
+
+    store = run_study(spec, tmp_path / "out", engine="processes", jobs=2, progress=take_away)
+    assert table(store) == alone
