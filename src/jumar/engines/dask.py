@@ -11,8 +11,10 @@ of its own on which all items depend: workers pass it on to each other, and Dask
 all who had it have died. (What is *scattered* is lost then: tried with Dask 2026.8, all items
 that needed it were cancelled.)
 
-Each thread of a worker is given one item at a time. So a worker that dies takes only its item with
-it, and results that were not fetched yet; Dask gives these to others. An item whose workers die
+Each thread of a worker is given one item at a time, and we say which worker it is for. (Left alone,
+Dask gives short items to those who hold the task: of two workers one did all 40 items of 20 ms.)
+So a worker that dies takes only its item with it, and results that were not fetched yet; Dask gives
+these to others. An item whose workers die
 again and again (more often than `distributed.scheduler.allowed-failures`, 3) ends the run with an
 error that names it. If workers have one thread each, it is the one to blame: whatever else died
 with them died less often.
@@ -24,18 +26,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import pkgutil
 import platform
 import queue
 import threading
 import time
 import uuid
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, count, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from jumar import __version__
 from jumar.core.errors import EngineError
@@ -90,7 +94,10 @@ def _cluster(jobs: int, scheduler: str | None) -> Iterator[Any]:
         client = _connect(address)
         opened.callback(_close, client)
         _wait_for_a_worker(client, address)
-        journal.info("Dask at %s: %d threads of workers", printable(str(address)), _threads(client))
+        _check_import(client)
+        journal.info(
+            "Dask at %s: %d threads of workers", printable(address), sum(client.nthreads().values())
+        )
         yield client
 
 
@@ -189,9 +196,15 @@ def _wait_for_a_worker(client: Any, address: str) -> None:
         ) from error
 
 
-def _threads(client: Any) -> int:
-    """How many items can be worked on at once."""
-    return sum(client.nthreads().values())
+def _check_import(client: Any) -> None:
+    """A worker that cannot import jumar does not say so when it is given work: it leaves."""
+    asked = client.run(pkgutil.resolve_name, f"{__name__}:__name__", on_error="return")
+    for worker, answer in asked.items():
+        if isinstance(answer, ImportError):
+            raise EngineError(
+                f"worker {worker}: cannot import jumar ({printable(_line(answer))}). Install jumar "
+                f"{__version__} with the extra cluster there: pip install 'jumar[cluster]'"
+            )
 
 
 def _close(client: Any) -> None:
@@ -202,14 +215,21 @@ def _close(client: Any) -> None:
 # ---- who gets what ------------------------------------------------------------------------------
 
 
+class _UnderWay(NamedTuple):
+    item: Any
+    future: Any
+    worker: str  # for whom it is; somebody else may do it
+
+
 class _Window:
     """The items that are under way: as many as the workers have threads."""
 
     def __init__(self, client: Any, task: Recipe, items: Iterator[Any]) -> None:
-        self._client, self._items = client, items
+        self._client, self._items, self._more = client, items, True
         self._name, self._numbers = f"{task.name}-{uuid.uuid4().hex}", count()
-        self._at: dict[Any, tuple[Any, Any]] = {}  # future and item, by the key of the future
+        self._at: dict[Any, _UnderWay] = {}  # by the key of the future
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()  # keys
+        self._workers: dict[str, int] = {}  # threads, by address
         self._looked = self._seen = time.monotonic()  # when we looked for workers, and saw one
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a task of more than 10 MB: it is sent once
@@ -218,52 +238,60 @@ class _Window:
     def results(self) -> Iterator[tuple[Any, Any]]:
         """(item, result) as they finish; nothing is left under way in the end."""
         try:
-            self._look()
-            while self._at:
-                future, item = self._next_finished()
-                good, result = self._fetch(future, item)
-                future.release()
-                self._give(1)  # before the result is looked at: no worker waits for that
+            while done := self._next_finished():
+                good, result = self._fetch(done.future, done.item)
+                done.future.release()
+                if done.worker in self._workers:
+                    self._give(done.worker, 1)  # before the result is used: no worker waits for it
                 if not good:
                     raise result
-                yield item, result
+                yield done.item, result
         finally:
             with suppress(Exception):  # the scheduler may be gone
-                self._client.cancel([future for future, _ in self._at.values()], force=True)
+                self._client.cancel([one.future for one in self._at.values()], force=True)
                 self._parcel.release()
 
-    def _next_finished(self) -> tuple[Any, Any]:
-        while True:
-            if time.monotonic() > self._looked + LOOK:
+    def _next_finished(self) -> _UnderWay | None:
+        """What finishes next; None if there is nothing left to do."""
+        while self._at or self._more:
+            if not self._at or time.monotonic() > self._looked + LOOK:
                 self._look()
             with suppress(queue.Empty):
-                return self._at.pop(self._finished.get(timeout=LOOK))
+                return self._at.pop(self._finished.get(timeout=LOOK if self._at else 0.1))
+        return None
 
     def _look(self) -> None:
         """Give every thread of every worker something to do; or give up if nobody is there."""
         try:
-            threads = _threads(self._client)
+            self._workers = self._client.nthreads()
         except Exception as error:
             raise self._gone() from error
         self._looked = time.monotonic()
-        if threads:
+        if self._workers:
             self._seen = self._looked
         elif self._looked > self._seen + ALONE:
             raise EngineError(
                 f"scheduler {self._address}: all workers have left, {ALONE:.0f} s ago. Start some "
                 "and run again; what is finished is kept."
             )
-        self._give(max(1, threads) - len(self._at))
+        busy = Counter(one.worker for one in self._at.values())
+        for worker, threads in self._workers.items():
+            self._give(worker, threads - busy[worker])
 
-    def _give(self, most: int) -> None:
-        for item in islice(self._items, max(0, most)):
-            future = self._submit(_do, self._parcel, item)
-            self._at[future.key] = future, item
+    def _give(self, worker: str, most: int) -> None:
+        """Give a worker something to do; others do it if that worker is gone."""
+        given = list(islice(self._items, max(0, most)))
+        self._more = len(given) >= most
+        for item in given:
+            future = self._submit(
+                _do, self._parcel, item, workers=[worker], allow_other_workers=True
+            )
+            self._at[future.key] = _UnderWay(item, future, worker)
             future.add_done_callback(lambda done: self._finished.put(done.key))
 
-    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _submit(self, function: Callable[..., Any], *arguments: Any, **where: Any) -> Any:
         key = (self._name, next(self._numbers))
-        return self._client.submit(function, *arguments, key=key, pure=False)
+        return self._client.submit(function, *arguments, key=key, pure=False, **where)
 
     def _fetch(self, future: Any, item: Any) -> tuple[bool, Any]:
         """Whether it went well, and the result or the error of our own."""
