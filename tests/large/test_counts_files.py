@@ -51,7 +51,7 @@ def test_shards_make_the_same_file_byte_for_byte(tmp_path, log, monkeypatch):
     job = prepare(log, controller(memory))
     total = None
     for i in (3, 1, 7, 5, 2, 6, 4):
-        part = run(job, [job.plan.share(i, 7)])
+        part = run(job, job.plan.shards(10**9, 1, (i, 7)))
         save_counts(part, tmp_path / "part.parquet")
         part = load_counts(tmp_path / "part.parquet")
         total = part if total is None else total + part
@@ -62,7 +62,7 @@ def test_shards_make_the_same_file_byte_for_byte(tmp_path, log, monkeypatch):
 
 def test_nothing_is_added_twice(log):
     job = prepare(log, controller())
-    one, two = (run(job, [job.plan.share(i, 2)]) for i in (1, 2))
+    one, two = (run(job, job.plan.shards(10**9, 1, (i, 2))) for i in (1, 2))
     assert (one + two).facts.episodes == 60
     with pytest.raises(CountsError, match="twice"):
         one + two + one
@@ -71,7 +71,8 @@ def test_nothing_is_added_twice(log):
 def test_shares_are_all_there_is_and_none_is_in_two(log):
     plan = prepare(log, controller()).plan
     for n in (1, 2, 5, 11, 400):
-        units = [k for i in range(1, n + 1) for k in range(*plan.share(i, n))]
+        shards = [s for i in range(1, n + 1) for s in plan.shards(10**9, 1, (i, n))]
+        units = [k for shard in shards for k in range(*shard)]
         assert units == list(range(len(plan.units)))
 
 

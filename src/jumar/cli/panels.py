@@ -19,6 +19,7 @@ DATA, RULE, DECISION, OUTPUT = "Data", "Rule", "Decision", "Output"
 COMMANDS = {
     "Main job": "init check improve samples",
     "Look closer": "show estimate algorithms",
+    "Large logs": "count merge",
     "Research": "models train simulate evaluate plan study paper",
 }
 # the options of commands that read a log, each panel in the order of the help
@@ -29,7 +30,7 @@ OPTIONS = {
     DECISION: "discount yearly_discount step_length algorithm n_wedge parameter delta gate "
     "assume_memory rewards ending_rewards horizon gain power level estimator interval sides "
     "difference folds seed",
-    OUTPUT: "output pictures unit yes force as_json",
+    OUTPUT: "output pictures unit yes force resume shard engine scheduler jobs as_json",
 }
 VALUES = {
     "ends": "terminated cut",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from jumar.io.logs.encoding import NotPlain
 from jumar.large import kernels
 from jumar.large.batches import check_alike
 from jumar.large.counted import Counted, CountedFiles, nothing
+from jumar.large.keeping import KeptShards
 from jumar.large.order import EpisodeOrder, Stretch, label_keys, repeated
 from jumar.large.reading import (
     Portion,
@@ -49,6 +50,22 @@ class Counting:
     plan: FilePlan
     reading: ShardReading
     memory: Memory
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """All that determines the counts, in plain types."""
+        names = self.reading.observations, self.reading.actions
+        return {
+            "files": [[file.name, file.size, file.changed] for file in self.plan.files],
+            "asked": repr(self.reading.asked),
+            "options": repr(self.reading.options),
+            "names": names,
+            "memory": self.memory.to_document(*names),
+        }
+
+    def rows(self, shard: tuple[int, int]) -> int:
+        """Of a shard, more or less."""
+        return sum(unit.rows for unit in self.plan.units[shard[0] : shard[1]])
 
     def __call__(self, shard: tuple[int, int]) -> tuple[Counted, Stretch | None]:
         """The counts of the episodes that begin in a shard, and their labels."""
@@ -107,7 +124,7 @@ def count_logs(
 ) -> Counted:
     """Count logs where they lie."""
     job = prepare(sources, like, memory=memory, file_format=file_format, **reading)
-    shards = job.plan.shards(SHARD_ROWS, at_least=jobs or engines.cores())
+    shards = job.plan.shards(SHARD_ROWS, jobs)
     return run(job, shards, engine=engine, jobs=jobs, scheduler=scheduler, progress=progress)
 
 
@@ -158,28 +175,62 @@ def run(
     jobs: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
+    kept: KeptShards | None = None,
+    finished: Mapping[tuple[int, int], Counted] | None = None,
 ) -> Counted:
-    """Count some shards and add them up."""
+    """Count some shards and add them up; what is finished already is not counted again, and what
+    gets finished is kept."""
     watch = Watch()
-    rows = {s: sum(unit.rows for unit in job.plan.units[s[0] : s[1]]) for s in shards}
     total = nothing(job.reading.observations, job.reading.actions, job.memory)
-    stretches, done = {}, 0
+    stretches: dict[tuple[int, int], Stretch] = {}
+    done, whole = 0, sum(map(job.rows, shards))
+    for shard, part in _parts(job, shards, finished or {}, kept, engine, jobs, scheduler):
+        total += part.counted
+        if part.stretch is not None:
+            stretches[shard] = part.stretch
+        done += job.rows(shard)
+        if progress is not None:
+            progress(done, whole)
+    check_together(job, stretches)
+    journal.info("Counted %s: %s (%s)", described(job.plan), total.summary, watch)
+    return total
+
+
+class _Part(NamedTuple):
+    counted: Counted
+    stretch: Stretch | None
+
+
+def _parts(
+    job: Counting,
+    shards: Sequence[tuple[int, int]],
+    finished: Mapping[tuple[int, int], Counted],
+    kept: KeptShards | None,
+    engine: str,
+    jobs: int | None,
+    scheduler: str | None,
+) -> Iterator[tuple[tuple[int, int], _Part]]:
+    """Every shard as it is finished."""
+    done = [shard for shard in shards if shard in finished]
+    for shard in done:
+        counted = finished[shard]
+        labels, rising = counted.files.labels, counted.files.rising
+        stretch = Stretch(*labels[0], None) if labels else None
+        if not rising:
+            stretch = Stretch(None, None, np.zeros(0, np.int64), incomplete=True)
+        yield shard, _Part(counted, stretch)
     work = engines.run(
         Recipe(Counting, job.plan, job.reading, job.memory),
-        shards,
+        [shard for shard in shards if shard not in done],
         engine=engine,
         jobs=jobs,
         scheduler=scheduler,
     )
-    for shard, (part, stretch) in work:
-        total += replace(part, files=_counted_files(job, shard, stretch))
-        stretches[shard] = stretch
-        done += rows[shard]
-        if progress is not None:
-            progress(done, sum(rows.values()))
-    check_together(job, [(s, stretches[s]) for s in shards if stretches[s] is not None])
-    journal.info("Counted %s: %s (%s)", described(job.plan), total.summary, watch)
-    return total
+    for shard, (counted, stretch) in work:
+        counted = replace(counted, files=_counted_files(job, shard, stretch))
+        if kept is not None:
+            kept.keep(shard, counted)
+        yield shard, _Part(counted, stretch)
 
 
 def _counted_files(job: Counting, shard: tuple[int, int], stretch: Stretch | None) -> CountedFiles:
@@ -195,14 +246,17 @@ def _counted_files(job: Counting, shard: tuple[int, int], stretch: Stretch | Non
     return replace(found, labels=labels, rising=rises)
 
 
-def check_together(job: Counting, stretches: Sequence[tuple[tuple[int, int], Any]]) -> None:
+def check_together(job: Counting, stretches: Mapping[tuple[int, int], Stretch]) -> None:
     """No episode may begin twice."""
-    again = repeated([s for _, s in stretches], lambda i: job.keys(stretches[i][0]))
+    shards = sorted(stretches)
+    again = repeated([stretches[s] for s in shards], lambda i: job.keys(shards[i]))
     if again is None:
         return
-    one, two = (job.plan.units[stretches[i][0][0]].file.name for i in again)
+    one, two = (job.plan.units[shards[i][0]].file.name for i in again)
+    place = "after others" if one == two else f"in {two}"
     raise LogError(
-        f"{one}: an episode comes up a second time"
-        + (f", in {two}" if two != one else ", after others")
-        + ". The rows of an episode must lie together."
+        f"{one}: an episode comes up a second time, {place}. The rows of an episode must lie "
+        "together. If episodes are numbered anew in every file, give them other labels. If rows "
+        "are scattered, sort them by episode and step, or say sort=True (--sort), which needs "
+        "DuckDB: pip install 'jumar[duckdb]'."
     )

@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Ints
+from jumar.core.errors import CountsError
 from jumar.core.jit import compiled
+from jumar.core.text import printable
+from jumar.large.counted import CountedFiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +85,30 @@ def repeated(stretches: Sequence[Stretch], keys: Callable[[int], Ints]) -> tuple
     ends = np.cumsum([len(k) for k in every])
     one, two = (int(np.searchsorted(ends, place[again[0] + i], side="right")) for i in range(2))
     return one, two
+
+
+def check_apart(files: CountedFiles) -> str:
+    """No episode may lie in two files of counts that are added up. Returns what could not be
+    checked, for people; an error where an episode may have been cut in two."""
+    if not files.rising:
+        return (
+            "Labels of episodes do not rise in these logs, so it was not checked that no episode "
+            "lies in two of them."
+        )
+    try:
+        pairs = sorted(files.labels)
+    except TypeError as error:
+        raise CountsError(
+            "Labels of episodes are numbers in one log and text in another."
+        ) from error
+    for (_, last), (first, _) in pairwise(pairs):
+        if first <= last:
+            return (
+                f"The logs have episodes {printable(str(first))} to {printable(str(last))} in "
+                "common, as far as their labels tell. If rows of one episode lie in two logs, count "
+                "them together."
+            )
+    return ""
 
 
 def _plain(label: Any) -> Any:

@@ -15,6 +15,7 @@ Folders that are called ``key=value`` (hive partitions) are columns of that name
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -24,10 +25,12 @@ from urllib.parse import unquote
 
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.text import counted, printable
+from jumar.engines import cores
 from jumar.io.formats import format_of, no_format, open_log
 from jumar.io.formats.source import naming
 
 PARQUET = "Parquet"
+PER_WORKER = 4  # shards: whoever is slow or late holds nobody up for long
 BYTES_OF_A_ROW = 40  # of text, more or less
 
 
@@ -38,6 +41,7 @@ class LogFile:
     name: str  # a path or an address, as messages call it
     kind: str  # of `FORMATS`
     size: int  # bytes
+    changed: float = 0.0  # when, in seconds; 0 where it is not told
     partition: tuple[tuple[str, str], ...] = ()  # columns that its folders tell
 
     @property
@@ -77,32 +81,36 @@ class FilePlan:
         """How many there are, more or less."""
         return sum(unit.rows for unit in self.units)
 
-    def shards(self, most_rows: int, at_least: int = 1) -> list[tuple[int, int]]:
-        """First and last unit (not included) of pieces with hardly more rows than that; so many
-        pieces at least, if there are as many units."""
-        wanted = min(most_rows, max(1, -(-self.rows // max(1, at_least))))
-        found, begin, rows = [], 0, 0
-        for i, unit in enumerate(self.units):
-            rows += unit.rows
-            if rows >= wanted:
+    def shards(
+        self, most_rows: int, workers: int | None = None, share: tuple[int, int] = (1, 1)
+    ) -> list[tuple[int, int]]:
+        """First and last unit (not included) of neighbouring pieces with hardly more rows than
+        that; several for every worker. With share (i, n) only those of the i-th of n parts of the
+        log."""
+        first, last = self._share(*share)
+        units = self.units[first:last]
+        rows = sum(unit.rows for unit in units)
+        wanted = max(1, min(most_rows, -(-rows // (PER_WORKER * (workers or cores())))))
+        found, begin, size = [], first, 0
+        for i, unit in enumerate(units, first):
+            size += unit.rows
+            if size >= wanted:
                 found.append((begin, i + 1))
-                begin, rows = i + 1, 0
-        if begin < len(self.units):
-            found.append((begin, len(self.units)))
+                begin, size = i + 1, 0
+        if begin < last:
+            found.append((begin, last))
         return found
 
-    def share(self, i: int, n: int) -> tuple[int, int]:
-        """The units of the i-th of n workers (from 1): neighbours, and about as many rows each."""
+    def _share(self, i: int, n: int) -> tuple[int, int]:
+        """The units of the i-th of n parts: neighbours, and about as many rows in each."""
         if not 1 <= i <= n:
-            raise ParameterError(f"shard: {i}/{n}: expected a number from 1 to {n} before the bar.")
-        total, before, first, last = self.rows, 0, None, 0
-        for k, unit in enumerate(self.units):
-            owner = min(n, (before + unit.rows // 2) * n // max(1, total) + 1)
-            if owner == i:
-                first = k if first is None else first
-                last = k + 1
-            before += unit.rows
-        return (0, 0) if first is None else (first, last)
+            raise ParameterError(f"shard: {i}/{n}: expected 1/{n} to {n}/{n}.")
+        ends, rows = [0], 0
+        for unit in self.units:
+            rows += unit.rows
+            ends.append(rows)
+        first, last = (bisect_left(ends, -(-rows * k // n)) for k in (i - 1, i))
+        return first, last
 
 
 def plan(sources: Sequence[str | os.PathLike[str]], kind: str | None = None) -> FilePlan:
@@ -148,16 +156,16 @@ def _files(source: str, kind: str | None) -> list[LogFile]:
                 f"{source}: the folder has no log files. Logs end in .parquet, .csv, .tsv, .arrow "
                 "or .ndjson; names that begin with a point or an underscore are passed over."
             )
-        return [_file(str(p), p.stat().st_size, kind, p.relative_to(path).parts) for p in inside]
+        return [_file(str(p), p.stat(), kind, p.relative_to(path).parts) for p in inside]
     if any(mark in source for mark in "*?[") and not path.exists():
         import glob
 
         found = sorted(p for p in glob.glob(source, recursive=True) if Path(p).is_file())
         if not found:
             raise LogError(f"{printable(source)}: no file fits this pattern. Check the path.")
-        return [_file(p, Path(p).stat().st_size, kind, Path(p).parts) for p in found]
+        return [_file(p, Path(p).stat(), kind, Path(p).parts) for p in found]
     opened = open_log(source, kind)  # says what is wrong with it
-    return [_file(opened.name, path.stat().st_size, kind, ())]
+    return [_file(opened.name, path.stat(), kind, ())]
 
 
 def _is_log(path: Path, root: Path) -> bool:
@@ -165,12 +173,15 @@ def _is_log(path: Path, root: Path) -> bool:
     return not hidden and format_of(path) is not None
 
 
-def _file(name: str, size: int, kind: str | None, folders: Sequence[str]) -> LogFile:
+def _file(name: str, told: Any, kind: str | None, folders: Sequence[str]) -> LogFile:
     known = kind or format_of(Path(name.rsplit("/", 1)[-1]))
     if known is None:
         raise no_format(name, "; or say which it is: --format CSV")
     pairs = [folder.split("=", 1) for folder in folders[:-1] if "=" in folder]
-    return LogFile(name, known, size, tuple((key, unquote(value)) for key, value in pairs))
+    partition = tuple((key, unquote(value)) for key, value in pairs)
+    if isinstance(told, os.stat_result):
+        return LogFile(name, known, told.st_size, told.st_mtime, partition)
+    return LogFile(name, known, told.size, told.mtime_ns / 1e9 if told.mtime_ns else 0.0, partition)
 
 
 # ---- object stores ------------------------------------------------------------------------------
@@ -216,7 +227,7 @@ def _far_files(address: str, kind: str | None) -> list[LogFile]:
         known = kind or format_of(Path(entry.base_name))
         if entry.type == fs.FileType.File and fits and not hidden and known:
             name = f"{scheme}://{entry.path}{tail}"
-            files.append(_file(name, entry.size, known, inner.split("/")))
+            files.append(_file(name, entry, known, inner.split("/")))
     if not files:
         raise LogError(f"{printable(address)}: there are no log files.")
     return files

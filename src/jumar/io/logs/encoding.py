@@ -144,7 +144,8 @@ class Flags(Names):
             "Write true or false, yes or no, 1 or 0; an empty cell is false.",
             problems,
         )
-        return np.array([*(FLAG_WORDS.get(key, False) for key in keys), False], np.bool_)[coded.code]
+        found = [*(FLAG_WORDS.get(key, False) for key in keys), False]
+        return np.array(found, np.bool_)[coded.code]
 
 
 # ---- Arrow arrays -------------------------------------------------------------------------------
