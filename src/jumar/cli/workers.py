@@ -56,13 +56,14 @@ def has_workers(command: Command) -> Command:
 
     parameters: list[inspect.Parameter] = []
     for parameter in signature.parameters.values():
+        named = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)  # a default may come first
         if parameter.name == "workers":
             parameters += [
-                parameter.replace(name=name, annotation=kind, default=None)
+                named.replace(name=name, annotation=kind, default=None)
                 for name, kind in _OPTIONS.items()
             ]
         else:
-            parameters.append(parameter)
+            parameters.append(named)
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return cast(Command, run)

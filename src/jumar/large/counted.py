@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,52 +72,67 @@ def _both(
     return min(one[0], other[0]), max(one[1], other[1])
 
 
+class FilePart(NamedTuple):
+    """A part of a file that was counted."""
+
+    file: str
+    first: int  # row group; 0 for a file without any
+    last: int  # not included
+    labels: tuple[Any, Any] | None = None  # the first and the last of episodes that begin there
+    rising: bool = True  # and do all between them rise?
+
+
 @dataclass(frozen=True)
 class CountedFiles:
     """Which parts of which files were counted; none may be counted twice."""
 
-    parts: tuple[tuple[str, int, int], ...] = ()  # file, first part and last (not included)
-    labels: tuple[tuple[Any, Any], ...] = ()  # first and last label of stretches in which they rise
-    rising: bool = True  # do they rise in all stretches?
+    parts: tuple[FilePart, ...] = ()
 
     def __add__(self, other: CountedFiles) -> CountedFiles:
         """
-        >>> one = CountedFiles((("log.parquet", 0, 3),))
-        >>> (one + CountedFiles((("log.parquet", 3, 5),))).parts
-        (('log.parquet', 0, 5),)
-        >>> one + CountedFiles((("log.parquet", 2, 5),))
+        >>> one = CountedFiles((FilePart("log.parquet", 0, 3, (1, 7)),))
+        >>> (one + CountedFiles((FilePart("log.parquet", 3, 5, (8, 9)),))).parts[0][:4]
+        ('log.parquet', 0, 5, (1, 9))
+        >>> one + CountedFiles((FilePart("log.parquet", 2, 5),))
         Traceback (most recent call last):
         jumar.core.errors.CountsError: log.parquet: a part of it is counted twice. ...
         """
-        joined: list[tuple[str, int, int]] = []
-        for name, first, last in sorted((*self.parts, *other.parts)):
-            if joined and joined[-1][0] == name and first <= joined[-1][2]:
-                if first < joined[-1][2]:
-                    raise CountsError(
-                        f"{printable(name)}: a part of it is counted twice. Add each file of "
-                        "counts once, and count every shard once."
-                    )
-                joined[-1] = (name, joined[-1][1], last)
-            else:
-                joined.append((name, first, last))
-        labels = (*self.labels, *other.labels)
-        return CountedFiles(tuple(joined), labels, self.rising and other.rising)
+        joined: list[FilePart] = []
+        for part in sorted((*self.parts, *other.parts), key=lambda part: part[:3]):
+            before = joined[-1] if joined and joined[-1].file == part.file else None
+            if before is None or before.last < part.first:
+                joined.append(part)
+                continue
+            if before.last > part.first:
+                raise CountsError(
+                    f"{printable(part.file)}: a part of it is counted twice. Add each file of "
+                    "counts once, and count every shard once."
+                )
+            joined[-1] = _one_part(before, part)
+        return CountedFiles(tuple(joined))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> list[Any]:
         """In plain JSON types."""
-        return {
-            "parts": [list(part) for part in self.parts],
-            "labels": [list(pair) for pair in self.labels],
-            "rising": self.rising,
-        }
+        return [list(part) for part in self.parts]
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> CountedFiles:
+    def from_dict(cls, data: Any) -> CountedFiles:
         return cls(
-            tuple((str(n), int(i), int(j)) for n, i, j in data.get("parts", ())),
-            tuple((first, last) for first, last in data.get("labels", ())),
-            bool(data.get("rising", True)),
+            tuple(
+                FilePart(str(file), int(first), int(last), labels and tuple(labels), bool(rising))
+                for file, first, last, labels, rising in data
+            )
         )
+
+
+def _one_part(one: FilePart, two: FilePart) -> FilePart:
+    """Two parts of a file of which the second follows the first."""
+    rising = one.rising and two.rising
+    labels = one.labels or two.labels
+    if one.labels and two.labels:
+        labels = one.labels[0], two.labels[1]
+        rising = rising and one.labels[1] < two.labels[0]
+    return FilePart(one.file, one.first, two.last, labels, rising)
 
 
 @dataclass(eq=False, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from jumar.io.logs.asking import ask
 from jumar.io.logs.encoding import NotPlain
 from jumar.large import kernels
 from jumar.large.batches import check_alike
-from jumar.large.counted import Counted, CountedFiles, nothing
+from jumar.large.counted import Counted, CountedFiles, FilePart, nothing
 from jumar.large.keeping import KeptShards
 from jumar.large.order import EpisodeOrder, Stretch, label_keys, repeated
 from jumar.large.reading import (
@@ -39,6 +40,8 @@ from jumar.large.tally import Refused, tally
 
 SHARD_ROWS = 4_000_000
 NO_PARTS: Ints = np.zeros(0, np.int64)
+
+Stretches = Mapping[str, Stretch | None]  # by file
 
 Progress = Callable[[int, int], None]  # rows that are done, and all
 
@@ -67,8 +70,8 @@ class Counting:
         """Of a shard, more or less."""
         return sum(unit.rows for unit in self.plan.units[shard[0] : shard[1]])
 
-    def __call__(self, shard: tuple[int, int]) -> tuple[Counted, Stretch | None]:
-        """The counts of the episodes that begin in a shard, and their labels."""
+    def __call__(self, shard: tuple[int, int]) -> tuple[Counted, Stretches]:
+        """The counts of the episodes that begin in a shard, and their labels by file."""
         if is_plain(self.reading):
             try:
                 rows = plain_rows(self.plan, *shard, self.reading)
@@ -77,23 +80,30 @@ class Counting:
                 pass
         return self._count(general_rows(self.plan, *shard, self.reading), kernels.AS_MARKED)
 
-    def _count(self, portions: Iterator[Portion], ends: int) -> tuple[Counted, Stretch | None]:
-        reading, order = self.reading, EpisodeOrder()
+    def _count(self, portions: Iterator[Portion], ends: int) -> tuple[Counted, Stretches]:
+        reading = self.reading
+        orders: dict[str, EpisodeOrder] = {}
         found = tally(self.memory, ends)
         for portion in portions:
             try:
                 began = found.add(portion.rows, NO_PARTS)
             except Refused as refused:
                 raise explain(portion, refused.row, reading, refused.unordered) from None
+            order = orders.setdefault(portion.unit.file.name, EpisodeOrder())
             order.add(labels_at(portion, began))
         found.finish()
-        return found.counted(reading.observations, reading.actions)[0], order.stretch
+        stretches = {file: order.stretch for file, order in orders.items()}
+        return found.counted(reading.observations, reading.actions)[0], stretches
 
-    def keys(self, shard: tuple[int, int]) -> Ints:
-        """The labels of the episodes that begin in a shard, as keys."""
+    def keys(self, shard: tuple[int, int], file: str) -> Ints:
+        """The labels of the episodes that begin in a file of a shard, as keys."""
+        portions = (plain_rows if is_plain(self.reading) else general_rows)(
+            self.plan, *shard, self.reading
+        )
         found = [
             label_keys(labels_at(p, np.flatnonzero(p.rows.begins)))
-            for p in plain_rows(self.plan, *shard, self.reading)
+            for p in portions
+            if p.unit.file.name == file
         ]
         return np.concatenate(found) if found else NO_PARTS
 
@@ -182,12 +192,11 @@ def run(
     gets finished is kept."""
     watch = Watch()
     total = nothing(job.reading.observations, job.reading.actions, job.memory)
-    stretches: dict[tuple[int, int], Stretch] = {}
+    stretches: dict[tuple[int, int], Stretches] = {}
     done, whole = 0, sum(map(job.rows, shards))
     for shard, part in _parts(job, shards, finished or {}, kept, engine, jobs, scheduler):
         total += part.counted
-        if part.stretch is not None:
-            stretches[shard] = part.stretch
+        stretches[shard] = part.stretches
         done += job.rows(shard)
         if progress is not None:
             progress(done, whole)
@@ -198,7 +207,7 @@ def run(
 
 class _Part(NamedTuple):
     counted: Counted
-    stretch: Stretch | None
+    stretches: Stretches
 
 
 def _parts(
@@ -214,11 +223,8 @@ def _parts(
     done = [shard for shard in shards if shard in finished]
     for shard in done:
         counted = finished[shard]
-        labels, rising = counted.files.labels, counted.files.rising
-        stretch = Stretch(*labels[0], None) if labels else None
-        if not rising:
-            stretch = Stretch(None, None, np.zeros(0, np.int64), incomplete=True)
-        yield shard, _Part(counted, stretch)
+        told = [part for part in counted.files.parts if part.labels is not None]
+        yield shard, _Part(counted, {p.file: Stretch(*_pair(p), p.rising) for p in told})
     work = engines.run(
         Recipe(Counting, job.plan, job.reading, job.memory),
         [shard for shard in shards if shard not in done],
@@ -226,33 +232,42 @@ def _parts(
         jobs=jobs,
         scheduler=scheduler,
     )
-    for shard, (counted, stretch) in work:
-        counted = replace(counted, files=_counted_files(job, shard, stretch))
+    for shard, (counted, stretches) in work:
+        counted = replace(counted, files=_counted_files(job, shard, stretches))
         if kept is not None:
             kept.keep(shard, counted)
-        yield shard, _Part(counted, stretch)
+        yield shard, _Part(counted, stretches)
 
 
-def _counted_files(job: Counting, shard: tuple[int, int], stretch: Stretch | None) -> CountedFiles:
+def _pair(part: FilePart) -> tuple[Any, Any]:
+    assert part.labels is not None
+    return part.labels
+
+
+def _counted_files(job: Counting, shard: tuple[int, int], stretches: Stretches) -> CountedFiles:
     """What was counted, for the record."""
-    found = CountedFiles()
-    for unit in job.plan.units[shard[0] : shard[1]]:
-        group = unit.group or 0
-        found += CountedFiles(((unit.file.name, group, group + 1),))
-    if stretch is None:
-        return found
-    rises = stretch.keys is None
-    labels = ((stretch.first, stretch.last),) if rises else ()
-    return replace(found, labels=labels, rising=rises)
+    parts = []
+    for file, units in groupby(job.plan.units[shard[0] : shard[1]], lambda unit: unit.file.name):
+        groups = [unit.group or 0 for unit in units]
+        stretch = stretches.get(file)
+        labels = None if stretch is None else (stretch.first, stretch.last)
+        rises = stretch is None or stretch.rises
+        parts.append(FilePart(file, groups[0], groups[-1] + 1, labels, rises))
+    return CountedFiles(tuple(parts))
 
 
-def check_together(job: Counting, stretches: Mapping[tuple[int, int], Stretch]) -> None:
+def check_together(job: Counting, stretches: Mapping[tuple[int, int], Stretches]) -> None:
     """No episode may begin twice."""
-    shards = sorted(stretches)
-    again = repeated([stretches[s] for s in shards], lambda i: job.keys(shards[i]))
+    places = [
+        (shard, file, stretch)
+        for shard in sorted(stretches)
+        for file, stretch in stretches[shard].items()
+        if stretch is not None
+    ]
+    again = repeated([stretch for *_, stretch in places], lambda i: job.keys(*places[i][:2]))
     if again is None:
         return
-    one, two = (job.plan.units[shards[i][0]].file.name for i in again)
+    one, two = (places[i][1] for i in again)
     place = "after others" if one == two else f"in {two}"
     raise LogError(
         f"{one}: an episode comes up a second time, {place}. The rows of an episode must lie "

@@ -232,7 +232,7 @@ def _from_table(table: Any, place: str) -> Counted:
         seen.astype(np.int64),
         times.astype(np.int64),
         _facts(about["facts"]),
-        CountedFiles.from_dict(about.get("counted", {})),
+        CountedFiles.from_dict(about.get("counted", [])),
     )
     _check(np.array_equal(found.visits, visits[is_pair]), place, "visits are not what followed")
     return found

@@ -24,12 +24,12 @@ from jumar.large.counted import CountedFiles
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """The labels of the episodes of one shard."""
+    """The labels of the episodes that begin in some units of a file."""
 
     first: Any  # label, as Python has it
     last: Any
-    keys: Ints | None  # of all, where they do not rise; None: they rise
-    incomplete: bool = False  # they do not rise, and the keys of some are not kept
+    rises: bool
+    keys: Ints | None = None  # of all, where they do not rise and were kept
 
 
 class EpisodeOrder:
@@ -62,21 +62,19 @@ class EpisodeOrder:
         """All that came; None if nothing did."""
         if self._first is None:
             return None
-        if self._rises:
-            return Stretch(self._first, self._last, None)
-        keys = np.concatenate(self._keys) if self._keys else np.zeros(0, np.int64)
-        return Stretch(self._first, self._last, keys, self._incomplete)
+        if self._rises or self._incomplete:
+            return Stretch(self._first, self._last, self._rises)
+        return Stretch(self._first, self._last, False, np.concatenate(self._keys))
 
 
 def repeated(stretches: Sequence[Stretch], keys: Callable[[int], Ints]) -> tuple[int, int] | None:
     """Two stretches, or twice the same, in which an episode begins a second time; None if none
     does. `keys(i)` reads the labels of a stretch once more."""
-    if all(s.keys is None for s in stretches):
+    if all(s.rises for s in stretches):
         order = sorted(range(len(stretches)), key=lambda i: stretches[i].first)
-        apart = all(stretches[i].last < stretches[j].first for i, j in pairwise(order))
-        if apart:
+        if all(stretches[i].last < stretches[j].first for i, j in pairwise(order)):
             return None
-    every = [keys(i) if s.keys is None or s.incomplete else s.keys for i, s in enumerate(stretches)]
+    every = [keys(i) if s.keys is None else s.keys for i, s in enumerate(stretches)]
     joined = np.concatenate(every)
     place = np.argsort(joined, kind="stable")
     again = np.flatnonzero(joined[place[1:]] == joined[place[:-1]])
@@ -88,25 +86,26 @@ def repeated(stretches: Sequence[Stretch], keys: Callable[[int], Ints]) -> tuple
 
 
 def check_apart(files: CountedFiles) -> str:
-    """No episode may lie in two files of counts that are added up. Returns what could not be
-    checked, for people; an error where an episode may have been cut in two."""
-    if not files.rising:
+    """Could an episode lie in two files that were counted apart? What is to be said about it, or
+    nothing."""
+    told = [part for part in files.parts if part.labels is not None]
+    if not all(part.rising for part in told):
         return (
             "Labels of episodes do not rise in these logs, so it was not checked that no episode "
             "lies in two of them."
         )
     try:
-        pairs = sorted(files.labels)
+        pairs = sorted(part.labels for part in told if part.labels is not None)
     except TypeError as error:
         raise CountsError(
-            "Labels of episodes are numbers in one log and text in another."
+            "Labels of episodes are numbers in one log and text in another. Write all alike."
         ) from error
     for (_, last), (first, _) in pairwise(pairs):
         if first <= last:
             return (
-                f"The logs have episodes {printable(str(first))} to {printable(str(last))} in "
-                "common, as far as their labels tell. If rows of one episode lie in two logs, count "
-                "them together."
+                f"Labels from {printable(str(first))} to {printable(str(last))} may stand for "
+                "episodes in two of these logs. If rows of one episode lie in both, count them "
+                "together."
             )
     return ""
 
