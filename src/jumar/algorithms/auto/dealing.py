@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,27 @@ Codes = NDArray[np.uint64]
 HALVES = 2
 LEAST = 8  # units of a half, below which nothing is tried
 BLOCKS = 256
+FOLDS = 4  # of a half; a block belongs to one of them
 PIECE = re.compile(r" \(\d+\)$")  # what reading adds to the label of a later piece
+
+
+class Part(NamedTuple):
+    """Some of the episodes of a dealt log: a half, or some folds of it.
+
+    >>> Part(0).without(1), Part(0).only(1)
+    (Part(half=0, folds=(0, 2, 3)), Part(half=0, folds=(1,)))
+    """
+
+    half: int
+    folds: tuple[int, ...] = tuple(range(FOLDS))
+
+    def without(self, fold: int) -> Part:
+        """The same less one fold."""
+        return Part(self.half, tuple(f for f in self.folds if f != fold))
+
+    def only(self, fold: int) -> Part:
+        """One fold of the same half."""
+        return Part(self.half, (fold,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +69,13 @@ class Dealt(Frozen):
     def members(self, half: int) -> Ints:
         """The episodes of a half."""
         return np.flatnonzero(self.half == half)
+
+    def episodes(self, part: Part) -> Ints:
+        """The episodes of a part."""
+        inside = self.half == part.half
+        if len(part.folds) < FOLDS:
+            inside &= np.isin(self.block % FOLDS, part.folds)
+        return np.flatnonzero(inside)
 
     def of_first_units(self, episodes: Ints, most: int) -> Ints:
         """Those of some episodes that belong to the first units among them."""
