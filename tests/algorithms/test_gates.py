@@ -11,7 +11,7 @@ from jumar.algorithms.auto import proved
 from jumar.algorithms.auto.asymptotic import critical_value, gate, hidden, missing, normal, student
 from jumar.algorithms.auto.bets import Bet, Growth
 from jumar.algorithms.auto.candidates import Fitted
-from jumar.algorithms.auto.dealing import Part
+from jumar.algorithms.auto.dealing import DealtPart
 from jumar.algorithms.auto.proved import PASSING, SHARES, Listed, Prospect, outcomes
 from jumar.algorithms.auto.scored import Scores
 from jumar.algorithms.auto.trials import Setting
@@ -171,7 +171,7 @@ def test_passing_by_chance_is_as_rare_as_promised_whatever_the_dependence(monkey
 
 def test_the_shortlist_is_ordered_by_how_sure_it_is_and_never_longer_than_its_shares():
     bench = bench_of(tiger_log(800), uniform_tiger(), 0.95)
-    found, made = proved.shortlist(bench, Part(0), 400, 0.05)
+    found, made = proved.shortlist(bench, DealtPart(0), 400, 0.05)
     assert 0 < len(found) <= len(SHARES) < made
     level = PASSING * 0.025
     chances = [x.prospect.chance(400, level) for x in found]

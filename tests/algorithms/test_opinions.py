@@ -7,7 +7,7 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms.auto.board import chain, lay_out
-from jumar.algorithms.auto.dealing import Part, deal
+from jumar.algorithms.auto.dealing import DealtPart, deal
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.opinions import LEANING, Models, blend
 from jumar.algorithms.auto.scored import Scores
@@ -34,7 +34,7 @@ def scored(values) -> Scores:
 
 def test_a_model_of_a_half_expects_what_the_exact_solve_says():
     work = bench(3000, more=0)
-    half = Part(0)
+    half = DealtPart(0)
     ((mdp, _),) = list(work.models(half))
     models = Models(work, half)
     for candidate in list(work.candidates(half, "proved"))[:6]:
@@ -59,7 +59,7 @@ def test_what_a_coarser_memory_says_counts_as_much_as_so_many_visits():
 
 def test_without_a_prior_to_lean_on_values_are_those_of_the_solver():
     work = bench(500, more=0)
-    ((mdp, numbered),) = list(work.models(Part(0)))
+    ((mdp, numbered),) = list(work.models(DealtPart(0)))
     rows = numbered.behavior.copy()
     q, v = np.zeros(rows.shape), np.zeros(len(rows))
     values_leaning(model_of(mdp), rows, 0.95, q.copy(), 0.0, q, v)

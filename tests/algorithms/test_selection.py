@@ -11,7 +11,7 @@ import pytest
 import jumar as jm
 from jumar.algorithms.auto import held_out_test
 from jumar.algorithms.auto.board import chain, fit, lay_out, steps_in
-from jumar.algorithms.auto.dealing import Part
+from jumar.algorithms.auto.dealing import DealtPart
 from jumar.algorithms.auto.proved import PASSING
 from jumar.algorithms.auto.samples import needs, units_needed
 from jumar.algorithms.auto.trials import GATES
@@ -101,7 +101,7 @@ def test_models_from_one_replay_are_the_models_of_the_parts():
 
 def test_the_behavior_itself_is_never_a_candidate_and_no_candidate_comes_twice():
     bench = bench_of(tiger_log(400), uniform_tiger(), 0.95, more=2)
-    half, other = Part(0), Part(1)
+    half, other = DealtPart(0), DealtPart(1)
     held_out = len(bench.dealt.episodes(other))
     found = list(bench.candidates(half, "asymptotic", distinct=True))
     tables = {c.rows.tobytes() for c in found}
@@ -126,7 +126,7 @@ def test_expectations_stay_within_what_returns_allow(seed):
     for rewards in (None, RewardRange.constant(-20, 30)):
         bench = bench_of(log, behavior, 0.9, rewards=rewards)
         R = bench.limits.high - bench.limits.low
-        own = Part(0)
+        own = DealtPart(0)
         for c in (*bench.candidates(own, "proved"), *bench.candidates(own, "asymptotic")):
             for table in (c.above, c.below):
                 assert (table >= 0).all()
@@ -163,10 +163,10 @@ def test_held_out_differences_estimate_the_true_gain_without_bias(budget):
     means = []
     for seed in range(200):
         bench = bench_of(tiger_log(90, seed + 100), uniform_tiger(), 0.95, 0, rewards)
-        own = next(bench.candidates(Part(0), "proved"))
+        own = next(bench.candidates(DealtPart(0), "proved"))
         candidate = replace(own, rows=target.controller.rows_at(bench.board.replay.states))
         floor = UNBOUNDED if budget is None else bench.limits.range * (1 + budget)
-        scores = bench.scores(candidate, Part(1), floor).values
+        scores = bench.scores(candidate, DealtPart(1), floor).values
         assert scores.min() >= -floor
         means.append(scores.mean())
     error = np.std(means, ddof=1) / math.sqrt(len(means))

@@ -40,7 +40,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.algorithms.auto.candidates import Fitted
-from jumar.algorithms.auto.dealing import HALVES, Part
+from jumar.algorithms.auto.dealing import HALVES, DealtPart
 from jumar.algorithms.auto.trials import ASYMPTOTIC
 from jumar.algorithms.auto.workbench import UNBOUNDED, Workbench
 from jumar.core.arrays import Floats
@@ -109,7 +109,9 @@ def gate(
     return Gate(delta, n, critical, range, declared, most)
 
 
-def shortlist(bench: Workbench, own: Part, units: int, delta: float) -> tuple[list[Fitted], int]:
+def shortlist(
+    bench: Workbench, own: DealtPart, units: int, delta: float
+) -> tuple[list[Fitted], int]:
     """The candidates worth testing on so many units: expected gain times the chance to pass, by the
     episodes they were fitted on alone; and how many candidates there were."""
     found = list(bench.candidates(own, ASYMPTOTIC, distinct=True))
@@ -118,7 +120,9 @@ def shortlist(bench: Workbench, own: Part, units: int, delta: float) -> tuple[li
     return [found[i] for _, i in order[:SHORTLIST]], len(found)
 
 
-def _prospect(bench: Workbench, candidate: Fitted, own: Part, units: int, delta: float) -> float:
+def _prospect(
+    bench: Workbench, candidate: Fitted, own: DealtPart, units: int, delta: float
+) -> float:
     """Both views of the own half are optimistic; the lower one is believed."""
     from scipy.special import ndtr
 

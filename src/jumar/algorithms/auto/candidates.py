@@ -22,7 +22,7 @@ import numpy as np
 
 from jumar import algorithms
 from jumar.algorithms.auto.board import Numbered, improved
-from jumar.algorithms.auto.dealing import Part
+from jumar.algorithms.auto.dealing import DealtPart
 from jumar.algorithms.auto.limits import Limits
 from jumar.algorithms.auto.trials import Setting
 from jumar.algorithms.entry import Algorithm, Named, Proposal
@@ -48,7 +48,7 @@ class Fitted:
 
 
 # candidates made of a part of the log, and which share of a half that is
-Make = Callable[[Part, float], Iterator[Fitted]]
+Make = Callable[[DealtPart, float], Iterator[Fitted]]
 # (u,) the scores of some units, none below -floor, given a candidate and that floor
 Scorer = Callable[[Fitted, float], Floats]
 Learn = Callable[[Mapping[str, object]], Floats]  # from parameters to rows (K, A)
@@ -76,19 +76,19 @@ class Bench(ABC):
         """(H, A)"""
 
     @abstractmethod
-    def units(self, part: Part) -> int:
+    def units(self, part: DealtPart) -> int:
         """How many independent units a part of the log has."""
 
     @abstractmethod
-    def models(self, part: Part) -> Iterator[tuple[HistoryMdp, Numbered]]:
+    def models(self, part: DealtPart) -> Iterator[tuple[HistoryMdp, Numbered]]:
         """Of a part of the log, one for every memory."""
 
     @abstractmethod
-    def scorer(self, part: Part, most: int) -> Scorer:
+    def scorer(self, part: DealtPart, most: int) -> Scorer:
         """A maker of scores of the first so many units of a part."""
 
     @abstractmethod
-    def learner(self, entry: Algorithm, numbered: Numbered, part: Part) -> Learn:
+    def learner(self, entry: Algorithm, numbered: Numbered, part: DealtPart) -> Learn:
         """What an algorithm learns from a part of the log as from a log of nothing else."""
 
     # ---- what is made of it ---------------------------------------------------------------------
@@ -104,7 +104,7 @@ class Bench(ABC):
         return improved(self.behavior, memory, numbered.states, candidate.rows[numbered.first])
 
     def candidates(
-        self, part: Part, test: str, thinned: float = 1.0, *, distinct: bool = False
+        self, part: DealtPart, test: str, thinned: float = 1.0, *, distinct: bool = False
     ) -> Iterator[Fitted]:
         """What the algorithms that have a grid for a test make of a part of the log, over every
         memory.
@@ -136,7 +136,7 @@ class Bench(ABC):
         """A maker of one candidate: what an algorithm learns from a part of the log, over the only
         memory there is. None where it keeps the behavior."""
 
-        def make(part: Part, thinned: float = 1.0) -> Iterator[Fitted]:
+        def make(part: DealtPart, thinned: float = 1.0) -> Iterator[Fitted]:
             for mdp, numbered in self.models(part):
                 learn = self.learner(entry, numbered, part)
                 both = [numbered.behavior, learn(entry.thinned(parameters, thinned))]
@@ -151,7 +151,7 @@ class Bench(ABC):
         settings: Sequence[Named],
         mdp: HistoryMdp,
         numbered: Numbered,
-        part: Part,
+        part: DealtPart,
         thinned: float,
     ) -> Iterator[Proposal]:
         """The behavior, then what an algorithm makes of every setting; as cheaply as it can be."""

@@ -27,23 +27,23 @@ FOLDS = 4  # of a half; a block belongs to one of them
 PIECE = re.compile(r" \(\d+\)$")  # what reading adds to the label of a later piece
 
 
-class Part(NamedTuple):
+class DealtPart(NamedTuple):
     """Some of the episodes of a dealt log: a half, or some folds of it.
 
-    >>> Part(0).without(1), Part(0).only(1)
-    (Part(half=0, folds=(0, 2, 3)), Part(half=0, folds=(1,)))
+    >>> DealtPart(0).without(1), DealtPart(0).only(1)
+    (DealtPart(half=0, folds=(0, 2, 3)), DealtPart(half=0, folds=(1,)))
     """
 
     half: int
     folds: tuple[int, ...] = tuple(range(FOLDS))
 
-    def without(self, fold: int) -> Part:
+    def without(self, fold: int) -> DealtPart:
         """The same less one fold."""
-        return Part(self.half, tuple(f for f in self.folds if f != fold))
+        return DealtPart(self.half, tuple(f for f in self.folds if f != fold))
 
-    def only(self, fold: int) -> Part:
+    def only(self, fold: int) -> DealtPart:
         """One fold of the same half."""
-        return Part(self.half, (fold,))
+        return DealtPart(self.half, (fold,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class Dealt(Frozen):
         """The episodes of a half."""
         return np.flatnonzero(self.half == half)
 
-    def episodes(self, part: Part) -> Ints:
+    def episodes(self, part: DealtPart) -> Ints:
         """The episodes of a part."""
         inside = self.half == part.half
         if len(part.folds) < FOLDS:

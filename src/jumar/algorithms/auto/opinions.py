@@ -19,7 +19,7 @@ import numpy as np
 
 from jumar.algorithms.auto.board import Numbered
 from jumar.algorithms.auto.candidates import MOST_VALUES, Bench, Fitted
-from jumar.algorithms.auto.dealing import Part
+from jumar.algorithms.auto.dealing import DealtPart
 from jumar.algorithms.auto.scored import Scored
 from jumar.algorithms.auto.trials import Opinion
 from jumar.core.arrays import Floats
@@ -33,7 +33,7 @@ TRUSTED = 0.05  # part of what a model expects that it is taken to be wrong by, 
 class Models:
     """Models of a part of the log, one for every memory, that are asked about candidates."""
 
-    def __init__(self, bench: Bench, part: Part) -> None:
+    def __init__(self, bench: Bench, part: DealtPart) -> None:
         self.models = [_Model(*pair) for pair in bench.models(part)]
         self.steps = bench.limits.steps
         self.sizes = [bench.size(m.numbered) * m.numbered.behavior.shape[1] for m in self.models]

@@ -29,7 +29,7 @@ import numpy as np
 
 from jumar.algorithms.auto.bets import Bet, Growth, growth
 from jumar.algorithms.auto.candidates import Bench, Fitted, Make
-from jumar.algorithms.auto.dealing import FOLDS, HALVES, Part
+from jumar.algorithms.auto.dealing import FOLDS, HALVES, DealtPart
 from jumar.algorithms.auto.opinions import Models, blend
 from jumar.algorithms.auto.scored import Scored, Scores
 from jumar.algorithms.auto.trials import PROVED, Setting
@@ -83,11 +83,11 @@ class Shortlisted:
     level: float  # at which it was tested
 
 
-def shortlist(bench: Bench, own: Part, units: int, delta: float) -> tuple[list[Listed], int]:
+def shortlist(bench: Bench, own: DealtPart, units: int, delta: float) -> tuple[list[Listed], int]:
     """What to test on so many units of the other half, the surest first; and how many settings
     there were."""
 
-    def make(part: Part, thinned: float) -> Iterator[Fitted]:
+    def make(part: DealtPart, thinned: float) -> Iterator[Fitted]:
         return bench.candidates(part, PROVED, thinned)
 
     found = list(_prospects(bench, own, make))
@@ -98,7 +98,7 @@ def shortlist(bench: Bench, own: Part, units: int, delta: float) -> tuple[list[L
     return [Listed(made[s], p) for s, p in wanted.items() if s in made], len(found)
 
 
-def only(bench: Bench, own: Part, make: Make) -> tuple[list[Listed], int]:
+def only(bench: Bench, own: DealtPart, make: Make) -> tuple[list[Listed], int]:
     """The one candidate that is made of the episodes of a half, whatever that half lets expect of
     it; none where the behavior stays. How to bet on it is told as for a shortlist."""
     candidate = next(make(own, 1.0), None)
@@ -160,7 +160,7 @@ def _expected(picked: Sequence[tuple[float, float]]) -> float:
     return total
 
 
-def _prospects(bench: Bench, own: Part, make: Make) -> Iterator[Prospect]:
+def _prospects(bench: Bench, own: DealtPart, make: Make) -> Iterator[Prospect]:
     """Every setting, judged by cross-validation within the part it would be fitted on."""
     floors = [bench.limits.range * (1 + budget) for budget in BUDGETS]
     found: dict[Setting, list[list[Floats]]] = {}

@@ -37,7 +37,7 @@ from jumar.algorithms.auto.concluding import (
     told,
     trial_of_bet,
 )
-from jumar.algorithms.auto.dealing import HALVES, LEAST, Part, deal
+from jumar.algorithms.auto.dealing import HALVES, LEAST, DealtPart, deal
 from jumar.algorithms.auto.facts import returns_of
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.opinions import Models
@@ -228,7 +228,7 @@ def _test(
     halves = [dealt.members(half) for half in range(HALVES)]
     board = lay_out(practice.replays, old, discount, memories, others, halves)
     whole = Workbench.on(board, dealt, limits, delta)
-    units = [whole.units(Part(half)) for half in range(HALVES)]
+    units = [whole.units(DealtPart(half)) for half in range(HALVES)]
     most = float(limits.high[0] - returns.mean)
     found: list[Tested] = []
     tried = 0
@@ -260,14 +260,14 @@ class _Half(NamedTuple):
     rng: np.random.Generator
 
     @property
-    def own(self) -> Part:
+    def own(self) -> DealtPart:
         """To learn from."""
-        return Part(self.number)
+        return DealtPart(self.number)
 
     @property
-    def other(self) -> Part:
+    def other(self) -> DealtPart:
         """To test on."""
-        return Part(1 - self.number)
+        return DealtPart(1 - self.number)
 
 
 def _bet(half: _Half, only: Make | None) -> tuple[list[Tested], int]:

@@ -17,7 +17,7 @@ from jumar.algorithms.auto.board import (
     too_long,
 )
 from jumar.algorithms.auto.candidates import Bench, Fitted, Learn, Scorer
-from jumar.algorithms.auto.dealing import Dealt, Part
+from jumar.algorithms.auto.dealing import Dealt, DealtPart
 from jumar.algorithms.auto.limits import Limits, limits_of
 from jumar.algorithms.auto.scored import Scores
 from jumar.algorithms.entry import Algorithm
@@ -52,19 +52,19 @@ class Workbench(Bench):
     def behavior_rows(self) -> Floats:
         return self.board.behavior_rows
 
-    def units(self, part: Part) -> int:
+    def units(self, part: DealtPart) -> int:
         return len(np.unique(self.dealt.unit[self.dealt.episodes(part)]))
 
-    def models(self, part: Part) -> Iterator[tuple[HistoryMdp, Numbered]]:
+    def models(self, part: DealtPart) -> Iterator[tuple[HistoryMdp, Numbered]]:
         steps = steps_in(self.board.log, self.dealt.episodes(part))
         for numbered in self.numbered:
             yield fit(self.board, numbered, steps), numbered
 
-    def scorer(self, part: Part, most: int) -> Scorer:
+    def scorer(self, part: DealtPart, most: int) -> Scorer:
         first = self.dealt.of_first_units(self.dealt.episodes(part), most)
         return lambda candidate, floor: self._scores(candidate, first, floor).values
 
-    def learner(self, entry: Algorithm, numbered: Numbered, part: Part) -> Learn:
+    def learner(self, entry: Algorithm, numbered: Numbered, part: DealtPart) -> Learn:
         board, memory = self.board, numbered.memory
         learned_from = Replays.holding(board.replay.part(self.dealt.episodes(part)))
         material = Material(learned_from, memory, board.discount, self.limits.rewards, self.delta)
@@ -75,7 +75,7 @@ class Workbench(Bench):
 
         return learn
 
-    def scores(self, candidate: Fitted, part: Part, floor: float) -> Scores:
+    def scores(self, candidate: Fitted, part: DealtPart, floor: float) -> Scores:
         """The scores of the units of a part, none below -floor."""
         return self._scores(candidate, self.dealt.episodes(part), floor)
 
@@ -102,7 +102,7 @@ class Workbench(Bench):
         )
         return Scores(*self.dealt.by_unit(episodes, found))
 
-    def weights(self, rows: Floats, part: Part) -> Floats:
+    def weights(self, rows: Floats, part: DealtPart) -> Floats:
         """(n,) how much likelier each episode of a part is than under the behavior, its steps
         counting as they do in a discounted return: what happens late neither pays nor weighs much.
         Their mean is 1."""
@@ -119,7 +119,7 @@ class Workbench(Bench):
             board.discount,
         )
 
-    def unit_weights(self, rows: Floats, part: Part) -> Floats:
+    def unit_weights(self, rows: Floats, part: DealtPart) -> Floats:
         """(u,) the mean weight of each unit of a part."""
         return self.dealt.by_unit(self.dealt.episodes(part), self.weights(rows, part))[0]
 
