@@ -28,7 +28,7 @@ from jumar.core.memory import window
 from jumar.evidence.rewards import RewardRange
 from streamed_logs import cut_up, labelled, prepared, scored, streamed
 
-TIGER, VOICEMAIL, BRIDGE = jm.models.tiger(), jm.models.voicemail(), jm.models.bridge()
+TIGER, VOICEMAIL, BRIDGE = jm.models.tiger(), jm.models.voicemail(), jm.models.bridge_repair()
 
 
 def simulated(model, episodes: int, steps: int, seed: int = 3) -> tuple[Episodes, Controller]:
@@ -63,7 +63,7 @@ LOGS = {
     "tiger, cut": (lambda: simulated(TIGER, 1500, 3), {"discount": 0.95}),
     "tiger, horizon": (lambda: simulated(TIGER, 1500, 4), {"discount": 0.95, "horizon": 4}),
     "voicemail, cut": (lambda: simulated(VOICEMAIL, 2000, 6), {"discount": 0.95}),
-    "bridge, one length": (lambda: simulated(BRIDGE, 1000, 5), {"discount": 0.6}),
+    "bridge": (lambda: simulated(BRIDGE, 1000, 5), {"discount": 0.6}),
     "bridge, cut too early": (lambda: simulated(BRIDGE, 600, 4), {"discount": 0.95}),
     "one step": (lambda: one_step(5000, 0.3), {"discount": 0.9}),
     "no gain": (lambda: one_step(400, 0.0), {"discount": 0.9}),
@@ -146,8 +146,8 @@ def test_the_logs_decide_some_and_refuse_some():
         is not None
         for name, (make, options) in LOGS.items()
     }
-    assert decided["tiger"] and decided["people"] and decided["one step"]  # noqa: PT018
-    assert not (decided["no gain"] or decided["too few"] or decided["bridge, cut too early"])
+    assert {"tiger", "people", "one step"} <= {name for name, chosen in decided.items() if chosen}
+    assert not any(decided[name] for name in ("no gain", "too few", "bridge, cut too early"))
 
 
 def test_how_many_more_episodes_it_takes_is_told_as_well():
@@ -161,9 +161,7 @@ def test_how_many_more_episodes_it_takes_is_told_as_well():
 # ---- the first pass -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", ["tiger", "tiger, cut", "voicemail, cut", "one step", "bridge, one length"]
-)
+@pytest.mark.parametrize("name", ["tiger", "tiger, cut", "voicemail, cut", "one step", "bridge"])
 def test_facts_that_were_added_up_are_those_of_the_whole(name):
     (log, _), discount = LOGS[name][0](), 0.9
     tally = LogTally(discount)
@@ -272,7 +270,7 @@ def test_sums_say_what_the_scores_say(seed, fraction):
         mine, theirs = sums.lower(bet, level), kept.lower(bet, level)
         assert mine <= theirs + 1e-9 * L
         if theirs > -0.9 * L:
-            assert mine >= theirs - 1e-3 * L
+            assert mine + L >= (theirs + L) * (1 - 1e-3)
     one, two = sums.growth_if(0.2 * L, L), kept.growth_if(0.2 * L, L)
     assert one.mean == pytest.approx(two.mean, rel=0.02, abs=1e-4)
 
