@@ -7,11 +7,11 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms.auto import select
-from jumar.algorithms.auto.board import chain, lay_out, number
-from jumar.algorithms.auto.candidates import Workbench
+from jumar.algorithms.auto.board import chain, lay_out
 from jumar.algorithms.auto.dealing import deal
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.trials import GATES
+from jumar.algorithms.auto.workbench import Workbench
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.evidence.rewards import RewardRange
@@ -50,7 +50,7 @@ def bench_of(
 ) -> Workbench:
     board = lay_out(log, behavior, discount, chain(behavior.memory, None, more))
     dealt = deal(log, jm.random_stream(1, "selection"))
-    return Workbench(board, number(board), dealt, limits_of(log, discount, rewards))
+    return Workbench.on(board, dealt, limits_of(log, discount, rewards))
 
 
 def choose(log, behavior, which, seed=1, discount=0.9, **more):

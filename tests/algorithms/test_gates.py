@@ -11,7 +11,9 @@ from jumar.algorithms.auto import proved
 from jumar.algorithms.auto.asymptotic import critical_value, gate, hidden, missing, normal, student
 from jumar.algorithms.auto.bets import Bet, Growth
 from jumar.algorithms.auto.candidates import Fitted
+from jumar.algorithms.auto.dealing import DealtPart
 from jumar.algorithms.auto.proved import PASSING, SHARES, Listed, Prospect, outcomes
+from jumar.algorithms.auto.scored import Scores
 from jumar.algorithms.auto.trials import Setting
 from selection_logs import HALF, bench_of, tiger_log, uniform_tiger
 
@@ -112,7 +114,7 @@ def test_one_that_passes_hands_its_level_on():
     four = [listed(1.0, 0.5)] * 4
     win, lose = np.ones(50), np.full(50, -0.5)
     block = np.arange(50)
-    found = outcomes(four, [(x, block) for x in (win, lose, win, win)], δ)
+    found = outcomes(four, [Scores(x, block) for x in (win, lose, win, win)], δ)
     assert [x.passed for x in found] == [True, False, True, True]
     base = PASSING * δ / 2
     first, second, third, fourth = SHARES[:4]
@@ -124,7 +126,7 @@ def test_one_that_passes_hands_its_level_on():
     assert found[0].lower == Bet(1.0, 0.5).lower(win, block, own)
     assert found[1].lower == Bet(1.0, 0.5).lower(lose, block, own)
     # fewer than there are shares: the rest of the level is not spent
-    assert len(outcomes(four[:2], [(win, block)] * 2, δ)) == 2
+    assert len(outcomes(four[:2], [Scores(win, block)] * 2, δ)) == 2
     assert sum(SHARES) == pytest.approx(1)
 
 
@@ -133,7 +135,7 @@ def test_what_passes_is_at_least_not_worse_and_what_fails_claims_nothing():
     how much is not proved."""
     δ, block = 0.1, np.arange(400)
     for n in range(1, 40):
-        (found,) = outcomes([listed(1.0, 0.5)], [(np.ones(n), block[:n])], δ)
+        (found,) = outcomes([listed(1.0, 0.5)], [Scores(np.ones(n), block[:n])], δ)
         had = Bet(1.0, 0.5).log_wealth(np.ones(n), block[:n])
         assert found.passed == (had >= -math.log(SHARES[0] * PASSING * δ / 2))
         assert found.lower >= 0 if found.passed else found.lower <= 0
@@ -162,15 +164,14 @@ def test_passing_by_chance_is_as_rare_as_promised_whatever_the_dependence(monkey
     shortlist = [listed(floor, λ) for (_, floor), λ in zip(candidates, shares, strict=True)]
     false = 0
     for i in range(runs):
-        found = outcomes(shortlist, [(x[i], block) for x, _ in candidates], 0.5)
+        found = outcomes(shortlist, [Scores(x[i], block) for x, _ in candidates], 0.5)
         false += any(x.passed for x in (found[1:] if first == "true" else found))
     assert 0 < false <= 688
 
 
 def test_the_shortlist_is_ordered_by_how_sure_it_is_and_never_longer_than_its_shares():
     bench = bench_of(tiger_log(800), uniform_tiger(), 0.95)
-    own = bench.dealt.members(0)
-    found, made = proved.shortlist(bench, own, 400, 0.05)
+    found, made = proved.shortlist(bench, DealtPart(0), 400, 0.05)
     assert 0 < len(found) <= len(SHARES) < made
     level = PASSING * 0.025
     chances = [x.prospect.chance(400, level) for x in found]

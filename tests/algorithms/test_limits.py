@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.algorithms.auto.limits import Limits, common_length, limits_of
+from jumar.algorithms.auto.facts import facts_of
+from jumar.algorithms.auto.limits import Limits, limits_of
 from jumar.core.episodes import Episodes
 from jumar.evidence.rewards import RewardRange
 
@@ -106,8 +107,8 @@ def test_a_recording_longer_than_the_cuts_is_no_common_length():
 
 
 def test_common_length():
-    assert common_length(log_of(([1, 2], True), ([1, 2], False))) == 2
-    assert common_length(log_of(([1, 2], True), ([1], True))) is None
+    assert facts_of(log_of(([1, 2], True), ([1, 2], False))).common_length == 2
+    assert facts_of(log_of(([1, 2], True), ([1], True))).common_length is None
 
 
 # ---- never too narrow ---------------------------------------------------------------------------

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.algorithms.auto.board import chain, lay_out, number
-from jumar.algorithms.auto.candidates import Workbench
-from jumar.algorithms.auto.dealing import deal
+from jumar.algorithms.auto.board import chain, lay_out
+from jumar.algorithms.auto.dealing import DealtPart, deal
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.opinions import LEANING, Models, blend
+from jumar.algorithms.auto.scored import Scores
+from jumar.algorithms.auto.workbench import Workbench
 from jumar.core.controller import Controller
 from jumar.solve.iteration import RawModel, model_of
 from jumar.solve.solver import action_values, policy_value
@@ -24,15 +25,19 @@ def bench(episodes: int, more: int = 1) -> Workbench:
     log = jm.simulate(TIGER, FAIR, episodes=episodes, seed=jm.random_stream(1, "data"))
     board = lay_out(log, FAIR, 0.95, chain(FAIR.memory, None, more))
     dealt = deal(log, jm.random_stream(1, "deal"))
-    return Workbench(board, number(board), dealt, limits_of(log, 0.95))
+    return Workbench.on(board, dealt, limits_of(log, 0.95))
 
 
-def test_a_model_of_all_episodes_expects_what_the_exact_solve_says():
+def scored(values) -> Scores:
+    return Scores(np.array(values), np.zeros(len(values), np.int64))
+
+
+def test_a_model_of_a_half_expects_what_the_exact_solve_says():
     work = bench(3000, more=0)
-    every = np.arange(3000)
-    ((mdp, _),) = list(work.models(every))
-    models = Models(work, every)
-    for candidate in list(work.candidates(every, "proved"))[:6]:
+    half = DealtPart(0)
+    ((mdp, _),) = list(work.models(half))
+    models = Models(work, half)
+    for candidate in list(work.candidates(half, "proved"))[:6]:
         rows = candidate.rows
         exact = float(
             mdp.start @ (policy_value(mdp, rows) - policy_value(mdp, mdp.policy_of(FAIR)))
@@ -54,7 +59,7 @@ def test_what_a_coarser_memory_says_counts_as_much_as_so_many_visits():
 
 def test_without_a_prior_to_lean_on_values_are_those_of_the_solver():
     work = bench(500, more=0)
-    ((mdp, numbered),) = list(work.models(np.arange(500)))
+    ((mdp, numbered),) = list(work.models(DealtPart(0)))
     rows = numbered.behavior.copy()
     q, v = np.zeros(rows.shape), np.zeros(len(rows))
     values_leaning(model_of(mdp), rows, 0.95, q.copy(), 0.0, q, v)
@@ -64,9 +69,9 @@ def test_without_a_prior_to_lean_on_values_are_those_of_the_solver():
 
 def test_scores_are_believed_where_a_model_is_far_off_and_models_where_scores_are_noisy():
     rng = np.random.default_rng(1)
-    sure, noisy = 1 + rng.normal(0, 0.1, 400), 1 + rng.normal(0, 100, 400)
+    sure, noisy = scored(1 + rng.normal(0, 0.1, 400)), scored(1 + rng.normal(0, 100, 400))
     assert blend(sure, 50.0).gain == pytest.approx(1.0, abs=0.05)
     assert blend(noisy, 2.0).gain == pytest.approx(2.0, abs=0.3)
     assert blend(sure, 1.0).error < blend(noisy, 2.0).error
-    assert blend(np.zeros(10), 0.0) == blend(np.zeros(10), 0.0)
-    assert blend(np.array([1.0]), 2.0).gain == -np.inf
+    assert blend(scored(np.zeros(10)), 0.0) == blend(scored(np.zeros(10)), 0.0)
+    assert blend(scored([1.0]), 2.0).gain == -np.inf

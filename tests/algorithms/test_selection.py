@@ -11,10 +11,11 @@ import pytest
 import jumar as jm
 from jumar.algorithms.auto import held_out_test
 from jumar.algorithms.auto.board import chain, fit, lay_out, steps_in
-from jumar.algorithms.auto.candidates import UNBOUNDED
+from jumar.algorithms.auto.dealing import DealtPart
 from jumar.algorithms.auto.proved import PASSING
 from jumar.algorithms.auto.samples import needs, units_needed
 from jumar.algorithms.auto.trials import GATES
+from jumar.algorithms.auto.workbench import UNBOUNDED
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
@@ -100,7 +101,8 @@ def test_models_from_one_replay_are_the_models_of_the_parts():
 
 def test_the_behavior_itself_is_never_a_candidate_and_no_candidate_comes_twice():
     bench = bench_of(tiger_log(400), uniform_tiger(), 0.95, more=2)
-    half = np.arange(200)
+    half, other = DealtPart(0), DealtPart(1)
+    held_out = len(bench.dealt.episodes(other))
     found = list(bench.candidates(half, "asymptotic", distinct=True))
     tables = {c.rows.tobytes() for c in found}
     assert len(tables) == len(found) > 10
@@ -108,8 +110,8 @@ def test_the_behavior_itself_is_never_a_candidate_and_no_candidate_comes_twice()
         assert c.rows.tobytes() != bench.board.behavior_rows.tobytes()
         assert (c.rows >= 0).all()
         np.testing.assert_allclose(c.rows.sum(1), 1)
-        assert len(bench.scores(c, half + 200, UNBOUNDED)[0]) == 200
-        assert len(bench.weights(c.rows, half + 200)) == 200
+        assert len(bench.scores(c, other, UNBOUNDED)) == held_out
+        assert len(bench.weights(c.rows, other)) == held_out
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -124,7 +126,7 @@ def test_expectations_stay_within_what_returns_allow(seed):
     for rewards in (None, RewardRange.constant(-20, 30)):
         bench = bench_of(log, behavior, 0.9, rewards=rewards)
         R = bench.limits.high - bench.limits.low
-        own = np.arange(20)
+        own = DealtPart(0)
         for c in (*bench.candidates(own, "proved"), *bench.candidates(own, "asymptotic")):
             for table in (c.above, c.below):
                 assert (table >= 0).all()
@@ -152,18 +154,19 @@ def test_values_by_step_by_hand():
 
 @pytest.mark.parametrize("budget", [0.5, 4.0, None])
 def test_held_out_differences_estimate_the_true_gain_without_bias(budget):
-    """A fixed candidate with the Q̂ of 30 episodes over 200 logs of 30 more; its mean misses the
-    exact gain by more than four standard errors once in 16,000 runs. Floored or not."""
+    """A fixed candidate with the Q̂ of half of 90 episodes on the other half, over 200 logs; its
+    mean misses the exact gain by more than four standard errors once in 16,000 runs. Floored or
+    not."""
     target = jm.spibb(jm.count(tiger_log(5000), window(1)).mle(0.95), uniform_tiger(), n_wedge=5)
     truth = jm.evaluate(TIGER, target.controller).value - jm.evaluate(TIGER, uniform_tiger()).value
     rewards = RewardRange((-1, -1), (-100, 10))
     means = []
     for seed in range(200):
-        bench = bench_of(tiger_log(60, seed + 100), uniform_tiger(), 0.95, 0, rewards)
-        own = next(bench.candidates(np.arange(30), "proved"))
+        bench = bench_of(tiger_log(90, seed + 100), uniform_tiger(), 0.95, 0, rewards)
+        own = next(bench.candidates(DealtPart(0), "proved"))
         candidate = replace(own, rows=target.controller.rows_at(bench.board.replay.states))
         floor = UNBOUNDED if budget is None else bench.limits.range * (1 + budget)
-        scores, _ = bench.scores(candidate, np.arange(30, 60), floor)
+        scores = bench.scores(candidate, DealtPart(1), floor).values
         assert scores.min() >= -floor
         means.append(scores.mean())
     error = np.std(means, ddof=1) / math.sqrt(len(means))

@@ -22,6 +22,7 @@ Array = NDArray[Any]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Codes = NDArray[np.uint64]  # hashes
 
 _LIMIT = 2**63
 

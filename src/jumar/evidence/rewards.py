@@ -82,6 +82,16 @@ class RewardRange:
         """
         return cls((lo, hi), (lo, hi), declared)
 
+    def less(self, amount: float) -> RewardRange:
+        """The range of the same rewards with so much less for every step.
+
+        >>> RewardRange((1, 3), (5, 5)).less(1.0)
+        RewardRange(continuing=(0.0, 2.0), ending=(4.0, 4.0), declared=True)
+        """
+        (lo, hi), ending = self.continuing, self.ending
+        moved = ending and (ending[0] - amount, ending[1] - amount)
+        return RewardRange((lo - amount, hi - amount), moved, self.declared)
+
     @property
     def r_max(self) -> float:
         """The largest absolute reward of a step.

@@ -39,10 +39,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.algorithms.auto.candidates import UNBOUNDED, Fitted, Workbench
-from jumar.algorithms.auto.dealing import HALVES
+from jumar.algorithms.auto.candidates import Fitted
+from jumar.algorithms.auto.dealing import HALVES, DealtPart
 from jumar.algorithms.auto.trials import ASYMPTOTIC
-from jumar.core.arrays import Floats, Ints
+from jumar.algorithms.auto.workbench import UNBOUNDED, Workbench
+from jumar.core.arrays import Floats
 from jumar.evidence.offpolicy.weights import effective_size
 
 UNSEEN = 2.0  # effective episodes
@@ -108,7 +109,9 @@ def gate(
     return Gate(delta, n, critical, range, declared, most)
 
 
-def shortlist(bench: Workbench, own: Ints, units: int, delta: float) -> tuple[list[Fitted], int]:
+def shortlist(
+    bench: Workbench, own: DealtPart, units: int, delta: float
+) -> tuple[list[Fitted], int]:
     """The candidates worth testing on so many units: expected gain times the chance to pass, by the
     episodes they were fitted on alone; and how many candidates there were."""
     found = list(bench.candidates(own, ASYMPTOTIC, distinct=True))
@@ -117,15 +120,17 @@ def shortlist(bench: Workbench, own: Ints, units: int, delta: float) -> tuple[li
     return [found[i] for _, i in order[:SHORTLIST]], len(found)
 
 
-def _prospect(bench: Workbench, candidate: Fitted, own: Ints, units: int, delta: float) -> float:
+def _prospect(
+    bench: Workbench, candidate: Fitted, own: DealtPart, units: int, delta: float
+) -> float:
     """Both views of the own half are optimistic; the lower one is believed."""
     from scipy.special import ndtr
 
-    scores, _ = bench.scores(candidate, own, UNBOUNDED)
-    if len(scores) < 2:
+    scores = bench.scores(candidate, own, UNBOUNDED)
+    if scores.units < 2:
         return 0.0
-    gain = min(candidate.promised, float(scores.mean()))
-    error = float(scores.std(ddof=1)) / math.sqrt(units)
+    gain = min(candidate.promised, scores.mean)
+    error = scores.deviation / math.sqrt(units)
     size = effective_size(bench.weights(candidate.rows, own)) * units / len(scores)
     left = gain - bench.limits.range * max(-math.log(delta) / units, UNSEEN / max(size, 1e-9))
     tiny = 1e-12 * max(bench.limits.range, 1e-300)

@@ -20,11 +20,12 @@ parts of a log can be counted apart.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import Floats, Ints, sum_by
 
 FRACTIONS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 0.95, 0.98)
 SECOND = (0.4,)  # of the best share: the bet beside it
@@ -78,23 +79,34 @@ class Bet:
             return 0.0
         unit = (scores + self.floor) / (self.floor + gain)
         size = int(block.max()) + 1
-        logs = np.empty((len(WEIGHTS), size))
-        for i, (λ, part) in enumerate(self.shares):
-            steps = np.bincount(block, np.log1p(λ * (unit - 1.0)), size)
-            logs[i] = math.log(part) + np.cumsum(steps)
+        steps = [sum_by(block, np.log1p(λ * (unit - 1.0)), size) for λ, _ in self.shares]
+        return self.most_ever(steps)
+
+    def most_ever(self, steps: Sequence[Floats]) -> float:
+        """The same, given for every share what each block adds to its logarithm."""
+        logs = np.empty((len(WEIGHTS), len(steps[0])))
+        for i, (_, part) in enumerate(self.shares):
+            logs[i] = math.log(part) + np.cumsum(steps[i])
         most = logs.max(0)
         return max(0.0, float((most + np.log(np.exp(logs - most).sum(0))).max()))
 
     def lower(self, scores: Floats, block: Ints, level: float) -> float:
         """The largest gain that is rejected at this level, -L at least: a lower bound on the
         gain."""
-        needed = -math.log(level)
-        if len(scores) == 0 or not self.log_wealth(scores, block, _near(-self.floor)) >= needed:
+        if len(scores) == 0:
             return -self.floor
-        low, high = _near(-self.floor), max(float(scores.max()), 0.0)
+        most = float(scores.max())
+        return self.largest_rejected(lambda m: self.log_wealth(scores, block, m), most, level)
+
+    def largest_rejected(self, had: Callable[[float], float], most: float, level: float) -> float:
+        """The same, given the logarithm of what is had at a gain, and the largest score."""
+        needed = -math.log(level)
+        if not had(_near(-self.floor)) >= needed:
+            return -self.floor
+        low, high = _near(-self.floor), max(most, 0.0)
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            if self.log_wealth(scores, block, middle) >= needed:
+            if had(middle) >= needed:
                 low = middle
             else:
                 high = middle

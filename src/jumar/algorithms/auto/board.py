@@ -94,8 +94,12 @@ class Board:
         """A table of rows (H, A) as a controller over one of the memories: the behavior, except
         where it differs."""
         states, of = self.replay.project(memory)
-        rows, name = table[first_of(of, len(states))], f"{self.behavior.name}, improved"
-        return self.behavior.lift(memory).except_at(states, rows, name)
+        return improved(self.behavior, memory, states, table[first_of(of, len(states))])
+
+
+def improved(behavior: Controller, memory: Memory, states: Ints, rows: Floats) -> Controller:
+    """The behavior with more memory, and with other rows in some history states."""
+    return behavior.lift(memory).except_at(states, rows, f"{behavior.name}, improved")
 
 
 def first_of(of: Ints, size: int) -> Ints:
@@ -155,34 +159,41 @@ def chain(behavior: Memory, memory: Memory | None, more: int) -> list[Memory]:
 
 @dataclass(frozen=True, eq=False)
 class Numbered:
-    """A log over one memory of its board. K history states, L distinct moves."""
+    """The history states of a log over one memory, and its moves: the same for every part of the
+    log. K history states, L distinct moves, H history states of the longest memory."""
 
     memory: Memory
     states: Ints  # (K, w+1)
-    of: Ints  # (H,) the state that each of the board's becomes
-    pair: Ints  # (N,) k·A + a at every step
-    move: Ints  # (N,) which move was made; -1: it ended, or nobody knows
+    of: Ints  # (H,) the state that each of the longest memory's becomes
     moves: Ints  # (L, 2) pair and successor, ascending
     behavior: Floats  # (K, A) the behavior's rows
 
     @property
     def first(self) -> Ints:
-        """(K,) the first of the board's states that becomes each state."""
+        """(K,) the first of the longest memory's states that becomes each state."""
         return first_of(self.of, len(self.states))
 
 
-def number(board: Board) -> tuple[Numbered, ...]:
+@dataclass(frozen=True, eq=False)
+class NumberedSteps(Numbered):
+    """The same, with every step of the log."""
+
+    pair: Ints  # (N,) k·A + a at every step
+    move: Ints  # (N,) which move was made; -1: it ended, or nobody knows
+
+
+def number(board: Board) -> tuple[NumberedSteps, ...]:
     """The log over every memory of a board, shortest first."""
     found = []
     for memory in board.memories:
         replay, (states, of) = board.replay.onto(memory), board.replay.project(memory)
         moves, move = replay.moves
         behavior = board.behavior_rows[first_of(of, len(states))]
-        found.append(Numbered(memory, states, of, replay.pair, move, moves, behavior))
+        found.append(NumberedSteps(memory, states, of, moves, behavior, replay.pair, move))
     return tuple(found)
 
 
-def fit(board: Board, numbered: Numbered, steps: Bools) -> HistoryMdp:
+def fit(board: Board, numbered: NumberedSteps, steps: Bools) -> HistoryMdp:
     """The maximum-likelihood model of some steps."""
     log, follows, (K, A) = board.log, board.replay.follows, numbered.behavior.shape
     known = steps & (follows != UNSEEN)

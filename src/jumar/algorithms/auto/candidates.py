@@ -1,41 +1,44 @@
-"""Candidates: improved policies fitted on some episodes, and their scores on others.
+"""Candidates: improved policies fitted on a part of the log, with what a model of it expects.
 
-A candidate is a table of rows over the history states of a board, with what a model of the same
-episodes expects of it and of the behavior. Which are made for a test, the algorithms say
+A candidate is a table of rows over the history states of the longest memory, with what a model of
+the same episodes expects of it and of the behavior. Which are made for a test, the algorithms say
 (`Algorithm.grids`): for the proved gate the behavior *tilted* with several strengths, whose weights
 stay light; for the asymptotic one the SPIBB family, mixed with the behavior as λπ + (1-λ)π_b.
 
 Expected values are kept within what the returns allow. Where recordings stop after a known number
 of steps they count the steps that are left.
+
+A `Bench` is what this asks of a log, wherever the log lies: in memory (`workbench`), or read in
+parts (`jumar.algorithms.auto.streamed`).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from jumar import algorithms
-from jumar.algorithms.auto.board import Board, Numbered, fit, steps_in, too_long
-from jumar.algorithms.auto.dealing import Dealt
+from jumar.algorithms.auto.board import Numbered, improved
+from jumar.algorithms.auto.dealing import DealtPart
 from jumar.algorithms.auto.limits import Limits
 from jumar.algorithms.auto.trials import Setting
 from jumar.algorithms.entry import Algorithm, Named, Proposal
-from jumar.algorithms.problem import Material
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import Floats
+from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
-from jumar.core.replay import Replays
 from jumar.solve.solver import action_values, policy_value, solve
 
-UNBOUNDED = 1e300  # as a floor: a score may fall as far as it likes
 MOST_VALUES = 4_000_000  # numbers in a table of values by step
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A candidate, and what a model of the same episodes expects. H history states of the board."""
+    """A candidate, and what a model of the same episodes expects. H history states of the longest
+    memory."""
 
     setting: Setting
     rows: Floats  # (H, A)
@@ -44,43 +47,76 @@ class Fitted:
     promised: float  # gain by that model
 
 
-@dataclass(frozen=True, eq=False)
-class Workbench:
-    """Where candidates are fitted and scored."""
+# candidates made of a part of the log, and which share of a half that is
+Make = Callable[[DealtPart, float], Iterator[Fitted]]
+# (u,) the scores of some units, none below -floor, given a candidate and that floor
+Scorer = Callable[[Fitted, float], Floats]
+Learn = Callable[[Mapping[str, object]], Floats]  # from parameters to rows (K, A)
 
-    board: Board
-    numbered: tuple[Numbered, ...]
-    dealt: Dealt
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Bench(ABC):
+    """Where candidates are fitted and scored. H history states of the longest memory."""
+
+    numbered: tuple[Numbered, ...]  # over every memory that is tried, shortest first
     limits: Limits
     delta: float = 0.05  # for what algorithms want to be sure of
     sizes: Mapping[Memory, int] = field(default_factory=dict)  # history states seen in a half
 
-    def learning_from(self, own: Ints) -> Workbench:
-        """The same for candidates of one half: which memories are not too long for it, and what a
-        table may hold, is decided by that half alone."""
-        at = self.board.replay.at[steps_in(self.board.log, own)]
-        sizes = {n.memory: len(np.unique(n.of[at])) for n in self.numbered}
-        first = self.numbered[0]
-        kept = [n for n in self.numbered if n is first or not too_long(sizes[n.memory])]
-        return replace(self, numbered=tuple(kept), sizes=sizes)
+    # ---- what is asked of the log ---------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def behavior(self) -> Controller:
+        """That candidates start from."""
+
+    @property
+    @abstractmethod
+    def behavior_rows(self) -> Floats:
+        """(H, A)"""
+
+    @abstractmethod
+    def units(self, part: DealtPart) -> int:
+        """How many independent units a part of the log has."""
+
+    @abstractmethod
+    def models(self, part: DealtPart) -> Iterator[tuple[HistoryMdp, Numbered]]:
+        """Of a part of the log, one for every memory."""
+
+    @abstractmethod
+    def scorer(self, part: DealtPart, most: int) -> Scorer:
+        """A maker of scores of the first so many units of a part."""
+
+    @abstractmethod
+    def learner(self, entry: Algorithm, numbered: Numbered, part: DealtPart) -> Learn:
+        """What an algorithm learns from a part of the log as from a log of nothing else."""
+
+    # ---- what is made of it ---------------------------------------------------------------------
 
     def size(self, numbered: Numbered) -> int:
         """The number of history states of a memory; of one half, where that is learned from."""
         return self.sizes.get(numbered.memory, len(numbered.states))
 
+    def controller(self, candidate: Fitted) -> Controller:
+        """The behavior, except where a candidate differs."""
+        memory = candidate.setting.memory
+        numbered = next(n for n in self.numbered if n.memory == memory)
+        return improved(self.behavior, memory, numbered.states, candidate.rows[numbered.first])
+
     def candidates(
-        self, own: Ints, test: str, thinned: float = 1.0, *, distinct: bool = False
+        self, part: DealtPart, test: str, thinned: float = 1.0, *, distinct: bool = False
     ) -> Iterator[Fitted]:
-        """What the algorithms that have a grid for a test make of some episodes, over every memory.
+        """What the algorithms that have a grid for a test make of a part of the log, over every
+        memory.
 
         Thresholds shrink with a log that was thinned out; of `distinct` candidates no two are the
         same policy.
         """
-        seen = {self.board.behavior_rows.tobytes()}
-        for mdp, numbered in self.models(own):
+        seen = {self.behavior_rows.tobytes()}
+        for mdp, numbered in self.models(part):
             for entry in algorithms.tried_by(test):
                 grid = entry.grids[test]
-                made = self._proposals(entry, grid.settings, mdp, numbered, own, thinned)
+                made = self._proposals(entry, grid.settings, mdp, numbered, part, thinned)
                 _, old, value = next(made)
                 policies, values, settings = [old], [value], []
                 for parameters, new, value in made:
@@ -96,15 +132,13 @@ class Workbench:
                         settings.append(Setting(numbered.memory, entry.name, parameters, share))
                 yield from self._fitted(mdp, numbered, policies, values, settings)
 
-    def learned(
-        self, entry: Algorithm, parameters: Mapping[str, object]
-    ) -> Callable[[Ints, float], Iterator[Fitted]]:
-        """A maker of one candidate: what an algorithm learns from some episodes, over the only
+    def learned(self, entry: Algorithm, parameters: Mapping[str, object]) -> Make:
+        """A maker of one candidate: what an algorithm learns from a part of the log, over the only
         memory there is. None where it keeps the behavior."""
 
-        def make(own: Ints, thinned: float = 1.0) -> Iterator[Fitted]:
-            for mdp, numbered in self.models(own):
-                learn = self._learner(entry, numbered, own)
+        def make(part: DealtPart, thinned: float = 1.0) -> Iterator[Fitted]:
+            for mdp, numbered in self.models(part):
+                learn = self.learner(entry, numbered, part)
                 both = [numbered.behavior, learn(entry.thinned(parameters, thinned))]
                 setting = Setting(numbered.memory, entry.name, tuple(parameters.items()))
                 yield from self._fitted(mdp, numbered, both, [None, None], [setting])
@@ -117,7 +151,7 @@ class Workbench:
         settings: Sequence[Named],
         mdp: HistoryMdp,
         numbered: Numbered,
-        own: Ints,
+        part: DealtPart,
         thinned: float,
     ) -> Iterator[Proposal]:
         """The behavior, then what an algorithm makes of every setting; as cheaply as it can be."""
@@ -125,7 +159,7 @@ class Workbench:
             yield from entry.propose(mdp, numbered.behavior, settings, thinned)
             return
         admitted, old = entry.admitted, numbered.behavior
-        learn = self._learner(entry, numbered, own) if admitted is None else None
+        learn = self.learner(entry, numbered, part) if admitted is None else None
         yield (), old, None
         for setting in settings:
             parameters = entry.thinned(dict(setting), thinned)
@@ -133,68 +167,6 @@ class Workbench:
                 yield setting, solve(mdp, old, admitted(**parameters)).policy, None
             elif learn is not None:
                 yield setting, learn(parameters), None
-
-    def _learner(
-        self, entry: Algorithm, numbered: Numbered, own: Ints
-    ) -> Callable[[Mapping[str, object]], Floats]:
-        """The rows that an algorithm learns from some episodes as from a log of nothing else."""
-        board, memory = self.board, numbered.memory
-        part = Replays.holding(board.replay.part(own))
-        material = Material(part, memory, board.discount, self.limits.rewards, self.delta)
-
-        def learn(parameters: Mapping[str, object]) -> Floats:
-            found = entry.learn(material, board.behavior, **parameters)
-            return found.controller.lift(memory).rows_at(numbered.states)
-
-        return learn
-
-    def scores(self, candidate: Fitted, episodes: Ints, floor: float) -> tuple[Floats, Ints]:
-        """(u,) the scores of the units of some episodes, none below -floor, and (u,) their
-        blocks."""
-        from jumar.algorithms.auto.scoring import floored_differences
-
-        board, log = self.board, self.board.log
-        found = floored_differences(
-            board.replay.at,
-            log.action,
-            log.reward,
-            log.start,
-            episodes,
-            candidate.rows,
-            board.taken,
-            board.behaviors,
-            board.row_of,
-            candidate.above,
-            candidate.below,
-            self.limits.low,
-            self.limits.high,
-            floor,
-            board.discount,
-        )
-        return self.dealt.by_unit(episodes, found)
-
-    def weights(self, rows: Floats, episodes: Ints) -> Floats:
-        """(n,) how much likelier each episode is than under the behavior, its steps counting as
-        they do in a discounted return: what happens late neither pays nor weighs much. Their mean
-        is 1."""
-        from jumar.core import kernels
-
-        board = self.board
-        return kernels.episode_weights(
-            board.replay.at,
-            board.log.action,
-            board.log.start,
-            episodes,
-            np.ascontiguousarray(rows),
-            board.taken,
-            board.discount,
-        )
-
-    def models(self, episodes: Ints) -> Iterator[tuple[HistoryMdp, Numbered]]:
-        """Of some episodes, one for every memory."""
-        steps = steps_in(self.board.log, episodes)
-        for numbered in self.numbered:
-            yield fit(self.board, numbered, steps), numbered
 
     def _fitted(
         self,

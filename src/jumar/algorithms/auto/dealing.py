@@ -11,18 +11,39 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from jumar.core.arrays import Floats, Frozen, Ints, freeze, sum_by
+from jumar.core.arrays import Codes, Floats, Frozen, Ints, freeze, sum_by
 from jumar.core.episodes import Episodes
+from jumar.core.errors import LogError
 
-Codes = NDArray[np.uint64]
 HALVES = 2
 LEAST = 8  # units of a half, below which nothing is tried
 BLOCKS = 256
+MANY = 50_000  # labels, beyond which compiling their hash pays
+FOLDS = 4  # of a half; a block belongs to one of them
 PIECE = re.compile(r" \(\d+\)$")  # what reading adds to the label of a later piece
+
+
+class DealtPart(NamedTuple):
+    """Some of the episodes of a dealt log: a half, or some folds of it.
+
+    >>> DealtPart(0).without(1), DealtPart(0).only(1)
+    (DealtPart(half=0, folds=(0, 2, 3)), DealtPart(half=0, folds=(1,)))
+    """
+
+    half: int
+    folds: tuple[int, ...] = tuple(range(FOLDS))
+
+    def without(self, fold: int) -> DealtPart:
+        """The same less one fold."""
+        return DealtPart(self.half, tuple(f for f in self.folds if f != fold))
+
+    def only(self, fold: int) -> DealtPart:
+        """One fold of the same half."""
+        return DealtPart(self.half, (fold,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +70,13 @@ class Dealt(Frozen):
         """The episodes of a half."""
         return np.flatnonzero(self.half == half)
 
+    def episodes(self, part: DealtPart) -> Ints:
+        """The episodes of a part."""
+        inside = self.half == part.half
+        if len(part.folds) < FOLDS:
+            inside &= np.isin(self.block % FOLDS, part.folds)
+        return np.flatnonzero(inside)
+
     def of_first_units(self, episodes: Ints, most: int) -> Ints:
         """Those of some episodes that belong to the first units among them."""
         units = np.unique(self.unit[episodes])
@@ -69,6 +97,31 @@ class Dealt(Frozen):
         return sum_by(number, scores, len(units)) / size, self.block[episodes[first]]
 
 
+def salt_of(rng: np.random.Generator) -> int:
+    """What the hash of the labels is salted with."""
+    return int(rng.integers(2**62))
+
+
+def key_of(salt: int) -> bytes:
+    """The same as the key of `jumar.core.hashing`."""
+    return salt.to_bytes(8, "little")
+
+
+def half_of(code: Codes) -> Ints:
+    """The half that a hash belongs to: its first bit."""
+    return (code >> np.uint64(63)).astype(np.int64)
+
+
+def block_of(code: Codes) -> Ints:
+    """The block that a hash belongs to: the eight bits after that."""
+    return ((code >> np.uint64(55)) % np.uint64(BLOCKS)).astype(np.int64)
+
+
+def fold_of(code: Codes) -> Ints:
+    """The fold of its half that a hash belongs to."""
+    return block_of(code) % FOLDS
+
+
 def deal(log: Episodes, rng: np.random.Generator) -> Dealt:
     """Deal the episodes of a log; `rng` gives the salt of the hash, nothing else.
 
@@ -77,12 +130,24 @@ def deal(log: Episodes, rng: np.random.Generator) -> Dealt:
     >>> sorted(set(dealt.half.tolist()))
     [0, 1]
     """
-    salt = int(rng.integers(2**62))
+    code, unit = _codes(log, salt_of(rng))
+    return Dealt(half_of(code), block_of(code), unit, np.argsort(code, kind="stable"))
+
+
+def codes_of(log: Episodes, salt: int) -> Codes:
+    """(E,) the hash of every episode, or of its cluster. It is the same in every part of a log, so
+    the episodes need labels: numbers would begin anew in every part."""
+    if log.origin is None and log.cluster is None:
+        raise LogError(
+            "Log: its episodes have no labels, so parts of it cannot be dealt alike. Read it from "
+            "a file, or give it clusters."
+        )
+    return _codes(log, salt)[0]
+
+
+def _codes(log: Episodes, salt: int) -> tuple[Codes, Ints]:
     labels, unit = _units(log)
-    code = _hashes(labels, len(log), salt)[unit]
-    half = (code >> np.uint64(63)).astype(np.int64)
-    block = ((code >> np.uint64(55)) % np.uint64(BLOCKS)).astype(np.int64)
-    return Dealt(half, block, unit, np.argsort(code, kind="stable"))
+    return _hashes(labels, len(log), salt)[unit], unit
 
 
 def _units(log: Episodes) -> tuple[list[str] | None, Ints]:
@@ -104,9 +169,12 @@ def _hashes(labels: list[str] | None, size: int, salt: int) -> Codes:
     """(U,) 64 bits each, as good as random."""
     if labels is None:
         return _scramble(np.arange(size, dtype=np.uint64) + np.uint64(salt))
-    key = salt.to_bytes(8, "little")
+    if len(labels) > MANY:
+        from jumar.core.hashing import hash_labels
+
+        return hash_labels(labels, key_of(salt))
     digests = b"".join(
-        blake2b(label.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
+        blake2b(label.encode("utf-8", "surrogatepass"), digest_size=8, key=key_of(salt)).digest()
         for label in labels
     )
     return np.frombuffer(digests, "<u8")

@@ -25,10 +25,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jumar.algorithms.auto.facts import LogFacts, facts_of
 from jumar.core.arrays import Floats, Frozen, freeze
 from jumar.core.episodes import Episodes
 from jumar.evidence.bounds import check_count
-from jumar.evidence.consistency import check_horizon, rewards_seen
 from jumar.evidence.rewards import RewardRange
 
 MOST_STEPS = 100_000  # a longer horizon narrows nothing that matters: limits without one hold too
@@ -56,19 +56,8 @@ class Limits(Frozen):
         return float(self.high[0] - self.low[0])
 
 
-def common_length(log: Episodes) -> int | None:
-    """The number of steps of every episode, if it is the same for all.
-
-    >>> log = Episodes(("z",), ("a",), [0, 0], [0, 0], [0, 1], [0, 1, 2], [-1, -1], [1, 1])
-    >>> common_length(log)
-    1
-    """
-    length = int(log.lengths[0])
-    return length if (log.lengths == length).all() else None
-
-
 def limits_of(
-    log: Episodes,
+    log: Episodes | LogFacts,
     discount: float,
     rewards: RewardRange | None = None,
     horizon: int | None = None,
@@ -84,21 +73,22 @@ def limits_of(
     >>> limits_of(log, 0.5, horizon=2).low.tolist()  # -1 and then 4/2
     [1.0, 4.0, 0.0]
     """
-    seen = rewards or rewards_seen(log)
     if horizon is not None:
         horizon = check_count("horizon", horizon, 1, "pass the most steps of an episode")
-        check_horizon(log, horizon)
-    steps = horizon or _last_step(log, seen)
+    facts = facts_of(log, horizon) if isinstance(log, Episodes) else log
+    if horizon is not None:
+        facts.check_horizon(horizon)
+    seen = rewards or facts.rewards
+    steps = horizon or _last_step(facts, seen)
     if steps is None or (horizon is not None and horizon > MOST_STEPS):
-        return _at_any_time(log, discount, seen)
-    cut = log.lengths[~log.terminated]
-    fixed = horizon is None and common_length(log) is not None and not seen.declared
-    stops_early = bool((cut < steps).any())
+        return _at_any_time(facts, discount, seen)
+    fixed = horizon is None and facts.common_length is not None and not seen.declared
+    stops_early = facts.cut > 0 and facts.shortest_cut < steps
     (lo, hi), ending = seen.continuing, seen.ending
     low, high = np.zeros(steps + 1), np.zeros(steps + 1)
     for t in range(steps - 1, -1, -1):
         ways = [(lo + discount * low[t + 1], hi + discount * high[t + 1])]
-        if ending is not None and t == steps - 1 and len(cut) == 0:
+        if ending is not None and t == steps - 1 and facts.cut == 0:
             ways = [ending]  # who has come so far ends
         elif ending is not None and (t == steps - 1 or not fixed):
             ways.append(ending)
@@ -106,23 +96,21 @@ def limits_of(
             ways.append((lo, hi))
         low[t], high[t] = min(way[0] for way in ways), max(way[1] for way in ways)
     always = fixed or (ending is None and not stops_early)
-    reached = len(cut) > 0 and not stops_early
+    reached = facts.cut > 0 and not stops_early
     return Limits(low, high, seen, steps, horizon is not None, always, reached)
 
 
-def _last_step(log: Episodes, rewards: RewardRange) -> int | None:
+def _last_step(log: LogFacts, rewards: RewardRange) -> int | None:
     """T, if recordings that did not end all stopped after T steps; else None."""
-    longest = int(log.lengths.max())
-    if log.terminated.all():
-        fixed = not rewards.declared and common_length(log) is not None
-        return longest if fixed else None
-    cut = log.lengths[~log.terminated]
-    return longest if (cut == longest).all() else None
+    if log.cut == 0:
+        fixed = not rewards.declared and log.common_length is not None
+        return log.longest if fixed else None
+    return log.longest if log.shortest_cut == log.longest else None
 
 
-def _at_any_time(log: Episodes, discount: float, rewards: RewardRange) -> Limits:
+def _at_any_time(log: LogFacts, discount: float, rewards: RewardRange) -> Limits:
     low, high = rewards.returns(discount)
-    if not log.terminated.all():  # a recording may also stop after one step
+    if log.cut > 0:  # a recording may also stop after one step
         lo, hi = rewards.continuing
         low, high = min(low, lo), max(high, hi)
     return Limits(np.array([low]), np.array([high]), rewards, None)

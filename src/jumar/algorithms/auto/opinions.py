@@ -18,9 +18,11 @@ import math
 import numpy as np
 
 from jumar.algorithms.auto.board import Numbered
-from jumar.algorithms.auto.candidates import MOST_VALUES, Fitted, Workbench
+from jumar.algorithms.auto.candidates import MOST_VALUES, Bench, Fitted
+from jumar.algorithms.auto.dealing import DealtPart
+from jumar.algorithms.auto.scored import Scored
 from jumar.algorithms.auto.trials import Opinion
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import Floats
 from jumar.core.history import HistoryMdp
 
 SURPRISE = 2.0  # standard errors that a model may lie off the scores by chance
@@ -29,13 +31,13 @@ TRUSTED = 0.05  # part of what a model expects that it is taken to be wrong by, 
 
 
 class Models:
-    """Models of some episodes, one for every memory, that are asked about candidates."""
+    """Models of a part of the log, one for every memory, that are asked about candidates."""
 
-    def __init__(self, bench: Workbench, episodes: Ints) -> None:
-        self.models = [_Model(*pair) for pair in bench.models(episodes)]
+    def __init__(self, bench: Bench, part: DealtPart) -> None:
+        self.models = [_Model(*pair) for pair in bench.models(part)]
         self.steps = bench.limits.steps
         self.sizes = [bench.size(m.numbered) * m.numbered.behavior.shape[1] for m in self.models]
-        self.base = [self._worth(bench.board.behavior_rows, i) for i in range(len(self.models))]
+        self.base = [self._worth(bench.behavior_rows, i) for i in range(len(self.models))]
 
     def gain(self, candidate: Fitted) -> float:
         """What a candidate is expected to gain."""
@@ -91,17 +93,20 @@ class _Model:
         return float(self.mdp.start @ (rows * q).sum(1))
 
 
-def blend(scores: Floats, expected: float) -> Opinion:
+def blend(scores: Scored, expected: float) -> Opinion:
     """What scores and a model's expectation say together.
 
-    >>> noisy, close = np.array([-30.0, 32.0] * 8), np.array([0.9, 1.1] * 8)
+    >>> from jumar.algorithms.auto.scored import Scores
+    >>> block = np.zeros(16, np.int64)
+    >>> noisy = Scores(np.array([-30.0, 32.0] * 8), block)
+    >>> close = Scores(np.array([0.9, 1.1] * 8), block)
     >>> round(blend(noisy, 2.0).gain, 2), round(blend(close, 2.0).gain, 2)
     (2.0, 1.0)
     """
-    if len(scores) < 2:
+    if scores.units < 2:
         return Opinion(-math.inf, 0.0)
-    mean = float(scores.mean())
-    noise = float(scores.var(ddof=1)) / len(scores)
+    mean = scores.mean
+    noise = scores.variance / scores.units
     wrong = max((TRUSTED * expected) ** 2, (expected - mean) ** 2 - SURPRISE**2 * noise)
     if not noise + wrong > 0:
         return Opinion(mean, 0.0)

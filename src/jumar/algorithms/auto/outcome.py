@@ -161,7 +161,7 @@ def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
     if selection.gate != PROVED:
         parts.append(", if there are enough episodes")
     parts.append(f"{_proviso(selection)}.")
-    if selection.gate == PROVED:
+    if selection.gate == PROVED and chosen.second is not None:
         also = "would also pass" if chosen.second else "would not pass"
         parts.append(f" It {also} the approximate test.")
     return "".join(parts)

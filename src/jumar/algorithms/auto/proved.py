@@ -22,27 +22,24 @@ bet it holds whatever the environment, the memory, the weights, and the number o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from jumar.algorithms.auto.bets import Bet, Growth, growth
-from jumar.algorithms.auto.candidates import Fitted, Workbench
-from jumar.algorithms.auto.dealing import HALVES
+from jumar.algorithms.auto.candidates import Bench, Fitted, Make
+from jumar.algorithms.auto.dealing import FOLDS, HALVES, DealtPart
 from jumar.algorithms.auto.opinions import Models, blend
+from jumar.algorithms.auto.scored import Scored, Scores
 from jumar.algorithms.auto.trials import PROVED, Setting
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import Floats
 
 BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # B, in ranges of the returns
 SHARES = (0.9, 0.02, 0.02, 0.02, 0.02, 0.02)  # of the level of passing: the first, the second, ...
 PASSING = 0.9  # part of the level for what passes; the rest is for how much is gained
 ALONE = (1.0,)  # the share of a candidate that is the only one
-FOLDS = 4
 MOST_SCORED = 2000  # units that are scored to choose a shortlist
-
-# candidates made of some episodes, and the part these are of a half
-Make = Callable[[Ints, float], Iterator[Fitted]]
 
 
 @dataclass(frozen=True)
@@ -86,12 +83,12 @@ class Shortlisted:
     level: float  # at which it was tested
 
 
-def shortlist(bench: Workbench, own: Ints, units: int, delta: float) -> tuple[list[Listed], int]:
+def shortlist(bench: Bench, own: DealtPart, units: int, delta: float) -> tuple[list[Listed], int]:
     """What to test on so many units of the other half, the surest first; and how many settings
     there were."""
 
-    def make(own: Ints, thinned: float) -> Iterator[Fitted]:
-        return bench.candidates(own, PROVED, thinned)
+    def make(part: DealtPart, thinned: float) -> Iterator[Fitted]:
+        return bench.candidates(part, PROVED, thinned)
 
     found = list(_prospects(bench, own, make))
     level = PASSING * delta / HALVES
@@ -101,7 +98,7 @@ def shortlist(bench: Workbench, own: Ints, units: int, delta: float) -> tuple[li
     return [Listed(made[s], p) for s, p in wanted.items() if s in made], len(found)
 
 
-def only(bench: Workbench, own: Ints, make: Make) -> tuple[list[Listed], int]:
+def only(bench: Bench, own: DealtPart, make: Make) -> tuple[list[Listed], int]:
     """The one candidate that is made of the episodes of a half, whatever that half lets expect of
     it; none where the behavior stays. How to bet on it is told as for a shortlist."""
     candidate = next(make(own, 1.0), None)
@@ -116,18 +113,18 @@ def only(bench: Workbench, own: Ints, make: Make) -> tuple[list[Listed], int]:
 
 def outcomes(
     listed: Sequence[Listed],
-    scores: Sequence[tuple[Floats, Ints]],
+    scores: Sequence[Scored],
     delta: float,
     shares: Sequence[float] = SHARES,
 ) -> list[Shortlisted]:
-    """Bet on the shortlist, one after the other, with the scores and blocks of held-out units."""
+    """Bet on the shortlist, one after the other, with the scores of held-out units."""
     found, handed_on = [], 0.0
-    for x, (score, block), share in zip(listed, scores, shares):  # noqa: B905
+    for x, scored, share in zip(listed, scores, shares):  # noqa: B905
         level = (share + handed_on) * PASSING * delta / HALVES
-        passed = x.prospect.bet.log_wealth(score, block) >= -math.log(level)
+        passed = scored.log_wealth(x.prospect.bet) >= -math.log(level)
         handed_on = share + handed_on if passed else 0.0
         own_level = (1 - PASSING) / len(shares) * delta / HALVES
-        lower = x.prospect.bet.lower(score, block, own_level)
+        lower = scored.lower(x.prospect.bet, own_level)
         found.append(Shortlisted(passed, max(0.0, lower) if passed else min(0.0, lower), level))
     return found
 
@@ -163,26 +160,26 @@ def _expected(picked: Sequence[tuple[float, float]]) -> float:
     return total
 
 
-def _prospects(bench: Workbench, own: Ints, make: Make) -> Iterator[Prospect]:
-    """Every setting, judged by cross-validation within the episodes it would be fitted on."""
-    fold = bench.dealt.block[own] % FOLDS
+def _prospects(bench: Bench, own: DealtPart, make: Make) -> Iterator[Prospect]:
+    """Every setting, judged by cross-validation within the part it would be fitted on."""
     floors = [bench.limits.range * (1 + budget) for budget in BUDGETS]
     found: dict[Setting, list[list[Floats]]] = {}
     expected: dict[Setting, list[float]] = {}
-    for i in range(FOLDS):
-        left_out = own[fold == i]
-        if len(left_out) == 0 or len(left_out) == len(own):
+    for fold in own.folds:
+        left_out, rest = own.only(fold), own.without(fold)
+        if bench.units(left_out) == 0 or bench.units(rest) == 0:
             continue
-        scored = bench.dealt.of_first_units(left_out, MOST_SCORED // FOLDS)
+        scores_of = bench.scorer(left_out, MOST_SCORED // FOLDS)
         models = Models(bench, left_out)
-        for candidate in make(own[fold != i], 1 - 1 / FOLDS):
+        for candidate in make(rest, 1 - 1 / FOLDS):
             expected.setdefault(candidate.setting, []).append(models.gain(candidate))
             parts = found.setdefault(candidate.setting, [[] for _ in BUDGETS])
             for part, floor in zip(parts, floors, strict=True):
-                part.append(bench.scores(candidate, scored, floor)[0])
+                part.append(scores_of(candidate, floor))
     for setting, parts in found.items():
         scores = [np.concatenate(part) for part in parts]
         grown = [growth(x, floor) for x, floor in zip(scores, floors, strict=True)]
         best = max(range(len(BUDGETS)), key=lambda i: grown[i].mean)
-        gain = blend(scores[best], float(np.mean(expected[setting]))).merit
-        yield Prospect(setting, gain, floors[best], grown[best], len(scores[best]))
+        judged = Scores(scores[best], np.zeros(len(scores[best]), np.int64))
+        gain = blend(judged, float(np.mean(expected[setting]))).merit
+        yield Prospect(setting, gain, floors[best], grown[best], judged.units)

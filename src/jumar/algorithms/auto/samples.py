@@ -22,10 +22,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from jumar.algorithms.auto.asymptotic import UNSEEN, normal, student
-from jumar.algorithms.auto.bets import growth
 from jumar.algorithms.auto.dealing import HALVES
 from jumar.algorithms.auto.trials import PROVED, Selection, Trial
 from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
@@ -93,8 +90,7 @@ def _by_bet(trial: Trial, gain: float, power: float) -> float | None:
     """Units on which a bet passes."""
     if trial.scores is None or trial.bet is None or not gain > 0 or not math.isfinite(gain):
         return None
-    L = trial.bet.floor
-    grows = growth(np.maximum(trial.scores - trial.gain + gain, -L), L)
+    grows = trial.scores.growth_if(gain, trial.bet.floor)
     if not grows.mean > 0:
         return None
     return units_needed(grows.mean, grows.deviation * normal(1 - power), -math.log(trial.level))

@@ -20,29 +20,35 @@ from: a constant that every step pays more changes no comparison, and so it chan
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from jumar.algorithms import algorithm as find_algorithm
 from jumar.algorithms.auto import asymptotic, proved
-from jumar.algorithms.auto.board import chain, lay_out, number
-from jumar.algorithms.auto.candidates import UNBOUNDED, Fitted, Workbench
-from jumar.algorithms.auto.dealing import HALVES, LEAST, deal
+from jumar.algorithms.auto.board import chain, lay_out
+from jumar.algorithms.auto.candidates import Fitted, Make
+from jumar.algorithms.auto.concluding import (
+    Tested,
+    Tried,
+    Weighed,
+    conclude,
+    told,
+    trial_of_bet,
+)
+from jumar.algorithms.auto.dealing import HALVES, LEAST, DealtPart, deal
+from jumar.algorithms.auto.facts import returns_of
 from jumar.algorithms.auto.limits import limits_of
-from jumar.algorithms.auto.opinions import Models, blend
-from jumar.algorithms.auto.trials import GATES, MOST_BEYOND, PROVED, Selection, Trial
+from jumar.algorithms.auto.opinions import Models
+from jumar.algorithms.auto.trials import GATES, PROVED, Selection, Trial
+from jumar.algorithms.auto.workbench import UNBOUNDED, Workbench
 from jumar.algorithms.entry import Algorithm
-from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import check_discount
-from jumar.core.journal import Watch, journal
+from jumar.core.journal import Watch
 from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, generator
-from jumar.core.text import counted
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.given import BehaviorLike
@@ -217,61 +223,30 @@ def _test(
     dealt = deal(practice.log, rng)
     practice, dealt = practice.select(dealt.order), dealt.in_order()
     log, old = practice.log, practice.pooled
-    limits = limits_of(log, discount, rewards, horizon)
-    whole = log.returns(discount)
-    halves = [dealt.members(half) for half in range(HALVES)]
+    limits, returns = limits_of(log, discount, rewards, horizon), returns_of(log, discount)
     others = None if practice.only else practice
+    halves = [dealt.members(half) for half in range(HALVES)]
     board = lay_out(practice.replays, old, discount, memories, others, halves)
-    whole_bench = Workbench(board, number(board), dealt, limits, delta)
-    benches: dict[int, Workbench] = {}
-    most = float(limits.high[0] - whole.mean())
-    found: list[tuple[Trial, Fitted]] = []
+    whole = Workbench.on(board, dealt, limits, delta)
+    units = [whole.units(DealtPart(half)) for half in range(HALVES)]
+    most = float(limits.high[0] - returns.mean)
+    found: list[Tested] = []
     tried = 0
-    for i, (own, other) in enumerate((halves, halves[::-1])):
-        units = [len(np.unique(dealt.unit[part])) for part in (own, other)]
-        if min(units) < LEAST or not _differ(whole):
+    for i in range(HALVES):
+        if min(units) < LEAST or not returns.differ:
             continue
-        bench = _starting_from(whole_bench.learning_from(own), practice, own)
-        if limits.fixed:
-            bench = _less(bench, float(log.select(own).reward.mean()))
-        benches[i] = bench
-        half = _Half(bench, i, own, other, units[1], delta, most, rng)
+        bench = whole.learning_from(i, practice)
+        half = _Half(bench, i, units[1 - i], delta, most, rng)
         test = _bet if gate == PROVED else _t_test
         trials, made = test(half, bench.learned(*only) if only else None)
         found += trials
         tried += made
-        for trial, _ in trials:
-            journal.debug("Tested on half %d of the log: %s", 2 - i, trial.summary)
-    found.sort(key=lambda pair: -pair[0].lower)
-    beyond = log.beyond_cut(discount)
-    passed = [pair for pair in found if pair[0].passed and beyond <= MOST_BEYOND]
-    best = max(passed, key=lambda pair: _merit(pair[0], most), default=None)
-    controller = old
-    if best is not None:
-        made_on = benches[best[0].half].board
-        controller = made_on.controller(best[0].setting.memory, best[1].rows)
-    made_of = str(best[0].setting) if best else "none, the behavior stays"
-    journal.info(
-        "Tried %s, tested %d on held-out episodes; chosen: %s (%s)",
-        counted(tried, "candidate"),
-        len(found),
-        made_of,
-        watch,
+        told(i, trials)
+    everything = len(np.unique(dealt.unit))
+    tried_on = Tried(
+        gate, delta, len(log), everything, old, limits, most, returns.beyond, board.memories
     )
-    return Selection(
-        gate=gate,
-        delta=delta,
-        episodes=len(log),
-        units=len(np.unique(dealt.unit)),
-        trials=tuple(trial for trial, _ in found),
-        tried=tried,
-        chosen=best[0] if best else None,
-        controller=controller,
-        limits=limits,
-        most=most,
-        beyond=beyond,
-        memories=board.memories,
-    )
+    return conclude(tried_on, found, tried, watch)
 
 
 class _Half(NamedTuple):
@@ -279,67 +254,59 @@ class _Half(NamedTuple):
 
     bench: Workbench
     number: int
-    own: Ints  # episodes to learn from
-    other: Ints  # episodes to test on
-    units: int  # independent ones among those to test on
+    units: int  # independent ones to test on
     delta: float
     most: float  # that can be gained
     rng: np.random.Generator
 
+    @property
+    def own(self) -> DealtPart:
+        """To learn from."""
+        return DealtPart(self.number)
 
-Tested = tuple[list[tuple[Trial, Fitted]], int]  # trials, and how many candidates there were
+    @property
+    def other(self) -> DealtPart:
+        """To test on."""
+        return DealtPart(1 - self.number)
 
 
-def _bet(half: _Half, only: proved.Make | None) -> Tested:
+def _bet(half: _Half, only: Make | None) -> tuple[list[Tested], int]:
     """The proved gate, with the approximate test as a second opinion."""
-    bench, own, other = half.bench, half.own, half.other
+    bench = half.bench
     if only:
-        listed, made = proved.only(bench, own, only)
+        listed, made = proved.only(bench, half.own, only)
     else:
-        listed, made = proved.shortlist(bench, own, half.units, half.delta)
+        listed, made = proved.shortlist(bench, half.own, half.units, half.delta)
     shares = proved.ALONE if only else proved.SHARES
     approximate = _t_trials(half, [x.candidate for x in listed])
-    scored = [bench.scores(x.candidate, other, x.prospect.floor) for x in listed]
+    scored = [bench.scores(x.candidate, half.other, x.prospect.floor) for x in listed]
     bets = proved.outcomes(listed, scored, half.delta, shares)
-    models = Models(bench, other)
-    trials = []
-    for x, (scores, _), found, second in zip(listed, scored, bets, approximate, strict=True):
-        trial = replace(
-            second,
-            promised=x.prospect.gain,
-            gain=float(scores.mean()),
-            error=_error(scores),
-            lower=min(found.lower, half.most),
-            passed=found.passed and half.most > 0,
-            level=found.level,
-            refused="",
-            second=second.passed,
-            scores=scores,
-            bet=x.prospect.bet,
-            deviation=float(scores.std(ddof=1)),
-            opinion=blend(scores, models.gain(x.candidate)),
-        )
-        trials.append((trial, x.candidate))
-    return trials, made
+    models = Models(bench, half.other)
+    tests = []
+    for x, scores, found, second in zip(listed, scored, bets, approximate, strict=True):
+        weighed = Weighed(second.effective, second.missing, second.passed)
+        trial = trial_of_bet(half.number, x, scores, found, weighed, models, half.most)
+        tests.append(Tested(trial, x.candidate, bench))
+    return tests, made
 
 
-def _t_test(half: _Half, only: proved.Make | None) -> Tested:
+def _t_test(half: _Half, only: Make | None) -> tuple[list[Tested], int]:
     """The asymptotic gate."""
     if only:
         listed, made = list(only(half.own, 1.0)), 1
     else:
         listed, made = asymptotic.shortlist(half.bench, half.own, half.units, half.delta)
     trials = _t_trials(half, listed)
-    return list(zip(trials, listed, strict=True)), made
+    return [Tested(t, x, half.bench) for t, x in zip(trials, listed, strict=True)], made
 
 
 def _t_trials(half: _Half, listed: Sequence[Fitted]) -> list[Trial]:
     if not listed:
         return []
     bench, other, most = half.bench, half.other, half.most
-    scored = [bench.scores(candidate, other, UNBOUNDED)[0] for candidate in listed]
+    scored = [bench.scores(candidate, other, UNBOUNDED) for candidate in listed]
     test = asymptotic.gate(
-        np.array(scored),
+        np.array([scores.values for scores in scored]),
         delta=half.delta,
         range=bench.limits.range,
         rng=half.rng,
@@ -349,68 +316,24 @@ def _t_trials(half: _Half, listed: Sequence[Fitted]) -> list[Trial]:
     trials = []
     level = half.delta / HALVES
     for candidate, scores in zip(listed, scored, strict=True):
-        weights, _ = bench.dealt.by_unit(other, bench.weights(candidate.rows, other))
-        lower, refused = min(test.lower(scores, weights), most), test.refusal(scores, weights)
+        weights = bench.unit_weights(candidate.rows, other)
+        lower = min(test.lower(scores.values, weights), most)
+        refused = test.refusal(scores.values, weights)
         trials.append(
             Trial(
                 candidate.setting,
                 half.number,
                 promised=candidate.promised,
-                gain=float(scores.mean()),
-                error=_error(scores),
+                gain=scores.mean,
+                error=scores.error,
                 effective=effective_size(weights),
                 missing=asymptotic.missing(weights, level),
                 lower=lower,
                 passed=lower > 0 and not refused,
                 level=level,
-                units=len(scores),
+                units=scores.units,
                 refused=refused,
-                deviation=float(scores.std(ddof=1)),
+                deviation=scores.deviation,
             )
         )
     return trials
-
-
-def _merit(trial: Trial, most: float) -> float:
-    """By which the best of those that passed is chosen: noise is no merit, nor is a gain beyond
-    what returns allow."""
-    if trial.opinion is not None:
-        return min(trial.opinion.merit, most)
-    return min(trial.gain, most) - trial.error / 2
-
-
-def _error(scores: Floats) -> float:
-    return float(scores.std(ddof=1)) / math.sqrt(len(scores)) if len(scores) > 1 else math.inf
-
-
-def _differ(returns: Floats) -> bool:
-    """Do returns differ by more than rounding? Where all are alike nothing can be better."""
-    low, high = float(returns.min()), float(returns.max())
-    return high - low > 1e-9 * max(abs(low), abs(high))
-
-
-def _starting_from(bench: Workbench, practice: Practice, own: Ints) -> Workbench:
-    """The same, with the behavior that candidates start from made of the half that is learned from,
-    where it is not one controller that is known. A mix of several, or an estimate, of the whole log
-    would do in held-out episodes what was done there, and be paid for it."""
-    if practice.only is not None:
-        return bench
-    board = replace(bench.board, behavior=practice.select(own).pooled)
-    numbered = tuple(replace(n, behavior=board.behavior_rows[n.first]) for n in bench.numbered)
-    return replace(bench, board=board, numbered=numbered)
-
-
-def _less(bench: Workbench, centre: float) -> Workbench:
-    """The same with so much less for every step. The mean is that of the half that is learned from:
-    what is held out has no part in what a candidate is."""
-    board, rewards = bench.board, bench.limits.rewards
-    moved = RewardRange(
-        (rewards.continuing[0] - centre, rewards.continuing[1] - centre),
-        rewards.ending and (rewards.ending[0] - centre, rewards.ending[1] - centre),
-        rewards.declared,
-    )
-    log = replace(board.log, reward=board.log.reward - centre)
-    horizon = bench.limits.steps if bench.limits.declared_steps else None
-    limits = limits_of(log, board.discount, moved, horizon)
-    board = replace(board, replay=replace(board.replay, log=log))
-    return replace(bench, board=board, limits=limits)

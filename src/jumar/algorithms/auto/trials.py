@@ -9,7 +9,8 @@ from typing import Any
 from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto.bets import Bet
 from jumar.algorithms.auto.limits import Limits
-from jumar.core.arrays import Floats, Frozen
+from jumar.algorithms.auto.scored import Scored
+from jumar.core.arrays import Frozen
 from jumar.core.controller import Controller
 from jumar.core.memory import Memory
 from jumar.core.shown import Shown
@@ -69,7 +70,7 @@ class Trial(Shown):
     refused: str = ""  # why it cannot pass, whatever its bound
     second: bool | None = None  # would it pass the other test? None: not asked
     deviation: float = math.inf  # of a score
-    scores: Floats | None = field(default=None, repr=False, compare=False)  # (n,) per unit
+    scores: Scored | None = field(default=None, repr=False, compare=False)  # of its units
     bet: Bet | None = None  # that was laid on it
     opinion: Opinion | None = None  # of its gain, where more is known than scores
 

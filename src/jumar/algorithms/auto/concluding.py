@@ -1,0 +1,122 @@
+"""From tests to a choice: what came of every bet, and the best of what passed.
+
+The same for a log in memory and for one that was read in parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jumar.algorithms.auto.candidates import Bench, Fitted
+from jumar.algorithms.auto.limits import Limits
+from jumar.algorithms.auto.opinions import Models, blend
+from jumar.algorithms.auto.proved import Listed, Shortlisted
+from jumar.algorithms.auto.scored import Scored
+from jumar.algorithms.auto.trials import MOST_BEYOND, Selection, Trial
+from jumar.core.controller import Controller
+from jumar.core.journal import Watch, journal
+from jumar.core.memory import Memory
+from jumar.core.text import counted
+
+
+class Tested(NamedTuple):
+    """A candidate that was tested on the other half."""
+
+    trial: Trial
+    candidate: Fitted
+    bench: Bench  # on which it was made
+
+
+class Weighed(NamedTuple):
+    """What the weights of held-out units say, and whether the other test would pass."""
+
+    effective: float
+    missing: float
+    second: bool | None = None  # None: not asked
+
+
+class Tried(NamedTuple):
+    """The log that candidates were tried on."""
+
+    gate: str
+    delta: float
+    episodes: int
+    units: int
+    behavior: Controller
+    limits: Limits
+    most: float  # that can be gained
+    beyond: float  # share of the weight beyond the cuts
+    memories: tuple[Memory, ...]
+
+
+def trial_of_bet(
+    half: int,
+    x: Listed,
+    scored: Scored,
+    found: Shortlisted,
+    weighed: Weighed,
+    models: Models,
+    most: float,
+) -> Trial:
+    """What came of a bet, and what a model of the held-out half says."""
+    return Trial(
+        x.candidate.setting,
+        half,
+        promised=x.prospect.gain,
+        gain=scored.mean,
+        error=scored.error,
+        effective=weighed.effective,
+        missing=weighed.missing,
+        lower=min(found.lower, most),
+        passed=found.passed and most > 0,
+        level=found.level,
+        units=scored.units,
+        second=weighed.second,
+        deviation=scored.deviation,
+        scores=scored,
+        bet=x.prospect.bet,
+        opinion=blend(scored, models.gain(x.candidate)),
+    )
+
+
+def told(half: int, trials: Sequence[Tested]) -> None:
+    """For `-v`."""
+    for tested in trials:
+        journal.debug("Tested on half %d of the log: %s", 2 - half, tested.trial.summary)
+
+
+def conclude(log: Tried, tests: Sequence[Tested], tried: int, watch: Watch) -> Selection:
+    """The best of what passed; or the behavior stays."""
+    found = sorted(tests, key=lambda tested: -tested.trial.lower)
+    passed = [t for t in found if t.trial.passed and log.beyond <= MOST_BEYOND]
+    best = max(passed, key=lambda tested: _merit(tested.trial, log.most), default=None)
+    journal.info(
+        "Tried %s, tested %d on held-out episodes; chosen: %s (%s)",
+        counted(tried, "candidate"),
+        len(found),
+        str(best.trial.setting) if best else "none, the behavior stays",
+        watch,
+    )
+    return Selection(
+        gate=log.gate,
+        delta=log.delta,
+        episodes=log.episodes,
+        units=log.units,
+        trials=tuple(tested.trial for tested in found),
+        tried=tried,
+        chosen=best.trial if best else None,
+        controller=best.bench.controller(best.candidate) if best else log.behavior,
+        limits=log.limits,
+        most=log.most,
+        beyond=log.beyond,
+        memories=log.memories,
+    )
+
+
+def _merit(trial: Trial, most: float) -> float:
+    """By which the best of those that passed is chosen: noise is no merit, nor is a gain beyond
+    what returns allow."""
+    if trial.opinion is not None:
+        return min(trial.opinion.merit, most)
+    return min(trial.gain, most) - trial.error / 2

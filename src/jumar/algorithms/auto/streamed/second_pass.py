@@ -1,0 +1,221 @@
+"""The second pass: scores of held-out episodes, reduced to what the bets need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from jumar.algorithms.auto.candidates import Fitted
+from jumar.algorithms.auto.dealing import block_of, half_of
+from jumar.algorithms.auto.limits import Limits
+from jumar.algorithms.auto.scoring import floored_differences
+from jumar.algorithms.auto.streamed.tallied import MOST_SCORE, Tallied, Wager
+from jumar.core import kernels
+from jumar.core.arrays import Codes, Floats, Frozen, Ints, RowIndex
+from jumar.core.episodes import Episodes
+from jumar.core.errors import LogError
+from jumar.core.exact import ExactSums
+from jumar.core.memory import Memory
+from jumar.core.replay import Replay
+
+
+@dataclass(frozen=True, eq=False)
+class Ground(Frozen):
+    """Where candidates are scored: the history states of the longest memory. H of them."""
+
+    memory: Memory
+    states: Ints  # (H, W+1) sorted
+    behavior: Floats  # (H, A) rows
+    discount: float
+
+    @cached_property
+    def index(self) -> RowIndex:
+        return RowIndex(self.states)
+
+    def at(self, log: Episodes) -> Ints:
+        """(N,) the number of the history state at every step of some whole episodes."""
+        replay = Replay.of(log, self.memory)
+        number = self.index.find(replay.states)
+        at: Ints = number[replay.at]
+        if (at < 0).any():
+            raise LogError(
+                f"{log.where(int(np.argmax(at < 0)))}: this history was not there when the log was "
+                "counted. Has the log changed since?"
+            )
+        return at
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Whole episodes on the ground. N steps, E episodes."""
+
+    at: Ints  # (N,) history states
+    action: Ints  # (N,)
+    reward: Floats  # (N,)
+    start: Ints  # (E+1,)
+    taken: Floats  # (N,) the probability of each action under the behavior
+
+    @classmethod
+    def on(cls, ground: Ground, at: Ints, action: Ints, reward: Floats, start: Ints) -> Steps:
+        return cls(at, action, reward, start, ground.behavior[at, action])
+
+    def scores(
+        self, ground: Ground, limits: Limits, candidate: Fitted, floor: float, episodes: Ints
+    ) -> Floats:
+        """(n,) the scores of some of the episodes."""
+        return floored_differences(
+            self.at,
+            self.action,
+            self.reward,
+            self.start,
+            episodes,
+            candidate.rows,
+            self.taken,
+            ground.behavior,
+            self.at,
+            candidate.above,
+            candidate.below,
+            limits.low,
+            limits.high,
+            floor,
+            ground.discount,
+        )
+
+    def weights(self, ground: Ground, rows: Floats, episodes: Ints) -> Floats:
+        """(n,) how much likelier each is than under the behavior."""
+        return kernels.episode_weights(
+            self.at, self.action, self.start, episodes, rows, self.taken, ground.discount
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class HalfScoring:
+    """The shortlist of one half."""
+
+    candidates: tuple[Fitted, ...]
+    wagers: tuple[Wager, ...]  # one for each
+    limits: Limits
+    centre: float  # that rewards are counted from
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """What is to be scored: the shortlist of each half, on the episodes of the other. Travels."""
+
+    ground: Ground
+    halves: tuple[HalfScoring, ...]  # by the half that candidates were made of
+    together: bool  # episodes of one hash are one unit
+
+    @property
+    def empty(self) -> bool:
+        """Is there nothing to score? Then the second pass can be left out."""
+        return not any(half.candidates for half in self.halves)
+
+    def nothing(self) -> HeldOut:
+        """Scores of no episodes."""
+        return HeldOut([half.wagers for half in self.halves], together=self.together)
+
+    def score(self, log: Episodes, code: Codes) -> HeldOut:
+        """Score whole episodes, given their hashes (`dealing.codes_of`). Their names are numbered
+        as the behavior numbers them."""
+        return self.score_steps(self.ground.at(log), log.action, log.reward, log.start, code)
+
+    def score_steps(
+        self, at: Ints, action: Ints, reward: Floats, start: Ints, code: Codes
+    ) -> HeldOut:
+        """The same, for somebody who knows the history state at every step already: `at` are row
+        numbers of `ground.states`."""
+        found, dealt = self.nothing(), half_of(code)
+        for half, scoring in enumerate(self.halves):
+            episodes = np.flatnonzero(dealt == 1 - half)
+            if not scoring.candidates or len(episodes) == 0:
+                continue
+            counted = reward - scoring.centre if scoring.centre else reward
+            steps = Steps.on(self.ground, at, action, counted, start)
+            for i, candidate in enumerate(scoring.candidates):
+                floor = scoring.wagers[i].bet.floor
+                scores = steps.scores(self.ground, scoring.limits, candidate, floor, episodes)
+                weights = steps.weights(self.ground, candidate.rows, episodes)
+                found.add(half, i, scores, weights, code[episodes])
+        return found
+
+
+class HeldOut:
+    """The scores of both shortlists, added up."""
+
+    def __init__(self, wagers: Sequence[Sequence[Wager]], *, together: bool) -> None:
+        self.together = together
+        self.tallies = [[Tallied(wager) for wager in half] for half in wagers]
+        self.units = [[UnitSums() for _ in half] for half in wagers] if together else []
+
+    def add(self, half: int, i: int, scores: Floats, weights: Floats, code: Codes) -> None:
+        """Scores and weights of episodes, for candidate i of a half."""
+        if self.together:
+            self.units[half][i].add(scores, weights, code)
+        else:
+            self.tallies[half][i].add(scores, weights, block_of(code))
+
+    def merge(self, other: HeldOut) -> None:
+        """Add what was scored elsewhere."""
+        for mine, theirs in zip(self.tallies, other.tallies, strict=True):
+            for one, two in zip(mine, theirs, strict=True):
+                one.merge(two)
+        for ours, others in zip(self.units, other.units, strict=True):
+            for sums, more in zip(ours, others, strict=True):
+                sums.merge(more)
+
+    def scored(self, half: int) -> list[Tallied]:
+        """What the held-out units say of the candidates of a half."""
+        if not self.together:
+            return self.tallies[half]
+        found = [Tallied(tally.wager) for tally in self.tallies[half]]
+        for tally, units in zip(found, self.units[half], strict=True):
+            scores, weights = units.means()
+            tally.add(scores, weights, block_of(units.code))
+        return found
+
+
+class UnitSums:
+    """Scores and weights of the episodes of each unit, where units have several: these are held,
+    some hundred bytes for each unit."""
+
+    def __init__(self) -> None:
+        self.code: Codes = np.zeros(0, np.uint64)  # (U,) ascending
+        self.episodes: Ints = np.zeros(0, np.int64)  # (U,)
+        self.sums = [ExactSums(0), ExactSums(0)]
+
+    def add(self, scores: Floats, weights: Floats, code: Codes) -> None:
+        """Of some more episodes."""
+        units, number = np.unique(code, return_inverse=True)
+        at = self._room(units)[number]
+        np.add.at(self.episodes, at, 1)
+        for sums, values in zip(self.sums, (scores, weights), strict=True):
+            sums.add(at, np.minimum(values, MOST_SCORE))
+
+    def merge(self, other: UnitSums) -> None:
+        at = self._room(other.code)
+        self.episodes[at] += other.episodes
+        for mine, theirs in zip(self.sums, other.sums, strict=True):
+            mine.merge(theirs, at)
+
+    def means(self) -> tuple[Floats, Floats]:
+        """(U,) the mean score of each unit, and its mean weight."""
+        scores, weights = (sums.rounded() / self.episodes for sums in self.sums)
+        return scores, weights
+
+    def _room(self, code: Codes) -> Ints:
+        """Where some units stand, after room was made for those that are new."""
+        every = np.union1d(self.code, code)
+        if len(every) > len(self.code):
+            at = np.searchsorted(every, self.code)
+            episodes = np.zeros(len(every), np.int64)
+            episodes[at] = self.episodes
+            moved = [ExactSums(len(every)) for _ in self.sums]
+            for new, old in zip(moved, self.sums, strict=True):
+                new.merge(old, at)
+            self.code, self.episodes, self.sums = every, episodes, moved
+        found: Ints = np.searchsorted(self.code, code)
+        return found

@@ -1,0 +1,163 @@
+"""A bench for a log in memory: every part of it is some of its episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jumar.algorithms.auto.board import (
+    Board,
+    Numbered,
+    NumberedSteps,
+    fit,
+    number,
+    steps_in,
+    too_long,
+)
+from jumar.algorithms.auto.candidates import Bench, Fitted, Learn, Scorer
+from jumar.algorithms.auto.dealing import Dealt, DealtPart
+from jumar.algorithms.auto.limits import Limits, limits_of
+from jumar.algorithms.auto.scored import Scores
+from jumar.algorithms.entry import Algorithm
+from jumar.algorithms.problem import Material
+from jumar.core.arrays import Floats, Ints
+from jumar.core.controller import Controller
+from jumar.core.history import HistoryMdp
+from jumar.core.replay import Replays
+from jumar.evidence.practice import Practice
+
+UNBOUNDED = 1e300  # as a floor: a score may fall as far as it likes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Workbench(Bench):
+    """Where candidates are fitted and scored."""
+
+    board: Board
+    dealt: Dealt
+    numbered: tuple[NumberedSteps, ...]
+
+    @classmethod
+    def on(cls, board: Board, dealt: Dealt, limits: Limits, delta: float = 0.05) -> Workbench:
+        """For a log that was laid out and dealt."""
+        return cls(board=board, dealt=dealt, numbered=number(board), limits=limits, delta=delta)
+
+    @property
+    def behavior(self) -> Controller:
+        return self.board.behavior
+
+    @property
+    def behavior_rows(self) -> Floats:
+        return self.board.behavior_rows
+
+    def units(self, part: DealtPart) -> int:
+        return len(np.unique(self.dealt.unit[self.dealt.episodes(part)]))
+
+    def models(self, part: DealtPart) -> Iterator[tuple[HistoryMdp, Numbered]]:
+        steps = steps_in(self.board.log, self.dealt.episodes(part))
+        for numbered in self.numbered:
+            yield fit(self.board, numbered, steps), numbered
+
+    def scorer(self, part: DealtPart, most: int) -> Scorer:
+        first = self.dealt.of_first_units(self.dealt.episodes(part), most)
+        return lambda candidate, floor: self._scores(candidate, first, floor).values
+
+    def learner(self, entry: Algorithm, numbered: Numbered, part: DealtPart) -> Learn:
+        board, memory = self.board, numbered.memory
+        learned_from = Replays.holding(board.replay.part(self.dealt.episodes(part)))
+        material = Material(learned_from, memory, board.discount, self.limits.rewards, self.delta)
+
+        def learn(parameters: Mapping[str, object]) -> Floats:
+            found = entry.learn(material, board.behavior, **parameters)
+            return found.controller.lift(memory).rows_at(numbered.states)
+
+        return learn
+
+    def scores(self, candidate: Fitted, part: DealtPart, floor: float) -> Scores:
+        """The scores of the units of a part, none below -floor."""
+        return self._scores(candidate, self.dealt.episodes(part), floor)
+
+    def _scores(self, candidate: Fitted, episodes: Ints, floor: float) -> Scores:
+        from jumar.algorithms.auto.scoring import floored_differences
+
+        board, log = self.board, self.board.log
+        found = floored_differences(
+            board.replay.at,
+            log.action,
+            log.reward,
+            log.start,
+            episodes,
+            candidate.rows,
+            board.taken,
+            board.behaviors,
+            board.row_of,
+            candidate.above,
+            candidate.below,
+            self.limits.low,
+            self.limits.high,
+            floor,
+            board.discount,
+        )
+        return Scores(*self.dealt.by_unit(episodes, found))
+
+    def weights(self, rows: Floats, part: DealtPart) -> Floats:
+        """(n,) how much likelier each episode of a part is than under the behavior, its steps
+        counting as they do in a discounted return: what happens late neither pays nor weighs much.
+        Their mean is 1."""
+        from jumar.core import kernels
+
+        board = self.board
+        return kernels.episode_weights(
+            board.replay.at,
+            board.log.action,
+            board.log.start,
+            self.dealt.episodes(part),
+            np.ascontiguousarray(rows),
+            board.taken,
+            board.discount,
+        )
+
+    def unit_weights(self, rows: Floats, part: DealtPart) -> Floats:
+        """(u,) the mean weight of each unit of a part."""
+        return self.dealt.by_unit(self.dealt.episodes(part), self.weights(rows, part))[0]
+
+    # ---- for one half ---------------------------------------------------------------------------
+
+    def learning_from(self, half: int, practice: Practice) -> Workbench:
+        """The same for candidates of one half: what a candidate is, that half alone decides."""
+        own = self.dealt.members(half)
+        bench = self._less_memory(own)._starting_from(practice, own)
+        if bench.limits.fixed:
+            bench = bench._less(float(bench.board.log.select(own).reward.mean()))
+        return bench
+
+    def _less_memory(self, own: Ints) -> Workbench:
+        """Which memories are not too long for some episodes, and what a table may hold, is decided
+        by these alone."""
+        at = self.board.replay.at[steps_in(self.board.log, own)]
+        sizes = {n.memory: len(np.unique(n.of[at])) for n in self.numbered}
+        first = self.numbered[0]
+        kept = [n for n in self.numbered if n is first or not too_long(sizes[n.memory])]
+        return replace(self, numbered=tuple(kept), sizes=sizes)
+
+    def _starting_from(self, practice: Practice, own: Ints) -> Workbench:
+        """The same, with the behavior that candidates start from made of the half that is learned
+        from, where it is not one controller that is known. A mix of several, or an estimate, of the
+        whole log would do in held-out episodes what was done there, and be paid for it."""
+        if practice.only is not None:
+            return self
+        board = replace(self.board, behavior=practice.select(own).pooled)
+        numbered = tuple(replace(n, behavior=board.behavior_rows[n.first]) for n in self.numbered)
+        return replace(self, board=board, numbered=numbered)
+
+    def _less(self, centre: float) -> Workbench:
+        """The same with so much less for every step. The mean is that of the half that is learned
+        from: what is held out has no part in what a candidate is."""
+        board = self.board
+        log = replace(board.log, reward=board.log.reward - centre)
+        horizon = self.limits.steps if self.limits.declared_steps else None
+        limits = limits_of(log, board.discount, self.limits.rewards.less(centre), horizon)
+        board = replace(board, replay=replace(board.replay, log=log))
+        return replace(self, board=board, limits=limits)
