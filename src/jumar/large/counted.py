@@ -39,7 +39,7 @@ class Lengths:
 
 
 @dataclass(frozen=True)
-class LogFacts:
+class CountedFacts:
     """A log in a few numbers; those of parts add up."""
 
     episodes: int = 0
@@ -51,8 +51,8 @@ class LogFacts:
     rewards: tuple[float, float] | None = None  # least and greatest of a step that goes on
     ending_rewards: tuple[float, float] | None = None  # of a step that ends an episode
 
-    def __add__(self, other: LogFacts) -> LogFacts:
-        return LogFacts(
+    def __add__(self, other: CountedFacts) -> CountedFacts:
+        return CountedFacts(
             self.episodes + other.episodes,
             self.steps + other.steps,
             self.unfinished + other.unfinished,
@@ -151,7 +151,7 @@ class Counted(Shown):
     pair: Ints  # (L,)
     seen: Ints  # (L,) the observation that followed
     times: Ints  # (L,)
-    facts: LogFacts = field(default_factory=LogFacts)
+    facts: CountedFacts = field(default_factory=CountedFacts)
     files: CountedFiles = field(default_factory=CountedFiles)
 
     @property

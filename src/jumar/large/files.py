@@ -43,7 +43,7 @@ from jumar.io.controllers.memories import read_memory
 from jumar.io.controllers.nodes import Alphabet
 from jumar.io.files import replacing
 from jumar.io.formats.numpy_arrays import nulls, to_numpy
-from jumar.large.counted import Counted, CountedFiles, Lengths, LogFacts
+from jumar.large.counted import Counted, CountedFacts, CountedFiles, Lengths
 
 FORMAT = "jumar-counts/1"
 METADATA = b"jumar"
@@ -269,11 +269,11 @@ def _unlisted(column: Any) -> tuple[Ints, Array]:
     return np.diff(offsets), values
 
 
-def _facts(data: dict[str, Any]) -> LogFacts:
+def _facts(data: dict[str, Any]) -> CountedFacts:
     def pair(value: Any) -> tuple[float, float] | None:
         return None if value is None else (float(value[0]), float(value[1]))
 
-    return LogFacts(
+    return CountedFacts(
         int(data["episodes"]),
         int(data["steps"]),
         int(data["unfinished"]),

@@ -48,6 +48,7 @@ class Portion(NamedTuple):
 
     rows: RowBatch
     labels: Any  # of every row: an Arrow array
+    clusters: Any  # likewise, where there are any
     unit: Unit
     batch: Any
     first: int  # rows of the unit before the batch
@@ -81,7 +82,7 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
     """The rows of the episodes that begin in units `first` up to `last`; NotPlain where they cannot
     be read this way."""
     parts = reading.parts
-    label = parts.single["episode"]
+    label, cluster = parts.single["episode"], parts.single.get("cluster")
     words = [n for n in (*parts.observation, *parts.action) if n not in reading.asked.bins]
     amounts = [
         *(parts.single[part] for part in ("reward", "step") if part in parts.single),
@@ -106,7 +107,8 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
             if begin < end:
                 chosen = batch.slice(begin, end - begin)
                 piece = rows.piece(begin, end)
-                yield Portion(piece, chosen.column(label), unit, chosen, at + begin)
+                clusters = chosen.column(cluster) if cluster else None
+                yield Portion(piece, chosen.column(label), clusters, unit, chosen, at + begin)
             at += batch.num_rows
             if i >= last and end < batch.num_rows:
                 return
@@ -132,7 +134,12 @@ def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -
             names = pa.array([str(label) for label in log.origin.label], pa.string())
             index = (np.cumsum(rows.begins) - 1).astype(np.int32)
             labels = pa.DictionaryArray.from_arrays(pa.array(index), names)
-            yield Portion(rows, labels, unit, None, 0)
+            clusters = None
+            if log.cluster is not None:
+                names = pa.array(log.cluster.names, pa.string())
+                of = log.cluster.code[index].astype(np.int32)
+                clusters = pa.DictionaryArray.from_arrays(pa.array(of), names)
+            yield Portion(rows, labels, clusters, unit, None, 0)
 
 
 def explain(portion: Portion, row: int, reading: ShardReading, unordered: bool) -> LogError:

@@ -67,6 +67,15 @@ class RowBatch:
         """(n,)"""
         return self.a_of[self.a]
 
+    @property
+    def marked(self) -> Bools:
+        """(n,) did the process end with this row?"""
+        if len(self.marks) == 0:
+            return np.zeros(len(self), np.bool_)
+        first, last = self.offset // 8, (self.offset + len(self) + 7) // 8
+        bits = np.unpackbits(self.marks[first:last], bitorder="little")
+        return bits[self.offset % 8 :][: len(self)].astype(np.bool_)
+
     def piece(self, first: int, last: int) -> RowBatch:
         """Some of the rows."""
         if first == 0 and last >= len(self):

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumar.core.arrays import Ints, RowIndex, number_rows
+from jumar.core.arrays import Ints, number_rows
 from jumar.core.episodes import LARGEST_REWARD
 from jumar.core.exact import ExactSums
 from jumar.core.memory import Memory
 from jumar.large import kernels
-from jumar.large.counted import Counted, Lengths, LogFacts
+from jumar.large.counted import Counted, CountedFacts, Lengths
 
 if TYPE_CHECKING:
     from jumar.large.rows import RowBatch
@@ -90,9 +90,9 @@ class RunningCounts(ABC):
         return True
 
     @property
-    def facts(self) -> LogFacts:
+    def facts(self) -> CountedFacts:
         f, x = self._facts.tolist(), self._amounts.tolist()
-        return LogFacts(
+        return CountedFacts(
             f[kernels.EPISODES],
             f[kernels.STEPS],
             f[kernels.UNFINISHED],
@@ -114,7 +114,7 @@ class RunningCounts(ABC):
     def counted(
         self, observations: tuple[str, ...], actions: tuple[str, ...]
     ) -> tuple[Counted, ...]:
-        """What was counted, for each part. LogFacts are those of all parts, and stand with the
+        """What was counted, for each part. CountedFacts are those of all parts, and stand with the
         first."""
 
 
@@ -124,10 +124,8 @@ class TableCounts(RunningCounts):
     def __init__(self, memory: Memory, ends: int = kernels.AS_MARKED, parts: int = 1) -> None:
         super().__init__(memory, ends, parts)
         O, A = memory.alphabet
-        self._nodes = memory.enumerate()
-        index = RowIndex(self._nodes)
-        self._first = int(index.find(memory.initial()[None, :])[0]) * O * A
-        self._table = index.find(memory._successors(self._nodes)) * O * A
+        self._nodes, table, first = memory.as_table()
+        self._table, self._first = table.ravel() * O * A, first * O * A
         size = parts * len(self._table)
         self._moves = np.zeros(size * O, np.int64)
         self._ends = np.zeros(size, np.int64)
@@ -201,7 +199,7 @@ class TableCounts(RunningCounts):
                     of_pair[pair],
                     seen.astype(np.int64),
                     moves[k][pair, seen],
-                    self.facts if k == 0 else LogFacts(),
+                    self.facts if k == 0 else CountedFacts(),
                 )
             )
         return tuple(found)
@@ -368,7 +366,7 @@ class HashCounts(RunningCounts):
                     new_pair[move_pair[moves]],
                     move_seen[moves],
                     self._times[moves],
-                    self.facts if k == 0 else LogFacts(),
+                    self.facts if k == 0 else CountedFacts(),
                 )
             )
         return tuple(found)

@@ -302,10 +302,17 @@ class Memory(Frozen, Shown, ABC):
                 f"A {self} cannot be written as a program: it has too many nodes for a table. Its "
                 "class must define 'machine'."
             )
-        index = RowIndex(self._listed)
-        moves = index.find(self._successors(self._listed)).reshape(-1, *self.alphabet)
-        first = int(index.find(self.initial()[None, :])[0])
+        nodes, moves, first = self.as_table()
+        index = RowIndex(nodes)
         return Machine(look_up, as_tuples(moves), first, lambda words: index.find(words).tolist())
+
+    def as_table(self) -> tuple[Ints, Ints, int]:
+        """(M, W) the nodes that can be reached, sorted; (M, O, A) the number of the one that each
+        goes to; and the number of the first. TooLarge where they are too many to list."""
+        nodes = self.enumerate()
+        index = RowIndex(nodes)
+        moves = index.find(self._successors(nodes)).reshape(-1, *self.alphabet)
+        return nodes, moves, int(index.find(self.initial()[None, :])[0])
 
 
 def history_states(nodes: Ints, n_observations: int) -> Ints:

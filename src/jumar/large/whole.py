@@ -1,0 +1,129 @@
+"""Rows put together to whole episodes, some thousand at a time, each with the hash of its label.
+
+What is held is the episode that is not over yet, and a batch of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jumar.core.arrays import Bools, Codes, Floats, Ints
+from jumar.core.episodes import UNKNOWN, Episodes
+from jumar.core.hashing import hash_spans
+from jumar.large import kernels
+from jumar.large.order import text_buffers
+from jumar.large.reading import Portion
+from jumar.large.rows import RowBatch
+
+
+@dataclass(frozen=True, eq=False)
+class WholeEpisodes:
+    """Some episodes. N steps, E episodes."""
+
+    z: Ints  # (N,)
+    a: Ints  # (N,)
+    reward: Floats  # (N,)
+    start: Ints  # (E+1,)
+    final: Ints  # (E,) the observation after the last step, or UNKNOWN
+    terminated: Bools  # (E,)
+    code: Codes  # (E,) the hash of the label, or of the cluster
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def episodes(
+        self, chosen: Ints, observations: tuple[str, ...], actions: tuple[str, ...]
+    ) -> Episodes:
+        """Some of them as a log."""
+        lengths = np.diff(self.start)[chosen]
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        steps = np.repeat(self.start[:-1][chosen] - start[:-1], lengths) + np.arange(start[-1])
+        return Episodes(
+            observations,
+            actions,
+            self.z[steps],
+            self.a[steps],
+            self.reward[steps],
+            start,
+            self.final[chosen],
+            self.terminated[chosen],
+        )
+
+
+def label_codes(portion: Portion, rows: Ints, key: bytes) -> Codes:
+    """(n,) the hashes of the labels of some rows, or of their clusters where there are any."""
+    import pyarrow as pa
+
+    column = portion.labels if portion.clusters is None else portion.clusters
+    labels = column.take(pa.array(rows))
+    if pa.types.is_dictionary(labels.type):
+        labels = labels.cast(labels.type.value_type)
+    return hash_spans(*text_buffers(labels), key)
+
+
+class Assembly:
+    """Puts rows together; what is not over yet waits."""
+
+    def __init__(self, ends: int) -> None:
+        self._ends = ends
+        self._held: list[tuple[RowBatch, Any]] = []
+        self._code: list[Codes] = []  # of episodes that begin in what is held
+
+    def add(self, rows: RowBatch, began: Ints, code: Codes) -> WholeEpisodes | None:
+        """More rows, where episodes begin in them, and their hashes. Returns what is over."""
+        if len(began) == 0:
+            self._held.append((rows, began))
+            return None
+        last = int(began[-1])
+        self._held.append((rows.piece(0, last), began[:-1]))
+        self._code.append(code[:-1])
+        found = self._put_together()
+        self._held = [(rows.piece(last, len(rows)), np.zeros(1, np.int64))]
+        self._code = [code[-1:]]
+        return found
+
+    def finish(self) -> WholeEpisodes | None:
+        """There are no more rows."""
+        return self._put_together() if self._held else None
+
+    def _put_together(self) -> WholeEpisodes | None:
+        pieces = [(rows, began) for rows, began in self._held if len(rows)]
+        if not pieces:
+            return None
+        z = np.concatenate([rows.observations for rows, _ in pieces]).astype(np.int64)
+        a = np.concatenate([rows.actions for rows, _ in pieces]).astype(np.int64)
+        reward = np.concatenate([rows.reward for rows, _ in pieces])
+        sizes = np.cumsum([0, *(len(rows) for rows, _ in pieces)])
+        first = np.concatenate([at + began for at, (_, began) in zip(sizes, pieces, strict=False)])
+        last = np.append(first[1:], len(z)) - 1
+        closing = a[last] < 0
+        final = np.where(closing, z[last], UNKNOWN)
+        if self._ends == kernels.AS_MARKED:
+            marked = np.concatenate([rows.marked for rows, _ in pieces])
+            terminated = marked[last] & ~closing
+        else:
+            terminated = ~closing & (self._ends == kernels.ALL_END)
+        lengths = last + 1 - first - closing
+        if closing.any():
+            kept = np.ones(len(z), np.bool_)
+            kept[last[closing]] = False
+            z, a, reward = z[kept], a[kept], reward[kept]
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        return WholeEpisodes(z, a, reward, start, final, terminated, np.concatenate(self._code))
+
+
+def whole_episodes(portions: Iterator[Portion], ends: int, key: bytes) -> Iterator[WholeEpisodes]:
+    """The whole episodes of some rows."""
+    assembly = Assembly(ends)
+    for portion in portions:
+        began = np.flatnonzero(portion.rows.begins)
+        found = assembly.add(portion.rows, began, label_codes(portion, began, key))
+        if found is not None:
+            yield found
+    found = assembly.finish()
+    if found is not None:
+        yield found
