@@ -34,6 +34,7 @@ from jumar.algorithms.auto.candidates import UNBOUNDED, Fitted, Workbench
 from jumar.algorithms.auto.dealing import HALVES, LEAST, deal
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.opinions import Models, blend
+from jumar.algorithms.auto.other_deltas import BetAgain, GateAgain
 from jumar.algorithms.auto.trials import GATES, MOST_BEYOND, PROVED, Selection, Trial
 from jumar.algorithms.entry import Algorithm
 from jumar.core.arrays import Floats, Ints
@@ -245,7 +246,7 @@ def _test(
     found.sort(key=lambda pair: -pair[0].lower)
     beyond = log.beyond_cut(discount)
     passed = [pair for pair in found if pair[0].passed and beyond <= MOST_BEYOND]
-    best = max(passed, key=lambda pair: _merit(pair[0], most), default=None)
+    best = max(passed, key=lambda pair: pair[0].merit(most), default=None)
     controller = old
     if best is not None:
         made_on = benches[best[0].half].board
@@ -303,7 +304,7 @@ def _bet(half: _Half, only: proved.Make | None) -> Tested:
     bets = proved.outcomes(listed, scored, half.delta, shares)
     models = Models(bench, other)
     trials = []
-    for x, (scores, _), found, second in zip(listed, scored, bets, approximate, strict=True):
+    for x, (scores, blocks), found, second in zip(listed, scored, bets, approximate, strict=True):
         trial = replace(
             second,
             promised=x.prospect.gain,
@@ -318,6 +319,8 @@ def _bet(half: _Half, only: proved.Make | None) -> Tested:
             bet=x.prospect.bet,
             deviation=float(scores.std(ddof=1)),
             opinion=blend(scores, models.gain(x.candidate)),
+            reached=found.reached if half.most > 0 else math.inf,
+            again=BetAgain(x.prospect.bet, scores, blocks, found, half.delta, half.most),
         )
         trials.append((trial, x.candidate))
     return trials, made
@@ -366,17 +369,10 @@ def _t_trials(half: _Half, listed: Sequence[Fitted]) -> list[Trial]:
                 units=len(scores),
                 refused=refused,
                 deviation=float(scores.std(ddof=1)),
+                again=GateAgain(test, scores, weights),
             )
         )
     return trials
-
-
-def _merit(trial: Trial, most: float) -> float:
-    """By which the best of those that passed is chosen: noise is no merit, nor is a gain beyond
-    what returns allow."""
-    if trial.opinion is not None:
-        return min(trial.opinion.merit, most)
-    return min(trial.gain, most) - trial.error / 2
 
 
 def _error(scores: Floats) -> float:
