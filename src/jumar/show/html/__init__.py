@@ -72,6 +72,7 @@ def page(
         thin=content.thin(made),
         thin_text=content.thin_text(made),
         changed=bool(changed),
+        unchanged_text=content.unchanged_text(len(made.order)),
         failed_checks=sum(fact.state == "failed" for fact in assessment.facts),
         checks_text=content.checks_text(assessment.facts),
         certificates=telling,
