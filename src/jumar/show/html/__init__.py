@@ -61,6 +61,7 @@ def page(
         said=assessment,
         made=made,
         title=shown(result.behavior.name, 80),
+        headline=content.first_sentence(assessment.verdict.headline),
         log=content.log_line(assessment),
         changes=[sentence(made, h) for h in changed[: content.MOST_CHANGES]],
         more_changes=max(0, len(changed) - content.MOST_CHANGES),

@@ -44,6 +44,18 @@ class Reason:
     why: str
 
 
+def first_sentence(text: str) -> tuple[str, str]:
+    """What is read first, and the rest. A point inside a number ends no sentence.
+
+    >>> first_sentence("Keep it: 2.5 is too little. Log more. Go on.")
+    ('Keep it: 2.5 is too little.', 'Log more. Go on.')
+    >>> first_sentence("Keep it.")
+    ('Keep it.', '')
+    """
+    first, point, rest = text.partition(". ")
+    return (f"{first}.", rest) if point else (text, "")
+
+
 def checks_text(facts: tuple[Fact, ...]) -> str:
     """How the checks of the log went, in one line."""
     states = [fact.state for fact in facts]
