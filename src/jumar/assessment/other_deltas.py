@@ -25,9 +25,9 @@ from jumar.io.plain import picked
 MOST_STEPS = 500_000  # of a log whose bounds are computed once more for every δ
 KEEP = "nothing: the old controller stays"
 NOTE = (
-    "δ = {delta:g} was fixed before the log was looked at. This table only shows how much the "
-    "answer depends on it, for the controllers that were made with it. To pick another δ after "
-    "seeing the table voids the promise."
+    "δ has to be fixed before the log is looked at; here it is {delta:g}. This table only shows "
+    "how much the answer depends on it, for the controllers that were made with it. To pick "
+    "another δ after seeing the table voids the promise."
 )
 NO_ODDS = (
     "The behavior was estimated from the log, so no δ is a chance of error here; it is only a "
@@ -129,6 +129,8 @@ def _by_test(result: Result, selection: Selection, deltas: list[float]) -> Itera
                 more, lower = others[δ / 2]
                 passed += more
             said = KEEP if lower is None else _gained(lower, "in the long run")
+        elif selection.chosen not in (None, found.chosen) and lower is not None:
+            said = f"another controller: {said}"
         yield AtDelta(δ, used, tested, passed, lower, said)
 
 
