@@ -45,6 +45,14 @@ def test_a_bet_that_grew_to_a_hundred_passes_alone_from_a_delta_of_one_in_45():
     assert least_deltas([math.log(100)], (1.0,)) == pytest.approx([1 / 45])
 
 
+def test_a_bet_that_grew_beyond_every_float_passes_with_every_delta():
+    """5,000 episodes in which repair is always better: the wealth is larger than e^800."""
+    result = improved(one_step_log(2500, 2500), HALF, discount=0.9)
+    assert result.selection.chosen.reached == 0
+    assert "every δ from 1e-09 on" in result.assessment.deltas.note
+    assert result.selection.chosen.to_dict()["passes_from_delta"] == 0
+
+
 @pytest.mark.parametrize("gate", ["proved", "asymptotic"])
 def test_at_its_own_delta_a_test_says_what_it_said(gate):
     found = jm.select(LOG, UNIFORM, discount=0.95, gate=gate)

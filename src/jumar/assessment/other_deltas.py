@@ -7,6 +7,7 @@ voids the promise, and the table says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ from jumar.evidence.gains import most_gain
 from jumar.io.plain import picked
 
 MOST_STEPS = 500_000  # of a log whose bounds are computed once more for every δ
+LEAST = 1e-9  # a smaller δ is not told apart: a bet may have grown beyond what a float holds
 KEEP = "nothing: the old controller stays"
 NOTE = (
     "δ has to be fixed before the log is looked at; here it is {delta:g}. This table only shows "
@@ -105,8 +107,19 @@ def other_deltas(result: Result, held_out: Selection | None) -> Deltas | None:
     reached = chosen.reached if chosen else None
     if reached is not None:
         reached *= result.delta / held_out.delta
-        note += f" The controller that was chosen passes with every δ from {reached:.1g} on."
+        note += f" The controller that was chosen passes with every δ from {_up(reached)} on."
     return Deltas(note, rows, reached)
+
+
+def _up(x: float) -> str:
+    """Two digits, rounded up: with the number that is printed it does pass.
+
+    >>> _up(0.02381), _up(0.02), _up(4.01e-7), _up(0.0)
+    ('0.024', '0.02', '4.1e-07', '1e-09')
+    """
+    x = max(x, LEAST)
+    unit = 10.0 ** (math.floor(math.log10(x)) - 1)
+    return f"{math.ceil(x / unit - 1e-9) * unit:.2g}"
 
 
 def _by_test(result: Result, selection: Selection, deltas: list[float]) -> Iterator[AtDelta]:

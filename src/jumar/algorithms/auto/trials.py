@@ -112,7 +112,7 @@ class Trial(Shown):
             "missing": self.missing,
             "lower_bound": finite(self.lower),
             **picked(self, "level passed"),
-            "passes_from_delta": self.reached if self.reached and self.reached <= 1 else None,
+            "passes_from_delta": None if (self.reached or 0.0) > 1 else self.reached,
             "refused": self.refused or None,
             "passes_the_other_test": self.second,
         }
