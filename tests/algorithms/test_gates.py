@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from jumar.algorithms.auto import proved
-from jumar.algorithms.auto.asymptotic import critical_value, gate, hidden, missing, normal, student
+from jumar.algorithms.auto.asymptotic import (
+    critical_value,
+    gate,
+    hidden,
+    largest,
+    missing,
+    normal,
+    student,
+)
 from jumar.algorithms.auto.bets import Bet, Growth
 from jumar.algorithms.auto.candidates import Fitted
 from jumar.algorithms.auto.dealing import DealtPart
@@ -24,7 +32,9 @@ def test_one_candidate_is_tested_by_student():
     rng = np.random.default_rng(1)
     y = rng.standard_normal((1, 50))
     # one variable: the quantile of a normal, stretched; never below Student's own
-    assert critical_value(y, 0.025, rng) == pytest.approx(student(0.025, 50), rel=0.08)
+    assert critical_value(largest(y, rng), 0.025, y.shape[1]) == pytest.approx(
+        student(0.025, 50), rel=0.08
+    )
     assert student(0.025, 50) == pytest.approx(2.0096, abs=1e-4)
     assert normal(0.025) == pytest.approx(1.95996, abs=1e-5)
 
@@ -34,7 +44,7 @@ def test_candidates_that_differ_cost_what_sidak_says():
     rng = np.random.default_rng(2)
     y = rng.standard_normal((8, 20_000))
     exact = normal(1 - 0.95 ** (1 / 8))
-    assert critical_value(y, 0.05, rng) == pytest.approx(exact, abs=0.08)
+    assert critical_value(largest(y, rng), 0.05, y.shape[1]) == pytest.approx(exact, abs=0.08)
 
 
 def test_what_stays_hidden_is_the_rule_of_three():

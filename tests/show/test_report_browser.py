@@ -4,7 +4,10 @@ every picture, and can be read by day, by night, on a phone and on paper. Names 
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import jumar as jm
+import own_logs
 from jumar.show.outputs import report_page
 from results import HALF, HOSTILE, RUN, TAME, chosen_by_test, named, one_step_log
 
@@ -116,6 +120,7 @@ def test_a_page_where_nothing_changes_opens_too(visit, tmp_path):
 
 def test_a_page_about_one_history_state_counts_in_the_singular(visit, tmp_path):
     page = visit(written(tmp_path, jm.improve(one_step_log(30, 3), HALF, discount=0.9, n_wedge=20)))
+    page.get_by_text("The one history state, which stays as it is").click()
     assert page.get_by_role("status").inner_text() == "1 of 1 history state"
 
 
@@ -126,7 +131,10 @@ def test_every_column_sorts_both_ways(visit, address):
     page = visit(address)
     heads = page.locator("#decisions thead th")
     assert heads.count() == 8
+    assert len(cells(page, 0)) == 6
+    page.get_by_role("button", name="Show all").click()
     rows = len(cells(page, 0))
+    assert rows > 8
     for column in range(heads.count()):
         head = heads.nth(column)
         numeric = head.get_attribute("data-type") == "number"
@@ -159,6 +167,7 @@ def test_numbers_are_sorted_as_numbers(visit, tmp_path):
     )  # fmt: skip
     behavior = jm.Controller.uniform(log.observations, log.actions)
     page = visit(written(tmp_path, jm.improve(log, behavior, discount=0.9, n_wedge=20)))
+    page.get_by_text("All 3 history states, which stay as they are").click()
     page.get_by_role("button", name="times seen").click()
     assert cells(page, 3) == ["9", "20", "100"]
     page.get_by_role("button", name="times seen").click()
@@ -168,7 +177,10 @@ def test_numbers_are_sorted_as_numbers(visit, tmp_path):
 def test_words_find_rows_and_the_count_is_announced(visit, address):
     page = visit(address)
     status = page.get_by_role("status")
+    assert re.fullmatch(r"6 of \d+ history states", status.inner_text())  # the rest is folded
+    page.get_by_role("button", name="Show all").click()
     changed = len(cells(page, 0))
+    assert not page.get_by_role("button", name="Show all").is_visible()
     page.get_by_label("only what changes").uncheck()
     everything = len(cells(page, 0))
     assert 0 < changed < everything  # what does not change is folded at first
@@ -334,12 +346,14 @@ def test_what_was_tested_is_a_table_and_on_a_phone_a_card_for_each_controller(vi
     address = written(tmp_path, chosen_by_test(one_step_log(50, 50)))
     for scheme in ("light", "dark"):
         page = visit(address, color_scheme=scheme)
+        page.locator("#tests > summary").click()
         table = page.get_by_role("table", name="2 of 3 passed; the best lower bound is 1.5.")
         assert table.get_by_role("rowheader").count() == 3
         assert table.get_by_role("columnheader").count() == 6
         for text, color, behind in colors(page, "#tested th, #tested td, #tested span"):
             assert contrast(color, behind) >= CONTRAST, (scheme, text)
     page = visit(address, viewport={"width": 400, "height": 800})
+    page.locator("#tests > summary").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     cells = page.locator("#tested tbody tr").nth(1).locator("th, td")
     lefts = [cells.nth(i).bounding_box()["x"] for i in range(cells.count())]
@@ -401,6 +415,99 @@ def test_without_script_everything_is_there(visit, browser, address):
     page.locator("#picture > summary").click()  # folding needs no script
     assert page.locator(".jumar-drawing").is_visible()
     context.close()
+
+
+# ---------------------------------------------------------------- examples, as they open
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+COMMANDS = {
+    "voicemail": "improve log.csv --policy dialog.toml --columns "
+    "episode=call,step=turn,observation=heard,action=response,reward=score "
+    "--ends terminated --discount 0.95",
+    "bridge": "improve log.csv --policy schedule.toml --columns "
+    "episode=bridge,step=year,observation=finding,action=work,reward=cost "
+    "--cost --ends cut --discount 0.95 --assume-memory",
+    "trial": "improve log.csv --policy trial.toml --columns cluster=person,episode=day,step=point,"
+    "observation=seen,action=sent,propensity=chance,reward=minutes "
+    "--ends terminated --discount 0.99 --rewards 0:30 --ending-rewards 0:30 --horizon 3",
+    "pumps": "improve",
+    "calls": "improve",
+    "clinic": "improve",
+}
+OWN = {"pumps": "pumps.csv", "calls": "calls.jsonl", "clinic": "clinic.csv"}
+SCREEN = 800  # pixels of height
+MOST_SCREENS = 6
+MOST_SHEETS = 4
+
+
+def typed(line: str, folder: Path) -> int:
+    words = [sys.executable, "-m", "jumar", *shlex.split(line)]
+    return subprocess.run(words, cwd=folder, capture_output=True, check=False).returncode
+
+
+@pytest.fixture(scope="module", params=COMMANDS)
+def example(request, tmp_path_factory) -> str:
+    """The page of an example, made by its commands."""
+    name, folder = request.param, tmp_path_factory.mktemp(request.param)
+    if name in OWN:
+        getattr(own_logs, name)(folder / OWN[name])
+        assert typed(f"init {OWN[name]} --yes", folder) == 0
+    else:
+        shutil.copytree(EXAMPLES / name, folder, dirs_exist_ok=True)
+    assert typed(f"{COMMANDS[name]} -o out", folder) == 0
+    return (folder / "out" / "report.html").as_uri()
+
+
+def test_an_example_is_short_on_every_screen_and_on_paper(visit, example):
+    for width in (400, 1200):
+        for scheme in ("light", "dark"):
+            page = visit(example, {"width": width, "height": SCREEN}, scheme)
+            height = page.evaluate("document.documentElement.scrollHeight")
+            assert height < MOST_SCREENS * SCREEN, (width, scheme, height / SCREEN)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            # the answer, what it brings, what can be lost and what to do now are in sight
+            for part in (".badge", "#answer dt:text('Risk')", "#answer dt:text('Next step')"):
+                assert page.locator(part).is_visible()
+    assert pdf_pages(page.pdf(format="A4")) <= MOST_SHEETS
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page.set_viewport_size({"width": 400, "height": SCREEN})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_the_bars_of_why_are_in_view_on_a_phone(visit, example):
+    page = visit(example, {"width": 400, "height": SCREEN})
+    page.evaluate("document.querySelectorAll('#why details').forEach(d => d.open = true)")
+    for bar in page.locator("#why .bar").all():
+        box = bar.bounding_box()
+        assert box["width"] >= 60
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= 400
+    hidden = page.eval_on_selector_all(
+        "#why .scroll", "es => es.filter(e => e.scrollWidth > e.clientWidth).length"
+    )
+    assert hidden == 0  # nothing must be moved sideways to be seen
+
+
+def test_a_badge_is_red_where_a_check_failed(visit, tmp_path):
+    """The rule says 50 : 50, the log 9 : 1."""
+    result = jm.improve(one_step_log(900, 100), HALF, discount=0.9)
+    assert result.assessment.verdict.word == "unreliable"
+    page = visit(written(tmp_path, result))
+    ((_, _, red),) = colors(page, ".badge")
+    assert red[0] > 150 > 100 > max(red[1:])
+    loud = page.locator("#answer .warning.loud")
+    assert loud.first.is_visible()
+    if page.locator("#answer .numbers").count():  # it is read before any number
+        assert loud.first.bounding_box()["y"] < page.locator("#answer .numbers").bounding_box()["y"]
+
+
+def test_how_the_answer_changes_with_delta_is_a_table(visit, address):
+    page = visit(address, {"width": 400, "height": SCREEN})
+    page.locator("#deltas > summary").click()
+    table = page.get_by_role("table", name="Held-out test and certificate with other")
+    assert [row.inner_text().split()[0] for row in table.get_by_role("rowheader").all()] == [
+        "0.01", "0.05", "0.1", "0.2"
+    ]  # fmt: skip
+    assert "voids the promise" in page.locator("#deltas").inner_text()
 
 
 # ---------------------------------------------------------------- for those who do not see

@@ -15,6 +15,7 @@ from jumar.assessment import sentences
 from jumar.assessment.decisions import Decisions, decide
 from jumar.assessment.gain import Gain, gain_of
 from jumar.assessment.noticing import Looked, notices
+from jumar.assessment.other_deltas import Deltas, other_deltas
 from jumar.assessment.result import Result
 from jumar.assessment.sensitivity import Row, sensitivity
 from jumar.assessment.sentences import Fact, Warning
@@ -46,6 +47,7 @@ class Assessment(Frozen, Shown):
     sensitivity: tuple[Row, ...]  # the gain with other thresholds and memories
     trials: Trials | None  # the test in words
     split: Split | None = None  # of the gain: fewer slips, new decisions
+    deltas: Deltas | None = None  # the answer with another accepted chance of error
     notices: tuple[Notice, ...] = ()  # what a colleague would say, of the log and of the result
 
     @property
@@ -118,6 +120,10 @@ class Assessment(Frozen, Shown):
                 for name, part in self.check.sections.items()
             },
             "held_out": test.to_dict() if test else None,
+            "sensitivity": {
+                "settings": [row.to_dict() for row in self.sensitivity],
+                "delta": self.deltas.to_dict() if self.deltas else None,
+            },
         }
 
 
@@ -154,6 +160,7 @@ def assess(result: Result) -> Assessment:
         sensitivity=_other_settings(result),
         trials=in_words(held_out) if held_out else None,
         split=parts,
+        deltas=other_deltas(result, held_out),
         notices=checked.notices + notices(Looked(result, made, parts)),
     )
 

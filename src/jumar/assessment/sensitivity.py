@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from jumar.algorithms import Algorithm, run
 from jumar.core.controller import Controller
@@ -16,6 +17,7 @@ from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import ladder
 from jumar.core.replay import Replays, count
+from jumar.io.plain import picked
 
 MOST_STATES = 1000  # a longer memory is not tried when it would see more history states
 LARGEST = 3000  # history states beyond which nothing is tried: it would take minutes
@@ -39,6 +41,11 @@ class Row:
     states: int  # history states seen
     chosen: bool  # the memory that the improvement has
     cells: tuple[Variant, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain JSON types."""
+        cells = [picked(cell, "n_wedge gain changed") for cell in self.cells]
+        return {**picked(self, "memory behavior states chosen"), "cells": cells}
 
 
 def sensitivity(

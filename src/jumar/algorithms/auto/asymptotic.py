@@ -35,7 +35,7 @@ in practice is measured in the documentation (Are promises kept?).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -64,6 +64,14 @@ class Gate:
     range: float  # R, of the returns
     declared: bool  # the rewards were
     most: float  # the best return that is possible, less the behavior's mean return
+    draws: Floats | None = field(default=None, repr=False, compare=False)  # of `largest`
+
+    def at(self, delta: float) -> Gate:
+        """The same test, with the same draws, at another level."""
+        critical = math.inf
+        if self.units > 1:
+            critical = critical_value(self.draws, delta / HALVES, self.units)
+        return replace(self, delta=delta, critical=critical)
 
     def lower(self, differences: Floats, weights: Floats) -> float:
         """A lower bound on a gain, given the (n,) differences and weights of a candidate."""
@@ -105,8 +113,8 @@ def gate(
     [1.7, 1.6, 2.5]
     """
     n = differences.shape[1]
-    critical = math.inf if n < 2 else critical_value(differences, delta / HALVES, rng)
-    return Gate(delta, n, critical, range, declared, most)
+    draws = None if n < 2 else largest(differences, rng)
+    return Gate(delta, n, math.inf, range, declared, most, draws).at(delta)
 
 
 def shortlist(
@@ -164,22 +172,30 @@ def missing(weights: Floats, level: float) -> float:
     return max(0.0, 1.0 - float(weights.mean()) - normal(level) * error)
 
 
-def critical_value(differences: Floats, level: float, rng: np.random.Generator) -> float:
-    """The (1-α) quantile of the largest studentised mean when no candidate gains anything."""
+def largest(differences: Floats, rng: np.random.Generator) -> Floats | None:
+    """Draws of the largest studentised mean when no candidate gains anything; None where no
+    difference varies."""
     n = differences.shape[1]
     centred = differences - differences.mean(1, keepdims=True)
     deviation = centred.std(1, ddof=1, keepdims=True)
     moving = deviation[:, 0] > 0
     if not moving.any():
-        return student(level, n)
+        return None
     z = centred[moving] / deviation[moving]
     # the multiplier bootstrap of J means is exactly normal with their correlation: draw that
     scale, axes = np.linalg.eigh(z @ z.T / (n - 1))
     # the symmetric root: signs of the axes are up to rounding, and would change the draws
     root = (axes * np.sqrt(np.maximum(scale, 0.0))) @ axes.T
-    largest = (rng.standard_normal((DRAWS, len(scale))) @ root).max(1)
+    found: Floats = (rng.standard_normal((DRAWS, len(scale))) @ root).max(1)
+    return found
+
+
+def critical_value(draws: Floats | None, level: float, n: int) -> float:
+    """The (1-α) quantile of these draws, stretched from normal to Student t for n values."""
+    if draws is None:
+        return student(level, n)
     stretch = student(level, n) / normal(level)
-    return float(max(np.quantile(largest, 1 - level) * stretch, student(level, n)))
+    return float(max(np.quantile(draws, 1 - level) * stretch, student(level, n)))
 
 
 def normal(level: float) -> float:

@@ -5,12 +5,14 @@ The same for a log in memory and for one that was read in parts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from jumar.algorithms.auto.candidates import Bench, Fitted
 from jumar.algorithms.auto.limits import Limits
 from jumar.algorithms.auto.opinions import Models, blend
+from jumar.algorithms.auto.other_deltas import BetAgain
 from jumar.algorithms.auto.proved import Listed, Shortlisted
 from jumar.algorithms.auto.scored import Scored
 from jumar.algorithms.auto.trials import MOST_BEYOND, Selection, Trial
@@ -57,6 +59,7 @@ def trial_of_bet(
     found: Shortlisted,
     weighed: Weighed,
     models: Models,
+    delta: float,
     most: float,
 ) -> Trial:
     """What came of a bet, and what a model of the held-out half says."""
@@ -77,6 +80,8 @@ def trial_of_bet(
         scores=scored,
         bet=x.prospect.bet,
         opinion=blend(scored, models.gain(x.candidate)),
+        reached=found.reached if most > 0 else math.inf,
+        again=BetAgain(x.prospect.bet, scored, found, delta, most),
     )
 
 
@@ -90,7 +95,7 @@ def conclude(log: Tried, tests: Sequence[Tested], tried: int, watch: Watch) -> S
     """The best of what passed; or the behavior stays."""
     found = sorted(tests, key=lambda tested: -tested.trial.lower)
     passed = [t for t in found if t.trial.passed and log.beyond <= MOST_BEYOND]
-    best = max(passed, key=lambda tested: _merit(tested.trial, log.most), default=None)
+    best = max(passed, key=lambda tested: tested.trial.merit(log.most), default=None)
     journal.info(
         "Tried %s, tested %d on held-out episodes; chosen: %s (%s)",
         counted(tried, "candidate"),
@@ -112,11 +117,3 @@ def conclude(log: Tried, tests: Sequence[Tested], tried: int, watch: Watch) -> S
         beyond=log.beyond,
         memories=log.memories,
     )
-
-
-def _merit(trial: Trial, most: float) -> float:
-    """By which the best of those that passed is chosen: noise is no merit, nor is a gain beyond
-    what returns allow."""
-    if trial.opinion is not None:
-        return min(trial.opinion.merit, most)
-    return min(trial.gain, most) - trial.error / 2

@@ -3,6 +3,7 @@ decides nothing and a memory may be assumed, long records are judged (`long_reco
 
 from __future__ import annotations
 
+from jumar.algorithms.auto.other_deltas import OTHER_DELTAS
 from jumar.algorithms.auto.outcome import NAME, certificate_of, improvement_of
 from jumar.algorithms.auto.selecting import MORE_MEMORY, select
 from jumar.algorithms.auto.trials import GATES, PROVED, Selection
@@ -88,6 +89,7 @@ def _judge_long(problem: Problem, selection: Selection, delta: float) -> LongVer
         delta=delta,
         rewards=problem.rewards,
         nothing_assumed=top,
+        others=tuple(δ / 2 for δ in OTHER_DELTAS),
     )
 
 

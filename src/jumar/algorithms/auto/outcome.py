@@ -10,7 +10,7 @@ from jumar.algorithms.auto.trials import PROVED, Selection, Trial
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
-from jumar.core.text import counted
+from jumar.core.text import counted, number, rounded
 from jumar.evidence.certificate import NOT_CONFOUNDED, unchanged
 from jumar.evidence.claims import Certificate
 from jumar.evidence.practice import Practice
@@ -212,8 +212,8 @@ def _more(selection: Selection) -> str:
             "probably not help; more memory, or other actions in the log, might."
         )
     promise = (
-        f"The most promising candidate is estimated to gain {first.gain:.4g} per episode (standard "
-        f"error {first.error:.3g}); "
+        f"The most promising candidate is estimated to gain {number(first.gain)} per episode "
+        f"(standard error {rounded(first.error, first.error)}); "
     )
     (need,) = needs(selection, powers=(0.8,))
     if need.episodes is None:

@@ -81,6 +81,8 @@ class Shortlisted:
     passed: bool
     lower: float  # on the gain
     level: float  # at which it was tested
+    bound_level: float  # at which its lower bound holds
+    reached: float  # the least δ with which it passes; above 1 where none would do
 
 
 def shortlist(bench: Bench, own: DealtPart, units: int, delta: float) -> tuple[list[Listed], int]:
@@ -119,13 +121,40 @@ def outcomes(
 ) -> list[Shortlisted]:
     """Bet on the shortlist, one after the other, with the scores of held-out units."""
     found, handed_on = [], 0.0
-    for x, scored, share in zip(listed, scores, shares):  # noqa: B905
-        level = (share + handed_on) * PASSING * delta / HALVES
-        passed = scored.log_wealth(x.prospect.bet) >= -math.log(level)
-        handed_on = share + handed_on if passed else 0.0
+    grown = [scored.log_wealth(x.prospect.bet) for x, scored in zip(listed, scores, strict=True)]
+    reached = least_deltas(grown, shares)
+    for i, (x, scored) in enumerate(zip(listed, scores, strict=True)):
+        level = (shares[i] + handed_on) * PASSING * delta / HALVES
+        passed = grown[i] >= -math.log(level)
+        handed_on = shares[i] + handed_on if passed else 0.0
         own_level = (1 - PASSING) / len(shares) * delta / HALVES
         lower = scored.lower(x.prospect.bet, own_level)
-        found.append(Shortlisted(passed, max(0.0, lower) if passed else min(0.0, lower), level))
+        lower = max(0.0, lower) if passed else min(0.0, lower)
+        found.append(Shortlisted(passed, lower, level, own_level, reached[i]))
+    return found
+
+
+def least_deltas(log_wealths: Sequence[float], shares: Sequence[float]) -> list[float]:
+    """The least δ with which each candidate of a shortlist passes, given what its bet grew to.
+
+    Candidate j passes with a share of its own, e^-W_j <= share_j·δ·.9/2, or with those of the
+    candidates i, ..., j-1 before it too, if all of these pass with that δ. A larger δ passes
+    whatever a smaller one does. Above 1 means: with none.
+
+    >>> found = least_deltas([math.log(100), math.log(1000)], (0.9, 0.1))
+    >>> [round(x, 4) for x in found]  # the second is handed on all once the first passes
+    [0.0247, 0.0222]
+    >>> round(least_deltas([math.log(100), math.log(1e6)], (0.9, 0.1))[1], 6)
+    2.2e-05
+    """
+    found: list[float] = []
+    for j, grown in enumerate(log_wealths):
+        share, before, least = 0.0, 0.0, math.inf
+        for i in range(j, -1, -1):
+            share += shares[i]
+            before = before if i == j else max(before, found[i])
+            least = min(least, max(before, math.exp(-grown) * HALVES / (PASSING * share)))
+        found.append(least)
     return found
 
 

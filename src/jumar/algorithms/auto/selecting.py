@@ -41,6 +41,7 @@ from jumar.algorithms.auto.dealing import HALVES, LEAST, DealtPart, deal
 from jumar.algorithms.auto.facts import returns_of
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.opinions import Models
+from jumar.algorithms.auto.other_deltas import GateAgain
 from jumar.algorithms.auto.trials import GATES, PROVED, Selection, Trial
 from jumar.algorithms.auto.workbench import UNBOUNDED, Workbench
 from jumar.algorithms.entry import Algorithm
@@ -285,7 +286,7 @@ def _bet(half: _Half, only: Make | None) -> tuple[list[Tested], int]:
     tests = []
     for x, scores, found, second in zip(listed, scored, bets, approximate, strict=True):
         weighed = Weighed(second.effective, second.missing, second.passed)
-        trial = trial_of_bet(half.number, x, scores, found, weighed, models, half.most)
+        trial = trial_of_bet(half.number, x, scores, found, weighed, models, half.delta, half.most)
         tests.append(Tested(trial, x.candidate, bench))
     return tests, made
 
@@ -334,6 +335,7 @@ def _t_trials(half: _Half, listed: Sequence[Fitted]) -> list[Trial]:
                 units=scores.units,
                 refused=refused,
                 deviation=scores.deviation,
+                again=GateAgain(test, scores.values, weights),
             )
         )
     return trials

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto.bets import Bet
@@ -52,6 +52,16 @@ class Opinion:
         return self.gain - self.error / 2
 
 
+class Again(Protocol):
+    """A test that can be repeated with another δ (`other_deltas`)."""
+
+    def passes(self, delta: float) -> bool:
+        """Would it pass?"""
+
+    def lower(self, delta: float) -> float:
+        """The lower bound on the gain, where it passes."""
+
+
 @dataclass(frozen=True, repr=False)
 class Trial(Shown):
     """One candidate on the other half of the log."""
@@ -73,6 +83,15 @@ class Trial(Shown):
     scores: Scored | None = field(default=None, repr=False, compare=False)  # of its units
     bet: Bet | None = None  # that was laid on it
     opinion: Opinion | None = None  # of its gain, where more is known than scores
+    reached: float | None = None  # the least δ with which its bet passes; above 1: with none
+    again: Again | None = field(default=None, repr=False, compare=False)  # its test, to repeat
+
+    def merit(self, most: float) -> float:
+        """By which the best of those that passed is chosen: noise is no merit, nor is a gain
+        beyond what returns allow."""
+        if self.opinion is not None:
+            return min(self.opinion.merit, most)
+        return min(self.gain, most) - self.error / 2
 
     @property
     def weighed(self) -> Opinion:
@@ -94,6 +113,7 @@ class Trial(Shown):
             "missing": self.missing,
             "lower_bound": finite(self.lower),
             **picked(self, "level passed"),
+            "passes_from_delta": None if (self.reached or 0.0) > 1 else self.reached,
             "refused": self.refused or None,
             "passes_the_other_test": self.second,
         }

@@ -17,6 +17,7 @@ The claim is about values for ever, also where records were cut off.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,13 @@ from jumar.algorithms.auto.trials import Setting
 from jumar.algorithms.long_records.contradictions import MemoryTest, memory_test
 from jumar.algorithms.long_records.judge import Candidate, candidates, fit
 from jumar.algorithms.long_records.ladder import Rung, in_words, ladder, they_tell
-from jumar.algorithms.long_records.refusal import Refusal, least_lower, refusals
+from jumar.algorithms.long_records.refusal import (
+    OF_LEVEL,
+    Refusal,
+    least_lower,
+    passes,
+    refusals,
+)
 from jumar.core.arrays import Frozen
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
@@ -46,7 +53,7 @@ LONGEST = 4  # observations of the longest window, which serves only to be compa
 FEWEST = 4  # records (or clusters) in a half
 POWER = 0.84  # four times in five
 THIN = {"weight", "stretches"}  # conditions that more records of the same kind satisfy
-NOISE = {"lower bound", "gently, lower bound", *THIN}
+NOISE = {*OF_LEVEL, *THIN}
 MOST_BEYOND = 2 / 3  # of the discounted weight, beyond the end of the records
 
 
@@ -98,6 +105,8 @@ class LongVerdict(Frozen):
     ladder: tuple[Rung, ...]  # of the chosen candidate, or the closest
     range: float  # of the returns, declared or logged
     beyond: float  # mean share of the discounted weight that lies beyond the end of the records
+    # other levels, how many would pass there, and the lower bound of the one that would be chosen
+    others: tuple[tuple[float, int, float | None], ...] = ()
 
     @property
     def best(self) -> LongTrial | None:
@@ -153,13 +162,15 @@ def judge_long(
     delta: float = 0.05,
     rewards: RewardRange | None = None,
     nothing_assumed: Rung | None = None,
+    others: Sequence[float] = (),
 ) -> LongVerdict:
     """Improve on long records under the assumption that a memory suffices; or refuse.
 
     The log numbers names as the behavior that made it does. `memory` is the shortest one to judge
     with, besides what the behavior remembers; longer ones, with actions, are tried when the log
     contradicts it. `delta` is the level of the test, `rewards` what a step can pay where that is
-    declared, and `nothing_assumed` what can be said without a memory: the top of the ladder. The
+    declared, and `nothing_assumed` what can be said without a memory: the top of the ladder. What
+    would pass at `others`, other levels, is told too, to show how much depends on the level. The
     seed deals the records into halves, and draws other orders of the steps.
 
     >>> from jumar import models, simulate
@@ -227,7 +238,20 @@ def judge_long(
         ladder=rungs,
         range=span,
         beyond=beyond,
+        others=tuple(_at(found, level) for level in others),
     )
+
+
+def _at(
+    found: Sequence[tuple[LongTrial, Candidate, Gate]], delta: float
+) -> tuple[float, int, float | None]:
+    """The same candidates tested at another level."""
+    lowers = [
+        least_lower(candidate, test.at(delta))[1]
+        for trial, candidate, test in found
+        if passes(candidate, trial.refusals, test.at(delta))
+    ]
+    return delta, len(lowers), max(lowers, default=None)
 
 
 def _memories(behavior: Memory, memory: Memory | None) -> list[Memory]:

@@ -38,6 +38,8 @@ STRETCH = 16  # j of the longest rung on which the candidate itself must have we
 APART = 2.0  # standard errors of a difference
 DRIFTS = 0.05  # chance that one of the rungs seems to drift
 TIE = 1e-9
+BOUND, GENTLY = "lower bound", "gently, lower bound"
+OF_LEVEL = {BOUND, GENTLY}  # conditions that another level may satisfy
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,15 @@ def refusals(candidate: Candidate, test: Gate) -> tuple[Refusal, ...]:
     return tuple(found)
 
 
+def passes(candidate: Candidate, found: Sequence[Refusal], test: Gate) -> bool:
+    """Would it pass this test, having been refused for these reasons by the same test at another
+    level? Only the lower bounds depend on the level."""
+    if any(refusal.condition not in OF_LEVEL for refusal in found):
+        return False
+    again = [*_bounds(candidate, test), *_gentle_bounds(with_weight(candidate.gentle), test)]
+    return not again
+
+
 def with_weight(rungs: Sequence[Reading]) -> list[Reading]:
     """The rungs up to the first that is worth too few records."""
     return list(takewhile(lambda reading: not reading.effective < FEWEST, rungs))
@@ -110,7 +121,7 @@ def _bounds(candidate: Candidate, test: Gate) -> Iterator[Refusal]:
             f"The gain{exact} is {least.gain:.4g} with a standard error of {least.error:.3g}; "
             f"at the worst it is {low:.4g}."
         )
-        yield Refusal("lower bound", text, low, tie)
+        yield Refusal(BOUND, text, low, tie)
 
 
 def _drift(condition: str, who: str, rungs: Sequence[Reading]) -> Iterator[Refusal]:
@@ -131,6 +142,10 @@ def _drift(condition: str, who: str, rungs: Sequence[Reading]) -> Iterator[Refus
 def _gently(candidate: Candidate, test: Gate) -> Iterator[Refusal]:
     alive = with_weight(candidate.gentle)
     yield from _drift("gently, drift", "a tenth of the change", alive)
+    yield from _gentle_bounds(alive, test)
+
+
+def _gentle_bounds(alive: Sequence[Reading], test: Gate) -> Iterator[Refusal]:
     for reading in alive:
         low = reading.gain - test.critical * reading.error
         if low <= 0:
@@ -139,5 +154,5 @@ def _gently(candidate: Candidate, test: Gate) -> Iterator[Refusal]:
                 f"gains {reading.gain:.4g} with a standard error of {reading.error:.3g}; at the "
                 f"worst {low:.4g}."
             )
-            yield Refusal("gently, lower bound", text, low, 0.0)
+            yield Refusal(GENTLY, text, low, 0.0)
             break

@@ -17,7 +17,7 @@ from jumar.assessment.sentences import Fact
 from jumar.core.text import counted, listing, number, percent, shown, times
 
 MOST_ROWS = 1000  # decisions on the page; all of them are in decisions.csv
-MOST_CHANGES = 5  # told in the answer
+MOST_CHANGES = 3  # told in the answer
 MOST_REASONS = 12  # history states whose actions are compared one by one
 MOST_THIN = 12
 
@@ -44,6 +44,18 @@ class Reason:
     why: str
 
 
+def first_sentence(text: str) -> tuple[str, str]:
+    """What is read first, and the rest. A point inside a number ends no sentence.
+
+    >>> first_sentence("Keep it: 2.5 is too little. Log more. Go on.")
+    ('Keep it: 2.5 is too little.', 'Log more. Go on.')
+    >>> first_sentence("Keep it.")
+    ('Keep it.', '')
+    """
+    first, point, rest = text.partition(". ")
+    return (f"{first}.", rest) if point else (text, "")
+
+
 def checks_text(facts: tuple[Fact, ...]) -> str:
     """How the checks of the log went, in one line."""
     states = [fact.state for fact in facts]
@@ -53,6 +65,13 @@ def checks_text(facts: tuple[Fact, ...]) -> str:
     if failed := states.count("failed"):
         said += f", {failed} failed"
     return said
+
+
+def unchanged_text(states: int) -> str:
+    """How much stays, where nothing changes."""
+    if states == 1:
+        return "The one history state, which stays as it is"
+    return f"All {counted(states, 'history state')}, which stay as they are"
 
 
 def reason(made: Decisions, h: int) -> Reason:

@@ -7,18 +7,28 @@
   const filter = document.getElementById("filter");
   const only = document.getElementById("only-changed");
   const count = document.getElementById("count");
+  const all = document.getElementById("all");
   const texts = new Map(rows.map((row) => [row, plain(row.textContent).toLowerCase()]));
+
+  let most = 6;  // rows as the page opens; whoever asks for anything sees all that fit
+  const few = 8;  // so many need no shortening
 
   const show = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
-    for (const row of rows) {
-      const fits = (!only.checked || row.classList.contains("changed")) &&
-        words.every((word) => texts.get(row).includes(word));
-      row.hidden = !fits;
-      shown += fits;
-    }
+    const fitting = rows.filter((row) => (!only.checked || row.classList.contains("changed")) &&
+      words.every((word) => texts.get(row).includes(word)));
+    const shown = fitting.length <= few ? fitting.length : Math.min(fitting.length, most);
+    const chosen = new Set(fitting.slice(0, shown));
+    for (const row of rows) row.hidden = !chosen.has(row);
+    all.hidden = fitting.length === shown;
+    all.textContent = `Show all ${fitting.length}`;
     count.textContent = `${shown} of ${rows.length} history state${rows.length === 1 ? "" : "s"}`;
+  };
+
+  const ask = () => {
+    most = Infinity;
+    table.classList.remove("short");
+    show();
   };
 
   const key = (row, column, type) => {
@@ -37,6 +47,7 @@
       .map((row, i) => [key(row, column, type), i, row])
       .sort((a, b) => (up ? 1 : -1) * compare(a[0], b[0]) || a[1] - b[1]);
     body.append(...sorted.map((item) => item[2]));
+    ask();
   };
 
   [...table.tHead.rows[0].cells].forEach((head, column) => {
@@ -49,8 +60,10 @@
   for (const box of document.querySelectorAll(".scroll")) {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;  // so that keys can scroll it
   }
-  filter.addEventListener("input", show);
-  only.addEventListener("change", show);
+  filter.addEventListener("input", ask);
+  only.addEventListener("change", ask);
+  all.addEventListener("click", ask);
   document.querySelector(".tools").hidden = false;
+  table.classList.add("short");
   show();
 })();

@@ -74,7 +74,9 @@ class Shortlists:
             for x, scores, bet in zip(made.listed, scored, bets, strict=True):
                 level = self.tried.delta / HALVES
                 weighed = Weighed(scores.effective, scores.missing(level))
-                trial = trial_of_bet(half, x, scores, bet, weighed, models, self.tried.most)
+                trial = trial_of_bet(
+                    half, x, scores, bet, weighed, models, self.tried.delta, self.tried.most
+                )
                 found.append(Tested(trial, x.candidate, made.bench))
             told(half, found)
             tests += found
