@@ -24,8 +24,8 @@ from jumar.algorithms.auto.streamed.second_pass import (
     Ground,
     HalfScoring,
     HeldOut,
+    PlacedSteps,
     Scoring,
-    Steps,
 )
 from jumar.algorithms.auto.streamed.tallied import Wager
 from jumar.algorithms.auto.trials import PROVED, Selection
@@ -157,11 +157,11 @@ def shortlists(
     return Shortlists(scoring, tuple(halves), tried, watch)
 
 
-def _on(ground: Ground, first: FirstPass) -> Steps | None:
+def _on(ground: Ground, first: FirstPass) -> PlacedSteps | None:
     log = first.sample.log
     if log is None:
         return None
-    return Steps.on(ground, ground.at(log), log.action, log.reward, log.start)
+    return PlacedSteps.on(ground, ground.at(log), log.action, log.reward, log.start)
 
 
 def _scoring(half: HalfList) -> HalfScoring:
