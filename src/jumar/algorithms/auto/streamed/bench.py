@@ -157,6 +157,8 @@ def memories_kept(counts: Cells, memories: Sequence[Memory]) -> tuple[list[Memor
 
 
 def _acted(counts: Counts) -> int:
+    """The history states in which something was done. (In memory those count too in which only the
+    last step of a recording was done and nobody knows what followed: counts do not tell them.)"""
     return int((counts.visits.any(1) | (counts.starts > 0)).sum())
 
 
