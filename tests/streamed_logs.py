@@ -11,9 +11,9 @@ import numpy as np
 from jumar.algorithms.auto.dealing import FOLDS, HALVES, codes_of, fold_of, half_of, salt_of
 from jumar.algorithms.auto.streamed import (
     FirstPass,
+    FirstUnits,
     HeldOut,
     LogTally,
-    Sample,
     Shortlists,
     longest_memory,
     shortlists,
@@ -77,12 +77,12 @@ def _summed(parts: list[Episodes], memory: Memory) -> Counts:
 
 
 def first_pass(shards: Shards, memory: Memory, discount: float, together: bool) -> FirstPass:
-    tally, sample = LogTally(discount, together=together), Sample()
+    tally, sample = LogTally(discount, together=together), FirstUnits()
     for log, code in shards:
         own = LogTally(discount, together=together)
         own.add(log.reward, log.start, log.terminated, code)
         tally.merge(own)
-        some = Sample()
+        some = FirstUnits()
         some.add(log, code)
         sample.merge(some)
     return FirstPass(counts_of(shards, memory), tally, sample)
@@ -100,9 +100,9 @@ def prepared(
 
 def scored(lists: Shortlists, shards: Shards) -> HeldOut:
     held_out = lists.scoring.nothing()
+    elsewhere = pickle.loads(pickle.dumps(lists.scoring))
     for log, code in shards:
-        found = lists.scoring.score(log, code)
-        held_out.merge(pickle.loads(pickle.dumps(found)))  # as if it came from elsewhere
+        held_out.merge(pickle.loads(pickle.dumps(elsewhere.score(log, code))))
     return held_out
 
 

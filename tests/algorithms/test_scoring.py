@@ -110,7 +110,8 @@ def test_the_kernel_is_the_mathematics_written_out(seed, n, clock, budget):
 
 
 def every_action(y, p, budget):
-    return np.array([within_budget(y, p, a, budget) for a in range(len(p))])
+    cut = np.ones(len(p), np.bool_)  # what is left there does not matter
+    return np.array([within_budget(y, p[None], 0, a, budget, cut) for a in range(len(p))])
 
 
 def test_water_filling_by_hand():

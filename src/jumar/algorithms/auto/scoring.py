@@ -32,7 +32,7 @@ from __future__ import annotations
 import numpy as np
 
 from jumar.core.jit import compiled
-from jumar.core.kernels import Floats, Ints
+from jumar.core.kernels import Bools, Floats, Ints
 
 LARGEST_VALUE = 1e200
 LARGEST_WEIGHT = 1e150  # a smaller weight only makes a score smaller: floor and test hold
@@ -59,7 +59,7 @@ def floored_differences(
     """(n,) the scores D of some episodes; tables of values repeat their last step."""
     A = rows.shape[1]
     scores = np.empty(len(episodes))
-    y = np.zeros(A)
+    y, cut = np.zeros(A), np.zeros(A, np.bool_)
     for i in range(len(episodes)):
         first, last = start[episodes[i]], start[episodes[i] + 1] - 1
         score, w, power = low[0] - high[0], 1.0, 1.0
@@ -79,7 +79,7 @@ def floored_differences(
                         best = min(best, y[b])
                 for b in range(A):
                     y[b] = best - y[b]
-                control = within_budget(y, behavior[k], a, (score + floor) / power)
+                control = within_budget(y, behavior, k, a, (score + floor) / power, cut)
             after_low, after_high = (0.0, 0.0) if s == last else (low[then], high[then])
             w = min(w * min(rows[h, a] / taken[s], LARGEST_WEIGHT), LARGEST_WEIGHT)
             g = max(0.0, reward[s] + discount * after_low - low[now])
@@ -93,8 +93,9 @@ def floored_differences(
 
 
 @compiled
-def within_budget(y: Floats, p: Floats, a: int, budget: float) -> float:
-    """max(y(a) - λ, -budget), with λ such that the mean under p is 0.
+def within_budget(y: Floats, rows: Floats, k: int, a: int, budget: float, cut: Bools) -> float:
+    """max(y(a) - λ, -budget), with λ such that the mean under p, row k of `rows`, is 0. (`cut` is
+    room to write to.)
 
     y is at most 0, and 0 for some action: counted from there, what matters is small, and rounding
     does no harm where weights are astronomical.
@@ -102,20 +103,23 @@ def within_budget(y: Floats, p: Floats, a: int, budget: float) -> float:
     if budget <= 0.0:
         return 0.0
     budget = min(budget, LARGEST_VALUE)  # more is never used, and infinity times 0 is no number
-    cut = np.zeros(len(p), np.bool_)
+    A = len(y)
+    for b in range(A):
+        cut[b] = False
     while True:
         mass, total, below = 0.0, 0.0, 0.0
-        for b in range(len(p)):
-            if p[b] > 0.0:
+        for b in range(A):
+            p = rows[k, b]
+            if p > 0.0:
                 if cut[b]:
-                    below += p[b]
+                    below += p
                 else:
-                    mass += p[b]
-                    total += p[b] * y[b]
+                    mass += p
+                    total += p * y[b]
         λ = total / mass - budget * (below / mass)
         more = False
-        for b in range(len(p)):
-            if p[b] > 0.0 and not cut[b] and y[b] - λ < -budget:
+        for b in range(A):
+            if rows[k, b] > 0.0 and not cut[b] and y[b] - λ < -budget:
                 cut[b] = True
                 more = True
         if not more:  # the best action is never cut off, so this comes to an end

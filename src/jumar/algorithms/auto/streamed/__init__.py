@@ -16,15 +16,15 @@ is not asked for a second opinion; and the behavior must be one controller that 
 
 from __future__ import annotations
 
-from jumar.algorithms.auto.streamed.first_pass import FirstPass, LogTally, Sample
+from jumar.algorithms.auto.streamed.first_pass import FirstPass, FirstUnits, LogTally
 from jumar.algorithms.auto.streamed.gate import Shortlists, longest_memory, shortlists
 from jumar.algorithms.auto.streamed.second_pass import HeldOut, Scoring
 
 __all__ = [
     "FirstPass",
+    "FirstUnits",
     "HeldOut",
     "LogTally",
-    "Sample",
     "Scoring",
     "Shortlists",
     "longest_memory",

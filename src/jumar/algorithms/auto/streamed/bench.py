@@ -18,8 +18,8 @@ from jumar.algorithms.auto.board import Numbered, too_long
 from jumar.algorithms.auto.candidates import Bench, Fitted, Learn, Scorer
 from jumar.algorithms.auto.dealing import FOLDS, HALVES, DealtPart, fold_of, half_of
 from jumar.algorithms.auto.limits import limits_of
-from jumar.algorithms.auto.streamed.first_pass import LogTally, Sample
-from jumar.algorithms.auto.streamed.second_pass import Ground, Steps, UnitSums
+from jumar.algorithms.auto.streamed.first_pass import FirstUnits, LogTally
+from jumar.algorithms.auto.streamed.second_pass import Ground, PlacedSteps, UnitSums
 from jumar.algorithms.entry import Algorithm
 from jumar.core.arrays import Floats, Ints, RowIndex
 from jumar.core.controller import Controller
@@ -78,8 +78,8 @@ class CountedBench(Bench):
     controller_known: Controller  # that made the log
     ground: Ground
     tally: LogTally
-    sampled: Steps | None  # the sample; None where there is none
-    sample: Sample
+    sampled: PlacedSteps | None  # the sample; None where there is none
+    sample: FirstUnits
     centre: float = 0.0  # that rewards are counted from
 
     @property
@@ -157,6 +157,8 @@ def memories_kept(counts: Cells, memories: Sequence[Memory]) -> tuple[list[Memor
 
 
 def _acted(counts: Counts) -> int:
+    """The history states in which something was done. (In memory those count too in which only the
+    last step of a recording was done and nobody knows what followed: counts do not tell them.)"""
     return int((counts.visits.any(1) | (counts.starts > 0)).sum())
 
 

@@ -35,7 +35,7 @@ class FirstPass:
     # left out
     counts: Mapping[tuple[int, int], Counts]
     tally: LogTally
-    sample: Sample
+    sample: FirstUnits
 
 
 class LogTally:
@@ -67,8 +67,6 @@ class LogTally:
         E, half, lengths = len(code), half_of(code), np.diff(start)
         in_fold = np.bincount(half * FOLDS + fold_of(code), minlength=HALVES * FOLDS)
         self.episodes += in_fold.reshape(HALVES, FOLDS)
-        of_step = np.repeat(half, lengths)
-        self.steps += np.bincount(of_step, minlength=HALVES)
         self.lengths = _wider(self.lengths, lengths)
         cut = lengths[~terminated]
         if len(cut):
@@ -79,7 +77,10 @@ class LogTally:
         self.returns = _wider(self.returns, returns)
         self.sums.add(np.full(E, RETURN), returns)
         self.sums.add(np.full(E, BEYOND), beyond)
-        self.sums.add(REWARD + of_step, reward[start[0] : start[-1]])
+        if self.lengths[0] == self.lengths[1]:  # only then anybody asks for the mean reward
+            of_step = np.repeat(half, lengths)
+            self.steps += np.bincount(of_step, minlength=HALVES)
+            self.sums.add(REWARD + of_step, reward[start[0] : start[-1]])
         if self.together:
             self.units = np.union1d(self.units, code)
 
@@ -128,7 +129,8 @@ class LogTally:
         return Returns(sums[RETURN] / total, *self.returns, sums[BEYOND] / total)
 
     def mean_reward(self, half: int) -> float:
-        """Of a step in a half of the log."""
+        """Of a step in a half of the log. Known where all episodes have one length."""
+        assert self.facts.common_length is not None
         return float(self.sums.rounded()[REWARD + half] / self.steps[half])
 
     def units_in(self, part: DealtPart) -> int:
@@ -139,7 +141,7 @@ class LogTally:
         return int(inside.sum())
 
 
-class Sample:
+class FirstUnits:
     """Whole episodes: the first units of every fold of every half, in the order of their hashes."""
 
     def __init__(self) -> None:
@@ -155,7 +157,7 @@ class Sample:
 
     def add(self, log: Episodes, code: Codes) -> None:
         """Some more episodes. Those that are not `wanted` need not be among them."""
-        self._close(np.concatenate([self.code, code]))
+        self._close(np.concatenate([self.code, code[self.wanted(code)]]))
         kept, chosen = self.wanted(self.code), self.wanted(code)
         if self.log is not None and not kept.all():
             self.log, self.code = _selected(self.log, kept), self.code[kept]
@@ -164,7 +166,7 @@ class Sample:
             self.log = _bare(found) if self.log is None else self.log + _bare(found)
             self.code = np.concatenate([self.code, code[chosen]])
 
-    def merge(self, other: Sample) -> None:
+    def merge(self, other: FirstUnits) -> None:
         """Add what was found elsewhere."""
         if other.log is not None:
             self.add(other.log, other.code)
@@ -174,9 +176,20 @@ class Sample:
         half, fold = half_of(code), fold_of(code)
         for h in range(HALVES):
             for f in range(FOLDS):
-                units = np.unique(code[(half == h) & (fold == f)])
-                if len(units) >= SAMPLED:
-                    self.last[h, f] = min(self.last[h, f], units[SAMPLED - 1])
+                last = _last(code[(half == h) & (fold == f)])
+                if last is not None:
+                    self.last[h, f] = min(self.last[h, f], last)
+
+
+def _last(code: Codes) -> np.uint64 | None:
+    """The last of the first units; None where there are fewer."""
+    if len(code) < SAMPLED:
+        return None
+    first = np.unique(np.partition(code, SAMPLED - 1)[:SAMPLED])
+    if len(first) == SAMPLED:
+        return np.uint64(first[-1])
+    units = np.unique(code)  # units of several episodes: the first hashes are not enough
+    return np.uint64(units[SAMPLED - 1]) if len(units) >= SAMPLED else None
 
 
 def _selected(log: Episodes, chosen: Bools) -> Episodes | None:

@@ -24,14 +24,14 @@ from jumar.algorithms.auto.streamed.second_pass import (
     Ground,
     HalfScoring,
     HeldOut,
+    PlacedSteps,
     Scoring,
-    Steps,
 )
 from jumar.algorithms.auto.streamed.tallied import Wager
 from jumar.algorithms.auto.trials import PROVED, Selection
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
-from jumar.core.history import check_discount
+from jumar.core.history import Counts, check_discount
 from jumar.core.journal import Watch
 from jumar.core.memory import Memory
 from jumar.evidence.bounds import check_delta
@@ -61,6 +61,7 @@ class Shortlists:
     scoring: Scoring  # for the second pass
     halves: tuple[HalfList, ...]  # none where there is too little to test
     tried: Tried
+    whole: Counts  # of the whole log, over the longest memory that is tried
     watch: Watch
 
     def conclude(self, held_out: HeldOut) -> Selection:
@@ -156,14 +157,14 @@ def shortlists(
         tuple(memories),
     )
     scoring = Scoring(ground, tuple(map(_scoring, halves)), first.tally.together)
-    return Shortlists(scoring, tuple(halves), tried, watch)
+    return Shortlists(scoring, tuple(halves), tried, whole, watch)
 
 
-def _on(ground: Ground, first: FirstPass) -> Steps | None:
+def _on(ground: Ground, first: FirstPass) -> PlacedSteps | None:
     log = first.sample.log
     if log is None:
         return None
-    return Steps.on(ground, ground.at(log), log.action, log.reward, log.start)
+    return PlacedSteps.on(ground, ground.at(log), log.action, log.reward, log.start)
 
 
 def _scoring(half: HalfList) -> HalfScoring:

@@ -49,7 +49,7 @@ class Ground(Frozen):
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class PlacedSteps:
     """Whole episodes on the ground. N steps, E episodes."""
 
     at: Ints  # (N,) history states
@@ -59,7 +59,7 @@ class Steps:
     taken: Floats  # (N,) the probability of each action under the behavior
 
     @classmethod
-    def on(cls, ground: Ground, at: Ints, action: Ints, reward: Floats, start: Ints) -> Steps:
+    def on(cls, ground: Ground, at: Ints, action: Ints, reward: Floats, start: Ints) -> PlacedSteps:
         return cls(at, action, reward, start, ground.behavior[at, action])
 
     def scores(
@@ -134,7 +134,7 @@ class Scoring:
             if not scoring.candidates or len(episodes) == 0:
                 continue
             counted = reward - scoring.centre if scoring.centre else reward
-            steps = Steps.on(self.ground, at, action, counted, start)
+            steps = PlacedSteps.on(self.ground, at, action, counted, start)
             for i, candidate in enumerate(scoring.candidates):
                 floor = scoring.wagers[i].bet.floor
                 scores = steps.scores(self.ground, scoring.limits, candidate, floor, episodes)
