@@ -50,8 +50,14 @@ class Portion(NamedTuple):
     labels: Any  # of every row: an Arrow array
     clusters: Any  # likewise, where there are any
     unit: Unit
+    number: int  # of the unit in its plan
     batch: Any
     first: int  # rows of the unit before the batch
+
+    def places(self, rows: Ints) -> Ints:
+        """Where rows stand in the log: numbers that rise as one reads on."""
+        found: Ints = (self.number << 40) + self.first + rows
+        return found
 
 
 def parts_of(file: LogFile, asked: Asked, options: FileOptions) -> Parts:
@@ -108,7 +114,7 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
                 chosen = batch.slice(begin, end - begin)
                 piece = rows.piece(begin, end)
                 clusters = chosen.column(cluster) if cluster else None
-                yield Portion(piece, chosen.column(label), clusters, unit, chosen, at + begin)
+                yield Portion(piece, chosen.column(label), clusters, unit, i, chosen, at + begin)
             at += batch.num_rows
             if i >= last and end < batch.num_rows:
                 return
@@ -122,10 +128,10 @@ def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -
     import pyarrow as pa
 
     number = 0
-    for unit in plan.units[first:last]:
+    for i, unit in enumerate(plan.units[first:last], first):
         if unit.group not in (None, 0):
             continue  # the whole file is read where it begins
-        source = open_file(unit.file, reading.options)
+        source, before = open_file(unit.file, reading.options), 0
         for piece in general.pieces(source, reading.parts, reading.asked):
             log = general.episodes_of(piece, reading.parts, reading.asked, reading.given)
             rows = general.rows_of(log, number)
@@ -139,7 +145,8 @@ def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -
                 names = pa.array(log.cluster.names, pa.string())
                 of = log.cluster.code[index].astype(np.int32)
                 clusters = pa.DictionaryArray.from_arrays(pa.array(of), names)
-            yield Portion(rows, labels, clusters, unit, None, 0)
+            yield Portion(rows, labels, clusters, unit, i, None, before)
+            before += len(rows)
 
 
 def explain(portion: Portion, row: int, reading: ShardReading, unordered: bool) -> LogError:

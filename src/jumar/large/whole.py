@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -31,6 +30,7 @@ class WholeEpisodes:
     final: Ints  # (E,) the observation after the last step, or UNKNOWN
     terminated: Bools  # (E,)
     code: Codes  # (E,) the hash of the label, or of the cluster
+    place: Ints  # (E,) where it begins in the log (`Portion.places`)
 
     def __len__(self) -> int:
         return len(self.code)
@@ -70,20 +70,22 @@ class Assembly:
 
     def __init__(self, ends: int) -> None:
         self._ends = ends
-        self._held: list[tuple[RowBatch, Any]] = []
+        self._held: list[tuple[RowBatch, Ints]] = []
         self._code: list[Codes] = []  # of episodes that begin in what is held
+        self._place: list[Ints] = []
 
-    def add(self, rows: RowBatch, began: Ints, code: Codes) -> WholeEpisodes | None:
-        """More rows, where episodes begin in them, and their hashes. Returns what is over."""
+    def add(self, rows: RowBatch, began: Ints, code: Codes, place: Ints) -> WholeEpisodes | None:
+        """More rows, where episodes begin in them, their hashes and places; what is over."""
         if len(began) == 0:
             self._held.append((rows, began))
             return None
         last = int(began[-1])
         self._held.append((rows.piece(0, last), began[:-1]))
         self._code.append(code[:-1])
+        self._place.append(place[:-1])
         found = self._put_together()
         self._held = [(rows.piece(last, len(rows)), np.zeros(1, np.int64))]
-        self._code = [code[-1:]]
+        self._code, self._place = [code[-1:]], [place[-1:]]
         return found
 
     def finish(self) -> WholeEpisodes | None:
@@ -113,7 +115,8 @@ class Assembly:
             kept[last[closing]] = False
             z, a, reward = z[kept], a[kept], reward[kept]
         start = np.concatenate([[0], np.cumsum(lengths)])
-        return WholeEpisodes(z, a, reward, start, final, terminated, np.concatenate(self._code))
+        code, place = np.concatenate(self._code), np.concatenate(self._place)
+        return WholeEpisodes(z, a, reward, start, final, terminated, code, place)
 
 
 def whole_episodes(portions: Iterator[Portion], ends: int, key: bytes) -> Iterator[WholeEpisodes]:
@@ -121,7 +124,8 @@ def whole_episodes(portions: Iterator[Portion], ends: int, key: bytes) -> Iterat
     assembly = Assembly(ends)
     for portion in portions:
         began = np.flatnonzero(portion.rows.begins)
-        found = assembly.add(portion.rows, began, label_codes(portion, began, key))
+        code = label_codes(portion, began, key)
+        found = assembly.add(portion.rows, began, code, portion.places(began))
         if found is not None:
             yield found
     found = assembly.finish()

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -142,54 +144,88 @@ class LogTally:
 
 
 class FirstUnits:
-    """Whole episodes: the first units of every fold of every half, in the order of their hashes."""
+    """Whole episodes: the first units of every fold of every half, in the order of their hashes.
 
-    def __init__(self) -> None:
-        self.log: Episodes | None = None
-        self.code: Codes = np.zeros(0, np.uint64)  # (E,)
+    So many `units` of every fold. Episodes wait until they are many: putting a log together takes
+    longer than looking at a hash.
+    """
+
+    def __init__(self, units: int = SAMPLED) -> None:
+        self.units = units
+        self._log: Episodes | None = None
+        self._code: Codes = np.zeros(0, np.uint64)  # (E,)
+        self._place: Ints = np.zeros(0, np.int64)  # (E,)
+        self._waiting: list[tuple[Episodes, Codes, Ints]] = []
         # the last hash of every fold that belongs to the sample, once that is full
         self.last = np.full((HALVES, FOLDS), np.iinfo(np.uint64).max, np.uint64)
+
+    @property
+    def log(self) -> Episodes | None:
+        """In the order of their places; None if there are none."""
+        self._settle()
+        return self._log
+
+    @property
+    def code(self) -> Codes:
+        """(E,) the hash of each."""
+        self._settle()
+        return self._code
 
     def wanted(self, code: Codes) -> Bools:
         """(E,) which of some episodes may belong to the sample; ever fewer as it fills up."""
         inside: Bools = code <= self.last[half_of(code), fold_of(code)]
         return inside
 
-    def add(self, log: Episodes, code: Codes) -> None:
-        """Some more episodes. Those that are not `wanted` need not be among them."""
-        self._close(np.concatenate([self.code, code[self.wanted(code)]]))
-        kept, chosen = self.wanted(self.code), self.wanted(code)
-        if self.log is not None and not kept.all():
-            self.log, self.code = _selected(self.log, kept), self.code[kept]
+    def add(self, log: Episodes, code: Codes, place: Ints | None = None) -> None:
+        """Some more episodes, and where each stands in the log. Those that are not `wanted` need
+        not be among them."""
+        place = np.zeros(len(code), np.int64) if place is None else place
+        chosen = self.wanted(code)
         found = _selected(log, chosen)
-        if found is not None:
-            self.log = _bare(found) if self.log is None else self.log + _bare(found)
-            self.code = np.concatenate([self.code, code[chosen]])
+        if found is None:
+            return
+        self._waiting.append((_bare(found), code[chosen], place[chosen]))
+        if sum(len(some) for _, some, _ in self._waiting) > HALVES * FOLDS * self.units:
+            self._settle()
 
     def merge(self, other: FirstUnits) -> None:
         """Add what was found elsewhere."""
         if other.log is not None:
-            self.add(other.log, other.code)
+            self.add(other.log, other.code, other._place)
+
+    def _settle(self) -> None:
+        """Put together what waits, and let in no hash any more that is not among the first."""
+        if not self._waiting:
+            return
+        logs = [log for log, _, _ in self._waiting]
+        code = np.concatenate([self._code, *(some for _, some, _ in self._waiting)])
+        place = np.concatenate([self._place, *(some for _, _, some in self._waiting)])
+        self._waiting = []
+        self._close(code)
+        kept = np.flatnonzero(self.wanted(code))
+        kept = kept[np.lexsort([code[kept], place[kept]])]
+        whole = logs if self._log is None else [self._log, *logs]
+        self._log = reduce(add, whole).select(kept)
+        self._code, self._place = code[kept], place[kept]
 
     def _close(self, code: Codes) -> None:
-        """Let in no hash that is not among the first."""
         half, fold = half_of(code), fold_of(code)
         for h in range(HALVES):
             for f in range(FOLDS):
-                last = _last(code[(half == h) & (fold == f)])
+                last = _last(code[(half == h) & (fold == f)], self.units)
                 if last is not None:
                     self.last[h, f] = min(self.last[h, f], last)
 
 
-def _last(code: Codes) -> np.uint64 | None:
-    """The last of the first units; None where there are fewer."""
-    if len(code) < SAMPLED:
+def _last(code: Codes, size: int) -> np.uint64 | None:
+    """The last of so many first units; None where there are fewer."""
+    if len(code) < size:
         return None
-    first = np.unique(np.partition(code, SAMPLED - 1)[:SAMPLED])
-    if len(first) == SAMPLED:
+    first = np.unique(np.partition(code, size - 1)[:size])
+    if len(first) == size:
         return np.uint64(first[-1])
     units = np.unique(code)  # units of several episodes: the first hashes are not enough
-    return np.uint64(units[SAMPLED - 1]) if len(units) >= SAMPLED else None
+    return np.uint64(units[size - 1]) if len(units) >= size else None
 
 
 def _selected(log: Episodes, chosen: Bools) -> Episodes | None:

@@ -1,0 +1,208 @@
+"""The two passes over the shards of a log, on any engine.
+
+A worker reads its own shard and hands back sums: counts of every fold of every half, facts, a few
+episodes; in the second pass, what the bets need of the scores. Both passes read each row once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from jumar import engines
+from jumar.algorithms.auto.dealing import FOLDS, HALVES, fold_of, half_of
+from jumar.algorithms.auto.streamed.first_pass import FirstPass, FirstUnits, LogTally
+from jumar.algorithms.auto.streamed.second_pass import HeldOut, Scoring
+from jumar.core.errors import LogError
+from jumar.engines import Recipe
+from jumar.io.logs.encoding import NotPlain
+from jumar.large import kernels
+from jumar.large.counted import Counted
+from jumar.large.counting import Counting, Stretches, check_together, labels_at
+from jumar.large.locating import Locator
+from jumar.large.order import EpisodeOrder
+from jumar.large.reading import Portion, explain, general_rows, is_plain, plain_rows
+from jumar.large.tally import Refused, tally
+from jumar.large.whole import Assembly, WholeEpisodes, label_codes, whole_episodes
+
+Shard = tuple[int, int]
+Progress = Callable[[int, int], None]  # rows that are done, and all
+CHECKED = 2_500  # episodes of every fold of every half that checks look at
+
+
+@dataclass(frozen=True)
+class LogInParts:
+    """A log that is read in parts: which shards there are, and how its episodes are dealt."""
+
+    counting: Counting  # over the longest memory that is tried
+    shards: tuple[Shard, ...]
+    key: bytes  # of the hash of the labels
+    discount: float
+
+    @property
+    def together(self) -> bool:
+        """Are several episodes one independent unit?"""
+        return "cluster" in self.counting.reading.parts.single
+
+    @property
+    def rows(self) -> int:
+        """More or less."""
+        return sum(map(self.counting.rows, self.shards))
+
+    def portions(self, shard: Shard) -> tuple[Iterator[Portion], int]:
+        """The rows of a shard, and what the end of an episode means there. Rows that turn out not
+        to be plain raise NotPlain."""
+        job = self.counting
+        if is_plain(job.reading):
+            return plain_rows(job.plan, *shard, job.reading), job.reading.ends
+        return self.general(shard)
+
+    def general(self, shard: Shard) -> tuple[Iterator[Portion], int]:
+        """The same, read the general way."""
+        job = self.counting
+        return general_rows(job.plan, *shard, job.reading), kernels.AS_MARKED
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """What the first pass over a shard leaves."""
+
+    counted: tuple[Counted, ...]  # of every fold of every half
+    tally: LogTally
+    sample: FirstUnits  # for the choice of shortlists
+    looked_at: FirstUnits  # for checks
+    stretches: Stretches
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The first pass, as a worker does it."""
+
+    log: LogInParts
+
+    def __call__(self, shard: Shard) -> Surveyed:
+        try:
+            return self._survey(*self.log.portions(shard))
+        except NotPlain:
+            return self._survey(*self.log.general(shard))
+
+    def _survey(self, portions: Iterator[Portion], ends: int) -> Surveyed:
+        log, job = self.log, self.log.counting
+        names = job.reading.observations, job.reading.actions
+        found = tally(job.memory, ends, HALVES * FOLDS)
+        facts = LogTally(log.discount, together=log.together)
+        sample, looked_at = FirstUnits(), FirstUnits(CHECKED)
+        assembly = Assembly(ends)
+        orders: dict[str, EpisodeOrder] = {}
+        for portion in portions:
+            began = np.flatnonzero(portion.rows.begins)
+            code = label_codes(portion, began, log.key)
+            try:
+                found.add(portion.rows, half_of(code) * FOLDS + fold_of(code))
+            except Refused as refused:
+                raise explain(portion, refused.row, job.reading, refused.unordered) from None
+            order = orders.setdefault(portion.unit.file.name, EpisodeOrder())
+            order.add(labels_at(portion, began))
+            over = assembly.add(portion.rows, began, code, portion.places(began))
+            _look(over, facts, (sample, looked_at), names)
+        _look(assembly.finish(), facts, (sample, looked_at), names)
+        found.finish()
+        stretches = {file: order.stretch for file, order in orders.items()}
+        return Surveyed(found.counted(*names), facts, sample, looked_at, stretches)
+
+
+def _look(
+    whole: WholeEpisodes | None,
+    facts: LogTally,
+    samples: tuple[FirstUnits, ...],
+    names: tuple[tuple[str, ...], tuple[str, ...]],
+) -> None:
+    """Take note of whole episodes."""
+    if whole is None or len(whole) == 0:
+        return
+    facts.add(whole.reward, whole.start, whole.terminated, whole.code)
+    for sample in samples:
+        wanted = np.flatnonzero(sample.wanted(whole.code))
+        if len(wanted):
+            sample.add(whole.episodes(wanted, *names), whole.code[wanted], whole.place[wanted])
+
+
+@dataclass(frozen=True, eq=False)
+class LargeLog:
+    """A log after the first pass."""
+
+    first: FirstPass
+    whole: Counted  # of the whole log, over the longest memory that is tried
+    looked_at: FirstUnits  # episodes that checks look at
+
+
+def survey(log: LogInParts, *, progress: Progress | None = None, **workers: Any) -> LargeLog:
+    """The first pass over all shards."""
+    tallies, sample = LogTally(log.discount, together=log.together), FirstUnits()
+    parts: list[Counted] = []
+    stretches: dict[Shard, Stretches] = {}
+    looked_at = FirstUnits(CHECKED)
+    done = 0
+    for shard, one in engines.run(Recipe(Survey, log), log.shards, **workers):
+        parts = (
+            [a + b for a, b in zip(parts, one.counted, strict=True)] if parts else [*one.counted]
+        )
+        tallies.merge(one.tally)
+        sample.merge(one.sample)
+        looked_at.merge(one.looked_at)
+        stretches[shard] = one.stretches
+        done += log.counting.rows(shard)
+        if progress is not None:
+            progress(done, 2 * log.rows)
+    check_together(log.counting, stretches)
+    counts = {divmod(i, FOLDS): part.counts for i, part in enumerate(parts) if len(part.states)}
+    return LargeLog(FirstPass(counts, tallies, sample), reduce(add, parts), looked_at)
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """The second pass, as a worker does it."""
+
+    log: LogInParts
+    scoring: Scoring
+
+    def __call__(self, shard: Shard) -> HeldOut:
+        try:
+            return self._score(*self.log.portions(shard))
+        except NotPlain:
+            return self._score(*self.log.general(shard))
+
+    def _score(self, portions: Iterator[Portion], ends: int) -> HeldOut:
+        ground = self.scoring.ground
+        locator, found = Locator(ground.memory, ground.states), self.scoring.nothing()
+        for whole in whole_episodes(portions, ends, self.log.key):
+            at = locator.at(whole.z, whole.a, whole.start)
+            if len(at) and at.min() < 0:
+                raise LogError(
+                    "A history came up that was not there when the log was counted. Has the log "
+                    "changed since? Run again."
+                )
+            found.merge(
+                self.scoring.score_steps(at, whole.a, whole.reward, whole.start, whole.code)
+            )
+        return found
+
+
+def score(
+    log: LogInParts, scoring: Scoring, *, progress: Progress | None = None, **workers: Any
+) -> HeldOut:
+    """The second pass over all shards; none where nothing is to be scored."""
+    total, done = scoring.nothing(), log.rows
+    if scoring.empty:
+        return total
+    for shard, one in engines.run(Recipe(Score, log, scoring), log.shards, **workers):
+        total.merge(one)
+        done += log.counting.rows(shard)
+        if progress is not None:
+            progress(done, 2 * log.rows)
+    return total
