@@ -145,10 +145,12 @@ def assess(result: Result) -> Assessment:
         resamples=RESAMPLES,
     )
     held_out = result.selection or _held_out(result)
-    resampled = resample(result.replays, result.improvement, seed=result.seed)
+    seen = result.sampled or result.improvement
+    resampled = resample(result.replays, seen, seed=result.seed)
     gain = gain_of(result, resampled)
     parts = split(result)
-    made = decide(result.improvement, result.replays, parts.policy if parts else None)
+    replays = None if result.sampled else result.replays
+    made = decide(result.improvement, replays, parts.policy if parts else None)
     return Assessment(
         result=result,
         verdict=judge(result, checked, held_out, gain),

@@ -79,6 +79,19 @@ def _tested(split: Split) -> str:
     )
 
 
+def sampled(found: Looked) -> Iterator[Notice]:
+    """The log is larger than what was looked at."""
+    result, episodes = found.result, int(found.result.counts.starts.sum())
+    if result.sampled is None or len(result.log) >= episodes:
+        return
+    yield Notice(
+        "sampled",
+        f"All {episodes:,} episodes were counted and tested. Checks, redrawn logs and other "
+        f"settings look at {len(result.log):,} of them, chosen by a hash of their label.",
+        "Nothing is to be done; what the test says, it says of the whole log.",
+    )
+
+
 def alike(found: Looked) -> Iterator[Notice]:
     """The data do not say which of several actions is best."""
     made, actions = found.decisions, found.result.controller.actions
@@ -160,7 +173,8 @@ def memory(found: Looked) -> Iterator[Notice]:
 
 
 LOOKS: Registry[Callable[[Looked], Iterator[Notice]]] = Registry(
-    "notice", {"slips": slips, "alike": alike, "large": large, "memory": memory}
+    "notice",
+    {"slips": slips, "alike": alike, "large": large, "memory": memory, "sampled": sampled},
 )
 
 

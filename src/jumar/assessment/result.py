@@ -45,6 +45,7 @@ class Result(Frozen, Shown):
     unit: str = ""  # what rewards are counted in, as EUR
     step_seconds: float | None = None  # how long a step takes, if that was said
     asked: Memory | None = None  # what the new controller was to remember, if that was said
+    sampled: Improvement | None = None  # the same, as seen by `log`, where that is only a sample
 
     @property
     def summary(self) -> str:

@@ -15,6 +15,7 @@ from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes, Labels
 from jumar.core.errors import LogError
+from jumar.core.history import Counts
 from jumar.core.memory import Memory
 from jumar.core.memory.forms import OneOf
 from jumar.core.replay import Replays
@@ -54,6 +55,36 @@ def check_possible(
         f"{behavior.describe(state)}{more}. Is this the controller that produced the log? If it "
         "explores, say so in its file; `jumar check` tells which exploration would fit."
     )
+
+
+def check_counted(
+    counts: Counts, behavior: Controller, seen: RewardRange, declared: RewardRange | None
+) -> None:
+    """The same of a log of which only counts are at hand: no action that the behavior never takes,
+    no reward that was declared impossible."""
+    states = behavior.lift(counts.memory)
+    h, a = np.nonzero((states.rows_at(counts.states) <= 0) & (counts.visits > 0))
+    if len(h):
+        action, name = printable(counts.actions[a[0]]), printable(behavior.name)
+        times = int(counts.visits[h, a].sum())
+        raise LogError(
+            f"Log: action {action!r} was taken, but {name} gives it probability 0 at "
+            f"{states.describe(counts.states[h[0]])} ({times:,} such steps in all). Is this the "
+            "controller that produced the log? If it explores, say so in its file; `jumar check` "
+            "tells which exploration would fit."
+        )
+    if declared is None:
+        return
+    for kind in ("continuing", "ending"):
+        found, allowed = getattr(seen, kind), getattr(declared, kind)
+        if found is not None and (
+            allowed is None or found[0] < allowed[0] or found[1] > allowed[1]
+        ):
+            limits = "no episode ends" if allowed is None else f"{allowed[0]:g} to {allowed[1]:g}"
+            raise LogError(
+                f"Log: rewards of {kind} steps lie between {found[0]:g} and {found[1]:g}, but "
+                f"declared is: {limits}. Declare a wider range."
+            )
 
 
 def check_nodes(

@@ -60,7 +60,7 @@ class Counting:
         names = self.reading.observations, self.reading.actions
         return {
             "files": [[file.name, file.size, file.changed] for file in self.plan.files],
-            "asked": repr(self.reading.asked),
+            "asked": [repr(self.reading.asked), self.reading.each_file],
             "options": repr(self.reading.options),
             "names": names,
             "memory": self.memory.to_document(*names),
@@ -90,7 +90,7 @@ class Counting:
             except Refused as refused:
                 raise explain(portion, refused.row, reading, refused.unordered) from None
             order = orders.setdefault(portion.unit.file.name, EpisodeOrder())
-            order.add(labels_at(portion, began))
+            order.add(portion.labels_of(began))
         found.finish()
         stretches = {file: order.stretch for file, order in orders.items()}
         return found.counted(reading.observations, reading.actions)[0], stretches
@@ -101,23 +101,11 @@ class Counting:
             self.plan, *shard, self.reading
         )
         found = [
-            label_keys(labels_at(p, np.flatnonzero(p.rows.begins)))
+            label_keys(p.labels_of(np.flatnonzero(p.rows.begins)))
             for p in portions
             if p.unit.file.name == file
         ]
         return np.concatenate(found) if found else NO_PARTS
-
-
-def labels_at(portion: Portion, rows: Ints) -> Any:
-    """The labels of some rows: whole numbers, or text as an Arrow array."""
-    import pyarrow as pa
-
-    if pa.types.is_integer(portion.labels.type):
-        return portion.rows.episode[rows]
-    labels = portion.labels.take(pa.array(rows))
-    if pa.types.is_dictionary(labels.type):
-        labels = labels.cast(labels.type.value_type)
-    return labels
 
 
 def count_logs(
@@ -144,6 +132,7 @@ def prepare(
     *,
     memory: Memory | None = None,
     file_format: str | None = None,
+    each_file: bool = False,
     **reading: Any,
 ) -> Counting:
     """The work, before anything is read but the first lines of each file."""
@@ -159,7 +148,7 @@ def prepare(
     wanted = like.memory
     if memory is not None:
         wanted = join(like.memory, memory.on(len(like.observations), len(like.actions)))
-    read = ShardReading(like.observations, like.actions, asked, options, parts)
+    read = ShardReading(like.observations, like.actions, asked, options, parts, each_file)
     return Counting(found, read, wanted)
 
 
@@ -258,6 +247,11 @@ def _counted_files(job: Counting, shard: tuple[int, int], stretches: Stretches) 
 
 def check_together(job: Counting, stretches: Mapping[tuple[int, int], Stretches]) -> None:
     """No episode may begin twice."""
+    if job.reading.each_file:
+        for file in sorted({file for by_file in stretches.values() for file in by_file}):
+            own = {s: {file: found[file]} for s, found in stretches.items() if file in found}
+            check_together(replace(job, reading=replace(job.reading, each_file=False)), own)
+        return
     places = [
         (shard, file, stretch)
         for shard in sorted(stretches)
@@ -271,7 +265,7 @@ def check_together(job: Counting, stretches: Mapping[tuple[int, int], Stretches]
     place = "after others" if one == two else f"in {two}"
     raise LogError(
         f"{one}: an episode comes up a second time, {place}. The rows of an episode must lie "
-        "together. If episodes are numbered anew in every file, give them other labels. If rows "
-        "are scattered, sort them by episode and step, or say sort=True (--sort), which needs "
-        "DuckDB: pip install 'jumar[duckdb]'."
+        "together. If episodes are numbered anew in every file, say each_file=True "
+        "(--each-file). If rows are scattered, sort them by episode and step, or say sort=True "
+        "(--sort), which needs DuckDB: pip install 'jumar[duckdb]'."
     )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jumar.core.arrays import Ints
+from jumar.core.episodes import Episodes, Origin, Remarks
 from jumar.core.errors import LogError
 from jumar.io.formats import FileOptions
+from jumar.io.formats.numpy_arrays import to_numpy
 from jumar.io.formats.source import Source
 from jumar.io.logs.asking import Asked
+from jumar.io.logs.assembling import columns_of as logged_columns
+from jumar.io.logs.assembling import reading_of
 from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts, find_parts
 from jumar.large import general, kernels
@@ -30,10 +34,26 @@ class ShardReading:
     asked: Asked
     options: FileOptions
     parts: Parts
+    each_file: bool = False  # are labels of episodes numbered anew in every file?
 
     @property
     def given(self) -> general.Given:
         return {"observation": self.observations, "action": self.actions}
+
+    def as_log(self, log: Episodes | None, plan: FilePlan) -> Episodes:
+        """Episodes with all that is known of where they come from."""
+        if log is None:
+            raise LogError(f"{plan.files[0].name}: the log is empty: it has no rows.")
+        origin = Origin(
+            plan.files[0].name if len(plan.files) == 1 else f"{len(plan.files):,} files",
+            np.arange(log.n_steps),
+            [str(e) for e in range(1, len(log) + 1)],
+            Remarks(rows=plan.rows, costs=self.asked.cost),
+            logged_columns(self.parts),
+            self.asked.cost_said,
+            reading_of(self.parts, self.asked),
+        )
+        return replace(log, origin=origin)
 
     @property
     def ends(self) -> int:
@@ -53,6 +73,17 @@ class Portion(NamedTuple):
     number: int  # of the unit in its plan
     batch: Any
     first: int  # rows of the unit before the batch
+
+    def labels_of(self, rows: Ints) -> Any:
+        """The labels of some rows: whole numbers, or text as an Arrow array."""
+        import pyarrow as pa
+
+        if pa.types.is_integer(self.labels.type):
+            return to_numpy(self.labels)[rows].astype(np.int64)
+        labels = self.labels.take(pa.array(rows))
+        if pa.types.is_dictionary(labels.type):
+            labels = labels.cast(labels.type.value_type)
+        return labels
 
     def places(self, rows: Ints) -> Ints:
         """Where rows stand in the log: numbers that rise as one reads on."""
@@ -94,12 +125,17 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
         *(parts.single[part] for part in ("reward", "step") if part in parts.single),
         *reading.asked.bins,
     ]
-    make = RowMaker(parts, reading.asked, reading.observations, reading.actions)
-    skipping = first > 0
+    names = reading.observations, reading.actions
+    make = RowMaker(parts, reading.asked, *names, numbered=reading.each_file)
+    skipping = first > 0 and _goes_on(plan, first, reading)
     if skipping:
         make.begin_after(last_label(plan.units[first - 1], label, reading.options))
     for i in range(first, len(plan.units)):
         unit, at = plan.units[i], 0
+        if i > first and not _goes_on(plan, i, reading):
+            make.begin_after(None)
+            if i >= last:
+                return
         for batch in typed_batches(unit, parts.columns, words, amounts, reading.options):
             rows = make(batch)
             begin, end = 0, len(rows)
@@ -120,6 +156,11 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
                 return
         if skipping and i + 1 >= last:
             return  # no episode begins in this shard
+
+
+def _goes_on(plan: FilePlan, i: int, reading: ShardReading) -> bool:
+    """May an episode of the unit before go on in unit i?"""
+    return not reading.each_file or plan.units[i].file == plan.units[i - 1].file
 
 
 def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> Iterator[Portion]:

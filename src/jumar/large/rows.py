@@ -201,9 +201,15 @@ class RowMaker:
     """Makes rows of batches, one after the other."""
 
     def __init__(
-        self, parts: Parts, asked: Asked, observations: Sequence[str], actions: Sequence[str]
+        self,
+        parts: Parts,
+        asked: Asked,
+        observations: Sequence[str],
+        actions: Sequence[str],
+        numbered: bool = False,
     ) -> None:
         check_plain(parts, asked)
+        self._numbered = numbered  # episodes get numbers, whatever their labels
         bins = dict(asked.bins)
         self._parts, self._asked = parts, asked
         named = asked.missing == "symbol"
@@ -245,7 +251,7 @@ class RowMaker:
 
         if labels.null_count:
             raise NotPlain(self._parts.single["episode"])
-        if pa.types.is_integer(labels.type):
+        if pa.types.is_integer(labels.type) and not self._numbered:
             return _whole(labels, "")
         if pa.types.is_dictionary(labels.type):
             codes = to_numpy(labels.indices)

@@ -54,14 +54,19 @@ class WholeEpisodes:
         )
 
 
-def label_codes(portion: Portion, rows: Ints, key: bytes) -> Codes:
-    """(n,) the hashes of the labels of some rows, or of their clusters where there are any."""
+def label_codes(portion: Portion, rows: Ints, key: bytes, each_file: bool = False) -> Codes:
+    """(n,) the hashes of the labels of some rows, or of their clusters where there are any. Where
+    labels are numbered anew in `each_file`, its name goes before them."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     column = portion.labels if portion.clusters is None else portion.clusters
     labels = column.take(pa.array(rows))
     if pa.types.is_dictionary(labels.type):
         labels = labels.cast(labels.type.value_type)
+    if each_file and portion.clusters is None:
+        name = portion.unit.file.name.rpartition("/")[2]
+        labels = pc.binary_join_element_wise(pa.scalar(name), labels.cast(pa.string()), ":")
     return hash_spans(*text_buffers(labels), key)
 
 
@@ -119,12 +124,14 @@ class Assembly:
         return WholeEpisodes(z, a, reward, start, final, terminated, code, place)
 
 
-def whole_episodes(portions: Iterator[Portion], ends: int, key: bytes) -> Iterator[WholeEpisodes]:
+def whole_episodes(
+    portions: Iterator[Portion], ends: int, key: bytes, each_file: bool = False
+) -> Iterator[WholeEpisodes]:
     """The whole episodes of some rows."""
     assembly = Assembly(ends)
     for portion in portions:
         began = np.flatnonzero(portion.rows.begins)
-        code = label_codes(portion, began, key)
+        code = label_codes(portion, began, key, each_file)
         found = assembly.add(portion.rows, began, code, portion.places(began))
         if found is not None:
             yield found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -86,9 +86,9 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
             log.rows.row[steps],
             log.labels,
             log.remarks,
-            _columns(log.rows.parts),
+            columns_of(log.rows.parts),
             asked.cost_said,
-            _reading(log, asked),
+            reading_of(log.rows.parts, asked, log.rows.source.separator, log.remarks.guessed),
         ),
         None if node is None else Labels(tuple(node.names), node.code[steps]),
         None if propensity is None else propensity[steps],
@@ -96,16 +96,17 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
     )
 
 
-def _columns(parts: Parts) -> dict[str, tuple[str, ...]]:
+def columns_of(parts: Parts) -> dict[str, tuple[str, ...]]:
     """The columns behind every part."""
     single = {part: (name,) for part, name in parts.single.items()}
     return {**single, "observation": parts.observation, "action": parts.action}
 
 
-def _reading(log: Arranged, asked: Asked) -> LogReading:
+def reading_of(
+    parts: Parts, asked: Asked, separator: str = "", guessed: Sequence[str] = ()
+) -> LogReading:
     """What a program needs to know to read such rows one by one."""
-    parts, source = log.rows.parts, log.rows.source
-    commas = any(text.startswith(COMMAS) for text in log.remarks.guessed)
+    commas = any(text.startswith(COMMAS) for text in guessed)
     observation, action = (
         tuple(ReadColumn(name, asked.bins.get(name)) for name in parts.of(part))
         for part in COMBINED
@@ -116,7 +117,7 @@ def _reading(log: Arranged, asked: Asked) -> LogReading:
         parts.single.get("episode"),
         None if asked.gap is None else asked.gap.text,
         asked.missing == "symbol",
-        SEPARATORS.get(source.separator, ","),
+        SEPARATORS.get(separator, ","),
         asked.decimal or ("," if commas else "."),
     )
 

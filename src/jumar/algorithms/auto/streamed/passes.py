@@ -23,7 +23,7 @@ from jumar.engines import Recipe
 from jumar.io.logs.encoding import NotPlain
 from jumar.large import kernels
 from jumar.large.counted import Counted
-from jumar.large.counting import Counting, Stretches, check_together, labels_at
+from jumar.large.counting import Counting, Stretches, check_together
 from jumar.large.locating import Locator
 from jumar.large.order import EpisodeOrder
 from jumar.large.reading import Portion, explain, general_rows, is_plain, plain_rows
@@ -101,13 +101,13 @@ class Survey:
         orders: dict[str, EpisodeOrder] = {}
         for portion in portions:
             began = np.flatnonzero(portion.rows.begins)
-            code = label_codes(portion, began, log.key)
+            code = label_codes(portion, began, log.key, job.reading.each_file)
             try:
                 found.add(portion.rows, half_of(code) * FOLDS + fold_of(code))
             except Refused as refused:
                 raise explain(portion, refused.row, job.reading, refused.unordered) from None
             order = orders.setdefault(portion.unit.file.name, EpisodeOrder())
-            order.add(labels_at(portion, began))
+            order.add(portion.labels_of(began))
             over = assembly.add(portion.rows, began, code, portion.places(began))
             _look(over, facts, (sample, looked_at), names)
         _look(assembly.finish(), facts, (sample, looked_at), names)
@@ -180,7 +180,8 @@ class Score:
     def _score(self, portions: Iterator[Portion], ends: int) -> HeldOut:
         ground = self.scoring.ground
         locator, found = Locator(ground.memory, ground.states), self.scoring.nothing()
-        for whole in whole_episodes(portions, ends, self.log.key):
+        each_file = self.log.counting.reading.each_file
+        for whole in whole_episodes(portions, ends, self.log.key, each_file):
             at = locator.at(whole.z, whole.a, whole.start)
             if len(at) and at.min() < 0:
                 raise LogError(
