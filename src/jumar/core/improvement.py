@@ -20,6 +20,7 @@ class Trace:
 
     iterations: int
     gap: float
+    error: float = 0.0  # how far the values may be from the policy's own; 0 where only rounding is
 
 
 @dataclass(frozen=True, eq=False, repr=False)
