@@ -102,14 +102,15 @@ def solve_large(
         iteration.write_start(admitted.kind, behavior, mdp.visits, admitted.n_wedge, policy)
         target, proved, rounds, done = 0.0, math.inf, 0, False
         for rounds in range(1, max_iterations + 1):
-            last_target = 0.1 * gap * scale * (1 - model.most)
+            last_target = scale * max(0.1 * gap * (1 - model.most), FINEST)
             strictly = max(STRICTLY * scale, 3 * last_target, 3 * target)
             look = model.look(v, behavior, policy, strictly, scale, replace=True)
             scale, proved = look.scale, model.gap(look)
             told.round(rounds, proved, gap * scale)
             done = proved <= gap * scale
-            if done or (look.replaced == 0 and look.left <= last_target):
-                break  # in the second case rounding is all that keeps the bounds apart
+            at_the_end = look.replaced == 0 and max(look.left, target) <= max(last_target, TIE * scale)
+            if done or at_the_end:  # there rounding is all that keeps the bounds apart
+                break
             target = max(last_target, FORCING * look.left if look.replaced else 0.0)
             v, _ = model.value(policy, v, told, target)
         if not done:
@@ -142,7 +143,7 @@ class _Model:
         borders = passes.blocks(mdp.pointer, H, A, BLOCK)
         self._blocks = [(int(a), int(b)) for a, b in pairwise(borders)]
         least, most, longest = zip(*self._all(passes.continuing, self._raw), strict=True)
-        self.least, self.most = self._γ * min(least), self._γ * max(most)
+        self.least, self.most = float(self._γ * min(least)), float(self._γ * max(most))
         self._hidden = TIE + (max(longest) + A) * float(np.finfo(np.float64).eps)
 
     def _all(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -218,7 +219,7 @@ class _Model:
         tried = False
         while True:
             size, scale = _largest(left), max(_largest(v), _largest(paid))
-            target = FINEST * scale if enough is None else enough
+            target = max(FINEST * scale, enough or 0.0)
             if size <= target or (finest and self.passes - began > MOST_PASSES):
                 return v, -self.below(-size, scale)
             sweeps = _sweeps(target / size, self._γ)
