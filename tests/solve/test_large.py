@@ -164,9 +164,9 @@ def test_from_any_values_the_bounds_hold(seed):
             ).policy.copy()
         look = model.look(v, behavior, policy, 0.0, np.abs(v).max(), replace=True)
     slack = 1e-14 * size / (1 - mdp.discount)
-    assert (best <= v + model.above(look.best, look.scale) + slack).all()
+    assert (best <= v + model.above(look.best, look.hidden) + slack).all()
     own = obvious_value(mdp, policy, unseen)
-    assert (own >= v + model.below(look.low, look.scale) - slack).all()
+    assert (own >= v + model.below(look.low, look.hidden) - slack).all()
     assert (best - own).max() <= model.gap(look) + 2 * slack
 
 
@@ -186,8 +186,8 @@ def test_without_endings_a_constant_error_is_seen_through():
     with large.ThreadPoolExecutor(1) as pool:
         model = large._Model(mdp, Admitted(GREEDY, 0.0), 0.0, pool)
         look = model.look(np.full(3, 5.0), np.ones((3, 1)), np.ones((3, 1)), 0.0, 10.0)
-    assert model.above(look.best, look.scale) == pytest.approx(5.0)
-    assert model.below(look.low, look.scale) == pytest.approx(5.0)
+    assert model.above(look.best, look.hidden) == pytest.approx(5.0)
+    assert model.below(look.low, look.hidden) == pytest.approx(5.0)
 
 
 # ---- ways that must agree -----------------------------------------------------------------------

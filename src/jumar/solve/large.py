@@ -72,6 +72,7 @@ class Seen(NamedTuple):
     low: float  # least T_π v - v
     high: float  # largest T_π v - v
     scale: float  # of the action values
+    hidden: float  # what ties and rounding may hide of a residual
     replaced: int
 
     @property
@@ -103,14 +104,15 @@ def solve_large(
         target, proved, rounds, done = 0.0, math.inf, 0, False
         for rounds in range(1, max_iterations + 1):
             last_target = scale * max(0.1 * gap * (1 - model.most), FINEST)
+            close = max(last_target, TIE * scale)
             strictly = max(STRICTLY * scale, 3 * last_target, 3 * target)
             look = model.look(v, behavior, policy, strictly, scale, replace=True)
-            scale, proved = look.scale, model.gap(look)
+            before, scale, proved = scale, look.scale, model.gap(look)
             told.round(rounds, proved, gap * scale)
             done = proved <= gap * scale
-            at_the_end = look.replaced == 0 and max(look.left, target) <= max(last_target, TIE * scale)
-            if done or at_the_end:  # there rounding is all that keeps the bounds apart
-                break
+            settled = look.replaced == 0 and max(look.left, target) <= close
+            if done or (settled and before <= 2 * scale):
+                break  # in the second case rounding is all that keeps the bounds apart
             target = max(last_target, FORCING * look.left if look.replaced else 0.0)
             v, _ = model.value(policy, v, told, target)
         if not done:
@@ -121,7 +123,7 @@ def solve_large(
         v, error = model.value(policy, v, told)
         # the policy's own value is known better now; so is what may be missing of the best one
         look = model.look(v, behavior, policy, math.inf, scale)
-        proved = min(proved + error, model.above(look.best, look.scale))
+        proved = min(proved + error, model.above(look.best, look.hidden))
         q = model.worth(v)
     journal.info(
         "Solved %s history states: %d rounds, %d passes, gap %.2g (%s)",
@@ -144,7 +146,7 @@ class _Model:
         self._blocks = [(int(a), int(b)) for a, b in pairwise(borders)]
         least, most, longest = zip(*self._all(passes.continuing, self._raw), strict=True)
         self.least, self.most = float(self._γ * min(least)), float(self._γ * max(most))
-        self._hidden = TIE + (max(longest) + A) * float(np.finfo(np.float64).eps)
+        self._rounding = 2 * (max(longest) + A + 3) * float(np.finfo(np.float64).eps)
 
     def _all(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
         """One pass: the kernel on every block."""
@@ -153,24 +155,24 @@ class _Model:
 
     # ---- what is proved
 
-    def above(self, residual: float, scale: float) -> float:
+    def above(self, residual: float, hidden: float) -> float:
         """How far the best admitted value is above v at the most, by the largest Tv - v."""
-        r = residual + self._hidden * scale
+        r = residual + hidden
         return _over(r, self.most if r >= 0 else self.least)
 
-    def below(self, residual: float, scale: float) -> float:
+    def below(self, residual: float, hidden: float) -> float:
         """How far the policy's own value is above v at the least, by the least T_π v - v."""
-        s = residual - self._hidden * scale
+        s = residual - hidden
         return _over(s, self.most if s <= 0 else self.least)
 
     @property
     def finest_gap(self) -> float:
         """Relative to the scale of the values: a gap that rounding cannot prevent."""
-        return 8 * _over(self._hidden, self.most)
+        return 8 * _over(TIE + self._rounding, self.most)
 
     def gap(self, look: Seen) -> float:
         """What the policy's own value may miss of the best one."""
-        return self.above(look.best, look.scale) - self.below(look.low, look.scale)
+        return self.above(look.best, look.hidden) - self.below(look.low, look.hidden)
 
     # ---- passes
 
@@ -180,7 +182,7 @@ class _Model:
         behavior: Floats,
         policy: Floats,
         strictly: float,
-        scale: float,
+        scale: float,  # action values closer than TIE times this are equal
         *,
         replace: bool = False,
     ) -> Seen:
@@ -191,7 +193,9 @@ class _Model:
             v, TIE * scale, strictly, replace, policy,
         )  # fmt: skip
         best, low, high, scales, replaced = zip(*seen, strict=True)
-        return Seen(max(best), min(low), max(high), max(scale, *scales), sum(replaced))
+        largest = max(scales)
+        hidden = TIE * scale + self._rounding * max(largest, _largest(v))
+        return Seen(max(best), min(low), max(high), largest, hidden, sum(replaced))
 
     def worth(self, v: Floats) -> Floats:
         """(H, A) what actions are worth when v follows."""
@@ -221,7 +225,7 @@ class _Model:
             size, scale = _largest(left), max(_largest(v), _largest(paid))
             target = max(FINEST * scale, enough or 0.0)
             if size <= target or (finest and self.passes - began > MOST_PASSES):
-                return v, -self.below(-size, scale)
+                return v, -self.below(-size, self._rounding * scale)
             sweeps = _sweeps(target / size, self._γ)
             if sweeps <= FEW or tried:
                 v = self._swept(policy, paid, v, min(sweeps, AT_A_TIME), told)
