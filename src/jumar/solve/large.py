@@ -50,7 +50,7 @@ GAP = 1e-6  # relative to the scale of the values: a tenth more passes than 1e-3
 FEW = 12  # sweeps that are not worth a Krylov iteration
 MOST_PASSES = 2000  # of a Krylov iteration
 AT_A_TIME = 20  # sweeps before it is looked whether they do
-FINEST = 1e-14  # of the scale of the values: what is left is rounding
+FINEST = 1e-14  # of the scale of the values: what is left is rounding, unless rows are long
 EVERY = 0.2  # seconds between two signs of life
 FORCING = 0.003  # share of the residual that a valuation may leave in an early round
 
@@ -103,7 +103,7 @@ def solve_large(
         iteration.write_start(admitted.kind, behavior, mdp.visits, admitted.n_wedge, policy)
         target, proved, rounds, done = 0.0, math.inf, 0, False
         for rounds in range(1, max_iterations + 1):
-            last_target = scale * max(0.1 * gap * (1 - model.most), FINEST)
+            last_target = scale * max(0.1 * gap * (1 - model.most), model.finest)
             close = max(last_target, TIE * scale)
             strictly = max(STRICTLY * scale, 3 * last_target, 3 * target)
             look = model.look(v, behavior, policy, strictly, scale, replace=True)
@@ -166,6 +166,11 @@ class _Model:
         return _over(s, self.most if s <= 0 else self.least)
 
     @property
+    def finest(self) -> float:
+        """Relative to the scale of the values: the least residual to ask for."""
+        return max(FINEST, self._rounding)
+
+    @property
     def finest_gap(self) -> float:
         """Relative to the scale of the values: a gap that rounding cannot prevent."""
         return 8 * _over(TIE + self._rounding, self.most)
@@ -223,7 +228,7 @@ class _Model:
         tried = False
         while True:
             size, scale = _largest(left), max(_largest(v), _largest(paid))
-            target = max(FINEST * scale, enough or 0.0)
+            target = max(self.finest * scale, enough or 0.0)
             if size <= target or (finest and self.passes - began > MOST_PASSES):
                 return v, -self.below(-size, self._rounding * scale)
             sweeps = _sweeps(target / size, self._γ)

@@ -11,6 +11,9 @@ v(h)), the best admitted value is at most v + r/(1-γ) everywhere (r is the resi
 left over; it is at most `tolerance`/(1-γ) times the scale of the values, or `NotConverged` is
 raised.
 
+In a model of more than LARGE transitions `solve.large` takes over: rounds are the same, values are
+iterated, and the gap is proved from what one pass over the model sees.
+
 The sets are given as `Admitted`, which compiled code knows, or as any function
 `project(q, behavior, visits) -> rows` that finds the best row of every set.
 
