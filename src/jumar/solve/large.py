@@ -146,7 +146,7 @@ class _Model:
         self._blocks = [(int(a), int(b)) for a, b in pairwise(borders)]
         least, most, longest = zip(*self._all(passes.continuing, self._raw), strict=True)
         self.least, self.most = float(self._γ * min(least)), float(self._γ * max(most))
-        self._rounding = 2 * (max(longest) + A + 3) * float(np.finfo(np.float64).eps)
+        self._rounding = 2 * (int(max(longest)) + A + 3) * float(np.finfo(np.float64).eps)
 
     def _all(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
         """One pass: the kernel on every block."""
