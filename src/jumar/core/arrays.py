@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,9 +24,6 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 _LIMIT = 2**63
-_SHARED = 1 << 20  # bytes from which a read-only array is shared rather than copied again
-
-_frozen: WeakValueDictionary[int, Array] = WeakValueDictionary()  # large ones, made by `freeze`
 
 
 def freeze(
@@ -41,16 +37,12 @@ def freeze(
     False
     """
     given = np.asarray(values)
-    if _frozen.get(id(given)) is given and given.dtype == dtype and not given.flags.writeable:
-        return given  # a copy already: counts and the model made of them hold the same successors
     if np.issubdtype(dtype, np.integer) and given.size and not _are_whole(given):
         raise error(f"{what}: expected whole numbers, got {given.ravel()[:5].tolist()}.")
     if dtype is np.bool_ and given.size and given.dtype != np.bool_ and not _are_flags(given):
         raise error(f"{what}: expected true or false, got {given.ravel()[:5].tolist()}.")
     array = np.array(given, dtype=dtype, order="C")
     array.setflags(write=False)
-    if array.nbytes >= _SHARED:
-        _frozen[id(array)] = array
     return array
 
 
