@@ -258,6 +258,20 @@ def test_a_tie_is_no_reason_to_leave_the_behavior():
     assert found.policy.tobytes() == behavior.tobytes()
 
 
+@pytest.mark.parametrize("gap", [1e-2, 1e-5])
+def test_where_rounding_is_too_far_away_values_are_still_within_the_gap(gap, monkeypatch):
+    """A slow walk, γ = .999, and hardly any passes to be exact in: it says how far off it is."""
+    monkeypatch.setattr(large, "MOST_PASSES", 4)
+    mdp = cycle(np.arange(200) % 7, 0.999)
+    found = solve_large(
+        mdp, np.ones((200, 1)), Admitted(GREEDY, 0.0), 0.0, gap=gap, max_iterations=9
+    )
+    exact = obvious_value(mdp, np.ones((200, 1)), 0.0)
+    assert 1e-9 < found.trace.error <= gap * exact.max()
+    assert np.abs(found.values - exact).max() <= found.trace.error
+    assert np.abs(found.behavior_values - exact).max() <= found.trace.error
+
+
 # ---- how far it is ------------------------------------------------------------------------------
 
 

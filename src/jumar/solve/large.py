@@ -97,13 +97,15 @@ def solve_large(
     with ThreadPoolExecutor(_cores()) as pool:
         model = _Model(mdp, admitted, unseen, pool)
         gap = max(GAP, model.finest_gap) if gap is None else gap
+        # a residual, relative to the scale of the values, that such a gap allows
+        enough = max(0.1 * gap * (1 - model.most), model.finest)
         told = _Told(len(mdp), progress)
-        v, _ = model.value(behavior, np.zeros(len(mdp)), told)
+        v, doubt = model.value_well(behavior, np.zeros(len(mdp)), told, enough)
         behavior_values, policy, scale = v, np.empty_like(behavior), _largest(v)
         iteration.write_start(admitted.kind, behavior, mdp.visits, admitted.n_wedge, policy)
         target, proved, rounds, done = 0.0, math.inf, 0, False
         for rounds in range(1, max_iterations + 1):
-            last_target = scale * max(0.1 * gap * (1 - model.most), model.finest)
+            last_target = scale * enough
             close = max(last_target, TIE * scale)
             strictly = max(STRICTLY * scale, 3 * last_target, 3 * target)
             look = model.look(v, behavior, policy, strictly, scale, replace=True)
@@ -120,16 +122,16 @@ def solve_large(
                 f"Policy iteration: gap {proved:.3g} after {rounds} rounds; "
                 f"asked for {gap * scale:.3g}."
             )
-        v, error = model.value(policy, v, told)
+        v, error = model.value_well(policy, v, told, enough)
         # the policy's own value is known better now; so is what may be missing of the best one
         look = model.look(v, behavior, policy, math.inf, scale)
-        proved = min(proved + error, model.above(look.best, look.hidden))
+        proved = max(0.0, min(proved + error, model.above(look.best, look.hidden)))
         q = model.worth(v)
     journal.info(
         "Solved %s history states: %d rounds, %d passes, gap %.2g (%s)",
         f"{len(mdp):,}", rounds, model.passes, proved, watch,
     )  # fmt: skip
-    return Found(policy, v, q, Trace(rounds, proved, error), behavior_values)
+    return Found(policy, v, q, Trace(rounds, proved, max(doubt, error)), behavior_values)
 
 
 class _Model:
@@ -208,12 +210,28 @@ class _Model:
         self._all(passes.write_worth, self._raw, self._γ, self._unseen, v, q)
         return q
 
-    def value(
-        self, policy: Floats, near: Floats, told: _Told, enough: float | None = None
+    def value_well(
+        self, policy: Floats, near: Floats, told: _Told, enough: float
     ) -> tuple[Floats, float]:
-        """What a policy is worth, from values nearby, until |T_π v - v| <= enough; None: up to
-        rounding, unless that takes too long. And how far that may be from its own value."""
-        paid, v = np.empty_like(near), near
+        """What a policy is worth, up to rounding if MOST_PASSES do; else until the residual is at
+        most `enough` times the scale of the values."""
+        v, error = self.value(policy, near, told, 0.0, MOST_PASSES)
+        close = enough * _largest(v)
+        return (
+            (v, error) if error <= _over(close, self.most) else self.value(policy, v, told, close)
+        )
+
+    def value(
+        self,
+        policy: Floats,
+        near: Floats,
+        told: _Told,
+        enough: float,
+        most: float = math.inf,
+    ) -> tuple[Floats, float]:
+        """What a policy is worth, from values nearby, until |T_π v - v| is at most `enough` or only
+        rounding, or until there were `most` passes. And how far that may be from its own value."""
+        paid, v, began, tried = np.empty_like(near), near, self.passes, False
         self._all(passes.write_paid, self._raw, policy, self._unseen, paid)
 
         def step(x: Floats) -> Floats:
@@ -222,22 +240,18 @@ class _Model:
             told.now()
             return out
 
-        finest = enough is None
         left = paid - step(v)
-        began = self.passes
-        tried = False
         while True:
             size, scale = _largest(left), max(_largest(v), _largest(paid))
-            target = max(self.finest * scale, enough or 0.0)
-            if size <= target or (finest and self.passes - began > MOST_PASSES):
+            target = max(enough, self.finest * scale)
+            if size <= target or self.passes - began > most:
                 return v, -self.below(-size, self._rounding * scale)
             sweeps = _sweeps(target / size, self._γ)
             if sweeps <= FEW or tried:
                 v = self._swept(policy, paid, v, min(sweeps, AT_A_TIME), told)
                 left = paid - step(v)
                 continue
-            most = min(sweeps, MOST_PASSES)
-            correction, rest = krylov.bicgstab_by(step, left, target, most)
+            correction, rest = krylov.bicgstab_by(step, left, target, min(sweeps, MOST_PASSES))
             better = v + correction
             left_then = paid - step(better)
             tried = rest > target or not _largest(left_then) < size / 2
