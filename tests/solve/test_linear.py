@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,6 +128,48 @@ def test_iterating_and_eliminating_agree_up_to_rounding(monkeypatch, γ, transpo
     found = solve_discounted(*system, transpose=transpose)
     wanted = eliminated(monkeypatch, *system, transpose=transpose)
     np.testing.assert_allclose(found, wanted, atol=1e-13 / (1 - γ) * np.abs(wanted).max())
+
+
+def eliminations(monkeypatch, *system) -> int:
+    """How often a sparse factorisation is made to solve a system."""
+    made = []
+    real = scipy.sparse.linalg.splu
+    monkeypatch.setattr(scipy.sparse.linalg, "splu", lambda A: made.append(1) or real(A))
+    solve_discounted(*system)
+    return len(made)
+
+
+@pytest.mark.parametrize(("n", "made"), [(500, 1), (1400, 1), (2000, 0), (ELIMINATED, 0)])
+def test_where_anything_follows_a_system_is_eliminated_only_if_that_is_quick(n, made, monkeypatch):
+    assert eliminations(monkeypatch, *anything_follows(n, 0.95)) == made
+
+
+def test_a_full_matrix_is_not_eliminated(monkeypatch):
+    n = 1500
+    source, target = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
+    weight = np.full(n * n, 0.9 / n)
+    assert eliminations(monkeypatch, source, target, weight, np.ones(n)) == 0
+    assert solve_discounted(source, target, weight, np.ones(n)) == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("width", [1, 30])
+def test_what_stays_nearby_is_eliminated_as_ever(width, monkeypatch):
+    """However the states are numbered: a band is found."""
+    rng = np.random.default_rng(width)
+    number = rng.permutation(ELIMINATED)
+    source = np.repeat(np.arange(ELIMINATED), 4)
+    target = np.clip(source + rng.integers(-width, width + 1, len(source)), 0, ELIMINATED - 1)
+    system = number[source], number[target], np.full(len(source), 0.9 / 4), np.ones(ELIMINATED)
+    assert eliminations(monkeypatch, *system) == 1
+
+
+def test_iterating_below_the_limit_agrees_with_eliminating(monkeypatch):
+    system = anything_follows(2000, 0.99)
+    found = solve_discounted(*system)
+    monkeypatch.setattr(linear, "FILLED", np.inf)
+    wanted = solve_discounted(*system)
+    assert (found != wanted).any()  # another way
+    np.testing.assert_allclose(found, wanted, atol=1e-11 * np.abs(wanted).max())
 
 
 def test_a_system_that_does_not_settle_is_eliminated():

@@ -107,13 +107,19 @@ def tell(line: str) -> None:
 
 @contextmanager
 def working(what: str, as_json: bool) -> Iterator[None]:
-    """A sign of life on standard error while something takes its time."""
+    """A sign of life on standard error while something takes its time; long solves say how far
+    they are."""
     if as_json or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what):
+    from jumar.solve.progress import solving_tells
+
+    with (
+        Console(stderr=True).status(what) as status,
+        solving_tells(lambda stage: status.update(f"{what}: solving {stage}")),
+    ):
         yield
 
 

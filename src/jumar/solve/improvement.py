@@ -56,8 +56,9 @@ def improvement(
         policy_value(mdp, policy, unseen),
         policy_value(mdp, old, unseen),
     )
-    leftover = (policy * action_values(mdp, new_values, unseen)).sum(1) - new_values
-    gap = float(np.abs(leftover).max()) / (1 - mdp.discount)
+    if trace is None:
+        leftover = (policy * action_values(mdp, new_values, unseen)).sum(1) - new_values
+        trace = Trace(1, float(np.abs(leftover).max()) / (1 - mdp.discount))
     lifted = behavior.lift(mdp.memory)
     return Improvement(
         algorithm=algorithm,
@@ -72,5 +73,5 @@ def improvement(
         unseen_value=unseen,
         performance=float(mdp.start @ new_values),
         behavior_performance=float(mdp.start @ old_values),
-        trace=trace or Trace(1, gap),
+        trace=trace,
     )
