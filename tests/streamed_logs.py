@@ -27,6 +27,7 @@ from jumar.core.history import Counts
 from jumar.core.memory import Memory
 from jumar.core.randomness import generator
 from jumar.core.replay import count
+from jumar.large.whole import WholeEpisodes
 
 Shards = Sequence[tuple[Episodes, Codes]]
 
@@ -83,7 +84,7 @@ def first_pass(shards: Shards, memory: Memory, discount: float, together: bool) 
         own.add(log.reward, log.start, log.terminated, code)
         tally.merge(own)
         some = FirstUnits()
-        some.add(log, code)
+        some.add(WholeEpisodes.of(log, code))
         sample.merge(some)
     return FirstPass(counts_of(shards, memory), tally, sample)
 

@@ -314,6 +314,7 @@ def improve_logs(
     from jumar.algorithms.auto.streamed.passes import LogInParts, score, survey
     from jumar.evidence.consistency import check_counted
     from jumar.large.counting import SHARD_ROWS, prepare
+    from jumar.large.reading import typical_length
 
     step_seconds = None if step_length is None else seconds(step_length)
     check_delta(delta)
@@ -326,6 +327,7 @@ def improve_logs(
         tuple(job.plan.shards(SHARD_ROWS, jobs)),
         key_of(salt_of(generator(number, "selection"))),
         discount,
+        typical_length(job.plan, job.reading),
     )
     workers: dict[str, Any] = {"engine": engine, "jobs": jobs, "scheduler": scheduler}
     workers["progress"] = progress
@@ -344,7 +346,7 @@ def improve_logs(
     selection = lists.conclude(score(log, lists.scoring, **workers))
     used = selection.chosen.setting.memory if selection.chosen else old.memory
     counts = found.whole.counts.coarsen(used)
-    seen = job.reading.as_log(found.looked_at.log, job.plan)
+    seen = job.reading.as_log(found.looked_at.episodes, job.plan)
     practice = practice_of(seen, old)
     improvement = improvement_of(selection, old, counts.mle(discount))
     paid = rewards or facts.rewards

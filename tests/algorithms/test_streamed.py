@@ -26,6 +26,7 @@ from jumar.core.episodes import Episodes, Labels
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.memory import window
 from jumar.evidence.rewards import RewardRange
+from jumar.large.whole import WholeEpisodes
 from streamed_logs import cut_up, labelled, prepared, scored, streamed
 
 TIGER, VOICEMAIL, BRIDGE = jm.models.tiger(), jm.models.voicemail(), jm.models.bridge_repair()
@@ -194,16 +195,17 @@ def test_the_sample_holds_the_first_units_of_every_fold():
     ((whole, code),) = cut_up(log, 1, np.random.default_rng(0))
     sample = FirstUnits()
     for part, own in cut_up(log, 5, np.random.default_rng(1)):
-        sample.add(part, own)
+        sample.add(WholeEpisodes.of(part, own))
     half, fold = (code >> np.uint64(63)).astype(int), (code >> np.uint64(55)).astype(int) % 4
     wanted = set()
     for h in range(2):
         for f in range(4):
             wanted |= set(np.sort(code[(half == h) & (fold == f)])[:SAMPLED].tolist())
-    assert set(sample.code.tolist()) == wanted
-    assert len(sample.log) == 8 * SAMPLED == 4000
+    found = sample.episodes
+    assert set(found.code.tolist()) == wanted
+    assert len(found) == 8 * SAMPLED == 4000
     reward = dict(zip(code.tolist(), whole.reward.tolist(), strict=True))
-    assert [reward[c] for c in sample.code.tolist()] == sample.log.reward.tolist()
+    assert [reward[c] for c in found.code.tolist()] == found.reward.tolist()
     assert sample.wanted(code).sum() == 4000  # of what was seen nothing else is asked for again
 
 

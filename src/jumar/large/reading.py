@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from jumar.large.batches import columns_of, last_label, open_file, typed_batches
 from jumar.large.rows import RowBatch, RowMaker, check_plain
 from jumar.large.shards import FilePlan, LogFile, Unit
 
+if TYPE_CHECKING:
+    from jumar.large.whole import WholeEpisodes
+
 
 @dataclass(frozen=True)
 class ShardReading:
@@ -40,10 +43,11 @@ class ShardReading:
     def given(self) -> general.Given:
         return {"observation": self.observations, "action": self.actions}
 
-    def as_log(self, log: Episodes | None, plan: FilePlan) -> Episodes:
+    def as_log(self, found: WholeEpisodes | None, plan: FilePlan) -> Episodes:
         """Episodes with all that is known of where they come from."""
-        if log is None:
+        if found is None:
             raise LogError(f"{plan.files[0].name}: the log is empty: it has no rows.")
+        log = found.as_log(self.observations, self.actions)
         origin = Origin(
             plan.files[0].name if len(plan.files) == 1 else f"{len(plan.files):,} files",
             np.arange(log.n_steps),
@@ -161,6 +165,19 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
 def _goes_on(plan: FilePlan, i: int, reading: ShardReading) -> bool:
     """May an episode of the unit before go on in unit i?"""
     return not reading.each_file or plan.units[i].file == plan.units[i - 1].file
+
+
+def typical_length(plan: FilePlan, reading: ShardReading) -> float:
+    """How many rows an episode has, more or less: by the first rows of the log."""
+    try:
+        portion = next(plain_rows(plan, 0, 1, reading), None) if is_plain(reading) else None
+    except NotPlain:
+        portion = None
+    if portion is None:
+        portion = next(general_rows(plan, 0, 1, reading), None)
+    if portion is None:
+        return 1.0
+    return len(portion.rows) / max(1, int(portion.rows.begins.sum()))
 
 
 def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> Iterator[Portion]:

@@ -5,8 +5,9 @@ What is held is the episode that is not over yet, and a batch of rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,22 +36,62 @@ class WholeEpisodes:
     def __len__(self) -> int:
         return len(self.code)
 
-    def episodes(
-        self, chosen: Ints, observations: tuple[str, ...], actions: tuple[str, ...]
-    ) -> Episodes:
-        """Some of them as a log."""
+    @classmethod
+    def of(cls, log: Episodes, code: Codes, place: Ints | None = None) -> WholeEpisodes:
+        """The episodes of a log, with their hashes and places."""
+        return cls(
+            log.observation,
+            log.action,
+            log.reward,
+            log.start,
+            log.final_observation,
+            log.terminated,
+            code,
+            np.zeros(len(log), np.int64) if place is None else place,
+        )
+
+    @classmethod
+    def joined(cls, pieces: Sequence[WholeEpisodes]) -> WholeEpisodes:
+        """One after the other."""
+        if len(pieces) == 1:
+            return pieces[0]
+        lengths = np.concatenate([np.diff(piece.start) for piece in pieces])
+
+        def every(name: str) -> Any:
+            return np.concatenate([getattr(piece, name) for piece in pieces])
+
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        per_step = every("z"), every("a"), every("reward")
+        per_episode = every("final"), every("terminated"), every("code"), every("place")
+        return cls(*per_step, start, *per_episode)
+
+    def select(self, chosen: Ints) -> WholeEpisodes:
+        """Some of them, in the given order."""
         lengths = np.diff(self.start)[chosen]
         start = np.concatenate([[0], np.cumsum(lengths)])
         steps = np.repeat(self.start[:-1][chosen] - start[:-1], lengths) + np.arange(start[-1])
-        return Episodes(
-            observations,
-            actions,
+        return WholeEpisodes(
             self.z[steps],
             self.a[steps],
             self.reward[steps],
             start,
             self.final[chosen],
             self.terminated[chosen],
+            self.code[chosen],
+            self.place[chosen],
+        )
+
+    def as_log(self, observations: tuple[str, ...], actions: tuple[str, ...]) -> Episodes:
+        """As a log with these names."""
+        return Episodes(
+            observations,
+            actions,
+            self.z,
+            self.a,
+            self.reward,
+            self.start,
+            self.final,
+            self.terminated,
         )
 
 

@@ -18,10 +18,10 @@ from jumar.algorithms.auto.board import Numbered, too_long
 from jumar.algorithms.auto.candidates import Bench, Fitted, Learn, Scorer
 from jumar.algorithms.auto.dealing import FOLDS, HALVES, DealtPart, fold_of, half_of
 from jumar.algorithms.auto.limits import limits_of
-from jumar.algorithms.auto.streamed.first_pass import FirstUnits, LogTally
+from jumar.algorithms.auto.streamed.first_pass import LogTally
 from jumar.algorithms.auto.streamed.second_pass import Ground, PlacedSteps, UnitSums
 from jumar.algorithms.entry import Algorithm
-from jumar.core.arrays import Floats, Ints, RowIndex
+from jumar.core.arrays import Codes, Floats, Ints, RowIndex
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
 from jumar.core.history import Counts, HistoryMdp
@@ -79,7 +79,7 @@ class CountedBench(Bench):
     ground: Ground
     tally: LogTally
     sampled: PlacedSteps | None  # the sample; None where there is none
-    sample: FirstUnits
+    sampled_code: Codes  # (E,) hashes of the sample
     centre: float = 0.0  # that rewards are counted from
 
     @property
@@ -98,7 +98,7 @@ class CountedBench(Bench):
             yield numbered.model(part, self.whole, self.ground.discount, self.centre), numbered
 
     def scorer(self, part: DealtPart, most: int) -> Scorer:
-        code, steps = self.sample.code, self.sampled
+        code, steps = self.sampled_code, self.sampled
         inside = (half_of(code) == part.half) & np.isin(fold_of(code), part.folds)
         units = np.unique(code[inside])
         last = units[min(most, len(units)) - 1]

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,11 +16,11 @@ from jumar.algorithms.auto.facts import LogFacts, Returns
 from jumar.algorithms.auto.proved import MOST_SCORED
 from jumar.algorithms.auto.streamed import kernels
 from jumar.core.arrays import Bools, Codes, Floats, Ints
-from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
 from jumar.core.exact import ExactSums
 from jumar.core.history import Counts
 from jumar.evidence.rewards import RewardRange
+from jumar.large.whole import WholeEpisodes
 
 RETURN, BEYOND, REWARD = 0, 1, 2  # sums; the rewards of each half stand apart
 Ends = tuple[float, float]  # the least and the greatest
@@ -146,67 +144,53 @@ class LogTally:
 class FirstUnits:
     """Whole episodes: the first units of every fold of every half, in the order of their hashes.
 
-    So many `units` of every fold. Episodes wait until they are many: putting a log together takes
-    longer than looking at a hash.
+    So many `units` of every fold. Episodes wait until they are many: sorting them takes longer than
+    a look at a hash.
     """
 
     def __init__(self, units: int = SAMPLED) -> None:
         self.units = units
-        self._log: Episodes | None = None
-        self._code: Codes = np.zeros(0, np.uint64)  # (E,)
-        self._place: Ints = np.zeros(0, np.int64)  # (E,)
-        self._waiting: list[tuple[Episodes, Codes, Ints]] = []
+        self._kept: WholeEpisodes | None = None
+        self._waiting: list[WholeEpisodes] = []
         # the last hash of every fold that belongs to the sample, once that is full
         self.last = np.full((HALVES, FOLDS), np.iinfo(np.uint64).max, np.uint64)
 
     @property
-    def log(self) -> Episodes | None:
+    def episodes(self) -> WholeEpisodes | None:
         """In the order of their places; None if there are none."""
         self._settle()
-        return self._log
-
-    @property
-    def code(self) -> Codes:
-        """(E,) the hash of each."""
-        self._settle()
-        return self._code
+        return self._kept
 
     def wanted(self, code: Codes) -> Bools:
         """(E,) which of some episodes may belong to the sample; ever fewer as it fills up."""
         inside: Bools = code <= self.last[half_of(code), fold_of(code)]
         return inside
 
-    def add(self, log: Episodes, code: Codes, place: Ints | None = None) -> None:
-        """Some more episodes, and where each stands in the log. Those that are not `wanted` need
-        not be among them."""
-        place = np.zeros(len(code), np.int64) if place is None else place
-        chosen = self.wanted(code)
-        found = _selected(log, chosen)
-        if found is None:
+    def add(self, some: WholeEpisodes) -> None:
+        """Some more episodes."""
+        chosen = np.flatnonzero(self.wanted(some.code))
+        if len(chosen) == 0:
             return
-        self._waiting.append((_bare(found), code[chosen], place[chosen]))
-        if sum(len(some) for _, some, _ in self._waiting) > HALVES * FOLDS * self.units:
+        self._waiting.append(some if len(chosen) == len(some) else some.select(chosen))
+        if sum(map(len, self._waiting)) > HALVES * FOLDS * self.units:
             self._settle()
 
     def merge(self, other: FirstUnits) -> None:
         """Add what was found elsewhere."""
-        if other.log is not None:
-            self.add(other.log, other.code, other._place)
+        if other.episodes is not None:
+            self.add(other.episodes)
 
     def _settle(self) -> None:
         """Put together what waits, and let in no hash any more that is not among the first."""
         if not self._waiting:
             return
-        logs = [log for log, _, _ in self._waiting]
-        code = np.concatenate([self._code, *(some for _, some, _ in self._waiting)])
-        place = np.concatenate([self._place, *(some for _, _, some in self._waiting)])
+        before = [] if self._kept is None else [self._kept]
+        found = WholeEpisodes.joined([*before, *self._waiting])
         self._waiting = []
-        self._close(code)
-        kept = np.flatnonzero(self.wanted(code))
-        kept = kept[np.lexsort([code[kept], place[kept]])]
-        whole = logs if self._log is None else [self._log, *logs]
-        self._log = reduce(add, whole).select(kept)
-        self._code, self._place = code[kept], place[kept]
+        self._close(found.code)
+        kept = np.flatnonzero(self.wanted(found.code))
+        kept = kept[np.lexsort([found.code[kept], found.place[kept]])]
+        self._kept = found.select(kept)
 
     def _close(self, code: Codes) -> None:
         half, fold = half_of(code), fold_of(code)
@@ -226,15 +210,6 @@ def _last(code: Codes, size: int) -> np.uint64 | None:
         return np.uint64(first[-1])
     units = np.unique(code)  # units of several episodes: the first hashes are not enough
     return np.uint64(units[size - 1]) if len(units) >= size else None
-
-
-def _selected(log: Episodes, chosen: Bools) -> Episodes | None:
-    return log.select(np.flatnonzero(chosen)) if chosen.any() else None
-
-
-def _bare(log: Episodes) -> Episodes:
-    """What is scored, and nothing else."""
-    return replace(log, origin=None, node=None, propensity=None, cluster=None, behavior=None)
 
 
 def _wider(ends: Ends, values: Floats | Ints) -> Ends:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from jumar.algorithms.auto import proved
 from jumar.algorithms.auto.board import chain
 from jumar.algorithms.auto.concluding import (
@@ -29,6 +31,7 @@ from jumar.algorithms.auto.streamed.second_pass import (
 )
 from jumar.algorithms.auto.streamed.tallied import Wager
 from jumar.algorithms.auto.trials import PROVED, Selection
+from jumar.core.arrays import Codes
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
 from jumar.core.history import Counts, check_discount
@@ -36,6 +39,7 @@ from jumar.core.journal import Watch
 from jumar.core.memory import Memory
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.rewards import RewardRange
+from jumar.large.locating import Locator
 
 
 def longest_memory(
@@ -135,7 +139,7 @@ def shortlists(
         ground=ground,
         tally=first.tally,
         sampled=_on(ground, first),
-        sample=first.sample,
+        sampled_code=_codes(first),
     )
     units = [bench.units(DealtPart(half)) for half in range(HALVES)]
     halves = []
@@ -161,10 +165,16 @@ def shortlists(
 
 
 def _on(ground: Ground, first: FirstPass) -> PlacedSteps | None:
-    log = first.sample.log
-    if log is None:
+    some = first.sample.episodes
+    if some is None:
         return None
-    return PlacedSteps.on(ground, ground.at(log), log.action, log.reward, log.start)
+    at = Locator(ground.memory, ground.states).at(some.z, some.a, some.start)
+    return PlacedSteps.on(ground, at, some.a, some.reward, some.start)
+
+
+def _codes(first: FirstPass) -> Codes:
+    some = first.sample.episodes
+    return np.zeros(0, np.uint64) if some is None else some.code
 
 
 def _scoring(half: HalfList) -> HalfScoring:

@@ -16,7 +16,7 @@ import numpy as np
 
 from jumar import engines
 from jumar.algorithms.auto.dealing import FOLDS, HALVES, fold_of, half_of
-from jumar.algorithms.auto.streamed.first_pass import FirstPass, FirstUnits, LogTally
+from jumar.algorithms.auto.streamed.first_pass import SAMPLED, FirstPass, FirstUnits, LogTally
 from jumar.algorithms.auto.streamed.second_pass import HeldOut, Scoring
 from jumar.core.errors import LogError
 from jumar.engines import Recipe
@@ -32,7 +32,9 @@ from jumar.large.whole import Assembly, WholeEpisodes, label_codes, whole_episod
 
 Shard = tuple[int, int]
 Progress = Callable[[int, int], None]  # rows that are done, and all
-CHECKED = 2_500  # episodes of every fold of every half that checks look at
+CHECKED = 2_500  # units of every fold of every half that checks look at
+MOST_STEPS = 1_000_000  # of a sample, more or less
+LEAST_SAMPLED = 16  # units of every fold
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,12 @@ class LogInParts:
     shards: tuple[Shard, ...]
     key: bytes  # of the hash of the labels
     discount: float
+    length: float  # of an episode, more or less
+
+    def samples(self) -> tuple[FirstUnits, FirstUnits]:
+        """To choose shortlists by, and for checks: fewer episodes where they are long."""
+        most = max(LEAST_SAMPLED, int(MOST_STEPS / (HALVES * FOLDS * self.length)))
+        return FirstUnits(min(SAMPLED, most)), FirstUnits(min(CHECKED, most))
 
     @property
     def together(self) -> bool:
@@ -96,7 +104,7 @@ class Survey:
         names = job.reading.observations, job.reading.actions
         found = tally(job.memory, ends, HALVES * FOLDS)
         facts = LogTally(log.discount, together=log.together)
-        sample, looked_at = FirstUnits(), FirstUnits(CHECKED)
+        sample, looked_at = log.samples()
         assembly = Assembly(ends)
         orders: dict[str, EpisodeOrder] = {}
         for portion in portions:
@@ -109,27 +117,20 @@ class Survey:
             order = orders.setdefault(portion.unit.file.name, EpisodeOrder())
             order.add(portion.labels_of(began))
             over = assembly.add(portion.rows, began, code, portion.places(began))
-            _look(over, facts, (sample, looked_at), names)
-        _look(assembly.finish(), facts, (sample, looked_at), names)
+            _look(over, facts, (sample, looked_at))
+        _look(assembly.finish(), facts, (sample, looked_at))
         found.finish()
         stretches = {file: order.stretch for file, order in orders.items()}
         return Surveyed(found.counted(*names), facts, sample, looked_at, stretches)
 
 
-def _look(
-    whole: WholeEpisodes | None,
-    facts: LogTally,
-    samples: tuple[FirstUnits, ...],
-    names: tuple[tuple[str, ...], tuple[str, ...]],
-) -> None:
+def _look(whole: WholeEpisodes | None, facts: LogTally, samples: tuple[FirstUnits, ...]) -> None:
     """Take note of whole episodes."""
     if whole is None or len(whole) == 0:
         return
     facts.add(whole.reward, whole.start, whole.terminated, whole.code)
     for sample in samples:
-        wanted = np.flatnonzero(sample.wanted(whole.code))
-        if len(wanted):
-            sample.add(whole.episodes(wanted, *names), whole.code[wanted], whole.place[wanted])
+        sample.add(whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +144,10 @@ class LargeLog:
 
 def survey(log: LogInParts, *, progress: Progress | None = None, **workers: Any) -> LargeLog:
     """The first pass over all shards."""
-    tallies, sample = LogTally(log.discount, together=log.together), FirstUnits()
+    tallies = LogTally(log.discount, together=log.together)
+    sample, looked_at = log.samples()
     parts: list[Counted] = []
     stretches: dict[Shard, Stretches] = {}
-    looked_at = FirstUnits(CHECKED)
     done = 0
     for shard, one in engines.run(Recipe(Survey, log), log.shards, **workers):
         parts = (
