@@ -143,9 +143,11 @@ def assess(result: Result) -> Assessment:
     gain = gain_of(result, resampled)
     parts = split(result)
     made = decide(result.improvement, result.replays, parts.policy if parts else None)
+    failed = checked.verdict.status == "failed"
+    noticed = checked.notices + notices(Looked(result, made, parts, failed))
     return Assessment(
         result=result,
-        verdict=judge(result, checked, held_out, gain),
+        verdict=judge(result, checked, held_out, gain, noticed),
         check=checked,
         held_out=held_out,
         decisions=made,
@@ -154,7 +156,7 @@ def assess(result: Result) -> Assessment:
         sensitivity=_other_settings(result),
         trials=in_words(held_out) if held_out else None,
         split=parts,
-        notices=checked.notices + notices(Looked(result, made, parts)),
+        notices=noticed,
     )
 
 

@@ -17,10 +17,13 @@ from jumar.assessment.split import Split
 from jumar.core.memory.refinement import join
 from jumar.core.registry import Registry
 from jumar.core.text import counted, listing, number, percent, rounded, shown
+from jumar.draft.rule import remembered
 from jumar.evidence.gains import most_gain
 from jumar.evidence.noticing import Notice
 
 FILE = "without_slips.json"
+MUCH, MUCH_BELOW = 4.0, 7.0  # standard errors
+ENOUGH = 100  # effective episodes, for a word about weights that are too small
 SLACK = 1e-9  # relative: what computing a value in another way may change
 
 
@@ -31,6 +34,7 @@ class Looked:
     result: Result
     decisions: Decisions
     split: Split | None
+    failed: bool = False  # did a check of the log fail, which then says more?
 
     @property
     def costs(self) -> bool:
@@ -77,6 +81,43 @@ def _tested(split: Split) -> str:
         f"Estimated without a model, {gain} per episode are due to slips (90 % interval {low} to "
         f"{high}).{sure}"
     )
+
+
+def weights(found: Looked) -> Iterator[Notice]:
+    """The held-out test contradicts the behavior: how much likelier an episode is under the new
+    controller is 1 on average over what the behavior does. Weights are skewed: where the largest
+    ones did not come up, their mean is too low, and its error as well. So below 1 more is asked."""
+    test = found.result.selection
+    if test is None or test.chosen is None or found.failed:
+        return
+    trial = test.chosen
+    off = (trial.weight - 1) / trial.weight_error if trial.weight_error > 0 else 0.0
+    too_many = off > MUCH
+    too_few = off < -MUCH_BELOW and trial.effective > ENOUGH
+    beyond = trial.gain - MUCH * trial.error > test.most
+    if not (too_many or too_few or beyond):
+        return
+    mean, error = (rounded(x, trial.weight_error) for x in (trial.weight, trial.weight_error))
+    if too_many or too_few:
+        fact = f"Held-out episodes should weigh 1 on average, and weigh {mean} ± {error}"
+    else:
+        gain, most = rounded(trial.gain, trial.error), number(test.most)
+        fact = f"The held-out gain is {gain} per episode, and no more than {most} is possible"
+    if found.result.estimated:
+        longer = max(_window_of(found.result) + 1, remembered(found.result.log))
+        said = "So what was done is not what was estimated: it depends on more. The gain is wrong."
+        remedy = "Estimate what was done with a longer memory, or write the rule down."
+        options: tuple[str, ...] = ("--policy", "estimate", "--window", str(longer))
+    else:
+        said = "So the log was not made by this controller. The gain is wrong."
+        remedy = "Correct the controller; jumar check says where it does not fit."
+        options = ()
+    yield Notice("weights", f"{fact}. {said}", remedy, options, loud=True)
+
+
+def _window_of(result: Result) -> int:
+    """How many observations the behavior sees at most."""
+    return max((getattr(part, "length", 1) for part in result.behavior.memory.parts), default=1)
 
 
 def alike(found: Looked) -> Iterator[Notice]:
@@ -160,7 +201,8 @@ def memory(found: Looked) -> Iterator[Notice]:
 
 
 LOOKS: Registry[Callable[[Looked], Iterator[Notice]]] = Registry(
-    "notice", {"slips": slips, "alike": alike, "large": large, "memory": memory}
+    "notice",
+    {"weights": weights, "slips": slips, "alike": alike, "large": large, "memory": memory},
 )
 
 

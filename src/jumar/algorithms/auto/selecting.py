@@ -366,6 +366,8 @@ def _t_trials(half: _Half, listed: Sequence[Fitted]) -> list[Trial]:
                 units=len(scores),
                 refused=refused,
                 deviation=float(scores.std(ddof=1)),
+                weight=float(weights.mean()),
+                weight_error=_error(weights),
             )
         )
     return trials
