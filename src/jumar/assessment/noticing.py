@@ -24,6 +24,7 @@ from jumar.evidence.noticing import Notice
 FILE = "without_slips.json"
 MUCH, MUCH_BELOW = 4.0, 7.0  # standard errors
 ENOUGH = 100  # effective episodes, for a word about weights that are too small
+MATTERS = 0.05  # share of the gain that a decision must have to be worth a word
 SLACK = 1e-9  # relative: what computing a value in another way may change
 
 
@@ -121,9 +122,10 @@ def _window_of(result: Result) -> int:
 
 
 def alike(found: Looked) -> Iterator[Notice]:
-    """The data do not say which of several actions is best."""
+    """The data do not say which of several actions is best, in a decision that matters."""
     made, actions = found.decisions, found.result.controller.actions
-    groups = [h for h in made.order.tolist() if h in made.alike]
+    least = MATTERS * float(np.abs(made.share).sum())
+    groups = [h for h in made.order.tolist() if h in made.alike and made.share[h] >= least]
     if not groups:
         return
     first = groups[0]

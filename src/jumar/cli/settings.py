@@ -85,6 +85,12 @@ def fill(given: Mapping[str, Any], project: Project, context: typer.Context) -> 
     for name, value in _as_options(project).items():
         if name in filled and _by_default(context, name):
             filled[name] = value
+    if "policy" in filled and not _by_default(context, "policy"):
+        # the exploration of the project is that of its own rule
+        if _by_default(context, "exploration"):
+            filled["exploration"] = None
+    if filled.get("output", True) is None and _by_default(context, "pictures"):
+        filled["pictures"] = None  # those of the project go where an output goes
     if "discount" in filled and not _by_default(context, "yearly_discount"):
         filled["discount"] = None if _by_default(context, "discount") else filled["discount"]
     if "parameter" in filled:

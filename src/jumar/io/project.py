@@ -147,6 +147,7 @@ REST: dict[str, Check] = {
     "gate": _text,
     "assume_memory": _flag,
     "seed": _whole,
+    "pictures": _text,
 }
 PROJECT = Format("project", 1, ProjectError, keys=("format", *REST, *READING))
 RUN = Format(

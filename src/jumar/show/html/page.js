@@ -7,17 +7,23 @@
   const filter = document.getElementById("filter");
   const only = document.getElementById("only-changed");
   const count = document.getElementById("count");
+  const more = document.getElementById("more");
+  const FIRST = 10;  // rows that are worth a reader's time unasked
+  let all = false;
   const texts = new Map(rows.map((row) => [row, plain(row.textContent).toLowerCase()]));
 
   const show = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const most = all || words.length || !only.checked ? Infinity : FIRST;
     let shown = 0;
-    for (const row of rows) {
+    for (const row of body.rows) {
       const fits = (!only.checked || row.classList.contains("changed")) &&
         words.every((word) => texts.get(row).includes(word));
-      row.hidden = !fits;
       shown += fits;
+      row.hidden = !fits || shown > most;
     }
+    more.hidden = shown <= most;
+    more.textContent = `Show the other ${shown - most}`;
     count.textContent = `${shown} of ${rows.length} history state${rows.length === 1 ? "" : "s"}`;
   };
 
@@ -37,6 +43,7 @@
       .map((row, i) => [key(row, column, type), i, row])
       .sort((a, b) => (up ? 1 : -1) * compare(a[0], b[0]) || a[1] - b[1]);
     body.append(...sorted.map((item) => item[2]));
+    show();
   };
 
   [...table.tHead.rows[0].cells].forEach((head, column) => {
@@ -49,6 +56,7 @@
   for (const box of document.querySelectorAll(".scroll")) {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;  // so that keys can scroll it
   }
+  more.addEventListener("click", () => { all = true; show(); });
   filter.addEventListener("input", show);
   only.addEventListener("change", show);
   document.querySelector(".tools").hidden = false;
