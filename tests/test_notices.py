@@ -470,3 +470,36 @@ def test_a_check_in_a_project_names_the_next_command(jumar, place):
     ovens(place / "ovens.csv")
     assert "jumar check" in jumar("init", "ovens.csv", "--yes").out
     assert jumar("check").out.rstrip().endswith("jumar improve -o out")
+
+
+def test_a_rule_with_dice_where_somebody_remembered(jumar, place):
+    """Replaced at the second alarm in a row; the file says: in half of the alarms."""
+    rng, rows = random.Random(7), ["episode,step,observation,action,reward"]
+    for episode in range(200):
+        before = False
+        for step in range(8):
+            alarm = rng.random() < 0.5
+            done = "replace" if alarm and before else "run"
+            if rng.random() < 0.1:
+                done = rng.choice(["replace", "run"])
+            rows.append(
+                f"{episode},{step},{'alarm' if alarm else 'fine'},{done},{rng.random():.2f}"
+            )
+            before = alarm
+    (place / "log.csv").write_text("\n".join(rows))
+    log = jm.read_logs("log.csv", ends="cut")
+    alarm = log.observation == log.observations.index("alarm")
+    share = round(float((log.action[alarm] == log.actions.index("replace")).mean()), 3)
+    (place / "rule.toml").write_text(
+        'format = "jumar-controller/1"\nobservations = ["alarm", "fine"]\n'
+        'actions = ["replace", "run"]\n[[rules]]\nobservation = "fine"\n'
+        'action = { replace = 0.05, run = 0.95 }\n[[rules]]\nobservation = "alarm"\n'
+        f"action = {{ replace = {share}, run = {round(1 - share, 3)} }}\n"
+    )
+    line = ("log.csv", "--policy", "rule.toml", "--ends", "cut")
+    data = jumar("check", *line, "--json").data
+    found = one(data, "remembers")
+    assert "--policy estimate --window 2" in found["command"]
+    after = pasted(jumar, found["command"])
+    assert "remembers" not in kinds(after)
+    noticed_everywhere(jumar, "remembers", *line, "--discount", "0.8")

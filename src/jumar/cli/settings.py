@@ -85,10 +85,9 @@ def fill(given: Mapping[str, Any], project: Project, context: typer.Context) -> 
     for name, value in _as_options(project).items():
         if name in filled and _by_default(context, name):
             filled[name] = value
-    if "policy" in filled and not _by_default(context, "policy"):
-        # the exploration of the project is that of its own rule
-        if _by_default(context, "exploration"):
-            filled["exploration"] = None
+    other_rule = "policy" in filled and not _by_default(context, "policy")
+    if other_rule and "exploration" in filled and _by_default(context, "exploration"):
+        filled["exploration"] = None  # that of the project is its own rule's
     if filled.get("output", True) is None and _by_default(context, "pictures"):
         filled["pictures"] = None  # those of the project go where an output goes
     if "discount" in filled and not _by_default(context, "yearly_discount"):
