@@ -50,3 +50,22 @@ def test_pictures_of_an_earlier_run_do_not_stay(place, capsys):
     assert not (place / "out" / "controller.pdf").exists()
     assert run_command(capsys, "improve", "-o", "out").code == 0
     assert not (place / "out" / "controller.png").exists()
+
+
+def test_ranges_of_a_project_fall_with_their_column(place, capsys):
+    """--columns observation=noise, where the project cuts what it observes into ranges."""
+    rows = [
+        f"{e},{t},{(e + t) % 9}.5,{'ab'[t % 2]},{'xy'[e % 2]},1"
+        for e in range(20)
+        for t in range(5)
+    ]
+    text = "episode,step,level,noise,action,reward\n" + "\n".join(rows)
+    (place / "other.csv").write_text(text)
+    (place / "jumar.toml").write_text(
+        'format = "jumar-project/1"\nlog = "other.csv"\npolicy = "estimate"\nends = "cut"\n'
+        '[columns]\nobservation = "level"\n[bins]\nlevel = ["low", 4, "high"]\n'
+    )
+    for columns in ("noise", "level+noise", "level"):
+        done = run_command(capsys, "check", "--columns", f"observation={columns}", "--json")
+        assert done.code in (0, 1), done.err
+        assert done.data["log"] == "other.csv"

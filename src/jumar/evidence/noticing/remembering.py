@@ -45,8 +45,8 @@ def look(
     name, window = printable(subject.behavior.name), str(max(2, remembered(subject.log)))
     yield Notice(
         "remembers",
-        f"What was done depends on more than {name!r} remembers: a {finer} explains the actions far "
-        "better. So this rule did not make the log, though it does each action about as often.",
+        f"What was done depends on more than {name!r} remembers: a {finer} explains the actions "
+        "far better. So this rule did not make the log, though it does each action about as often.",
         "Write what it remembers into the rule, or let it be estimated with a memory.",
         ("--policy", "estimate", "--window", window),
         loud=True,
