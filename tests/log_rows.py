@@ -15,6 +15,8 @@ FORMATS = ("csv", "tsv", "csv.gz", "parquet", "arrow", "ndjson")
 SYMBOL = "missing='symbol' (--missing symbol) to call it 'missing'"
 DROP = "missing='drop' (--missing drop) to leave out its episode"
 FILL_IN = f" Fill it in, or say {DROP}."
+ZERO = "missing_reward=0 (--missing-reward 0) if such a step pays nothing, or "
+FILL_IN_REWARD = f" Fill it in, or say {ZERO}{DROP}."
 SAVE = " Save the file as UTF-8, or say how it is encoded"
 AS_CP1252 = f"{SAVE}: encoding='cp1252' (--encoding cp1252) is what Excel often writes."
 AS_UTF_16 = f"{SAVE}; it begins like encoding='utf-16' (--encoding utf-16)."

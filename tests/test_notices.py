@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -410,3 +411,95 @@ def test_a_memory_that_was_asked_for_and_not_used(jumar, place):
     assert "memory" not in kinds(after)
     named = jumar("improve", *line, *LEARN, "--window", "3", "--json").data
     assert "memory" not in kinds(named)
+
+
+# ---- a behavior that depends on more than was estimated -----------------------------------------
+
+
+def ovens(path: Path) -> None:
+    """Batches that are unloaded after five steps: whoever remembers less cannot know it."""
+    rng = random.Random(14)
+    rows = ["batch,step,colour,command,points"]
+    for batch in range(1500):
+        heat, good = rng.choice([-1, 0, 0, 1]), 0
+        for step in range(10):
+            seen = heat if rng.random() < 0.8 else rng.choice([-1, 0, 1])
+            done = "unload" if step >= 5 else {-1: "heat", 0: "hold", 1: "cool"}[seen]
+            if rng.random() < 0.15:
+                done = rng.choice(["heat", "hold", "cool", "unload"])
+            heat += {"heat": heat < 1, "cool": -(heat > -1)}.get(done, 0)
+            good += heat == 0
+            paid = 6 * min(good, 4) - 4 * abs(heat) - 8 if done == "unload" else -0.8
+            colour = {-1: "pale", 0: "golden", 1: "dark"}[seen]
+            rows.append(f"{batch},{step},{colour},{done},{paid}")
+            if done == "unload":
+                break
+            heat = rng.choice([-1, 0, 1]) if rng.random() < 0.2 else heat
+    path.write_text("\n".join(rows) + "\n")
+
+
+OVEN = ("--columns", "episode=batch,observation=colour,action=command,reward=points")
+
+
+def test_weights_that_contradict_the_estimated_behavior(jumar, place):
+    """A window of 3 cannot count to five: weights are wrong, and 'gains' beyond all returns too."""
+    ovens(place / "ovens.csv")
+    line = ("ovens.csv", *OVEN, "--ends", "terminated", "--discount", "0.95")
+    line += ("--policy", "estimate", "--window", "3")
+    found, data = noticed_everywhere(jumar, "weights", *line)
+    assert "should weigh 1 on average" in found["fact"]
+    assert data["verdict"]["word"] == "unreliable"
+    assert "--policy estimate --window 6" in found["command"]  # the rule counts to five
+    again = pasted(jumar, found["command"])
+    assert "weights" not in kinds(again)
+    assert again["verdict"]["word"] != "unreliable"
+
+
+def test_slips_of_an_estimated_behavior(jumar, place):
+    """What is done one time in ten where something else is usual, is a slip."""
+    ovens(place / "ovens.csv")
+    line = ("ovens.csv", *OVEN, "--ends", "terminated", "--discount", "0.95")
+    line += ("--policy", "estimate", "--window", "6")
+    _, data = noticed_everywhere(jumar, "slips", *line)
+    assert data["split"]["share"] > 0.5
+    assert data["split"]["exploration"] == pytest.approx(0.15, abs=0.03)
+    assert "weights" not in kinds(data)
+
+
+def test_a_check_in_a_project_names_the_next_command(jumar, place):
+    ovens(place / "ovens.csv")
+    assert "jumar check" in jumar("init", "ovens.csv", "--yes").out
+    assert jumar("check").out.rstrip().endswith("jumar improve -o out")
+
+
+def test_a_rule_with_dice_where_somebody_remembered(jumar, place):
+    """Replaced at the second alarm in a row; the file says: in half of the alarms."""
+    rng, rows = random.Random(7), ["episode,step,observation,action,reward"]
+    for episode in range(200):
+        before = False
+        for step in range(8):
+            alarm = rng.random() < 0.5
+            done = "replace" if alarm and before else "run"
+            if rng.random() < 0.1:
+                done = rng.choice(["replace", "run"])
+            rows.append(
+                f"{episode},{step},{'alarm' if alarm else 'fine'},{done},{rng.random():.2f}"
+            )
+            before = alarm
+    (place / "log.csv").write_text("\n".join(rows))
+    log = jm.read_logs("log.csv", ends="cut")
+    alarm = log.observation == log.observations.index("alarm")
+    share = round(float((log.action[alarm] == log.actions.index("replace")).mean()), 3)
+    (place / "rule.toml").write_text(
+        'format = "jumar-controller/1"\nobservations = ["alarm", "fine"]\n'
+        'actions = ["replace", "run"]\n[[rules]]\nobservation = "fine"\n'
+        'action = { replace = 0.05, run = 0.95 }\n[[rules]]\nobservation = "alarm"\n'
+        f"action = {{ replace = {share}, run = {round(1 - share, 3)} }}\n"
+    )
+    line = ("log.csv", "--policy", "rule.toml", "--ends", "cut")
+    data = jumar("check", *line, "--json").data
+    found = one(data, "remembers")
+    assert "--policy estimate --window 2" in found["command"]
+    after = pasted(jumar, found["command"])
+    assert "remembers" not in kinds(after)
+    noticed_everywhere(jumar, "remembers", *line, "--discount", "0.8")

@@ -10,6 +10,7 @@ from jumar.io.logs import read_logs
 from log_rows import (
     FILL_IN,
     FILL_IN_OBSERVATION,
+    FILL_IN_REWARD,
     ONE_OF_EACH,
     PLAIN_DIGITS,
     WHICH_EPISODE,
@@ -103,7 +104,7 @@ def test_an_empty_text_is_a_missing_action(parquet_file):
         (
             {"reward": pa.nulls(3)},
             ", row 1, column 'reward': the reward is missing. So it is in 3 rows in all (also 2, "
-            "3)." + FILL_IN,
+            "3)." + FILL_IN_REWARD,
         ),
         (
             {"reward": pa.array([[1.0], [2.0], [3.0]])},

@@ -12,7 +12,7 @@ from jumar.core.errors import LogError
 from jumar.io.formats.source import naming
 from jumar.io.logs import read_logs
 from jumar.io.problems import MOST, Problems
-from log_rows import DROP, HEADER, PLAIN_DIGITS, WHICH_EPISODE, WRITE_TRUE
+from log_rows import FILL_IN_REWARD, HEADER, PLAIN_DIGITS, WHICH_EPISODE, WRITE_TRUE
 
 
 def problems(path, **options) -> list[str]:
@@ -70,7 +70,7 @@ def test_missing_values_and_unknown_names_are_told_together(log_file):
     assert "So it is in 2 rows in all (also 5)" in found[0]
     assert "observation 'god' is not one of good, worn. Did you mean 'good'?" in found[1]
     assert "action 'fxi' is not one of keep, fix. Did you mean 'fix'?" in found[2]
-    assert f"the reward is missing. Fill it in, or say {DROP}." in found[3]
+    assert "the reward is missing." + FILL_IN_REWARD in found[3]
     assert "reward is inf" in found[4]
 
 

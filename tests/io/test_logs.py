@@ -13,6 +13,7 @@ from jumar.io.logs import read_logs
 from log_rows import (
     FILL_IN,
     FILL_IN_OBSERVATION,
+    FILL_IN_REWARD,
     HEADER,
     PLAIN_DIGITS,
     THE_AMOUNT,
@@ -176,8 +177,8 @@ def test_a_missing_action_in_the_middle_is_named(log_file):
         (",z,a,0,", ", row 3, column 'episode': the episode is missing." + WHICH_EPISODE),
         ("7,,a,0,", ", row 3 (episode 7): the observation is missing." + FILL_IN_OBSERVATION),
         ('7,"",a,0,', ", row 3 (episode 7): the observation is missing." + FILL_IN_OBSERVATION),
-        ("7,z,a,,", ", row 3, column 'reward': the reward is missing." + FILL_IN),
-        ("7,z,a,  ,", ", row 3, column 'reward': the reward is missing." + FILL_IN),
+        ("7,z,a,,", ", row 3, column 'reward': the reward is missing." + FILL_IN_REWARD),
+        ("7,z,a,  ,", ", row 3, column 'reward': the reward is missing." + FILL_IN_REWARD),
         ("7,z,a,abc,", ", row 3, column 'reward': 'abc' is not a number." + PLAIN_DIGITS),
         ('7,z,a,"1,5,6",', ", row 3, column 'reward': '1,5,6' is not a number." + PLAIN_DIGITS),
         ("7,z,a,1_000,", ", row 3, column 'reward': '1_000' is not a number." + PLAIN_DIGITS),

@@ -151,9 +151,11 @@ def assess(result: Result) -> Assessment:
     parts = split(result)
     replays = None if result.sampled else result.replays
     made = decide(result.improvement, replays, parts.policy if parts else None)
+    failed = checked.verdict.status == "failed"
+    noticed = checked.notices + notices(Looked(result, made, parts, failed))
     return Assessment(
         result=result,
-        verdict=judge(result, checked, held_out, gain),
+        verdict=judge(result, checked, held_out, gain, noticed),
         check=checked,
         held_out=held_out,
         decisions=made,
@@ -163,7 +165,7 @@ def assess(result: Result) -> Assessment:
         trials=in_words(held_out) if held_out else None,
         split=parts,
         deltas=other_deltas(result, held_out),
-        notices=checked.notices + notices(Looked(result, made, parts)),
+        notices=noticed,
     )
 
 

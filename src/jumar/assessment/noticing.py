@@ -17,10 +17,14 @@ from jumar.assessment.split import Split
 from jumar.core.memory.refinement import join
 from jumar.core.registry import Registry
 from jumar.core.text import counted, listing, number, percent, rounded, shown
+from jumar.draft.rule import remembered
 from jumar.evidence.gains import most_gain
 from jumar.evidence.noticing import Notice
 
 FILE = "without_slips.json"
+MUCH, MUCH_BELOW = 4.0, 7.0  # standard errors
+ENOUGH = 100  # effective episodes, for a word about weights that are too small
+MATTERS = 0.05  # share of the gain that a decision must have to be worth a word
 SLACK = 1e-9  # relative: what computing a value in another way may change
 
 
@@ -31,6 +35,7 @@ class Looked:
     result: Result
     decisions: Decisions
     split: Split | None
+    failed: bool = False  # did a check of the log fail, which then says more?
 
     @property
     def costs(self) -> bool:
@@ -92,10 +97,48 @@ def sampled(found: Looked) -> Iterator[Notice]:
     )
 
 
+def weights(found: Looked) -> Iterator[Notice]:
+    """The held-out test contradicts the behavior: how much likelier an episode is under the new
+    controller is 1 on average over what the behavior does. Weights are skewed: where the largest
+    ones did not come up, their mean is too low, and its error as well. So below 1 more is asked."""
+    test = found.result.selection
+    if test is None or test.chosen is None or found.failed:
+        return
+    trial = test.chosen
+    off = (trial.weight - 1) / trial.weight_error if trial.weight_error > 0 else 0.0
+    too_many = off > MUCH
+    too_few = off < -MUCH_BELOW and trial.effective > ENOUGH
+    beyond = trial.gain - MUCH * trial.error > test.most
+    if not (too_many or too_few or beyond):
+        return
+    mean, error = (rounded(x, trial.weight_error) for x in (trial.weight, trial.weight_error))
+    if too_many or too_few:
+        fact = f"Held-out episodes should weigh 1 on average, and weigh {mean} ± {error}"
+    else:
+        gain, most = rounded(trial.gain, trial.error), number(test.most)
+        fact = f"The held-out gain is {gain} per episode, and no more than {most} is possible"
+    if found.result.estimated:
+        longer = max(_window_of(found.result) + 1, remembered(found.result.log))
+        said = "So what was done is not what was estimated: it depends on more. The gain is wrong."
+        remedy = "Estimate what was done with a longer memory, or write the rule down."
+        options: tuple[str, ...] = ("--policy", "estimate", "--window", str(longer))
+    else:
+        said = "So the log was not made by this controller. The gain is wrong."
+        remedy = "Correct the controller; jumar check says where it does not fit."
+        options = ()
+    yield Notice("weights", f"{fact}. {said}", remedy, options, loud=True)
+
+
+def _window_of(result: Result) -> int:
+    """How many observations the behavior sees at most."""
+    return max((getattr(part, "length", 1) for part in result.behavior.memory.parts), default=1)
+
+
 def alike(found: Looked) -> Iterator[Notice]:
-    """The data do not say which of several actions is best."""
+    """The data do not say which of several actions is best, in a decision that matters."""
     made, actions = found.decisions, found.result.controller.actions
-    groups = [h for h in made.order.tolist() if h in made.alike]
+    least = MATTERS * float(np.abs(made.share).sum())
+    groups = [h for h in made.order.tolist() if h in made.alike and made.share[h] >= least]
     if not groups:
         return
     first = groups[0]
@@ -174,7 +217,14 @@ def memory(found: Looked) -> Iterator[Notice]:
 
 LOOKS: Registry[Callable[[Looked], Iterator[Notice]]] = Registry(
     "notice",
-    {"slips": slips, "alike": alike, "large": large, "memory": memory, "sampled": sampled},
+    {
+        "weights": weights,
+        "slips": slips,
+        "alike": alike,
+        "large": large,
+        "memory": memory,
+        "sampled": sampled,
+    },
 )
 
 

@@ -10,6 +10,9 @@ same model of the log values three controllers:
     gain = improved - behavior = (intended - behavior) + (improved - intended)
                                   doing what your own rule says     new decisions
 
+A behavior that was estimated has no ε. What is usual, three times in four or more, is then what it
+means to do there, and what else is done there are slips.
+
 Only the behavior needs to be changed for the first part, and no new decision has to be trusted. An
 off-policy estimate of intended against behavior tells whether the log bears it out; it does not
 rest on the model.
@@ -30,6 +33,7 @@ from jumar.evidence.offpolicy import Estimate, estimate
 from jumar.io.plain import finite
 from jumar.solve.solver import policy_value
 
+USUAL = 0.75  # share of an action from which on it is what an estimated behavior means to do
 MOST = 0.5  # exploration above which "slips" are how it acts
 DELTA = 0.1  # of the interval: 90 %, as everywhere on the page
 
@@ -96,22 +100,53 @@ def split(result: Result) -> Split | None:
     improvement, practice = result.improvement, result.practice
     if practice is not None and (practice.several or not practice.controllers):
         return None
-    behavior = exploring(improvement.behavior)
-    if behavior is None:
+    meant = intended_by(improvement.behavior)
+    if meant is None:
         return None
-    intended = replace(behavior.intended, name=f"{behavior.name}, without slips", rules=())
+    intended = replace(meant, name=f"{improvement.behavior.name}, without slips", rules=())
     policy = improvement.mdp.policy_of(intended)
+    slips = np.clip(improvement.behavior_policy - policy, 0, None).sum(1)
+    visits = improvement.mdp.visits.sum(1)
+    share = float(slips @ visits) / max(1, int(visits.sum()))
+    if share == 0:
+        return None
     values = policy_value(improvement.mdp, policy, improvement.unseen_value)
     found = Split(
         improvement.behavior_performance,
         float(improvement.mdp.start @ values),
         improvement.performance,
-        behavior.exploration,
+        share * policy.shape[1] / (policy.shape[1] - 1),
         intended,
         policy,
     )
     worth_testing = found.slips > 0 and (found.share is None or found.share >= 0.5)
     return replace(found, test=_test(result, intended)) if worth_testing else found
+
+
+def intended_by(behavior: Controller) -> Controller | None:
+    """The behavior without its slips; None where nothing says what they are.
+
+    >>> often = Controller.constant(("z",), ("keep", "repair"), [0.9, 0.1])
+    >>> intended_by(replace(often, estimated=True)).row([], "z").tolist()
+    [1.0, 0.0]
+    """
+    if (found := exploring(behavior)) is not None:
+        return found.intended
+    return _usual(behavior) if behavior.estimated and not behavior.exploration else None
+
+
+def _usual(behavior: Controller) -> Controller:
+    """Only what is usual, where something is."""
+    below = behavior.otherwise
+    rest = _usual(below) if isinstance(below, Controller) else _usual_rows(below[None, :])[0]
+    return replace(behavior, rows=_usual_rows(behavior.rows), otherwise=rest)
+
+
+def _usual_rows(rows: Floats) -> Floats:
+    if len(rows) == 0:
+        return rows
+    clear = rows.max(1, keepdims=True) >= USUAL
+    return np.where(clear, np.eye(rows.shape[1])[rows.argmax(1)], rows)
 
 
 def exploring(behavior: Controller) -> Controller | None:

@@ -16,6 +16,7 @@ Every renderer shows this verdict: in words, in JSON, as a colour or as an exit 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -27,6 +28,7 @@ from jumar.assessment.sentences import memory_contradicted
 from jumar.core.text import counted, rounded
 from jumar.evidence.checking import Check
 from jumar.evidence.claims import Certificate
+from jumar.evidence.noticing import Notice
 from jumar.evidence.validity import Validity
 from jumar.io.plain import picked
 
@@ -75,27 +77,37 @@ class Verdict:
         return {"word": self.word.value, **picked(self, "badge headline reasons")}
 
 
-def judge(result: Result, check: Check, held_out: Selection | None, gain: Gain) -> Verdict:
-    """The verdict. `held_out` is the held-out test, if one was made."""
-    word, reasons = _word(result, check, held_out)
+def judge(
+    result: Result,
+    check: Check,
+    held_out: Selection | None,
+    gain: Gain,
+    notices: Sequence[Notice] = (),
+) -> Verdict:
+    """The verdict. `held_out` is the held-out test, if one was made; `notices` are those of the log
+    and of the result."""
+    word, reasons = _word(result, check, held_out, notices)
     headline = _headline(result, word, held_out, gain)
-    if loud := [notice for notice in check.notices if notice.loud]:
+    if loud := [notice for notice in notices if notice.loud]:
         headline = f"Do not use this yet. {loud[0].fact} {loud[0].remedy}"
     return Verdict(word, headline, tuple(reasons))
 
 
-def failed(check: Check) -> list[str]:
+def failed(check: Check, notices: Sequence[Notice] | None = None) -> list[str]:
     """Every check that failed, as question and finding, after what was noticed and is as bad."""
-    return [notice.fact for notice in check.notices if notice.loud] + [
+    noticed = check.notices if notices is None else notices
+    return [notice.fact for notice in noticed if notice.loud] + [
         f"{question} {section.verdict.sentence}"
         for question, section in check.answers
         if section.verdict.status == "failed"
     ]
 
 
-def _word(result: Result, check: Check, held_out: Selection | None) -> tuple[Word, list[str]]:
+def _word(
+    result: Result, check: Check, held_out: Selection | None, notices: Sequence[Notice]
+) -> tuple[Word, list[str]]:
     best = result.certificate
-    if broken := failed(check):
+    if broken := failed(check, notices):
         return Word.UNRELIABLE, broken
     if result.improvement.changed == 0:
         return Word.KEEP, [best.claim]

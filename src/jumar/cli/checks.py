@@ -71,6 +71,8 @@ def check(
     say(as_json, data, *check_parts(found, typed))
     if found.verdict.status == "failed":
         raise typer.Exit(1)
+    if not as_json and list(typed) == ["jumar", "check"]:  # in a project, where more is not needed
+        say(False, {}, "", "Next: a better controller and its report\n  jumar improve -o out")
 
 
 def _check_window(policies: Sequence[str] | None, memory: Memory | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from jumar.draft import Draft
 
 PROJECT, RULE = "jumar.toml", "rule.toml"
+ENDINGS = {  # of the file that standard input is put into
+    "csv": ".csv", "tsv": ".tsv", "parquet": ".parquet", "arrow": ".arrow", "ndjson": ".ndjson",
+    "json": ".json", "excel": ".xlsx",
+}  # fmt: skip
 ASKED = {
     "episode": "Which column says which rows belong together?",
     "observation": "Which column says what was seen (several: a+b)?",
@@ -29,7 +34,9 @@ ASKED = {
 @app.command(cls=Command)
 @log_options
 def init(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="The log to look at.")],
+    log: Annotated[
+        Path, typer.Argument(metavar="LOG", help="The log to look at; - is standard input.")
+    ],
     reading: dict[str, Any],
     policy: Annotated[
         Path | None,
@@ -57,6 +64,7 @@ def init(
         if Path(name).exists() and not force:
             raise ParameterError(f"{name}: is here already. Give --force to write over it.")
     with working("Looking", as_json):
+        log, saved = _kept(log, reading["file_format"], force)
         made = draft(log, reading)
     if not yes and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
         made = _ask(made, log, reading)
@@ -65,8 +73,9 @@ def init(
     texts = {PROJECT: project_text(made, str(log), rule)}
     if made.starter and not policy:
         texts[RULE] = rule_text(made.starter, str(log))
-    written = write_folder(".", texts)
-    next_command = "jumar check" if not made.trouble else f"jumar init {log} --force"
+    written = [*saved, *write_folder(".", texts)]
+    again = f"jumar init {shlex.quote(str(log))} --force"
+    next_command = again if made.trouble else "jumar check"
     data = {
         "log": str(log),
         "columns": [
@@ -80,9 +89,33 @@ def init(
     say(as_json, data, *_view(made), *(f"Wrote {path}" for path in written))
     if made.trouble:
         tell(f"jumar: this draft cannot be read yet: {made.trouble}")
+        tell(f"Next: correct {PROJECT} or the log, or add options that say it:\n  {next_command}")
         raise typer.Exit(1)
     if not as_json:
-        say(False, {}, f"Next: read {' and '.join(map(str, written))}, then run\n  {next_command}")
+        drafts = " and ".join(texts)
+        say(False, {}, f"Next: read {drafts}, then run\n  {next_command}")
+
+
+def _kept(log: Path, kind: str | None, force: bool) -> tuple[Path, list[Path]]:
+    """The log; standard input and pipes are put into a file here, for the commands that follow."""
+    import shutil
+
+    from jumar.io.formats import Spooled, format_of, open_log, spooled
+    from jumar.io.formats.sniffing import format_by_content
+    from jumar.io.formats.text import GZIP, starts
+
+    with spooled(log) as found:
+        if not isinstance(found, Spooled):
+            return log, []
+        kind = kind or format_of(log) or format_by_content(found.path)
+        if kind is None or found.path.stat().st_size == 0:
+            open_log(found)  # says what is wrong
+        ending = "" if kind is None else ENDINGS.get(kind.lower(), "")
+        target = Path(f"log{ending}{'.gz' * starts(found.path, 2).startswith(GZIP)}")
+        if target.exists() and not force:
+            raise ParameterError(f"{target}: is here already. Give --force to write over it.")
+        shutil.copyfile(found.path, target)
+    return target, [target]
 
 
 def _ask(made: Draft, log: Path, reading: dict[str, Any]) -> Draft:
@@ -115,6 +148,7 @@ def _view(made: Draft) -> list[Any]:
     other = [
         [item.key, _short(item.value), item.why] for item in made.settings if item.key != "columns"
     ]
+    other += [[item.key, "?", f"say {_set(item)} {item.why}"] for item in made.questions]
     if made.starter and made.starter.exploration:
         share = f"{made.starter.exploration:.3g}"
         other.append(["exploration", share, "in rule.toml: how often something else is done"])
@@ -125,6 +159,10 @@ def _view(made: Draft) -> list[Any]:
         plain_table(["column", "part", "why"], rows),
         plain_table(["setting", "value", "why"], other),
     ]
+
+
+def _set(item: Any) -> str:
+    return f"{item.key} = true" if item.value is True else f"{item.key} = {item.value}"
 
 
 def _short(value: Any) -> str:

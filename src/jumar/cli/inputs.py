@@ -132,6 +132,11 @@ def read(
     from jumar.evidence.given import ESTIMATE
 
     reader = reader or read_logs
+    if is_estimate(policies) and exploration is not None:
+        raise ParameterError(
+            f"--exploration {exploration:g}: only for a rule in a file; --policy estimate takes "
+            "what the log shows. Leave it out, or give the rule: --policy rule.toml."
+        )
     if is_estimate(policies):
         return reader(log, **named_like(like), **reading), ESTIMATE
     written = load(policies, exploration)

@@ -62,6 +62,13 @@ Missing = Annotated[
         help="A missing value: an error, the observation 'missing', or leave out the episode.",
     ),
 ]
+MissingReward = Annotated[
+    float | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="What a step pays whose reward is missing: 0 if an outcome comes only at the end.",
+    ),
+]
 Repeated = Annotated[
     str,
     typer.Option(
@@ -120,6 +127,7 @@ def as_reading(
     bins: Sequence[str] | None = None,
     gap: str | None = None,
     missing: str = "error",
+    missing_reward: float | None = None,
     repeated: str = "error",
     prices: Sequence[str] | None = None,
     **file: str | None,
@@ -137,6 +145,7 @@ def as_reading(
         "bins": _bins(bins or ()),
         "gap": gap,
         "missing": missing,
+        "missing_reward": missing_reward,
         "repeated": repeated,
         "prices": _prices(prices or ()),
         **{name: file.get(name) for name in _FILE},
@@ -216,6 +225,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "bins": (Bins, None),
     "gap": (Gap, None),
     "missing": (Missing, "error"),
+    "missing_reward": (MissingReward, None),
     "repeated": (Repeated, "error"),
     "prices": (Prices, None),
     **_FILE,

@@ -9,7 +9,7 @@ part and leaves the others as the project says.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,6 +85,11 @@ def fill(given: Mapping[str, Any], project: Project, context: typer.Context) -> 
     for name, value in _as_options(project).items():
         if name in filled and _by_default(context, name):
             filled[name] = value
+    other_rule = "policy" in filled and not _by_default(context, "policy")
+    if other_rule and "exploration" in filled and _by_default(context, "exploration"):
+        filled["exploration"] = None  # that of the project is its own rule's
+    if filled.get("output", True) is None and _by_default(context, "pictures"):
+        filled["pictures"] = None  # those of the project go where an output goes
     if "discount" in filled and not _by_default(context, "yearly_discount"):
         filled["discount"] = None if _by_default(context, "discount") else filled["discount"]
     if "parameter" in filled:
@@ -128,7 +133,18 @@ def _as_options(project: Project) -> dict[str, Any]:
 
 def completed(reading: Mapping[str, Any], project: Project) -> dict[str, Any]:
     """The options of reading a log, with the tables of the project completed."""
-    return {**reading, **{key: {**project.reading.get(key, {}), **reading[key]} for key in TABLES}}
+    known = dict(project.reading)
+    if not {"observation", "action"}.isdisjoint(reading["columns"]):
+        # other columns are seen or done than the project says: its ranges of the rest fall
+        parts = {**known.get("columns", {}), **reading["columns"]}
+        used = {name for part in ("observation", "action") for name in _names(parts.get(part, ()))}
+        known["bins"] = {name: cut for name, cut in known.get("bins", {}).items() if name in used}
+    return {**reading, **{key: {**known.get(key, {}), **reading[key]} for key in TABLES}}
+
+
+def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
+    """The columns of a part; on the command line they are joined by a plus."""
+    return (columns, *columns.split("+")) if isinstance(columns, str) else tuple(columns)
 
 
 def log_of(log: Path | None) -> Path:

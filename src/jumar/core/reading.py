@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MISSING = "missing"  # the observation that stands for a missing one
+# What people write where a number is missing, in lower case; in a column of words it is a word.
+NO_NUMBER = ("n/a", "na", "n.a.", "#n/a", "null", "none", "missing", "-", "--", "?")
 
 
 @dataclass(frozen=True)

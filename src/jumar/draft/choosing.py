@@ -36,7 +36,7 @@ def choose(columns: Sequence[Column], action: Ints | None) -> list[Observed]:
     """The columns to observe, the most telling first. Without a sign, the first column."""
     if action is None or not columns:
         return [Observed(column, ()) for column in columns[:1]]
-    coded = {column.name: _coded(column, action) for column in columns}
+    coded = {column.name: _coded(column, action, len(columns) > 1) for column in columns}
     chosen: list[Observed] = []
     first = 0.0  # what the first column told
     known = np.zeros(len(action), np.int64)
@@ -58,9 +58,9 @@ def choose(columns: Sequence[Column], action: Ints | None) -> list[Observed]:
     return chosen or [Observed(columns[0], ("what was done depends on none of them",))]
 
 
-def _coded(column: Column, action: Ints) -> Ints:
+def _coded(column: Column, action: Ints, combined: bool) -> Ints:
     """(N,) the value, or the range it falls into; 0 where there is none."""
-    if column.is_number and ranges.needs_ranges(column.distinct, column.n):
+    if column.is_number and ranges.needs_ranges(column.distinct, column.n, combined):
         edges = ranges.cut(column.numbers, action)
         code = np.searchsorted(np.array(edges), column.numbers, side="right") + 1
         return np.asarray(np.where(column.missing, 0, code))

@@ -14,7 +14,7 @@ from jumar.core.errors import JumarError, LogError, not_one_of
 from jumar.core.text import counted, printable
 from jumar.draft import ending, ranges
 from jumar.draft.looking import Column, FirstLook, find_turns, look
-from jumar.draft.parts import Proposal, columns_of, is_cost, propose, words_of
+from jumar.draft.parts import UNITS, Proposal, columns_of, is_cost, is_unit, propose, words_of
 from jumar.draft.rule import Starter, remembered, starter
 from jumar.io.formats import open_log
 from jumar.io.formats.options import FileOptions
@@ -28,11 +28,6 @@ DISCOUNTS = (0.95, 0.98, 0.99, 0.995, 0.999)
 YEARLY = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 BEYOND = 0.25  # share of the weight that may lie beyond where recordings stop
 UNSEEN = "what comes later is not seen"
-UNITS = {
-    "eur": "EUR", "€": "EUR", "euro": "EUR", "euros": "EUR", "usd": "USD", "dollar": "USD",
-    "dollars": "USD", "$": "USD", "gbp": "GBP", "chf": "CHF", "min": "minutes",
-    "minutes": "minutes", "hours": "hours", "h": "hours", "kwh": "kWh", "points": "points",
-}  # fmt: skip
 CALENDAR = {"year": "365.25d", "month": "30.4375d", "week": "7d", "day": "1d", "hour": "1h"}
 
 
@@ -55,6 +50,7 @@ class Draft:
     starter: Starter | None  # a rule to start from, if the log can be read
     others: tuple[str, ...] = ()  # columns that play no part
     window: int = 1  # observations that what was done depends on
+    questions: tuple[ProjectLine, ...] = ()  # what only a person can tell; a comment in the file
     trouble: str = ""  # why it cannot be read yet, or what is missing
 
     @property
@@ -83,7 +79,9 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
     settings += [*_time(seen, proposals, cut), *_unit(seen, proposals)]
     used = {item.column for item in proposals}
     others = tuple(name for name in seen.columns if name not in used)
-    made = Draft(str(path), proposals, tuple(settings), None, others)
+    made = Draft(
+        str(path), proposals, tuple(settings), None, others, questions=_questions(seen, settings)
+    )
     lacking = [part for part in NEEDED if part not in columns_of(proposals)]
     if "reward" in lacking and "prices" in made.reading:
         lacking.remove("reward")
@@ -94,6 +92,19 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
     except JumarError as error:
         return replace(made, trouble=str(error))
     return replace(made, starter=starter(log), window=remembered(log))
+
+
+def _questions(seen: FirstLook, settings: list[ProjectLine]) -> tuple[ProjectLine, ...]:
+    """Settings that the log leaves open."""
+    known = {item.key: item.value for item in settings}
+    name = known["columns"].get("reward")
+    column = seen.columns.get(name) if isinstance(name, str) else None
+    if "cost" in known or column is None or not is_unit(column.name):
+        return ()
+    if not (column.numbers[~column.missing] >= 0).all():
+        return ()
+    why = f"if less is better: {printable(column.name)!r} may hold costs or earnings"
+    return (ProjectLine("cost", True, why),)
 
 
 def _lacking(parts: list[str]) -> str:
@@ -146,6 +157,11 @@ def _reading(
         why = f"{printable(reward.name)!r} sounds like a cost, and is hardly ever negative"
         settings.append(ProjectLine("cost", True, why))
     settings += _missing(seen, parts, given)
+    if reward is not None and reward.missing.any() and "missing_reward" not in given:
+        why = f"{printable(reward.name)!r} is empty in {counted(int(reward.missing.sum()), 'row')}"
+        last = _only_last(seen, parts, reward)
+        why += ": it is paid in the last row of an episode" if last else "; please check"
+        settings.append(ProjectLine("missing_reward", 0, why))
     settings += _dates(seen, parts, given)
     bins = {**_bins(seen, parts), **given.get("bins", {})}
     bins = {column: edges for column, edges in bins.items() if edges}
@@ -187,9 +203,21 @@ def _ends(
     marks = [
         seen.columns[name] for part in ("observation", "action") for name in parts.get(part, ())
     ]
+    reward = _first(seen, parts, "reward")
+    if reward is not None and _only_last(seen, parts, reward):
+        why = f"{printable(reward.name)!r} is filled in only in the last row of an episode"
+        return ProjectLine("ends", "terminated", why)
     guess = ending.guess(_episodes(seen, parts), _clock(seen, parts), "time" in parts, marks)
     doubt = "" if guess.sure else "; please check"
     return ProjectLine("ends", guess.ends, guess.reason + doubt)
+
+
+def _only_last(seen: FirstLook, parts: Mapping[str, tuple[str, ...]], column: Column) -> bool:
+    """Is a column filled in in the last rows of episodes, and nowhere else?"""
+    inner, last = ending.rows_of(_episodes(seen, parts), _clock(seen, parts))
+    return bool(
+        inner.any() and column.missing[inner].all() and (~column.missing[last]).mean() > 0.9
+    )
 
 
 def _missing(
@@ -223,7 +251,8 @@ def _bins(
     found = {}
     for name in parts.get("observation", ()):
         column = seen.columns[name]
-        if column.is_number and ranges.needs_ranges(column.distinct, seen.rows):
+        several = len(parts["observation"]) > 1
+        if column.is_number and ranges.needs_ranges(column.distinct, seen.rows, several):
             known = None if action is None else action.code
             edges = ranges.cut(column.numbers, known)
             if edges:
@@ -238,13 +267,15 @@ def _time(seen: FirstLook, proposals: tuple[Proposal, ...], cut: bool) -> list[P
     parts = columns_of(proposals)
     length, why = _step_length(seen, parts)
     rows = seen.rows / max(1, len(np.unique(_episodes(seen, parts))))
-    if length and seconds(length) >= SECONDS["d"] / 2:
-        steps = YEAR / seconds(length)
+    steps = YEAR / seconds(length) if length else 0.0
+    years = rows / steps if steps else 0.0
+    by_year = not cut or YEARLY[-1] ** years <= BEYOND  # else no rate by the year reaches so short
+    if length and seconds(length) >= SECONDS["d"] / 2 and by_year:
         yearly, less = YEARLY[0], "what comes a year later counts 5 % less"
         if cut:
-            seldom = next((d for d in YEARLY if d ** (rows / steps) <= BEYOND), YEARLY[-1])
+            seldom = next((d for d in YEARLY if d**years <= BEYOND), YEARLY[-1])
             if seldom < yearly:
-                yearly, less = seldom, f"recordings stop after {rows / steps:.2g} years: {UNSEEN}"
+                yearly, less = seldom, f"recordings stop after {years:.2g} years: {UNSEEN}"
         return [
             ProjectLine("step_length", length, why),
             ProjectLine("yearly_discount", yearly, less),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Array, Floats, Ints
+from jumar.core.arrays import Array, Bools, Floats, Ints
 from jumar.core.text import printable
 from jumar.draft.looking import Column
 
@@ -32,14 +32,8 @@ def guess(
     `episode` numbers the episode of every row. `is_calendar`: does the clock show the date, so that
     episodes may stop together?
     """
-    order = np.argsort(episode, kind="stable")
-    if clock is not None:
-        order = np.lexsort((clock, episode))
-    number = episode[order]
-    last = order[np.append(np.flatnonzero(number[1:] != number[:-1]), len(number) - 1)]
+    inner, last = rows_of(episode, clock)
     sizes = np.unique(episode, return_counts=True)[1]
-    inner = np.ones(len(episode), np.bool_)
-    inner[last] = False
     for column in marks:
         if sign := _last_only(column, last, inner):
             return Ending("terminated", sign, True)
@@ -61,6 +55,23 @@ def guess(
     if len(sizes) == 1:
         return Ending("cut", "there is one long episode", False)
     return Ending("terminated", "lengths differ, and nothing else seems to stop episodes", False)
+
+
+def rows_of(episode: Ints, clock: Floats | None) -> tuple[Bools, Ints]:
+    """(N,) the rows after which an episode goes on, and (E,) the last row of every episode.
+
+    >>> inner, last = rows_of(np.array([7, 7, 9]), None)
+    >>> inner.tolist(), last.tolist()
+    ([True, False, False], [1, 2])
+    """
+    order = np.argsort(episode, kind="stable")
+    if clock is not None:
+        order = np.lexsort((clock, episode))
+    number = episode[order]
+    last = order[np.append(np.flatnonzero(number[1:] != number[:-1]), len(number) - 1)]
+    inner = np.ones(len(episode), np.bool_)
+    inner[last] = False
+    return inner, last
 
 
 def _last_only(column: Column, last: Array, inner: Array) -> str:

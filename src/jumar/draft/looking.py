@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Ints
+from jumar.core.reading import NO_NUMBER
 from jumar.io.formats import Source
 from jumar.io.formats.numpy_arrays import to_numpy
 from jumar.io.formats.text import TextFile
 from jumar.io.logs.dates import MICROSECONDS, guesses
+from jumar.io.logs.totals import MOST, is_total
 
 ROWS = 200_000  # more rows would not change a proposal
-NOTHING = ("", "na", "n/a", "nan", "none", "null", "-", "?", "missing")  # in lower case
 FLAGS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"0", "1"}, {"t", "f"})
 
 
@@ -142,12 +143,29 @@ def look(source: Source) -> FirstLook:
         if rows >= ROWS:
             break
     all_read = next(stream, None) is None
+    if all_read and batches:
+        rows -= (totals := _totals(batches[-1], rows))
+        batches[-1] = batches[-1].slice(0, batches[-1].num_rows - totals)
     columns = {}
     for i, name in enumerate(names):
         chunks = [batch.column(i) for batch in batches]
         values = pa.chunked_array(chunks) if chunks else pa.chunked_array([], pa.string())
         columns[name] = _column(name, values)
     return FirstLook(source.name, columns, rows, all_read)
+
+
+def _totals(batch: Any, rows: int) -> int:
+    """How many rows at the end are totals: the first cell that is not empty says so, or all are
+    empty, and at least half of the cells are."""
+    found = 0
+    while found < min(MOST, rows - 1, batch.num_rows):
+        row = batch.num_rows - 1 - found
+        cells = [column[row].as_py() for column in batch.columns]
+        filled = [str(cell).strip() for cell in cells if cell is not None and str(cell).strip()]
+        if 2 * len(filled) > len(cells) or not is_total(filled[0] if filled else ""):
+            break
+        found += 1
+    return found
 
 
 def _column(name: str, values: Any) -> Column:
@@ -165,12 +183,23 @@ def _column(name: str, values: Any) -> Column:
         encoded = encoded.combine_chunks()
     texts = [text or "" for text in encoded.dictionary.to_pylist()]
     code = to_numpy(encoded.indices, -1).astype(np.int64)
-    kept = [i for i, text in enumerate(texts) if text.lower() not in NOTHING]
+    kept = _kept(texts)
     renumbered = np.full(len(texts) + 1, -1)
     renumbered[kept] = np.arange(len(kept))
     names = tuple(texts[i] for i in kept)
     times, formats = _times(pa.array(names, pa.string()))
     return Column(name, names, renumbered[code], _numbers(names), times, formats)
+
+
+def _kept(texts: list[str]) -> list[int]:
+    """Which values are there. Among numbers, n/a and its like are not; among words, "none" may be
+    what was done."""
+    filled = [i for i, text in enumerate(texts) if text and text.lower() != "nan"]
+    known = [i for i in filled if texts[i].lower() not in NO_NUMBER]
+    if len(known) < len(filled) and known:
+        amounts = all(not np.isnan(as_number(texts[i])) for i in known)
+        return known if amounts else filled
+    return filled
 
 
 def _as_text(values: Any) -> Any:

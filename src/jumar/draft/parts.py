@@ -23,16 +23,17 @@ WORDS: dict[str, str] = {
     "episode": "episode trajectory run case id machine pump bus truck vehicle engine bridge asset "
     "patient person user customer client call session dialog dialogue conversation ticket block "
     "plot site unit equipment device participant subject visitor game maschine anlage fall "
-    "patientin kunde",
+    "patientin kunde batch charge_nr job shipment auftrag",
     "step": "step turn index t seq sequence no nr number order position schritt round",
     "time": "time date timestamp day week month year datetime hour when datum zeit tag woche monat "
     "jahr fecha fechas jour",
     "reward": "reward cost costs score benefit profit gain payoff price return penalty revenue "
     "loss expense value points utility kosten preis erlös ertrag nutzen coût costo coste belohnung "
-    "paid outcome income earnings downtime charge fee rating satisfaction",
+    "paid outcome income earnings downtime charge fee rating satisfaction amount betrag "
+    "result_value csat",
     "action": "action act decision decided work response treatment intervention measure done did "
     "choice maintenance repair command said reply therapy dose prescription aktion maßnahme "
-    "massnahme entscheidung behandlung acción",
+    "massnahme entscheidung behandlung acción bot agent operator ordered answer move",
     "observation": "observation obs finding state reading status symptom heard seen sensor signal "
     "vibration noise temperature pressure level condition result test befund zustand wetness "
     "intent utterance tigers",
@@ -67,8 +68,18 @@ COST_WORDS = [
 ]
 COST_ENDINGS = ("cost", "costs", "kosten", "preis", "aufwand")  # of words written together
 SAVED_WORDS = ["saved", "saving", "savings", "avoided", "reduction", "benefit", "negative", "neg"]
+UNITS = {
+    "eur": "EUR", "€": "EUR", "euro": "EUR", "euros": "EUR", "usd": "USD", "dollar": "USD",
+    "dollars": "USD", "$": "USD", "gbp": "GBP", "chf": "CHF", "min": "minutes",
+    "minutes": "minutes", "hours": "hours", "h": "hours", "kwh": "kWh", "points": "points",
+}  # fmt: skip
+SILENT = {"points"}  # a unit of what is won
+CURRENCIES = ("eur", "euro", "euros", "usd", "dollar", "dollars", "gbp", "chf")
+# numbers of money that are known before anything is done are readings
+BEFORE_WORDS = ("quoted", "quote", "offer", "offered", "asked", "list", "planned", "budget")
 _WORD = {part: frozenset(words.split()) for part, words in WORDS.items()}
 MOST_ACTIONS = 40
+FEW_EPISODES = 20  # fewer are hardly what one learns from
 
 
 @dataclass(frozen=True)
@@ -155,6 +166,7 @@ class _Proposing:
         best = max(scores, key=lambda name: scores[name], default=None)
         if best is None or scores[best] < 1.5:
             return
+        best = self._finer(best, scores)
         column = self._left[best]
         reasons = ["its name"] if speaks_for(best, "episode") else []
         if runs(column.code) == column.distinct:
@@ -162,6 +174,21 @@ class _Proposing:
         mean = self._rows / column.distinct
         reasons.append(f"{counted(column.distinct, 'value')}, {mean:.3g} rows each")
         yield self._take("episode", best, *reasons)
+
+    def _finer(self, best: str, scores: Mapping[str, float]) -> str:
+        """A label within the best one, where that has few values: batches of two machines."""
+        outer = self._left[best]
+        if outer.distinct >= FEW_EPISODES:
+            return best
+        for name in sorted(scores, key=lambda name: -scores[name]):
+            inner = self._left[name]
+            known = not any(speaks_for(name, part) for part in ("step", "time", "reward", "action"))
+            pairs = len(np.unique(outer.code * (inner.distinct + 1) + inner.code))
+            enough = FEW_EPISODES <= inner.distinct <= self._rows / 1.5
+            label = not inner.is_number or speaks_for(name, "episode")
+            if known and label and enough and pairs == inner.distinct:
+                return name
+        return best
 
     def _clock(self) -> Iterator[Proposal]:
         """A column that never repeats within an episode, and rises in the file or can be sorted."""
@@ -202,15 +229,29 @@ class _Proposing:
         }
         named = [name for name in numbers if speaks_for(name, "reward")]
         if named:
-            # the plainest name counts: "cost" before "repair cost" before "cost centre"
-            best = min(named, key=lambda name: (len(words_of(name)), numbers[name].missing.mean()))
+            best = min(named, key=lambda name: self._doubts(numbers[name]))
             yield self._take("reward", best, "its name", "it holds numbers")
+
+    def _doubts(self, column: Column) -> tuple[float, ...]:
+        """What speaks against a column of rewards. The plainest name counts: "cost" before "repair
+        cost" before "quoted cost", whatever its currency; of equals, the one that stands last."""
+        words = words_of(column.name)
+        plain = [word for word in words if word not in CURRENCIES]
+        before = any(word in BEFORE_WORDS for word in words)
+        return (
+            before,
+            len(plain),
+            float(column.missing.mean()),
+            -list(self._left).index(column.name),
+        )
 
     def _action(self) -> Iterator[Proposal]:
         few = {
             name: column
             for name, column in self._left.items()
-            if 2 <= column.distinct <= MOST_ACTIONS and (not column.is_number or column.is_whole)
+            if 2 <= column.distinct <= MOST_ACTIONS
+            and (not column.is_number or column.is_whole)
+            and not self._constant_within(column)
         }
         named = [name for name in few if speaks_for(name, "action")]
         if named:
@@ -232,6 +273,7 @@ class _Proposing:
             for column in self._left.values()
             if column.distinct > 1
             and not column.is_time
+            and not self._names_episodes(column)
             and (column.is_number or column.distinct <= max(50, int(self._rows**0.5)))
         ]
         action = self._found.get("action")
@@ -262,6 +304,12 @@ class _Proposing:
             return False
         same = self._episode_code[1:] == self._episode_code[:-1]
         return bool(same.any() and (np.diff(column.numbers)[same] == 1).all())
+
+    def _names_episodes(self, column: Column) -> bool:
+        """Is it another label of episodes?"""
+        episodes = len(np.unique(self._episode_code))
+        label = not column.is_number or column.is_whole
+        return label and 1 < column.distinct == episodes and self._constant_within(column)
 
     def _constant_within(self, column: Column) -> bool:
         pairs = np.unique(self._episode_code * (column.distinct + 2) + column.code + 1)
@@ -298,6 +346,17 @@ def named_like_cost(name: str) -> bool:
     words = words_of(name)
     costs = any(word in COST_WORDS or word.endswith(COST_ENDINGS) for word in words)
     return costs and not any(word in SAVED_WORDS for word in words)
+
+
+def is_unit(name: str) -> bool:
+    """Does the name of a column say nothing but a unit?
+
+    >>> is_unit("EUR"), is_unit("amount (EUR)"), is_unit("revenue EUR"), is_unit("points")
+    (True, True, False, False)
+    """
+    words = [*words_of(name), *(mark for mark in "€$" if mark in name)]
+    units = [word for word in words if word in UNITS and UNITS[word] not in SILENT]
+    return bool(units) and all(word in {*units, "amount", "total", "betrag"} for word in words)
 
 
 def mostly_positive(values: Floats) -> bool:

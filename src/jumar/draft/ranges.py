@@ -30,13 +30,16 @@ LEAST_SHARE = 0.01  # of the rows, in a range
 NAMES = {2: ("low", "high"), 3: ("low", "mid", "high"), 4: ("low", "mid", "high", "very high")}
 
 
-def needs_ranges(distinct: int, rows: int) -> bool:
-    """Does a column of numbers have too many values to be names?
+def needs_ranges(distinct: int, rows: int, combined: bool = False) -> bool:
+    """Does a column of numbers have too many values to be names? Combined with other columns they
+    multiply, so more than a few are too many.
 
-    >>> needs_ranges(5, 1000), needs_ranges(400, 1000)
-    (False, True)
+    >>> needs_ranges(5, 1000), needs_ranges(400, 1000), needs_ranges(11, 9000)
+    (False, True, False)
+    >>> needs_ranges(11, 9000, combined=True)
+    True
     """
-    return distinct > FEW and distinct > min(20, rows**0.5 / 2)
+    return distinct > FEW and (combined or distinct > min(20, rows**0.5 / 2))
 
 
 def cut(values: Floats, action: Ints | None = None) -> tuple[float, ...]:

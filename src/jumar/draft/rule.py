@@ -20,7 +20,7 @@ from jumar.core.episodes import Episodes
 from jumar.draft.choosing import told
 
 LEVEL = 0.001
-MOST_REMEMBERED = 4
+MOST_REMEMBERED = 8
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from jumar.core.text import counted
 from jumar.draft.drafting import Draft
+from jumar.draft.patterns import patterns
 from jumar.draft.rule import Starter
 from jumar.io.controllers.memories import CONTROLLER
 from jumar.io.project import PROJECT
@@ -36,6 +37,7 @@ def project_text(made: Draft, log: str, rule: str | None) -> str:
     else:
         lines.append('# policy = "rule.toml"   # the rule that made the log')
     flat = [item for item in made.settings if item.key not in _TABLES]
+    lines += ["# " + _line(item.key, item.value, item.why) for item in made.questions]
     lines += [_line(item.key, item.value, item.why) for item in flat]
     keys = {item.key for item in flat}
     if "unit" not in keys:
@@ -83,16 +85,20 @@ def rule_text(made: Starter, log: str) -> str:
         )
     default = made.default
     lines.append(_line("default", actions[default], "where no rule below fits"))
-    for z in np.argsort(-made.seen, kind="stable"):
+    for z in sorted(made.shares, key=lambda z: -made.seen[z]):  # before patterns that fit them, too
         seen = counted(int(made.seen[z]), "time")
-        name = made.observations[z]
-        if int(z) in made.shares:
-            row = {a: p for a, p in zip(actions, _rounded(made, int(z)), strict=True) if p > 0}
-            lines += ["", f"[[rules]]   # seen {seen}; no single action is usual"]
-            lines += [f"observation = {toml(name)}", f"action = {toml(row)}"]
-        elif made.usual[z] != default and made.seen[z]:
-            lines += ["", f"[[rules]]   # seen {seen}", f"observation = {toml(name)}"]
-            lines.append(f"action = {toml(actions[made.usual[z]])}")
+        row = {a: p for a, p in zip(actions, _rounded(made, z), strict=True) if p > 0}
+        lines += ["", f"[[rules]]   # seen {seen}; no single action is usual"]
+        lines += [f"observation = {toml(made.observations[z])}", f"action = {toml(row)}"]
+    usual = {
+        name: int(made.usual[z])
+        for z, name in enumerate(made.observations)
+        if made.seen[z] and z not in made.shares
+    }
+    for pattern, action, fits in patterns(usual, default):
+        seen = counted(sum(int(made.seen[made.observations.index(name)]) for name in fits), "time")
+        lines += ["", f"[[rules]]   # seen {seen}", f"observation = {toml(pattern)}"]
+        lines.append(f"action = {toml(actions[action])}")
     return "\n".join(lines) + "\n"
 
 

@@ -9,6 +9,7 @@
     cost     = true                     # the reward column holds costs
     ends     = "cut"
     missing  = "symbol"
+    missing_reward = 0                  # where the reward column is empty
     rewards  = [-12000, 0]
     separator = ";"                     # and decimal, dates, encoding, turns, sheet, file_format
 
@@ -116,6 +117,7 @@ READING: dict[str, Check] = {
     "bins": _table(_ranges),
     "gap": _text_or_number,
     "missing": _text,
+    "missing_reward": _number,
     "repeated": _text,
     "prices": _table(_number),
     "file_format": _text,
@@ -145,6 +147,7 @@ REST: dict[str, Check] = {
     "gate": _text,
     "assume_memory": _flag,
     "seed": _whole,
+    "pictures": _text,
 }
 PROJECT = Format("project", 1, ProjectError, keys=("format", *REST, *READING))
 RUN = Format(

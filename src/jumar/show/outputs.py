@@ -31,7 +31,7 @@ from jumar.io.controllers import controller_text
 from jumar.io.files import write_atomically, write_folder
 from jumar.show import html
 from jumar.show.drawing import Drawing, draw
-from jumar.show.drawing.images import check_images
+from jumar.show.drawing.images import IMAGES, check_images
 from jumar.show.program import program
 from jumar.show.provenance import Run
 from jumar.show.remedies import remedies
@@ -123,7 +123,8 @@ def save(
     contents |= {name: render(made) for name, render in {**FILES, **special}.items()}
     contents |= {f"controller.{kind}": made.drawing.image(kind) for kind in kinds}
     written = write_folder(folder, contents)
-    for name in SPECIAL.keys() - wanted:  # of an earlier run, which nothing here speaks of
+    stale = {*SPECIAL, *(f"controller.{kind}" for kind in IMAGES)} - contents.keys()
+    for name in stale:  # of an earlier run, which nothing here speaks of
         Path(folder, name).unlink(missing_ok=True)
     return written
 

@@ -382,8 +382,10 @@ def _certificates(assessment: Assessment) -> list[RenderableType]:
         ]
     more = len(result.certificates) - max(1, len(telling))
     if more:
-        others = "1 more bound is" if more == 1 else f"{more} more bounds are"
-        parts += [Text(), Text(f"{others} vacuous or say the same; --json lists them all.")]
+        others = "1 more bound is vacuous or says the same"
+        if more > 1:
+            others = f"{more} more bounds are vacuous or say the same"
+        parts += [Text(), Text(f"{others}; --json lists them all.")]
     return parts
 
 

@@ -35,6 +35,8 @@ class Weighed(NamedTuple):
 
     effective: float
     missing: float
+    weight: float  # mean
+    weight_error: float  # its standard error
     second: bool | None = None  # None: not asked
 
 
@@ -77,6 +79,8 @@ def trial_of_bet(
         units=scored.units,
         second=weighed.second,
         deviation=scored.deviation,
+        weight=weighed.weight,
+        weight_error=weighed.weight_error,
         scores=scored,
         bet=x.prospect.bet,
         opinion=blend(scored, models.gain(x.candidate)),

@@ -74,7 +74,7 @@ def certificate_of(
         bound="held-out",
         title=(
             "Proved on episodes it was not learned from"
-            if selection.gate == PROVED
+            if selection.gate == PROVED and not estimated
             else "Tested on episodes it was not learned from"
         ),
         delta=selection.delta,

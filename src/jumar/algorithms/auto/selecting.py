@@ -20,6 +20,7 @@ from: a constant that every step pays more changes no comparison, and so it chan
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -45,6 +46,7 @@ from jumar.algorithms.auto.other_deltas import GateAgain
 from jumar.algorithms.auto.trials import GATES, PROVED, Selection, Trial
 from jumar.algorithms.auto.workbench import UNBOUNDED, Workbench
 from jumar.algorithms.entry import Algorithm
+from jumar.core.arrays import Floats
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import check_discount
 from jumar.core.journal import Watch
@@ -285,7 +287,9 @@ def _bet(half: _Half, only: Make | None) -> tuple[list[Tested], int]:
     models = Models(bench, half.other)
     tests = []
     for x, scores, found, second in zip(listed, scored, bets, approximate, strict=True):
-        weighed = Weighed(second.effective, second.missing, second.passed)
+        weighed = Weighed(
+            second.effective, second.missing, second.weight, second.weight_error, second.passed
+        )
         trial = trial_of_bet(half.number, x, scores, found, weighed, models, half.delta, half.most)
         tests.append(Tested(trial, x.candidate, bench))
     return tests, made
@@ -335,7 +339,14 @@ def _t_trials(half: _Half, listed: Sequence[Fitted]) -> list[Trial]:
                 units=scores.units,
                 refused=refused,
                 deviation=scores.deviation,
+                weight=float(weights.mean()),
+                weight_error=_error(weights),
                 again=GateAgain(test, scores.values, weights),
             )
         )
     return trials
+
+
+def _error(values: Floats) -> float:
+    """The standard error of a mean."""
+    return float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf

@@ -80,6 +80,8 @@ class Trial(Shown):
     refused: str = ""  # why it cannot pass, whatever its bound
     second: bool | None = None  # would it pass the other test? None: not asked
     deviation: float = math.inf  # of a score
+    weight: float = 1.0  # mean of the held-out weights: 1, if the behavior is what made the log
+    weight_error: float = math.inf  # its standard error
     scores: Scored | None = field(default=None, repr=False, compare=False)  # of its units
     bet: Bet | None = None  # that was laid on it
     opinion: Opinion | None = None  # of its gain, where more is known than scores
@@ -111,6 +113,7 @@ class Trial(Shown):
             "standard_error": finite(self.error),
             "effective_episodes": self.effective,
             "missing": self.missing,
+            "mean_weight": self.weight,
             "lower_bound": finite(self.lower),
             **picked(self, "level passed"),
             "passes_from_delta": None if (self.reached or 0.0) > 1 else self.reached,

@@ -73,7 +73,7 @@ def longer_memory(
         return Longer(str(memory), None, 0.0, 1.0, 0, 0, verdict)
     finer = replays.over(fine)  # first: the other is then a projection of it
     coarse = replays.over(memory)
-    deal = _deal(coarse, finer)
+    deal = deal_of(coarse, finer)
     G = deal.statistic(deal.taken)
     B = settings.draws(deal.work)
     drawn = np.array(list(deal.statistics(B, rng)))
@@ -167,7 +167,7 @@ class Deal:
             yield counts
 
 
-def _deal(coarse: Replay, fine: Replay) -> Deal:
+def deal_of(coarse: Replay, fine: Replay) -> Deal:
     """The table to be dealt; histories that cannot tell anything are left out."""
     taken = fine.taken
     acted = taken.any(1)

@@ -21,5 +21,6 @@ LOOKS: Registry[Look] = Registry(
         "cost": "jumar.evidence.noticing.cost:look",
         "readings": "jumar.evidence.noticing.readings:look",
         "exploration": "jumar.evidence.noticing.exploration:look",
+        "remembers": "jumar.evidence.noticing.remembering:look",
     },
 )

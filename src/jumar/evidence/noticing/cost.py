@@ -11,12 +11,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from jumar.core.text import printable
-from jumar.draft.drafting import UNITS
-from jumar.draft.parts import mostly_positive, named_like_cost, words_of
+from jumar.draft.parts import is_unit, mostly_positive, named_like_cost
 from jumar.evidence.checking.base import Section, Subject
 from jumar.evidence.noticing.notice import Notice
-
-SILENT = {"points"}  # a unit of what is won
 
 
 def look(
@@ -40,14 +37,3 @@ def look(
     elif is_unit(column) and (subject.log.reward >= 0).all():
         fact = f"The column {name!r} does not say whether it holds costs or earnings. {read}"
         yield Notice("cost", fact, settle, ("--cost",))
-
-
-def is_unit(name: str) -> bool:
-    """Does a name say nothing but a unit?
-
-    >>> is_unit("EUR"), is_unit("amount (EUR)"), is_unit("revenue EUR"), is_unit("points")
-    (True, True, False, False)
-    """
-    words = [*words_of(name), *(mark for mark in "€$" if mark in name)]
-    units = [word for word in words if word in UNITS and UNITS[word] not in SILENT]
-    return bool(units) and all(word in {*units, "amount", "total", "betrag"} for word in words)

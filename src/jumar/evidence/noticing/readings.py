@@ -13,8 +13,9 @@ import numpy as np
 
 from jumar.core.arrays import Floats
 from jumar.core.episodes import Episodes
+from jumar.core.reading import NO_NUMBER
 from jumar.core.text import counted, printable
-from jumar.draft.looking import NOTHING, as_number
+from jumar.draft.looking import as_number
 from jumar.draft.ranges import cut, named, needs_ranges
 from jumar.evidence.checking.base import Section, Subject
 from jumar.evidence.noticing.notice import Notice
@@ -77,7 +78,7 @@ def _readings(log: Episodes, cells: list[str], column: tuple[str, ...]) -> Readi
     seen = set(np.unique(log.observation).tolist())
     number = np.array([as_number(cell) for cell in cells])
     words = [cell for z, cell in enumerate(cells) if z in seen and np.isnan(number[z])]
-    if any(word.strip().lower() not in NOTHING for word in words):
+    if any(word.strip().lower() not in ("", "nan", *NO_NUMBER) for word in words):
         return None
     values = number[log.observation]
     known = np.unique(values[~np.isnan(values)])

@@ -99,6 +99,7 @@ def read_logs(
     encoding: str | None = None,
     turns: str | None = None,
     sheet: str | None = None,
+    missing_reward: float | None = None,
 ) -> Episodes:
     """Read a log from CSV, TSV, Parquet, Arrow, NDJSON, JSON or Excel, or from a table in memory.
 
@@ -147,6 +148,8 @@ def read_logs(
         The key of nested JSON that holds the list of steps; with dots, a path of keys.
     sheet
         The sheet of an Excel workbook.
+    missing_reward
+        What a step pays whose reward is missing: 0 where an outcome stands only in the last row.
 
     Returns
     -------
@@ -186,6 +189,7 @@ def read_logs(
         prices=prices,
         decimal=decimal,
         dates=dates,
+        missing_reward=missing_reward,
     )
     options = FileOptions.checked(separator, encoding, turns, sheet)
     if file_format is not None:

@@ -55,6 +55,7 @@ class Asked:
     bins: Mapping[str, Bins]  # by column
     gap: LongestPause | None
     missing: Missing
+    missing_reward: float | None  # what a step pays whose reward is missing
     repeated: Repeated
     prices: tuple[Price, ...]
     decimal: Mark | None  # nobody said it: it is recognised
@@ -73,6 +74,7 @@ def ask(
     prices: Mapping[str, float] | None,
     decimal: str | None = None,
     dates: str | None = None,
+    missing_reward: float | None = None,
 ) -> Asked:
     """The options as one value, or an error that shows how to write them."""
     chosen: dict[str, Any] = {}
@@ -98,6 +100,7 @@ def ask(
         gap=None if gap is None else read_gap(gap),
         prices=tuple(_price(name, amount) for name, amount in (prices or {}).items()),
         dates=None if dates is None else check_format(dates),
+        missing_reward=None if missing_reward is None else _amount(missing_reward),
         **chosen,
     )
 
@@ -173,6 +176,15 @@ def read_gap(gap: str | float | timedelta) -> LongestPause:
     if not 0 < amount < math.inf:
         raise ParameterError(f"gap: {gap!s} must be more than nothing, such as 90d.")
     return LongestPause(str(gap), amount, of_time)
+
+
+def _amount(given: float) -> float:
+    if isinstance(given, str | bool) or not math.isfinite(given):
+        raise ParameterError(
+            f"missing_reward: {given!r} is not a finite number. Write 0 (--missing-reward 0) if "
+            "rewards come only at some steps."
+        )
+    return float(given)
 
 
 def _price(name: str, amount: float) -> Price:

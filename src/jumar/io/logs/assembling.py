@@ -12,7 +12,7 @@ from jumar.core.episodes import UNKNOWN, Episodes, Labels, Origin
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.reading import LogReading, ReadColumn
 from jumar.core.rows import row_words
-from jumar.core.text import printable
+from jumar.core.text import counted, printable
 from jumar.io.logs.amounts import COMMAS, Amounts
 from jumar.io.logs.asking import COMBINED, Asked
 from jumar.io.logs.encoding import Coded, so_in_all
@@ -30,6 +30,8 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
     """The rows as Episodes; `given` are the names of a controller."""
     if asked.missing == "symbol":
         log = _with_a_symbol(log)
+    if asked.missing_reward is not None and log.rows.reward is not None:
+        log = _with_rewards(log, log.rows.reward, asked.missing_reward)
     symbols = {
         part: combined(log, part, getattr(log.rows, part)) for part in ("observation", "action")
     }
@@ -132,6 +134,24 @@ def _with_a_symbol(log: Arranged) -> Arranged:
         return log
     rows = replace(log.rows, observation=tuple(map(named_missing, columns)))
     return replace(log, rows=rows, remarks=replace(log.remarks, replaced=replaced))
+
+
+def _with_rewards(log: Arranged, reward: Amounts, amount: float) -> Arranged:
+    """The log with an amount where the reward is missing."""
+    step = np.ones(len(log.rows), np.bool_)
+    for column in log.rows.action:
+        step &= column.code != UNKNOWN
+    holes = reward.missing & step
+    if not holes.any():
+        return log
+    filled = Amounts(np.where(holes, amount, reward.values), reward.missing & ~holes)
+    count = f"whose reward is missing at {counted(int(holes.sum()), 'step')}, where it is"
+    guessed = (*log.remarks.guessed, f"{count} {amount:g} (as given)")
+    return replace(
+        log,
+        rows=replace(log.rows, reward=filled),
+        remarks=replace(log.remarks, guessed=guessed),
+    )
 
 
 def _early(log: Arranged, action: Array) -> Bools:
@@ -237,9 +257,10 @@ def _check_amounts(
     part = "reward" if log.rows.reward is not None else "number"
     absent = np.flatnonzero(amounts.missing & is_step)
     if len(absent):
+        zero = "missing_reward=0 (--missing-reward 0) if such a step pays nothing, or "
         problems.add(
             f"{log.rows.cell(int(absent[0]), name)}: the {part} is missing.{_more(log, absent)}",
-            f"Fill it in, or say {DROP}.",
+            f"Fill it in, or say {zero if part == 'reward' else ''}{DROP}.",
         )
     rule = "rewards must be finite numbers" if part == "reward" else "it must be finite"
     problems.each(

@@ -16,6 +16,7 @@ Spaces and apostrophes between thousands are always clear.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats
+from jumar.core.reading import NO_NUMBER
 from jumar.io.formats.numpy_arrays import flags, to_numpy
 
 Mark = Literal[".", ","]
@@ -71,7 +73,9 @@ class NumberWords:
 
     @cached_property
     def blank(self) -> Bools:
-        return _matches(self.words, "^$")
+        """(K,) nothing, or what people write in place of a number that they do not have."""
+        marks = "|".join(map(re.escape, NO_NUMBER))
+        return _matches(self.words, f"^(?i:{marks})?$")
 
     @property
     def bad(self) -> Bools:

@@ -78,7 +78,7 @@ def page(
         checks_text=content.checks_text(assessment.facts),
         certificates=telling,
         empty_certificates=empty,
-        empty_text=f"{counted(len(empty), 'certificate')} that say nothing here",
+        empty_text=f"{counted(len(empty), 'certificate')} without a word for this log",
         before_after=before_after(assessment.gain),
         unit=_unit(assessment),
         number=number,

@@ -176,13 +176,25 @@ class Controller:
 # ---- readings ----
 
 _GAPS = " '\u00a0\u2009\u202f\u2019"  # between thousands
+NO_NUMBER = (
+    "n/a",
+    "na",
+    "n.a.",
+    "#n/a",
+    "null",
+    "none",
+    "missing",
+    "-",
+    "--",
+    "?",
+)  # in lower case
 
 
 def observation(reading: Mapping[Any, object], decimal: str | None = None) -> str:
     """What a reading is called: {"vibration": 3.2, "noise": "quiet"} may be "mid+quiet".
 
-    Empty text, None and NaN are missing values. Other columns are ignored. Numbers in text have
-    the decimal mark of the log, or the one that is given.
+    Empty text, None, NaN, and words such as n/a in place of a number are missing values. Other
+    columns are ignored. Numbers in text have the decimal mark of the log, or the one that is given.
     """
     return _joined("observation", OBSERVATION_COLUMNS, reading, decimal, MISSING)
 
@@ -252,7 +264,7 @@ def _number(column: str, value: Any, decimal: str | None) -> float:
     mark = decimal or DECIMAL
     other = "." if mark == "," else ","
     text = value.strip().replace("\u2212", "-")  # the minus sign of a typesetter
-    if not text or re.fullmatch(r"(?i)[+-]?nan", text):
+    if not text or text.lower() in NO_NUMBER or re.fullmatch(r"(?i)[+-]?nan", text):
         return float("nan")
     power = "(?:[eE][+-]?[0-9]+)?"
     plain = rf"[+-]?(?:[0-9]+(?:[{mark}][0-9]*)?|[{mark}][0-9]+){power}|(?i:[+-]?inf(?:inity)?)"

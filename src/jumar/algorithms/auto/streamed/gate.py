@@ -78,7 +78,9 @@ class Shortlists:
             found = []
             for x, scores, bet in zip(made.listed, scored, bets, strict=True):
                 level = self.tried.delta / HALVES
-                weighed = Weighed(scores.effective, scores.missing(level))
+                weighed = Weighed(
+                    scores.effective, scores.missing(level), scores.weight, scores.weight_error
+                )
                 trial = trial_of_bet(
                     half, x, scores, bet, weighed, models, self.tried.delta, self.tried.most
                 )

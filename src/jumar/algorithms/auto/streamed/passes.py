@@ -189,9 +189,7 @@ class Score:
                     "A history came up that was not there when the log was counted. Has the log "
                     "changed since? Run again."
                 )
-            found.merge(
-                self.scoring.score_steps(at, whole.a, whole.reward, whole.start, whole.code)
-            )
+            self.scoring.score_steps(at, whole.a, whole.reward, whole.start, whole.code, found)
         return found
 
 

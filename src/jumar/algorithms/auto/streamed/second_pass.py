@@ -124,11 +124,17 @@ class Scoring:
         return self.score_steps(self.ground.at(log), log.action, log.reward, log.start, code)
 
     def score_steps(
-        self, at: Ints, action: Ints, reward: Floats, start: Ints, code: Codes
+        self,
+        at: Ints,
+        action: Ints,
+        reward: Floats,
+        start: Ints,
+        code: Codes,
+        found: HeldOut | None = None,
     ) -> HeldOut:
         """The same, for somebody who knows the history state at every step already: `at` are row
-        numbers of `ground.states`."""
-        found, dealt = self.nothing(), half_of(code)
+        numbers of `ground.states`. Scores are added to those `found` before."""
+        found, dealt = self.nothing() if found is None else found, half_of(code)
         for half, scoring in enumerate(self.halves):
             episodes = np.flatnonzero(dealt == 1 - half)
             if not scoring.candidates or len(episodes) == 0:

@@ -130,9 +130,17 @@ class Tallied(Scored):
 
     def missing(self, level: float) -> float:
         """How far the weights fall short of 1 (`asymptotic.missing`)."""
-        error = math.sqrt(self._variance(WEIGHT) / self.units)
-        mean = float(self.sums.rounded()[WEIGHT]) / self.units
-        return max(0.0, 1.0 - mean - normal(level) * error)
+        return max(0.0, 1.0 - self.weight - normal(level) * self.weight_error)
+
+    @property
+    def weight(self) -> float:
+        """The mean of the weights."""
+        return float(self.sums.rounded()[WEIGHT]) / self.units
+
+    @property
+    def weight_error(self) -> float:
+        """Its standard error."""
+        return math.sqrt(self._variance(WEIGHT) / self.units)
 
     def _variance(self, of: int) -> float:
         n = self.units
