@@ -36,7 +36,7 @@ def titles(capsys, *arguments: str) -> list[str]:
 
 
 def test_commands_stand_by_what_they_are_for(capsys):
-    assert titles(capsys) == ["Options", "Main job", "Look closer", "Research"]
+    assert titles(capsys) == ["Options", "Main job", "Look closer", "Large logs", "Research"]
 
 
 def test_every_command_has_one_panel():
@@ -58,7 +58,8 @@ def test_no_option_is_without_a_panel(command):
 
 
 def test_a_panel_names_no_option_that_is_gone():
-    there = {p.name for command in LOG_COMMANDS for p in GROUP.commands[command].params}
+    commands = (*LOG_COMMANDS, "count")
+    there = {p.name for command in commands for p in GROUP.commands[command].params}
     assert {n for names in panels.OPTIONS.values() for n in names.split()} <= there
 
 

@@ -245,12 +245,12 @@ def read(monkeypatch) -> list[tuple[Memory, int]]:
     def listening(kind):
         replay = kind.replay
 
-        def listen(self, z, a, start):
+        def listen(self, z, a, start, *first):
             if not inside:
                 found.append((self, len(z)))
             inside.append(self)
             try:
-                return replay(self, z, a, start)
+                return replay(self, z, a, start, *first)
             finally:
                 inside.pop()
 

@@ -49,6 +49,10 @@ def count(
             metavar="I/N", help="Count the I-th of N parts only, as in a job array; then merge."
         ),
     ] = None,
+    each_file: Annotated[
+        bool,
+        typer.Option("--each-file", help="Episodes are numbered anew in every file."),
+    ] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where a run stopped that was to make this file.")
     ] = False,
@@ -65,7 +69,7 @@ def count(
     from jumar.large.keeping import KeptShards
 
     memory = options.memory(window, with_actions)
-    job = prepare(logs, load_controller(policy), memory=memory, **reading)
+    job = prepare(logs, load_controller(policy), memory=memory, each_file=each_file, **reading)
     jobs = workers["jobs"]
     shards = job.plan.shards(SHARD_ROWS, jobs, _share(shard))
     kept = KeptShards(output, job.described)

@@ -7,21 +7,24 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from jumar.cli import inputs, options
+from jumar.cli import inputs, large, options
 from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
 from jumar.cli.log_options import reads_a_log
 from jumar.cli.panels import Command
+from jumar.cli.workers import has_workers
 from jumar.io.project import Project
 
 
 @app.command(cls=Command)
 @reads_a_log(repeatable=True)
+@has_workers
 def improve(
     log: Path,
     discount: float,
     reading: dict[str, Any],
     used: Project,
     typed: list[str],
+    workers: dict[str, Any],
     step_length: str | None = None,
     unit: Annotated[
         str, typer.Option(help="What rewards are counted in, as EUR; for the report.")
@@ -67,11 +70,18 @@ def improve(
             "matters. Where the log contradicts it, nothing changes.",
         ),
     ] = False,
+    each_file: Annotated[
+        bool,
+        typer.Option(
+            "--each-file", help="In a folder of logs: episodes are numbered anew in every file."
+        ),
+    ] = False,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
     """Improve the controller that produced a log, and explain it in a report.
 
+    LOG may be a folder, a pattern or an address (s3://...); large logs are read in parts.
     Exits with 1 if a check of the log failed, else with 0. Do not rely on what was learned from a
     log that failed a check.
     """
@@ -83,25 +93,42 @@ def improve(
     images = options.pictures(pictures, output)
     reward_range = options.reward_range(rewards, ending_rewards)
     memory = options.memory(window, with_actions)
-    with working("Reading", as_json):
-        episodes, behavior = inputs.read(log, policy, reading, exploration=exploration)
-    with working("Improving", as_json):
-        result = run(
-            episodes,
-            behavior,
-            discount=discount,
-            memory=memory,
-            algorithm=algorithm,
-            delta=delta,
-            rewards=reward_range,
-            horizon=horizon,
-            gate=gate,
-            assume_memory=assume_memory,
-            seed=seed,
-            unit=unit,
-            step_length=step_length,
-            **cast(Any, parameters),
+    asked: dict[str, Any] = {
+        "discount": discount,
+        "memory": memory,
+        "delta": delta,
+        "rewards": reward_range,
+        "horizon": horizon,
+        "seed": seed,
+        "unit": unit,
+        "step_length": step_length,
+    }
+    others = {
+        "--algorithm": algorithm not in (None, "auto"),
+        "--n-wedge": n_wedge is not None,
+        "--set": bool(parameter),
+        "--gate": gate != "proved",
+        "--assume-memory": assume_memory,
+    }
+    in_parts = large.is_read_in_parts(log, policy, others)
+    if in_parts:
+        result = large.improved(
+            log, policy, exploration, reading, each_file, workers, as_json, asked
         )
+    else:
+        large.check_not_asked(each_file, workers)
+        with working("Reading", as_json):
+            episodes, behavior = inputs.read(log, policy, reading, exploration=exploration)
+        with working("Improving", as_json):
+            result = run(
+                episodes,
+                behavior,
+                algorithm=algorithm,
+                gate=gate,
+                assume_memory=assume_memory,
+                **asked,
+                **cast(Any, parameters),
+            )
     with working("Assessing", as_json):
         assessment = result.assessment
     files: list[Path] = []
@@ -109,7 +136,9 @@ def improve(
         from jumar.show.outputs import save
         from jumar.show.provenance import Run
 
-        read: dict[str, str | Path] = {"log": log, **inputs.files(policy)}
+        read: dict[str, str | Path] = inputs.files(policy)
+        if not in_parts:  # many files, or one that takes long to read once more
+            read = {"log": log, **read}
         run_record = Run(typed, read, seed, options=used.to_dict())
         with working("Writing the report", as_json):
             files = save(assessment, output, run_record, images)

@@ -295,6 +295,7 @@ def check_plain(parts: Parts, asked: Asked) -> None:
         or asked.repeated == "drop"
         or asked.prices
         or asked.dates is not None
+        or asked.missing_reward is not None
         or asked.decimal is not None
         or "episode" not in parts.single
         or "reward" not in parts.single

@@ -129,6 +129,17 @@ def plan(sources: Sequence[str | os.PathLike[str]], kind: str | None = None) -> 
     return FilePlan(tuple(units), tuple(files))
 
 
+def rows_of_parquet(path: Path) -> int:
+    """As its end tells; 0 where it cannot be read."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        return int(parquet.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError, ValueError):
+        return 0
+
+
 def _units(file: LogFile) -> Iterator[Unit]:
     if file.kind != PARQUET:
         yield Unit(file, None, 0, max(1, file.size // BYTES_OF_A_ROW))

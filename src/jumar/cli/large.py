@@ -1,0 +1,101 @@
+"""Logs that are read in parts: which ones, and how a command does it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jumar.cli import inputs
+from jumar.cli.app import progress_bar
+from jumar.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from jumar.assessment.result import Result
+
+LARGE_ROWS = 10_000_000  # of a Parquet file
+LARGE_BYTES = 1 << 30  # of any other
+_ADDRESS = re.compile(r"^([a-z][a-z0-9+]*):/+(?=[^/])")
+
+
+def address(log: Path | str) -> str:
+    """A path, or an address, of which a path has swallowed a stroke.
+
+    >>> address(Path("s3://bucket/logs")), address("logs/*.csv")
+    ('s3://bucket/logs', 'logs/*.csv')
+    """
+    return _ADDRESS.sub(r"\1://", str(log))
+
+
+def is_read_in_parts(log: Path, policies: Sequence[str] | None, others: Mapping[str, bool]) -> bool:
+    """Is a log too large, or in too many places, to be held in memory? `others` are options that
+    need it there, and whether they are given."""
+    text = address(log)
+    several = "://" in text or Path(log).is_dir() or _is_pattern(text)
+    if not several and not _is_large(Path(log)):
+        return False
+    asked = [option for option, given in others.items() if given]
+    one = len(policies or ()) == 1 and not inputs.is_estimate(policies)
+    if asked or not one or inputs.named((policies or ("",))[0])[0] is not None:
+        if not several:
+            return False  # it takes memory, and works
+        option = f"{asked[0]} out" if asked else "it to one file: --policy FILE"
+        raise ParameterError(
+            f"{asked[0] if asked else '--policy'}: a log in several files is read in parts. That "
+            "takes the one controller that made it, and the default algorithm. Put all files into "
+            f"one, or leave {option}."
+        )
+    return True
+
+
+def check_not_asked(each_file: bool, workers: Mapping[str, Any]) -> None:
+    """Options that only make sense where a log is read in parts."""
+    given = {"--each-file": each_file, **{f"--{name}": value for name, value in workers.items()}}
+    for option, value in given.items():
+        if value:
+            raise ParameterError(
+                f"{option}: this log is read at once, by one process. Leave it out, or give a "
+                "folder of logs."
+            )
+
+
+def improved(
+    log: Path,
+    policies: Sequence[str] | None,
+    exploration: float | None,
+    reading: Mapping[str, Any],
+    each_file: bool,
+    workers: Mapping[str, Any],
+    as_json: bool,
+    asked: Mapping[str, Any],
+) -> Result:
+    """The main job on such a log."""
+    from jumar.pipeline import improve_logs
+
+    behavior = inputs.load(policies, exploration)[0].controller
+    engine = {**workers, "engine": workers["engine"] or "here"}
+    with progress_bar("Reading rows, twice", 0, as_json) as progress:
+        return improve_logs(
+            address(log),
+            behavior,
+            each_file=each_file,
+            progress=progress,
+            **engine,
+            **asked,
+            **reading,
+        )
+
+
+def _is_pattern(text: str) -> bool:
+    return any(mark in text for mark in "*?[") and not Path(text).exists()
+
+
+def _is_large(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    if path.suffix == ".parquet":
+        from jumar.large.shards import rows_of_parquet
+
+        return rows_of_parquet(path) >= LARGE_ROWS
+    return path.stat().st_size >= LARGE_BYTES

@@ -1,0 +1,120 @@
+"""The main job on a log that is read in parts: as on the same log in memory, however it is cut."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import jumar as jm
+from jumar.algorithms.auto.streamed import passes
+from jumar.core.errors import LogError
+from jumar.large import batches, counting
+from jumar.pipeline import improve_logs
+
+CHEESE = jm.models.cheese_maze()
+RANDOM = jm.Controller.uniform(CHEESE.observations, CHEESE.actions, name="random")
+
+
+@pytest.fixture(scope="module")
+def log():
+    return jm.simulate(CHEESE, RANDOM, episodes=3000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def whole(log, tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "log.parquet"
+    jm.write_logs(log, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(whole, tmp_path_factory):
+    """The same log in files that are cut anywhere, with row groups of any size."""
+    place = tmp_path_factory.mktemp("parts")
+    table = pq.read_table(whole)
+    ends = np.sort(np.random.default_rng(1).integers(0, table.num_rows, 6))
+    for i, (a, b) in enumerate(zip([0, *ends], [*ends, table.num_rows], strict=True)):
+        pq.write_table(table.slice(a, b - a), place / f"part-{i}.parquet", row_group_size=10_001)
+    return place
+
+
+@pytest.fixture(scope="module")
+def streamed(folder):
+    return improve_logs(folder, RANDOM, discount=0.95)
+
+
+def told(result):
+    """All that is said, in plain types."""
+    return json.dumps(result.assessment.to_dict(), sort_keys=True)
+
+
+def test_as_in_memory(whole, streamed):
+    expected = jm.improve(whole, RANDOM, discount=0.95)
+    mine, theirs = streamed.selection, expected.selection
+    assert mine.chosen.setting == theirs.chosen.setting
+    assert [t.passed for t in mine.trials] == [t.passed for t in theirs.trials]
+    assert mine.chosen.gain == pytest.approx(theirs.chosen.gain, rel=1e-9)
+    assert mine.chosen.lower <= theirs.chosen.lower * (1 + 1e-9)
+    assert mine.chosen.lower == pytest.approx(theirs.chosen.lower, rel=0.01)
+    assert np.allclose(
+        streamed.improvement.policy, expected.improvement.policy, rtol=1e-7, atol=1e-9
+    )
+    assert streamed.certificate.validity == expected.certificate.validity
+    assert streamed.assessment.verdict.word == expected.assessment.verdict.word
+
+
+@pytest.mark.parametrize("rows", [5_000, 10**9])
+@pytest.mark.parametrize("batch", [997, 1 << 16])
+def test_shards_and_batches_leave_no_trace(folder, streamed, monkeypatch, rows, batch):
+    monkeypatch.setattr(counting, "SHARD_ROWS", rows)
+    monkeypatch.setattr(batches, "BATCH_ROWS", batch)
+    again = improve_logs(folder, RANDOM, discount=0.95, jobs=2)
+    assert told(again) == told(streamed)
+    assert again.controller == streamed.controller
+
+
+@pytest.mark.slow
+def test_processes_give_the_same(folder, streamed):
+    again = improve_logs(folder, RANDOM, discount=0.95, engine="processes", jobs=2)
+    assert told(again) == told(streamed)
+
+
+def test_checks_look_at_a_sample_in_the_order_of_the_log(folder, monkeypatch):
+    monkeypatch.setattr(passes, "CHECKED", 50)
+    found = improve_logs(folder, RANDOM, discount=0.95)
+    assert len(found.log) == 8 * 50
+    assert "sampled" in [notice.kind for notice in found.assessment.notices]
+    assert found.assessment.verdict.word.value == "safe"
+
+
+def test_what_the_behavior_never_does_is_refused(folder):
+    other = jm.Controller.constant(CHEESE.observations, CHEESE.actions, [1.0, 0, 0, 0], name="up")
+    with pytest.raises(LogError, match="probability 0"):
+        improve_logs(folder, other, discount=0.95)
+
+
+def test_rewards_outside_the_declared_range_are_refused(folder):
+    with pytest.raises(LogError, match="wider"):
+        improve_logs(folder, RANDOM, discount=0.95, rewards=jm.RewardRange((0, 0), ending=(0, 0.5)))
+
+
+def test_nothing_to_gain(tmp_path):
+    n = 400
+    rng = np.random.default_rng(1)
+    table = pa.table(
+        {
+            "episode": np.arange(n) // 4,
+            "observation": np.array(["x", "y"])[rng.integers(0, 2, n)],
+            "action": np.array(["a", "b"])[rng.integers(0, 2, n)],
+            "reward": np.zeros(n),
+        }
+    )
+    pq.write_table(table, tmp_path / "log.parquet")
+    like = jm.Controller.uniform(("x", "y"), ("a", "b"))
+    found = improve_logs(tmp_path, like, discount=0.9, ends="terminated")
+    assert found.selection.chosen is None
+    assert found.assessment.verdict.word.value == "keep"
