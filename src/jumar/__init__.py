@@ -35,12 +35,16 @@ _PUBLIC = {
     "basic": "algorithms.basic:improve",
     "check": "evidence.checking",
     "count": "core.replay",
+    "count_logs": "large.counting",
     "estimate_behavior": "evidence.estimation",
     "evaluate": "truth.evaluation",
     "first_returns": "evidence.first_visits",
     "improve": "pipeline",
+    "improve_counts": "pipeline.by_counts",
+    "improve_logs": "pipeline.in_parts",
     "join": "core.memory.refinement",
     "load_controller": "io.controllers",
+    "load_counts": "large.files",
     "load_model": "truth.model_files",
     "load_project": "io.project",
     "models": "truth.models:",
@@ -82,12 +86,16 @@ __all__ = [
     "basic",
     "check",
     "count",
+    "count_logs",
     "estimate_behavior",
     "evaluate",
     "first_returns",
     "improve",
+    "improve_counts",
+    "improve_logs",
     "join",
     "load_controller",
+    "load_counts",
     "load_model",
     "load_project",
     "models",
@@ -135,7 +143,11 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.io.controllers import load_controller
     from jumar.io.logs import read_logs, write_logs
     from jumar.io.project import load_project
+    from jumar.large.counting import count_logs
+    from jumar.large.files import load_counts
     from jumar.pipeline import improve, select
+    from jumar.pipeline.by_counts import improve_counts
+    from jumar.pipeline.in_parts import improve_logs
     from jumar.truth import models as models
     from jumar.truth.evaluation import evaluate
     from jumar.truth.model_files import load_model

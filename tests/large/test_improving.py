@@ -13,7 +13,7 @@ import jumar as jm
 from jumar.algorithms.auto.streamed import passes
 from jumar.core.errors import LogError
 from jumar.large import batches, counting
-from jumar.pipeline import improve_logs
+from jumar.pipeline.in_parts import improve_logs
 
 CHEESE = jm.models.cheese_maze()
 RANDOM = jm.Controller.uniform(CHEESE.observations, CHEESE.actions, name="random")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.problem import Material
+from jumar.core.history import Counts
 from jumar.core.improvement import Improvement
 from jumar.evidence.certificate import (
     by_trust,
@@ -15,6 +16,7 @@ from jumar.evidence.certificate import (
 )
 from jumar.evidence.claims import Certificate
 from jumar.evidence.gains import starts_of
+from jumar.evidence.rewards import RewardRange
 from jumar.evidence.robust import worst_gain
 
 
@@ -37,11 +39,6 @@ def certificates_of(
             delta=delta,
         )
     entry = ALGORITHMS.get(improvement.algorithm)
-    kind = entry.bound_kind if entry else None
-    known = entry.trusted(improvement.parameters) if entry else None
-    # a pair of a state that was never visited has count 0, so all states must have been seen
-    complete = len(mdp) == scale.states
-    smallest = int(counts.visits.min()) if complete else 0
     worst = worst_gain(
         improvement,
         material.returns,
@@ -60,10 +57,25 @@ def certificates_of(
         unfinished=counts.unfinished,
         most=most,
     )
+    published = published_of(improvement, counts, rewards, delta=delta, most=most)
+    return by_trust([from_data, *published]) if published else (from_data,)
+
+
+def published_of(
+    improvement: Improvement, counts: Counts, rewards: RewardRange, *, delta: float, most: float
+) -> tuple[Certificate, ...]:
+    """What the published bounds say: they take no more than counts. None where no bound applies."""
+    mdp = improvement.mdp
+    scale = scale_of(mdp.memory, rewards, mdp.discount)
+    entry = ALGORITHMS.get(improvement.algorithm)
+    kind = entry.bound_kind if entry else None
+    known = entry.trusted(improvement.parameters) if entry else None
+    # a pair of a state that was never visited has count 0, so all states must have been seen
+    smallest = int(counts.visits.min()) if len(mdp) == scale.states else 0
     if kind is None and smallest == 0:
-        return (from_data,)
+        return ()
     gain = improvement.values - improvement.behavior_values
-    published = certify(
+    return certify(
         scale,
         n_wedge=int(known or 0),
         delta=delta,
@@ -73,4 +85,3 @@ def certificates_of(
         starts=starts_of(counts, gain) if smallest else None,
         most=most,
     )
-    return by_trust([from_data, *published])

@@ -29,6 +29,13 @@ def improve(
     unit: Annotated[
         str, typer.Option(help="What rewards are counted in, as EUR; for the report.")
     ] = "",
+    counts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Learn from a file of counts (jumar count) in place of a log. Nothing is tested.",
+        ),
+    ] = None,
     policy: inputs.Policy = None,
     exploration: inputs.Exploration = None,
     output: Annotated[
@@ -93,6 +100,21 @@ def improve(
     images = options.pictures(pictures, output)
     reward_range = options.reward_range(rewards, ending_rewards)
     memory = options.memory(window, with_actions)
+    if counts is not None:
+        learned = large.by_counts(
+            counts,
+            policy,
+            exploration,
+            algorithm,
+            parameters,
+            discount=discount,
+            memory=memory,
+            delta=delta,
+            rewards=reward_range,
+        )
+        written = large.saved(learned, output)
+        say(as_json, {**learned.to_dict(), "files": written}, *large.view(learned, written))
+        return
     asked: dict[str, Any] = {
         "discount": discount,
         "memory": memory,

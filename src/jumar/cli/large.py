@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from jumar.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from jumar.assessment.result import Result
+    from jumar.pipeline.by_counts import CountedResult
 
 LARGE_ROWS = 10_000_000  # of a Parquet file
 LARGE_BYTES = 1 << 30  # of any other
@@ -71,7 +73,7 @@ def improved(
     asked: Mapping[str, Any],
 ) -> Result:
     """The main job on such a log."""
-    from jumar.pipeline import improve_logs
+    from jumar.pipeline.in_parts import improve_logs
 
     behavior = inputs.load(policies, exploration)[0].controller
     engine = {**workers, "engine": workers["engine"] or "here"}
@@ -85,6 +87,56 @@ def improved(
             **asked,
             **reading,
         )
+
+
+def by_counts(
+    counts: Path,
+    policies: Sequence[str] | None,
+    exploration: float | None,
+    algorithm: str | None,
+    parameters: Mapping[str, Any],
+    **asked: Any,
+) -> CountedResult:
+    """The main job on counts."""
+    from jumar.pipeline.by_counts import improve_counts
+
+    if len(policies or ()) != 1 or inputs.is_estimate(policies):
+        raise ParameterError("--policy: give the one controller that the logs were counted with.")
+    return improve_counts(
+        counts,
+        inputs.load(policies, exploration)[0].controller,
+        algorithm=algorithm,
+        **asked,
+        **parameters,
+    )
+
+
+def saved(learned: CountedResult, folder: Path | None) -> list[str]:
+    """Write the controller and what is promised of it into a folder."""
+    if folder is None:
+        return []
+    from jumar.io.controllers import controller_text
+    from jumar.io.files import write_folder
+
+    said = json.dumps(learned.to_dict(), indent=2, allow_nan=False) + "\n"
+    contents = {"improved.json": controller_text(learned.controller), "certificate.json": said}
+    return [str(path) for path in write_folder(folder, contents)]
+
+
+def view(learned: CountedResult, files: Sequence[str]) -> list[str]:
+    """For people."""
+    found, facts = learned.improvement, learned.facts
+    lines = [
+        f"{facts.steps:,} steps of {facts.episodes:,} episodes, over a {found.mdp.memory}: "
+        f"{len(found.mdp):,} history states.",
+        f"{found.algorithm} changes {found.changed:,} of them. By the model, an episode is worth "
+        f"{found.performance:.6g} instead of {found.behavior_performance:.6g}.",
+        "Nothing was tested: counts tell nothing of single episodes. To have it tested on held-out "
+        "ones, give the logs: jumar improve LOGS.",
+    ]
+    told = [f"{c.title}: {c.claim} {c.verdict}" for c in learned.certificates[:1]]
+    lines += told or ["No published bound applies."]
+    return [*lines, *(f"Wrote {file}" for file in files)]
 
 
 def _is_pattern(text: str) -> bool:

@@ -286,7 +286,8 @@ def reads_a_log(
             given = settings.fill(given, known, context)
             asked = {name: given.pop(name) for name in _OPTIONS}
             given["reading"] = settings.completed(as_reading(**asked), known)
-            given["log"] = settings.log_of(given["log"])
+            if given.get("counts") is None:  # which stand for a log
+                given["log"] = settings.log_of(given["log"])
             given["discount"] = settings.discount_of(given, needs_discount)
             given["used"] = settings.used(given)
             given["typed"] = settings.typed(context)

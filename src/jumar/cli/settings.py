@@ -185,7 +185,8 @@ def _weight(option: str, given: float) -> float:
 def used(given: Mapping[str, Any]) -> Project:
     """All options of a run as data, as they would stand in a project file, with whole paths."""
     rest = {key: given[key] for key in REST if given.get(key) not in (None, False, [])}
-    rest["log"] = _whole(given["log"])
+    if given["log"] is not None:  # counts stand for a log
+        rest["log"] = _whole(given["log"])
     for key in ("rewards", "ending_rewards"):
         if key in rest:
             rest[key] = pair(f"--{key.replace('_', '-')}", rest[key])

@@ -120,7 +120,48 @@ def count_logs(
     progress: Progress | None = None,
     **reading: Any,
 ) -> Counted:
-    """Count logs where they lie."""
+    """Count logs of any size where they lie, in one pass and with little memory.
+
+    Parameters
+    ----------
+    sources
+        A file, a folder, a pattern such as ``"logs/*.parquet"``, an address such as
+        ``"s3://bucket/logs"``, or several of them; sorted by episode, then by step.
+    like
+        The controller that made the logs: its names, and what it remembers.
+    memory
+        What else is to be remembered, as ``window(2)``.
+    file_format
+        Of files whose names do not tell.
+    engine
+        Who does the work: "here" (threads), "processes", or "dask".
+    jobs
+        How many shards at once; all cores by default.
+    scheduler
+        The address of a running Dask cluster.
+    progress
+        Called with the rows that are done, and all.
+    **reading
+        How the logs are written, as for `read_logs`; and ``each_file=True`` where episodes are
+        numbered anew in every file.
+
+    Returns
+    -------
+    Counted
+        What algorithms need to know. Counts of parts add up with ``+``; ``.counts`` are tables.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from jumar import models, simulate, window, write_logs
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "log.parquet")
+    ...     write_logs(simulate(tiger, behavior, episodes=500, seed=1), path)
+    ...     count_logs(path, behavior, memory=window(2)).facts.episodes
+    500
+    """
     job = prepare(sources, like, memory=memory, file_format=file_format, **reading)
     shards = job.plan.shards(SHARD_ROWS, jobs)
     return run(job, shards, engine=engine, jobs=jobs, scheduler=scheduler, progress=progress)

@@ -71,7 +71,18 @@ def save_counts(counted: Counted, path: str | os.PathLike[str]) -> None:
 
 
 def load_counts(path: str | os.PathLike[str]) -> Counted:
-    """Read counts from a Parquet file; CountsError says what is wrong with it."""
+    """Read counts from a Parquet file; an error says what is wrong with it.
+
+    Parameters
+    ----------
+    path
+        A file that `jumar count` or `jumar merge` wrote.
+
+    Returns
+    -------
+    Counted
+        The counts.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 

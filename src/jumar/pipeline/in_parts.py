@@ -1,0 +1,168 @@
+"""The main job on logs of any size: they are read twice, in parts, and never held."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from jumar.assessment.result import Result
+from jumar.core.controller import Controller
+from jumar.core.history import check_discount
+from jumar.core.memory import Memory
+from jumar.core.randomness import Seed, generator, seed_number
+from jumar.core.replay import count
+from jumar.evidence.bounds import check_delta
+from jumar.evidence.certificate import scale_of
+from jumar.evidence.consistency import check_counted
+from jumar.evidence.practice import practice_of
+from jumar.evidence.rewards import RewardRange
+from jumar.io.controllers import controller_of
+from jumar.io.project import seconds
+from jumar.pipeline import DELTA
+
+LogFiles = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+Progress = Callable[[int, int], None]  # rows that are done, and all
+
+
+def improve_logs(
+    logs: LogFiles,
+    behavior: Controller | str | os.PathLike[str],
+    *,
+    discount: float,
+    memory: Memory | None = None,
+    delta: float = DELTA,
+    rewards: RewardRange | None = None,
+    horizon: int | None = None,
+    seed: Seed = 1,
+    unit: str = "",
+    step_length: str | None = None,
+    engine: str = "here",
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+    **reading: Any,
+) -> Result:
+    """Improve the behavior that produced a log of any size, which is read twice and never held.
+
+    The same as `improve` with ``algorithm="auto"`` and the proved gate. Every episode is counted,
+    and every episode is held out once. Checks and redrawn logs look at a sample.
+
+    Parameters
+    ----------
+    logs
+        A file, a folder, a pattern such as ``"logs/*.parquet"``, an address such as
+        ``"s3://bucket/logs"``, or several of them; sorted by episode, then by step.
+    behavior
+        The one controller that made the logs, or its file.
+    discount
+        Weight of the next step against this one, in [0, 1).
+    memory
+        What the new controller may remember; up to two observations more than the behavior if it is
+        not given.
+    delta
+        Accepted chance that something worse passes the test.
+    rewards
+        What a step can pay. Without it, what the logs show.
+    horizon
+        The most steps of an episode or recording, where that is known.
+    seed
+        A whole number or a generator. Deals the episodes into halves.
+    unit
+        What rewards are counted in, as "EUR".
+    step_length
+        How long a step takes, as "7d".
+    engine
+        Who does the work: "here" (threads), "processes", or "dask".
+    jobs
+        How many shards at once; all cores by default.
+    scheduler
+        The address of a running Dask cluster.
+    progress
+        Called with the rows that are done, and all.
+    **reading
+        How the logs are written, as for `read_logs`: ``columns=``, ``ends=``, ``bins=``.
+
+    Returns
+    -------
+    Result
+        As `improve` does; its log is the sample.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> from jumar import Controller, models, simulate, write_logs
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for i in range(3):
+    ...         log = simulate(tiger, behavior, episodes=1000, seed=i)
+    ...         write_logs(log, os.path.join(folder, f"day-{i}.parquet"))
+    ...     improve_logs(folder, behavior, discount=0.95, each_file=True).certificate.bound
+    'held-out'
+    """
+    from jumar.algorithms.auto.dealing import key_of, salt_of
+    from jumar.algorithms.auto.outcome import certificate_of, improvement_of
+    from jumar.algorithms.auto.streamed import longest_memory, shortlists
+    from jumar.algorithms.auto.streamed.passes import LogInParts, score, survey
+    from jumar.large.counting import SHARD_ROWS, prepare
+    from jumar.large.reading import typical_length
+
+    step_seconds = None if step_length is None else seconds(step_length)
+    check_delta(delta)
+    check_discount(discount)
+    old = controller_of(behavior)
+    number = seed_number(seed)
+    job = replace(prepare(logs, old, **reading), memory=longest_memory(old, memory))
+    log = LogInParts(
+        job,
+        tuple(job.plan.shards(SHARD_ROWS, jobs)),
+        key_of(salt_of(generator(number, "selection"))),
+        discount,
+        typical_length(job.plan, job.reading),
+    )
+    workers: dict[str, Any] = {"engine": engine, "jobs": jobs, "scheduler": scheduler}
+    workers["progress"] = progress
+    found = survey(log, **workers)
+    facts = found.first.tally.facts
+    check_counted(found.whole.counts, old, facts.rewards, rewards)
+    lists = shortlists(
+        found.first,
+        old,
+        discount=discount,
+        memory=memory,
+        delta=delta,
+        rewards=rewards,
+        horizon=horizon,
+    )
+    selection = lists.conclude(score(log, lists.scoring, **workers))
+    used = selection.chosen.setting.memory if selection.chosen else old.memory
+    counts = found.whole.counts.coarsen(used)
+    seen = job.reading.as_log(found.looked_at.episodes, job.plan)
+    practice = practice_of(seen, old)
+    improvement = improvement_of(selection, old, counts.mle(discount))
+    paid = rewards or facts.rewards
+    test = certificate_of(
+        selection,
+        practice=practice,
+        value_range=scale_of(used, paid, discount).value_range,
+        seed=number,
+        estimated=old.estimated,
+    )
+    return Result(
+        improvement,
+        counts,
+        (test,),
+        seen,
+        paid,
+        delta,
+        selection,
+        number,
+        practice,
+        None,
+        unit,
+        step_seconds,
+        memory,
+        improvement_of(selection, old, count(practice.replays, used).mle(discount)),
+    )
