@@ -118,3 +118,38 @@ def test_nothing_to_gain(tmp_path):
     found = improve_logs(tmp_path, like, discount=0.9, ends="terminated")
     assert found.selection.chosen is None
     assert found.assessment.verdict.word.value == "keep"
+
+
+def test_pieces_of_an_episode_that_a_gap_split_are_one_unit(tmp_path):
+    rng, rows = np.random.default_rng(2), []
+    for e in range(300):
+        day = 1
+        for t in range(6):
+            z = "xy"[rng.integers(2)]
+            a = "ab"[rng.integers(2)]
+            rows.append(f"{e},{day},{z},{a},{int((z == 'x') == (a == 'a'))}")
+            day += 9 if t == 2 else 1
+    (tmp_path / "log.csv").write_text("episode,step,observation,action,reward\n" + "\n".join(rows))
+    like = jm.Controller.uniform(("x", "y"), ("a", "b"))
+    asked = {"ends": "terminated", "gap": 5}
+    log = jm.read_logs(tmp_path / "log.csv", observations=("x", "y"), actions=("a", "b"), **asked)
+    expected = jm.improve(log, like, discount=0.9).selection
+    found = improve_logs(tmp_path, like, discount=0.9, **asked).selection
+    assert (found.units, found.episodes) == (expected.units, expected.episodes) == (300, 600)
+    for mine, theirs in zip(found.trials, expected.trials, strict=True):
+        assert (mine.setting, mine.units, mine.passed) == (theirs.setting, theirs.units, True)
+        assert mine.gain == pytest.approx(theirs.gain)
+
+
+def test_clusters_are_the_units(tmp_path):
+    log = jm.simulate(CHEESE, RANDOM, episodes=1200, seed=3)
+    path = tmp_path / "log.parquet"
+    jm.write_logs(log, path)
+    table = pq.read_table(path)
+    who = pa.array([f"plant {e % 150}" for e in table["episode"].to_pylist()])
+    pq.write_table(table.append_column("cluster", who), path, row_group_size=7_001)
+    expected = jm.improve(path, RANDOM, discount=0.95).selection
+    found = improve_logs(path, RANDOM, discount=0.95).selection
+    assert (found.units, found.episodes) == (expected.units, expected.episodes) == (150, 1200)
+    assert found.chosen.setting == expected.chosen.setting
+    assert found.chosen.gain == pytest.approx(expected.chosen.gain)

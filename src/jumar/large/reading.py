@@ -18,6 +18,7 @@ from jumar.io.logs.asking import Asked
 from jumar.io.logs.assembling import columns_of as logged_columns
 from jumar.io.logs.assembling import reading_of
 from jumar.io.logs.encoding import NotPlain
+from jumar.io.logs.ordering import PIECE
 from jumar.io.logs.parts import Parts, find_parts
 from jumar.large import general, kernels
 from jumar.large.batches import columns_of, last_label, open_file, typed_batches
@@ -199,6 +200,9 @@ def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -
             index = (np.cumsum(rows.begins) - 1).astype(np.int32)
             labels = pa.DictionaryArray.from_arrays(pa.array(index), names)
             clusters = None
+            if reading.asked.gap is not None and log.cluster is None:  # pieces are one unit
+                whole = pa.array([PIECE.sub("", str(name)) for name in log.origin.label])
+                clusters = pa.DictionaryArray.from_arrays(pa.array(index), whole)
             if log.cluster is not None:
                 names = pa.array(log.cluster.names, pa.string())
                 of = log.cluster.code[index].astype(np.int32)

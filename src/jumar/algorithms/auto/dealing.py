@@ -8,7 +8,6 @@ until one passes would void a promise that is made for one.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
@@ -18,13 +17,13 @@ import numpy as np
 from jumar.core.arrays import Codes, Floats, Frozen, Ints, freeze, sum_by
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
+from jumar.io.logs.ordering import PIECE
 
 HALVES = 2
 LEAST = 8  # units of a half, below which nothing is tried
 BLOCKS = 256
 MANY = 50_000  # labels, beyond which compiling their hash pays
 FOLDS = 4  # of a half; a block belongs to one of them
-PIECE = re.compile(r" \(\d+\)$")  # what reading adds to the label of a later piece
 
 
 class DealtPart(NamedTuple):

@@ -7,6 +7,7 @@ comes after begins anew. A file that is in order already is not sorted again.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +21,8 @@ from jumar.io.logs.asking import Asked, LongestPause
 from jumar.io.logs.clocks import Clock
 from jumar.io.logs.loading import LogRows
 from jumar.io.problems import Problems
+
+PIECE = re.compile(r" \(\d+\)$")  # what is added to the label of a later piece
 
 
 @dataclass(frozen=True)

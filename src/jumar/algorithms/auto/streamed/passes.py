@@ -55,7 +55,8 @@ class LogInParts:
     @property
     def together(self) -> bool:
         """Are several episodes one independent unit?"""
-        return "cluster" in self.counting.reading.parts.single
+        reading = self.counting.reading
+        return "cluster" in reading.parts.single or reading.asked.gap is not None
 
     @property
     def rows(self) -> int:
