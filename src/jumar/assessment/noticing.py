@@ -86,7 +86,7 @@ def _tested(split: Split) -> str:
 
 def sampled(found: Looked) -> Iterator[Notice]:
     """The log is larger than what was looked at."""
-    result, episodes = found.result, int(found.result.counts.starts.sum())
+    result, episodes = found.result, found.result.episodes
     if result.sampled is None or len(result.log) >= episodes:
         return
     yield Notice(

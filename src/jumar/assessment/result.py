@@ -53,6 +53,16 @@ class Result(Frozen, Shown):
         return f"{self.improvement.summary}; {c.summary}"
 
     @property
+    def episodes(self) -> int:
+        """How many were learned from; `log` may be a sample of them."""
+        return int(self.counts.starts.sum())
+
+    @property
+    def steps(self) -> int:
+        """How many there are, those included of which nobody knows what followed."""
+        return int(self.counts.visits.sum()) + self.counts.unfinished
+
+    @property
     def controller(self) -> Controller:
         return self.improvement.controller
 

@@ -190,16 +190,16 @@ def warnings(result: Result, check: Check) -> Iterator[Warning]:
             "The log does not say what anything cost or paid; the prices were given by hand. Every "
             "value here depends on them.",
         )
-    open_ends = int((~result.log.terminated).sum())
+    open_ends = result.episodes - int(result.counts.ends.sum())
     if open_ends:
-        every = "Some" if open_ends < len(result.log) else "All"
+        every = "Some" if open_ends < result.episodes else "All"
         yield Warning(f"{every} episodes were cut off.", _cut_off(result, open_ends))
 
 
 def _cut_off(result: Result, open_ends: int) -> str:
     were = "was" if open_ends == 1 else "were"
     said = (
-        f"{open_ends:,} of {counted(len(result.log), 'episode')} {were} cut off: the process still "
+        f"{open_ends:,} of {counted(result.episodes, 'episode')} {were} cut off: the process still "
         "runs, or recording stopped. Nothing is known after the cut"
     )
     left_out = result.counts.unfinished
@@ -211,7 +211,9 @@ def _cut_off(result: Result, open_ends: int) -> str:
         )
     else:
         said += ", and what would have followed is estimated from the other episodes."
-    beyond = result.log.beyond_cut(result.improvement.mdp.discount)
+    discount = result.improvement.mdp.discount
+    test = result.selection  # which knows the whole log, where `log` is a sample
+    beyond = test.beyond if test else result.log.beyond_cut(discount)
     said += f" {100 * beyond:.2g} % of the discounted weight lies beyond the cuts."
     if result.selection and result.selection.trials:
         said += " The test counts up to the cut."

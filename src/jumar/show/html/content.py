@@ -180,6 +180,7 @@ def thin_text(made: Decisions) -> str:
 
 def log_line(assessment: Assessment) -> str:
     """What was read."""
-    log = assessment.result.log
-    source = shown(log.origin.source, 200) if log.origin else "a log in memory"
-    return f"{source}: {counted(len(log), 'episode')}, {counted(log.n_steps, 'step')}"
+    result = assessment.result
+    origin = result.log.origin
+    source = shown(origin.source, 200) if origin else "a log in memory"
+    return f"{source}: {counted(result.episodes, 'episode')}, {counted(result.steps, 'step')}"
