@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import deep
+import large
 import mutate
 import seeds
 from cases import Case
@@ -351,6 +352,24 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "--unseen": ("x", "zero"),
         "--planner": NUMBERS,
     },
+    "count": {
+        "--window": NUMBERS,
+        "--shard": large.SHARDS,
+        "--jobs": NUMBERS,
+        "--engine": ("here", "x"),
+        "--scheduler": ("tcp://", "x"),
+        "--policy": ("coin.toml", "rule.toml", "none.toml", "log.csv"),
+        "-o": large.OUTPUTS,
+    },
+    "init": {
+        "--policy": ("coin.toml", "estimate", "none.toml", "log.csv"),
+        "--separator": (",", ";", "tab", "x"),
+        "--decimal": (".", ",", "x"),
+        "--dates": ("%d/%m/%Y", "%", "%Q", "x"),
+        "--encoding": ("cp1252", "utf-16", "x", "base64", "zip"),
+        "--turns": ("a.b", ".", "observation"),
+        "--sheet": ("1", "x"),
+    },
     "show": {"-o": ("out.svg", "out.dot", "out.x", "no/x.svg")},
 }
 BASES: dict[str, tuple[str, ...]] = {
@@ -375,6 +394,8 @@ BASES: dict[str, tuple[str, ...]] = {
     "study": ("study.toml", "-o", "out", "--summary"),
     "paper": ("-o", "out", "--summary"),
     "show": ("rule.toml",),
+    "count": ("log.csv", "--policy", "coin.toml", "-o", "counts.parquet"),
+    "init": ("log.csv", "--yes"),
 }
 # what is asked for in earnest may take hours: a billion training episodes are not a hang
 LONG = {
@@ -418,6 +439,10 @@ KINDS: dict[str, tuple[int, Callable[[random.Random], Case]]] = {
     "study": (8, study),
     "project": (8, project),
     "options": (16, options),
+    "count": (12, large.log),
+    "counts": (12, large.counts),
+    "kept shards": (2, large.kept),
+    "draft": (8, large.draft),
 }
 
 
