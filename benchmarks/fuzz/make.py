@@ -8,8 +8,8 @@ import tomllib
 from collections.abc import Callable
 from typing import Any
 
+import counting
 import deep
-import large
 import mutate
 import seeds
 from cases import Case
@@ -354,12 +354,12 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "count": {
         "--window": NUMBERS,
-        "--shard": large.SHARDS,
+        "--shard": counting.SHARDS,
         "--jobs": NUMBERS,
         "--engine": ("here", "x"),
         "--scheduler": ("tcp://", "x"),
         "--policy": ("coin.toml", "rule.toml", "none.toml", "log.csv"),
-        "-o": large.OUTPUTS,
+        "-o": counting.OUTPUTS,
     },
     "init": {
         "--policy": ("coin.toml", "estimate", "none.toml", "log.csv"),
@@ -439,10 +439,10 @@ KINDS: dict[str, tuple[int, Callable[[random.Random], Case]]] = {
     "study": (8, study),
     "project": (8, project),
     "options": (16, options),
-    "count": (12, large.log),
-    "counts": (12, large.counts),
-    "kept shards": (2, large.kept),
-    "draft": (8, large.draft),
+    "count": (12, counting.log),
+    "counts": (12, counting.counts),
+    "kept shards": (2, counting.kept),
+    "draft": (8, counting.draft),
 }
 
 

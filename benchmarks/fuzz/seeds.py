@@ -241,7 +241,7 @@ def _in_groups(log: Path) -> None:
 
 @functools.cache
 def fingerprint() -> str:
-    """What `jumar count log.csv --policy coin.toml` calls its work, if log.csv is as old as can be."""
+    """What `jumar count log.csv --policy coin.toml` calls its work; log.csv is as old as can be."""
     import jumar as jm
     from jumar.large.counting import prepare
     from jumar.large.keeping import KeptShards

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -73,11 +74,9 @@ class Counting:
     def __call__(self, shard: tuple[int, int]) -> tuple[Counted, Stretches]:
         """The counts of the episodes that begin in a shard, and their labels by file."""
         if is_plain(self.reading):
-            try:
+            with suppress(NotPlain):
                 rows = plain_rows(self.plan, *shard, self.reading)
                 return self._count(rows, self.reading.ends)
-            except NotPlain:
-                pass
         return self._count(general_rows(self.plan, *shard, self.reading), kernels.AS_MARKED)
 
     def _count(self, portions: Iterator[Portion], ends: int) -> tuple[Counted, Stretches]:
@@ -97,15 +96,19 @@ class Counting:
 
     def keys(self, shard: tuple[int, int], file: str) -> Ints:
         """The labels of the episodes that begin in a file of a shard, as keys."""
-        portions = (plain_rows if is_plain(self.reading) else general_rows)(
-            self.plan, *shard, self.reading
-        )
-        found = [
-            label_keys(labels_at(p, np.flatnonzero(p.rows.begins)))
-            for p in portions
-            if p.unit.file.name == file
-        ]
-        return np.concatenate(found) if found else NO_PARTS
+        if is_plain(self.reading):
+            with suppress(NotPlain):  # for the same rows as when they were counted
+                return _keys(plain_rows(self.plan, *shard, self.reading), file)
+        return _keys(general_rows(self.plan, *shard, self.reading), file)
+
+
+def _keys(portions: Iterator[Portion], file: str) -> Ints:
+    found = [
+        label_keys(labels_at(p, np.flatnonzero(p.rows.begins)))
+        for p in portions
+        if p.unit.file.name == file
+    ]
+    return np.concatenate(found) if found else NO_PARTS
 
 
 def labels_at(portion: Portion, rows: Ints) -> Any:
@@ -116,7 +119,7 @@ def labels_at(portion: Portion, rows: Ints) -> Any:
         return portion.rows.episode[rows]
     labels = portion.labels.take(pa.array(rows))
     if pa.types.is_dictionary(labels.type):
-        labels = labels.cast(labels.type.value_type)
+        labels = labels.cast(pa.string())
     return labels
 
 

@@ -10,13 +10,21 @@ import numpy as np
 
 from jumar.core.arrays import Ints
 from jumar.core.errors import LogError
+from jumar.core.text import printable
 from jumar.io.formats import FileOptions
 from jumar.io.formats.source import Source
-from jumar.io.logs.asking import Asked
+from jumar.io.logs.asking import OPTIONAL, Asked
 from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts, find_parts
 from jumar.large import general, kernels
-from jumar.large.batches import columns_of, last_label, open_file, typed_batches
+from jumar.large.batches import (
+    check_columns,
+    columns_of,
+    first_label,
+    last_label,
+    open_file,
+    typed_batches,
+)
 from jumar.large.rows import RowBatch, RowMaker, check_plain
 from jumar.large.shards import FilePlan, LogFile, Unit
 
@@ -122,15 +130,24 @@ def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -
     import pyarrow as pa
 
     number = 0
-    for unit in plan.units[first:last]:
+    for i, unit in enumerate(plan.units[first:last], first):
         if unit.group not in (None, 0):
             continue  # the whole file is read where it begins
         source = open_file(unit.file, reading.options)
+        may_come = [reading.parts.single.get(part) for part in OPTIONAL]  # in a later row
+        wanted = [
+            name
+            for name in reading.parts.columns
+            if not (source.may_have_more and name in may_come)
+        ]
+        check_columns(unit.file, source.names, wanted)
+        label = None
         for piece in general.pieces(source, reading.parts, reading.asked):
             log = general.episodes_of(piece, reading.parts, reading.asked, reading.given)
             rows = general.rows_of(log, number)
             number += len(log)
             assert log.origin is not None
+            label = str(log.origin.label[-1])
             names = pa.array([str(label) for label in log.origin.label], pa.string())
             index = (np.cumsum(rows.begins) - 1).astype(np.int32)
             labels = pa.DictionaryArray.from_arrays(pa.array(index), names)
@@ -140,6 +157,27 @@ def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -
                 of = log.cluster.code[index].astype(np.int32)
                 clusters = pa.DictionaryArray.from_arrays(pa.array(of), names)
             yield Portion(rows, labels, clusters, unit, None, 0)
+        if label is not None and "episode" in reading.parts.single:
+            _check_over(plan, i, label, reading)
+
+
+def _check_over(plan: FilePlan, i: int, label: str, reading: ShardReading) -> None:
+    """The last episode of a file must not go on in the next one: a worker that reads that one the
+    plain way passes over it, as an episode that began elsewhere."""
+    file = plan.units[i].file
+    after = next((unit for unit in plan.units[i:] if unit.file != file), None)
+    if after is None:
+        return
+    try:
+        goes_on = first_label(after, reading.parts.single["episode"], reading.options) == label
+    except NotPlain:
+        return  # it is read the general way, too, and nothing is passed over
+    if goes_on:
+        raise LogError(
+            f"{file.name}: its last episode, {printable(label)!r}, goes on in {after.file.name}. "
+            "As this log is written, episodes cannot lie in two files. Put all rows of an episode "
+            "into one file."
+        )
 
 
 def explain(portion: Portion, row: int, reading: ShardReading, unordered: bool) -> LogError:

@@ -193,6 +193,15 @@ class Symbols:
         return np.array(found, np.int32)
 
 
+def is_text(kind: Any) -> bool:
+    """Does an Arrow column of this type hold text?"""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 def _equals(one: Any, other: Any) -> bool:
     return bool(one.equals(other))
 
@@ -217,6 +226,14 @@ class RowMaker:
         self._last = label
 
     def __call__(self, batch: Any) -> RowBatch:
+        import pyarrow as pa
+
+        try:
+            return self._rows(batch)
+        except (pa.ArrowException, UnicodeDecodeError) as error:  # the general way says what it is
+            raise NotPlain(*self._parts.columns) from error
+
+    def _rows(self, batch: Any) -> RowBatch:
         single = self._parts.single
         labels = batch.column(single["episode"])
         goes_on = self._last is not None and labels[0].equals(self._last)
@@ -247,6 +264,8 @@ class RowMaker:
             raise NotPlain(self._parts.single["episode"])
         if pa.types.is_integer(labels.type):
             return _whole(labels, "")
+        if not is_text(labels.type):
+            raise NotPlain(self._parts.single["episode"])
         if pa.types.is_dictionary(labels.type):
             codes = to_numpy(labels.indices)
             begins = np.concatenate([[not goes_on], codes[1:] != codes[:-1]])

@@ -37,7 +37,14 @@ READING: tuple[tuple[str, ...], ...] = (
 )
 SHARDS = ("1/1", "1/2", "2/2", "3/7", "0/1", "2/1", "1/0", "1/99999999999999999999", "a/b", "1", "")
 SHARDS = (*SHARDS, "1/1/1", "-1/2", "١/١", "½/1", "1/" + "9" * 5000)
-OUTPUTS = (*("counts.parquet",) * 12, "counts.csv", "no/counts.parquet", ".", "log.csv", "/dev/null")
+OUTPUTS = (
+    *("counts.parquet",) * 12,
+    "counts.csv",
+    "no/counts.parquet",
+    ".",
+    "log.csv",
+    "/dev/null",
+)
 
 
 def _changed(rows: list[dict[str, Any]], ending: str, rng: random.Random) -> bytes:
@@ -222,20 +229,23 @@ def _other_cells(column: Any, rng: random.Random) -> Any:
 
 def kept(rng: random.Random) -> Case:
     """`jumar count --resume` beside what an earlier run left, or something else."""
-    name = rng.choice(("shard-0-1.parquet", "shard-0-1.parquet", "shard-1-2.parquet", "shard-.parquet",
-                       "shard-a-b.parquet", "shard-1.parquet", "shard-0-9.parquet"))  # fmt: skip
+    name = f"shard-{rng.choice(('0-1', '0-1', '0-1', '1-2', '0-9', '1', 'a-b', ''))}.parquet"
     manifest = {"job": rng.choice(("0" * 64, seeds.fingerprint(), seeds.fingerprint()))}
     text = json.dumps(manifest).encode()
     if rng.randrange(3) == 0:
         text = rng.choice((b"", b"[]", b"null", b'"job"', b"\xff\xfe", mutate.damage(text, rng)))
     data = seeds.counts()[rng.choice(("first.counts", "second.counts"))]
     data = rng.choice((data, mutate.damage(data, rng), _other_metadata(data, rng)))
+    if rng.randrange(10) == 0:
+        left = {"out.parquet.parts": text}  # a file where a folder should be
+    else:
+        left = {"out.parquet.parts/job.json": text, f"out.parquet.parts/{name}": data}
     files = {
-        "out.parquet.parts/job.json": text,
-        f"out.parquet.parts/{name}": data,
+        **left,
         **{each: seeds.files()[each] for each in ("log.csv", "coin.toml")},
     }
-    words = ["count", "log.csv", "--policy", "coin.toml", "-o", "out.parquet", "--resume"]
+    words = ["count", "log.csv", "--policy", "coin.toml", "-o", "out.parquet"]
+    words += ["--resume"] if rng.randrange(6) else []
     return Case("kept shards", (*words, *(["--json"] if rng.randrange(2) else [])), files)
 
 
