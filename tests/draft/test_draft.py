@@ -7,6 +7,9 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
 import pytest
 
 import jumar as jm
@@ -302,3 +305,16 @@ def test_a_table_in_no_order(tmp_path):
 
     path = written(tmp_path, "a\n" + "\n".join(str(i) for i in range(30)))
     assert propose(look(open_log(path))) is not None
+
+
+@pytest.mark.parametrize("kind", ["csv", "arrow", "parquet"])
+def test_a_table_without_rows_is_told_so(tmp_path, kind):
+    path = tmp_path / f"log.{kind}"
+    if kind == "csv":
+        path.write_text("episode,observation,action,reward\n")
+    else:
+        table = pa.table({name: pa.array([], pa.string()) for name in ("episode", "reward")})
+        write = pq.write_table if kind == "parquet" else pa.feather.write_feather
+        write(table, path)
+    with pytest.raises(jm.LogError, match="no rows"):
+        draft(path)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Ints
-from jumar.io.formats import Source
+from jumar.io.formats import Source, no_rows
 from jumar.io.formats.numpy_arrays import to_numpy
 from jumar.io.formats.text import TextFile
 from jumar.io.logs.dates import MICROSECONDS, guesses
@@ -142,6 +142,8 @@ def look(source: Source) -> FirstLook:
         if rows >= ROWS:
             break
     all_read = next(stream, None) is None
+    if rows == 0:
+        raise no_rows(source.name)
     columns = {}
     for i, name in enumerate(names):
         chunks = [batch.column(i) for batch in batches]
