@@ -15,6 +15,7 @@ import pytest
 import jumar as jm
 import own_logs
 from commands import run_command
+from jumar.core.errors import LogError
 from jumar.draft import draft
 from jumar.draft.parts import columns_of, propose, words_of
 from jumar.draft.ranges import cut, named, round_numbers
@@ -316,5 +317,5 @@ def test_a_table_without_rows_is_told_so(tmp_path, kind):
         table = pa.table({name: pa.array([], pa.string()) for name in ("episode", "reward")})
         write = pq.write_table if kind == "parquet" else pa.feather.write_feather
         write(table, path)
-    with pytest.raises(jm.LogError, match="no rows"):
+    with pytest.raises(LogError, match="no rows"):
         draft(path)
