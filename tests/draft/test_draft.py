@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 import tomllib
 from pathlib import Path
@@ -319,3 +320,23 @@ def test_a_table_without_rows_is_told_so(tmp_path, kind):
         write(table, path)
     with pytest.raises(LogError, match="no rows"):
         draft(path)
+
+
+def test_columns_of_odd_types_are_looked_at(tmp_path):
+    """Times of day, spans, lists and bytes: no part of a log, and no reason to stop."""
+    hour = datetime.time(1, 2)
+    table = pa.table(
+        {
+            "episode": [1, 1, 2, 2],
+            "observation": ["a", "b", "a", "b"],
+            "action": ["x", "y", "y", "x"],
+            "reward": [1.0, 2.0, 3.0, 4.0],
+            "at": pa.array([hour, None, hour, hour]),
+            "span": pa.array([datetime.timedelta(days=7)] * 4),
+            "list": pa.array([[1], None, [], [2]]),
+            "bytes": pa.array([b"\xff", b"a", None, b""]),
+        }
+    )
+    pq.write_table(table, tmp_path / "log.parquet")
+    found = proposed(tmp_path / "log.parquet")
+    assert (found["observation"], found["action"]) == (("observation",), ("action",))

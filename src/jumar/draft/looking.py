@@ -158,7 +158,7 @@ def _column(name: str, values: Any) -> Column:
 
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    if pa.types.is_temporal(values.type) and not pa.types.is_duration(values.type):
+    if pa.types.is_timestamp(values.type) or pa.types.is_date(values.type):
         values = values.cast(pa.timestamp("us"), safe=False)
     if not pa.types.is_string(values.type):
         values = _as_text(values)
@@ -181,7 +181,8 @@ def _as_text(values: Any) -> Any:
     try:
         return values.cast(pa.string())
     except pa.ArrowException:  # nested values
-        return pa.chunked_array([pa.array([str(v) for v in values.to_pylist()], pa.string())])
+        texts = [None if value is None else str(value) for value in values.to_pylist()]
+        return pa.chunked_array([pa.array(texts, pa.string())])
 
 
 def _numbers(names: Iterable[str]) -> Floats:
