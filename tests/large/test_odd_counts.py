@@ -176,6 +176,20 @@ def test_folders_tell_columns_of_text_files_too(tmp_path):
     assert (found.facts.episodes, found.facts.steps) == (2, 4)
 
 
+def test_an_episode_goes_on_though_every_file_has_its_own_dictionary(tmp_path):
+    table = a_table(5)
+    labels = table["episode"].combine_chunks()
+    paths = []
+    for i, first in enumerate(range(0, table.num_rows, 50)):
+        piece = labels.slice(first, 50)
+        words = piece.dictionary_encode() if i % 2 else pa.concat_arrays([piece])
+        part = table.slice(first, 50).set_column(0, "episode", words)
+        paths.append(tmp_path / f"{i}.parquet")
+        pq.write_table(part, paths[-1], row_group_size=7)
+    whole = count_logs(written(table, tmp_path / "whole.parquet"), controller())
+    assert count_logs(paths, controller()).facts == whole.facts
+
+
 def test_an_odd_type_is_told_in_words(tmp_path):
     table = a_table(3)
     odd = pa.array([[]] * table.num_rows, pa.list_(pa.null()))

@@ -95,8 +95,8 @@ def check(engine: str, *, jobs: int | None = None, scheduler: str | None = None)
         raise ParameterError(f"jobs is {jobs}; at least 1 is needed.")
     if jobs is not None and jobs > MOST_JOBS:
         raise ParameterError(
-            f"jobs is {whole_number(jobs)}; at most {MOST_JOBS:,} are started. As many as there are "
-            f"cores ({cores()}) is about right."
+            f"jobs is {whole_number(jobs)}; at most {MOST_JOBS:,} are started. As many as there "
+            f"are cores ({cores()}) is about right."
         )
     if scheduler is not None and not found.has_scheduler:
         with_one = [name for name, entry in ENGINES.items() if entry.has_scheduler]

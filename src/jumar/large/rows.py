@@ -193,6 +193,14 @@ class Symbols:
         return np.array(found, np.int32)
 
 
+def _label(scalar: Any) -> Any:
+    """Something that is equal where labels are, whatever dictionary they come from."""
+    import pyarrow as pa
+
+    known = is_text(scalar.type) or pa.types.is_integer(scalar.type)
+    return scalar.as_py() if known else scalar
+
+
 def is_text(kind: Any) -> bool:
     """Does an Arrow column of this type hold text?"""
     import pyarrow as pa
@@ -236,7 +244,7 @@ class RowMaker:
     def _rows(self, batch: Any) -> RowBatch:
         single = self._parts.single
         labels = batch.column(single["episode"])
-        goes_on = self._last is not None and labels[0].equals(self._last)
+        goes_on = self._last is not None and _label(labels[0]) == _label(self._last)
         episode = self._episodes(labels, goes_on)
         self._last = labels[len(labels) - 1]
         clock = single.get("step") or single.get("time")
