@@ -149,15 +149,15 @@ def test_labels_are_compared_however_files_write_them(tmp_path):
         count_logs([tmp_path / "a.parquet", again], controller(), ends="cut")
 
 
-def test_labels_that_do_not_rise_in_files_that_are_not_plain(tmp_path):
+def test_labels_that_take_turns_in_files_that_are_not_plain(tmp_path):
+    """Neither file begins after the other ends: all labels are read once more, and compared."""
     table = a_table(3, episodes=8)
-    second = table.slice(0, 0)
-    for name, label in (("a", "z"), ("b", "a")):
-        labels = pa.array([f"{label}{old}" for old in table["episode"].to_pylist()])
-        second = table.set_column(0, "episode", labels)
-        written(second, tmp_path / f"{name}.ndjson")
-    found = count_logs([tmp_path / "a.ndjson", tmp_path / "b.ndjson"], controller())
-    assert found.facts.episodes == 16
+    paths = []
+    for letter in "ab":
+        labels = pa.array([f"{old}{letter}" for old in table["episode"].to_pylist()])
+        paths.append(tmp_path / f"{letter}.ndjson")
+        written(table.set_column(0, "episode", labels), paths[-1])
+    assert count_logs(paths, controller()).facts.episodes == 16
 
 
 @pytest.mark.parametrize("kind", ["arrow", "csv", "parquet", "ndjson"])
