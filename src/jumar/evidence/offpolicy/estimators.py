@@ -114,7 +114,8 @@ class Weighted(Frozen):
         with np.errstate(over="ignore", invalid="ignore"):
             later = np.append(np.cumsum((mean * scale)[::-1])[::-1], 0.0)  # (T+1,) Σ_{s>=t}
         if np.isfinite(later).all():
-            return weight * later[length]
+            usual: Floats = weight * later[length]
+            return usual
         over = np.zeros(len(self))  # where all weights are tiny: w scale_s is never large
         for s in range(len(mean)):
             over += np.where(length <= s, weight * scale[s], 0.0) * mean[s]
