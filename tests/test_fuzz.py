@@ -34,7 +34,8 @@ def test_an_input_is_named_by_its_seed_and_number(fuzz):
 
 
 @pytest.mark.parametrize("kind", ["log bytes", "log table", "deep log", "controller", "model",
-                                  "deep model", "study", "project", "options"])  # fmt: skip
+                                  "deep model", "study", "project", "options", "count", "counts",
+                                  "kept shards", "draft"])  # fmt: skip
 def test_a_few_inputs_of_every_kind_are_answered(fuzz, kind):
     for number in range(4):
         case = fuzz.make.make(11, number, (kind,))

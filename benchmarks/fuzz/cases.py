@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ class Case:
         for name, content in self.files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
+            os.utime(folder / name, (0, 0))  # a run that is kept knows the times of its files
 
     def save(self, folder: Path, why: str) -> None:
         """Keep a failing input, with the command that shows the failure again."""

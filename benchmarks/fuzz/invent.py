@@ -38,6 +38,17 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "project.toml": ("improve", "--project", "FILE", "--json"),
 }
 
+ON_TABLES = tuple(
+    tuple(line.split())
+    for line in (
+        "improve LOG --policy estimate --discount 0.9 --algorithm basic --json",
+        "improve LOG --policy coin.toml --discount 0.9 --algorithm spibb",
+        "estimate LOG --policy estimate --controller coin.toml --discount 0.9 --estimator wis",
+        "count LOG --policy coin.toml -o counts.parquet --window 2",
+        "init LOG --yes",
+    )
+)
+
 
 class Failed(Exception):
     """Tells hypothesis that an input failed."""
@@ -87,45 +98,7 @@ def tables(draw: Any) -> Case:
     ending = draw(st.sampled_from(("csv", "ndjson", "parquet", "arrow")))
     data = mutate.table_bytes(rows, ending, random.Random(0))
     log = f"log.{ending}"
-    words = draw(
-        st.sampled_from(
-            (
-                (
-                    "improve",
-                    log,
-                    "--policy",
-                    "estimate",
-                    "--discount",
-                    "0.9",
-                    "--algorithm",
-                    "basic",
-                    "--json",
-                ),
-                (
-                    "estimate",
-                    log,
-                    "--policy",
-                    "estimate",
-                    "--controller",
-                    "coin.toml",
-                    "--discount",
-                    "0.9",
-                    "--estimator",
-                    "wis",
-                ),
-                (
-                    "improve",
-                    log,
-                    "--policy",
-                    "coin.toml",
-                    "--discount",
-                    "0.9",
-                    "--algorithm",
-                    "spibb",
-                ),
-            )
-        )
-    )
+    words = tuple(log if word == "LOG" else word for word in draw(st.sampled_from(ON_TABLES)))
     return Case("invented table", words, {log: data, "coin.toml": seeds.files()["coin.toml"]})
 
 

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable
 from typing import Any
 
+import counting
 import deep
 import mutate
 import seeds
@@ -351,6 +352,24 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "--unseen": ("x", "zero"),
         "--planner": NUMBERS,
     },
+    "count": {
+        "--window": NUMBERS,
+        "--shard": counting.SHARDS,
+        "--jobs": NUMBERS,
+        "--engine": ("here", "x"),
+        "--scheduler": ("tcp://", "x"),
+        "--policy": ("coin.toml", "rule.toml", "none.toml", "log.csv"),
+        "-o": counting.OUTPUTS,
+    },
+    "init": {
+        "--policy": ("coin.toml", "estimate", "none.toml", "log.csv"),
+        "--separator": (",", ";", "tab", "x"),
+        "--decimal": (".", ",", "x"),
+        "--dates": ("%d/%m/%Y", "%", "%Q", "x"),
+        "--encoding": ("cp1252", "utf-16", "x", "base64", "zip"),
+        "--turns": ("a.b", ".", "observation"),
+        "--sheet": ("1", "x"),
+    },
     "show": {"-o": ("out.svg", "out.dot", "out.x", "no/x.svg")},
 }
 BASES: dict[str, tuple[str, ...]] = {
@@ -375,6 +394,8 @@ BASES: dict[str, tuple[str, ...]] = {
     "study": ("study.toml", "-o", "out", "--summary"),
     "paper": ("-o", "out", "--summary"),
     "show": ("rule.toml",),
+    "count": ("log.csv", "--policy", "coin.toml", "-o", "counts.parquet"),
+    "init": ("log.csv", "--yes"),
 }
 # what is asked for in earnest may take hours: a billion training episodes are not a hang
 LONG = {
@@ -418,6 +439,10 @@ KINDS: dict[str, tuple[int, Callable[[random.Random], Case]]] = {
     "study": (8, study),
     "project": (8, project),
     "options": (16, options),
+    "count": (12, counting.log),
+    "counts": (12, counting.counts),
+    "kept shards": (2, counting.kept),
+    "draft": (8, counting.draft),
 }
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -206,3 +208,49 @@ def files() -> dict[str, bytes]:
 
         (folder / "model.json").write_text(json.dumps(model_to_document(model)))
         return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@functools.cache
+def counts() -> dict[str, bytes]:
+    """Files of counts over several memories; the first two are halves of one log."""
+    import jumar as jm
+    from jumar.large.counting import count_logs, prepare, run
+    from jumar.large.files import save_counts
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for name in ("log.parquet", "coin.toml", "rule.toml"):
+            (folder / name).write_bytes(files()[name])
+        log, coin = folder / "log.parquet", jm.load_controller(folder / "coin.toml")
+        _in_groups(log)
+        job = prepare(log, coin)
+        for i, name in enumerate(("first", "second"), 1):
+            save_counts(run(job, job.plan.shards(10**9, 1, (i, 2))), folder / f"{name}.counts")
+        wide = count_logs(log, coin, memory=jm.window(3, actions=True))
+        save_counts(wide, folder / "wide.counts")
+        rule = jm.load_controller(folder / "rule.toml")
+        save_counts(count_logs(log, rule), folder / "nodes.counts")
+        return {path.name: path.read_bytes() for path in sorted(folder.glob("*.counts"))}
+
+
+def _in_groups(log: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(pq.read_table(log, partitioning=None), log, row_group_size=7)
+
+
+@functools.cache
+def fingerprint() -> str:
+    """What `jumar count log.csv --policy coin.toml` calls its work; log.csv is as old as can be."""
+    import jumar as jm
+    from jumar.large.counting import prepare
+    from jumar.large.keeping import KeptShards
+
+    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
+        for name in ("log.csv", "coin.toml"):
+            Path(name).write_bytes(files()[name])
+            os.utime(name, (0, 0))
+        job = prepare("log.csv", jm.load_controller("coin.toml"))
+        kept = KeptShards("out.parquet", job.described)
+        kept.begin(resume=False)
+        return str(json.loads((kept.folder / "job.json").read_text())["job"])

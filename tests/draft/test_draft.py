@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 import tomllib
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
 import pytest
 
 import jumar as jm
 import own_logs
 from commands import run_command
+from jumar.core.errors import LogError
 from jumar.draft import draft
 from jumar.draft.parts import columns_of, propose, words_of
 from jumar.draft.ranges import cut, named, round_numbers
@@ -301,3 +306,36 @@ def test_a_table_in_no_order(tmp_path):
 
     path = written(tmp_path, "a\n" + "\n".join(str(i) for i in range(30)))
     assert propose(look(open_log(path))) is not None
+
+
+@pytest.mark.parametrize("kind", ["csv", "arrow", "parquet"])
+def test_a_table_without_rows_is_told_so(tmp_path, kind):
+    path = tmp_path / f"log.{kind}"
+    if kind == "csv":
+        path.write_text("episode,observation,action,reward\n")
+    else:
+        table = pa.table({name: pa.array([], pa.string()) for name in ("episode", "reward")})
+        write = pq.write_table if kind == "parquet" else pa.feather.write_feather
+        write(table, path)
+    with pytest.raises(LogError, match="no rows"):
+        draft(path)
+
+
+def test_columns_of_odd_types_are_looked_at(tmp_path):
+    """Times of day, spans, lists and bytes: no part of a log, and no reason to stop."""
+    hour = datetime.time(1, 2)
+    table = pa.table(
+        {
+            "episode": [1, 1, 2, 2],
+            "observation": ["a", "b", "a", "b"],
+            "action": ["x", "y", "y", "x"],
+            "reward": [1.0, 2.0, 3.0, 4.0],
+            "at": pa.array([hour, None, hour, hour]),
+            "span": pa.array([datetime.timedelta(days=7)] * 4),
+            "list": pa.array([[1], None, [], [2]]),
+            "bytes": pa.array([b"\xff", b"a", None, b""]),
+        }
+    )
+    pq.write_table(table, tmp_path / "log.parquet")
+    found = proposed(tmp_path / "log.parquet")
+    assert (found["observation"], found["action"]) == (("observation",), ("action",))

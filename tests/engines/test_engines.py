@@ -77,6 +77,8 @@ def test_an_error_of_ours_comes_home_whole(engine):
         ({"engine": "dusk"}, "engine 'dusk' is not one of here, processes, dask.*'dask'"),
         ({"engine": None}, "engine: None is no name"),
         ({"engine": "here", "jobs": 0}, "jobs is 0; at least 1 is needed"),
+        ({"engine": "here", "jobs": 10**20}, "jobs is .*20; at most 1,000 are started"),
+        ({"engine": "processes", "jobs": 1_000_000}, "jobs is 1,000,000; at most 1,000"),
         ({"engine": "processes", "scheduler": "tcp://h:1"}, "'processes' has none. Use .* dask"),
     ],
 )

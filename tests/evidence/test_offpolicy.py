@@ -315,6 +315,18 @@ def test_steps_that_no_weight_reaches_say_nothing():
     assert np.isfinite(sample.influence).all()
 
 
+@pytest.mark.filterwarnings("error")
+def test_tiny_weights_and_huge_rewards_pull_as_usual_ones_do():
+    """Weights in another scale change nothing, and rewards only the scale of the pull."""
+    rng = np.random.default_rng(12)
+    start = np.append(0, np.cumsum(rng.integers(1, 5, 40)))
+    weight, x = rng.exponential(size=start[-1]), rng.normal(size=start[-1])
+    usual = Weighted(weight, x, start, np.zeros(40), γ)
+    odd = Weighted(weight * 1e-300, x * 1e40, start, np.zeros(40), γ)
+    np.testing.assert_allclose(odd.influence / 1e40, usual.influence, rtol=1e-9, atol=1e-9)
+    assert odd.value / 1e40 == pytest.approx(usual.value)
+
+
 # ---- cross-fitting ------------------------------------------------------------------------------
 
 

@@ -89,6 +89,17 @@ def test_a_parquet_file_called_csv_is_refused(tmp_path):
     )
 
 
+def test_an_arrow_file_that_is_cut_off_is_not_taken_for_a_stream(tmp_path):
+    """Its first letters would be the length of what follows: 1.3 GB."""
+    whole, cut = tmp_path / "log.arrow", tmp_path / "cut.arrow"
+    write_logs(three_endings(("good", "worn"), ("keep", "repair")), whole)
+    cut.write_bytes(whole.read_bytes()[:-20])
+    before = pa.default_memory_pool().max_memory()
+    with refuses(LogError, "Arrow", "complete"):
+        read_logs(cut)
+    assert pa.default_memory_pool().max_memory() < max(before, 10**9)
+
+
 def test_every_truncation_of_a_parquet_file_is_refused(tmp_path):
     write_logs(three_endings(("good", "worn"), ("keep", "repair")), tmp_path / "whole.parquet")
     whole = (tmp_path / "whole.parquet").read_bytes()

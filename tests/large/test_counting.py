@@ -330,3 +330,46 @@ def test_rewards_of_every_size_are_added_exactly(tmp_path):
     path = written(broken(set_to(70, reward=5e-324)), tmp_path / "log.parquet")
     with pytest.raises(LogError, match="row 71"):
         count_logs(path, controller())
+
+
+def test_no_row_is_lost_where_a_late_row_group_is_not_plain(tmp_path, monkeypatch):
+    """Steps are numbers up to the last row group, whose steps are words for numbers."""
+    monkeypatch.setattr(counting, "SHARD_ROWS", 1)
+    table = a_table(12)
+    first = table.set_column(1, "step", pa.array([str(s) for s in table["step"].to_pylist()]))
+    rows = first.num_rows
+    path = tmp_path / "log.csv"
+    text = [",".join(first.column_names)]
+    for i, row in enumerate(first.to_pylist()):
+        reward = "" if row["reward"] is None else repr(row["reward"])
+        if i == rows - 3 and reward:
+            reward = f" {reward} "  # not plain to Arrow, and a number to people
+        cells = (row["episode"], row["step"], row["observation"], row["action"] or "", reward)
+        text.append(",".join((*cells, str(row["terminated"]).lower())))
+    path.write_text("\n".join(text) + "\n")
+    log = jm.read_logs(path, observations=OBSERVATIONS, actions=ACTIONS)
+    same(count_logs(path, controller()), log, jm.window(1).on(3, 2))
+    # a file of two row groups: flags are bits in the first, and numbers that are no bits later
+    marks = np.array([int(x) for x in table["terminated"].to_pylist()])
+    odd = table.set_column(5, "terminated", pa.array(marks))
+    spoiled = odd.to_pylist()
+    spoiled[-1]["terminated"] = 2
+    path = tmp_path / "log.parquet"
+    written(pa.Table.from_pylist(spoiled, odd.schema), path)
+    with pytest.raises(LogError, match="true or false"):
+        count_logs(path, controller())
+    fine = written(odd, path)
+    log = jm.read_logs(fine, observations=OBSERVATIONS, actions=ACTIONS)
+    same(count_logs(fine, controller()), log, jm.window(1).on(3, 2))
+
+
+def test_a_label_that_is_missing_in_a_late_row_group_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(counting, "SHARD_ROWS", 1)
+    rows = a_table(13).to_pylist()
+    rows[-2]["episode"] = None
+    path = written(pa.Table.from_pylist(rows), tmp_path / "log.parquet")
+    with pytest.raises(LogError) as expected:
+        jm.read_logs(path, observations=OBSERVATIONS, actions=ACTIONS)
+    with pytest.raises(LogError) as found:
+        count_logs(path, controller())
+    assert str(found.value) == str(expected.value)

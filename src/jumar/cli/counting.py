@@ -13,9 +13,12 @@ from jumar.cli.log_options import log_options
 from jumar.cli.panels import Command
 from jumar.cli.workers import has_workers
 from jumar.core.errors import JumarError, ParameterError
+from jumar.core.text import shown
 
 if TYPE_CHECKING:
     from jumar.large.counted import Counted
+
+MOST_DIGITS = 16  # of a number of shards
 
 CountsFile = Annotated[
     Path, typer.Option("--output", "-o", metavar="FILE", help="The file of counts (.parquet).")
@@ -125,8 +128,8 @@ def _share(text: str | None) -> tuple[int, int]:
     if text is None:
         return 1, 1
     i, bar, n = text.partition("/")
-    if not bar or not i.isdecimal() or not n.isdecimal():
-        raise ParameterError(f"--shard {text}: expected I/N, such as 3/10.")
+    if not bar or not all(part.isdecimal() and len(part) < MOST_DIGITS for part in (i, n)):
+        raise ParameterError(f"--shard {shown(text)}: expected I/N, such as 3/10.")
     return int(i), int(n)
 
 

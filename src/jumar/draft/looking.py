@@ -14,7 +14,7 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Ints
 from jumar.core.reading import NO_NUMBER
-from jumar.io.formats import Source
+from jumar.io.formats import Source, no_rows
 from jumar.io.formats.numpy_arrays import to_numpy
 from jumar.io.formats.text import TextFile
 from jumar.io.logs.dates import MICROSECONDS, guesses
@@ -146,6 +146,8 @@ def look(source: Source) -> FirstLook:
     if all_read and batches:
         rows -= (totals := _totals(batches[-1], rows))
         batches[-1] = batches[-1].slice(0, batches[-1].num_rows - totals)
+    if rows == 0:
+        raise no_rows(source.name)
     columns = {}
     for i, name in enumerate(names):
         chunks = [batch.column(i) for batch in batches]
@@ -174,7 +176,7 @@ def _column(name: str, values: Any) -> Column:
 
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    if pa.types.is_temporal(values.type) and not pa.types.is_duration(values.type):
+    if pa.types.is_timestamp(values.type) or pa.types.is_date(values.type):
         values = values.cast(pa.timestamp("us"), safe=False)
     if not pa.types.is_string(values.type):
         values = _as_text(values)
@@ -208,7 +210,8 @@ def _as_text(values: Any) -> Any:
     try:
         return values.cast(pa.string())
     except pa.ArrowException:  # nested values
-        return pa.chunked_array([pa.array([str(v) for v in values.to_pylist()], pa.string())])
+        texts = [None if value is None else str(value) for value in values.to_pylist()]
+        return pa.chunked_array([pa.array(texts, pa.string())])
 
 
 def _numbers(names: Iterable[str]) -> Floats:

@@ -26,11 +26,13 @@ from typing import Any, TypeVar
 
 from jumar.core.errors import ParameterError
 from jumar.core.registry import Registry
+from jumar.core.text import whole_number
 from jumar.engines.base import Engine, Recipe
 
 __all__ = ["ENGINES", "Engine", "Recipe", "check", "cores", "run"]
 
 Item = TypeVar("Item")
+MOST_JOBS = 1000  # a slip of the finger is not to start a million processes
 
 ENGINES: Registry[Engine] = Registry(
     "engine",
@@ -91,6 +93,11 @@ def check(engine: str, *, jobs: int | None = None, scheduler: str | None = None)
     found = ENGINES.find(engine)
     if jobs is not None and jobs < 1:
         raise ParameterError(f"jobs is {jobs}; at least 1 is needed.")
+    if jobs is not None and jobs > MOST_JOBS:
+        raise ParameterError(
+            f"jobs is {whole_number(jobs)}; at most {MOST_JOBS:,} are started. As many as there "
+            f"are cores ({cores()}) is about right."
+        )
     if scheduler is not None and not found.has_scheduler:
         with_one = [name for name, entry in ENGINES.items() if entry.has_scheduler]
         raise ParameterError(

@@ -5,6 +5,6 @@ rows        batches of a file as plain arrays, ready for a compiled loop
 kernels     the loops: rows in, counts out; a log may be cut anywhere between two rows
 tally       counts that grow: a table over a small memory, a hash over a large one
 counted     what was counted: parts add up exactly, in any order
-files       the same in a Parquet file
+files       the same in a Parquet file, `about` with what it says about itself
 counting    all of it: `count_logs`
 """

@@ -6,7 +6,7 @@ numbers raises `NotPlain`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from jumar.core.errors import LogError
@@ -58,12 +58,7 @@ def check_alike(files: Sequence[LogFile], parts: Parts) -> None:
                 words = pa.types.is_dictionary(kind) or pa.types.is_large_string(kind)
                 types[name] = "string" if words else str(kind)
         told = {name for name, _ in file.partition}
-        missing = [name for name in parts.columns if name not in types and name not in told]
-        if missing:
-            raise LogError(
-                f"{file.name}: has no column {listing([printable(m) for m in missing])}, which the "
-                f"other files have. Leave the file out, or give it the same columns."
-            )
+        check_columns(file, [*types, *told], parts.columns)
         if first is None:
             first = file.name, types
             continue
@@ -75,21 +70,34 @@ def check_alike(files: Sequence[LogFile], parts: Parts) -> None:
                 )
 
 
+def check_columns(file: LogFile, names: Collection[str], wanted: Collection[str]) -> None:
+    """Has a file all columns that the first one has?"""
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise LogError(
+            f"{file.name}: has no column {listing([printable(m) for m in missing])}, which the "
+            f"other files have. Leave the file out, or give it the same columns."
+        )
+
+
 def typed_batches(
     unit: Unit, columns: Sequence[str], words: Sequence[str], amounts: Sequence[str], options: Any
 ) -> Iterator[Any]:
     """Batches of a unit; `words` are columns of names, `amounts` columns of numbers."""
     file = unit.file
     told = dict(file.partition)
-    inside = [name for name in columns if name not in told or file.kind != PARQUET]
     if file.kind == PARQUET:
+        inside = [name for name in columns if name not in told]
         batches = _of_parquet(unit, inside, words)
     elif file.kind in TYPED:
         source = open_file(file, options)
+        inside = [name for name in columns if name not in told or name in source.names]
+        check_columns(file, source.names, inside)
         if isinstance(source, DelimitedFile):
-            batches = _of_text(source, columns, words, amounts)
+            numbers = [name for name in amounts if name in inside]
+            batches = _of_text(source, inside, words, numbers)
         else:
-            batches = source.batches(columns, words)
+            batches = source.batches(inside, words)
     else:
         raise NotPlain(*columns)
     for batch in batches:
@@ -129,6 +137,14 @@ def last_label(unit: Unit, column: str, options: FileOptions) -> Any:
     for batch in typed_batches(unit, [column], [], [], options):
         last = batch.column(column)[batch.num_rows - 1]
     return last
+
+
+def first_label(unit: Unit, column: str, options: FileOptions) -> str | None:
+    """The label of the first row of a unit, as text; None if it has no rows or no label."""
+    for batch in typed_batches(unit, [column], [], [], options):
+        label = batch.column(column)[0].as_py()
+        return None if label is None else str(label)
+    return None
 
 
 def _with_told(batch: Any, columns: Sequence[str], told: dict[str, str]) -> Any:

@@ -115,21 +115,17 @@ class CountedFiles:
         """In plain JSON types."""
         return [list(part) for part in self.parts]
 
-    @classmethod
-    def from_dict(cls, data: Any) -> CountedFiles:
-        return cls(
-            tuple(
-                FilePart(str(file), int(first), int(last), labels and tuple(labels), bool(rising))
-                for file, first, last, labels, rising in data
-            )
-        )
-
 
 def _one_part(one: FilePart, two: FilePart) -> FilePart:
     """Two parts of a file of which the second follows the first."""
     rising = one.rising and two.rising
     labels = one.labels or two.labels
     if one.labels and two.labels:
+        if type(one.labels[1]) is not type(two.labels[0]):
+            raise CountsError(
+                f"{printable(one.file)}: labels of episodes are numbers in one part of it and text "
+                "in another. Count the whole file again."
+            )
         labels = one.labels[0], two.labels[1]
         rising = rising and one.labels[1] < two.labels[0]
     return FilePart(one.file, one.first, two.last, labels, rising)

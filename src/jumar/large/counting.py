@@ -20,21 +20,11 @@ from jumar.core.memory.refinement import join
 from jumar.engines import Recipe
 from jumar.io.formats import FileOptions
 from jumar.io.logs.asking import ask
-from jumar.io.logs.encoding import NotPlain
-from jumar.large import kernels
 from jumar.large.batches import check_alike
 from jumar.large.counted import Counted, CountedFiles, FilePart, nothing
 from jumar.large.keeping import KeptShards
 from jumar.large.order import EpisodeOrder, Stretch, label_keys, repeated
-from jumar.large.reading import (
-    Portion,
-    ShardReading,
-    explain,
-    general_rows,
-    is_plain,
-    parts_of,
-    plain_rows,
-)
+from jumar.large.reading import Portion, ReadGenerally, ShardReading, explain, parts_of, rows_of
 from jumar.large.shards import FilePlan, described, plan
 from jumar.large.tally import Refused, tally
 
@@ -72,13 +62,11 @@ class Counting:
 
     def __call__(self, shard: tuple[int, int]) -> tuple[Counted, Stretches]:
         """The counts of the episodes that begin in a shard, and their labels by file."""
-        if is_plain(self.reading):
-            try:
-                rows = plain_rows(self.plan, *shard, self.reading)
-                return self._count(rows, self.reading.ends)
-            except NotPlain:
-                pass
-        return self._count(general_rows(self.plan, *shard, self.reading), kernels.AS_MARKED)
+        return self._count(*rows_of(self.plan, *shard, self.reading))
+
+    def generally(self) -> Counting:
+        """The same work, with all rows read the general way."""
+        return replace(self, reading=replace(self.reading, plainly=False))
 
     def _count(self, portions: Iterator[Portion], ends: int) -> tuple[Counted, Stretches]:
         reading = self.reading
@@ -97,15 +85,16 @@ class Counting:
 
     def keys(self, shard: tuple[int, int], file: str) -> Ints:
         """The labels of the episodes that begin in a file of a shard, as keys."""
-        portions = (plain_rows if is_plain(self.reading) else general_rows)(
-            self.plan, *shard, self.reading
-        )
-        found = [
-            label_keys(p.labels_of(np.flatnonzero(p.rows.begins)))
-            for p in portions
-            if p.unit.file.name == file
-        ]
-        return np.concatenate(found) if found else NO_PARTS
+        return _keys(rows_of(self.plan, *shard, self.reading)[0], file)
+
+
+def _keys(portions: Iterator[Portion], file: str) -> Ints:
+    found = [
+        label_keys(p.labels_of(np.flatnonzero(p.rows.begins)))
+        for p in portions
+        if p.unit.file.name == file
+    ]
+    return np.concatenate(found) if found else NO_PARTS
 
 
 def count_logs(
@@ -220,11 +209,29 @@ def run(
 ) -> Counted:
     """Count some shards and add them up; what is finished already is not counted again, and what
     gets finished is kept."""
+    try:
+        return _run(job, shards, engine, jobs, scheduler, progress, kept, finished or {})
+    except ReadGenerally:
+        if kept is not None:
+            kept.begin(resume=False)
+        return _run(job.generally(), shards, engine, jobs, scheduler, progress, kept, {})
+
+
+def _run(
+    job: Counting,
+    shards: Sequence[tuple[int, int]],
+    engine: str,
+    jobs: int | None,
+    scheduler: str | None,
+    progress: Progress | None,
+    kept: KeptShards | None,
+    finished: Mapping[tuple[int, int], Counted],
+) -> Counted:
     watch = Watch()
     total = nothing(job.reading.observations, job.reading.actions, job.memory)
     stretches: dict[tuple[int, int], Stretches] = {}
     done, whole = 0, sum(map(job.rows, shards))
-    for shard, part in _parts(job, shards, finished or {}, kept, engine, jobs, scheduler):
+    for shard, part in _parts(job, shards, finished, kept, engine, jobs, scheduler):
         total += part.counted
         stretches[shard] = part.stretches
         done += job.rows(shard)

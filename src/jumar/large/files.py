@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,15 @@ from jumar.core.text import printable
 from jumar.io.controllers.memories import read_memory
 from jumar.io.controllers.nodes import Alphabet
 from jumar.io.files import replacing
-from jumar.io.formats.numpy_arrays import nulls, to_numpy
-from jumar.large.counted import Counted, CountedFacts, CountedFiles, Lengths
+from jumar.io.formats.numpy_arrays import to_numpy
+from jumar.large.about import read_facts, read_files, read_json
+from jumar.large.counted import Counted
+from jumar.large.rows import is_text
 
 FORMAT = "jumar-counts/1"
 METADATA = b"jumar"
+NAMES = ("observation", "action")
+LISTS = ("node", "reward_rest", "next_observation", "next_times")
 COLUMNS = (
     "node",
     "observation",
@@ -169,7 +174,7 @@ def _names(codes: Ints, names: tuple[str, ...]) -> Any:
 
 def _from_table(table: Any, place: str) -> Counted:
     raw = (table.schema.metadata or {}).get(METADATA)
-    about = json.loads(raw) if raw else {}
+    about = read_json(raw) if raw else {}
     if not isinstance(about, dict) or "format" not in about:
         raise CountsError(f"{place}: this is no file of counts. Make one with jumar count.")
     if about["format"] != FORMAT:
@@ -180,11 +185,12 @@ def _from_table(table: Any, place: str) -> Counted:
     missing = [name for name in COLUMNS if name not in table.column_names]
     if missing:
         raise CountsError(f"{place}: has no column {missing[0]!r}. Make it with jumar count.")
+    columns = {name: table.column(name).combine_chunks() for name in COLUMNS}
+    _check_columns(columns, place)
     observations = check_names("observation", about["observations"], LogError)
     actions = check_names("action", about["actions"], LogError)
     memory = read_memory(about["memory"], f"{place}: memory", Alphabet(observations, actions))
     O, A = memory.alphabet
-    columns = {name: table.column(name).combine_chunks() for name in COLUMNS}
     z = _codes(columns["observation"], observations, place)
     a = _codes(columns["action"], actions, place, may_be_null=True)
     n = table.num_rows
@@ -242,11 +248,31 @@ def _from_table(table: Any, place: str) -> Counted:
         pair,
         seen.astype(np.int64),
         times.astype(np.int64),
-        _facts(about["facts"]),
-        CountedFiles.from_dict(about.get("counted", [])),
+        read_facts(about["facts"]),
+        read_files(about.get("counted", [])),
     )
     _check(np.array_equal(found.visits, visits[is_pair]), place, "visits are not what followed")
     return found
+
+
+def _check_columns(columns: Mapping[str, Any], place: str) -> None:
+    """Is every column of the type that it was written with, and without gaps?"""
+    import pyarrow as pa
+
+    for name, column in columns.items():
+        kind, gaps = column.type, column.null_count
+        if name in LISTS:
+            listed = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+            _check(listed, place, f"column {name} holds no lists")
+            kind, gaps = kind.value_type, gaps + column.values.null_count
+        if name in NAMES:
+            fits = is_text(kind)
+            gaps = 0 if name == "action" else gaps
+        else:
+            whole = pa.types.is_signed_integer(kind)
+            fits = kind == pa.float64() if name.startswith("reward") else whole
+        _check(fits, place, f"column {name} is of type {printable(str(kind))}")
+        _check(gaps == 0, place, f"something is missing in column {name}")
 
 
 def _check(holds: bool, place: str, fact: str) -> None:
@@ -273,24 +299,6 @@ def _codes(column: Any, names: tuple[str, ...], place: str, may_be_null: bool = 
 
 def _unlisted(column: Any) -> tuple[Ints, Array]:
     """(n,) lengths of lists, and all that is in them."""
-    if nulls(column).any():
-        raise ValueError("a list is missing")
     offsets = np.asarray(to_numpy(column.offsets)).astype(np.int64)
     values = np.asarray(to_numpy(column.values))[offsets[0] : offsets[-1]]
     return np.diff(offsets), values
-
-
-def _facts(data: dict[str, Any]) -> CountedFacts:
-    def pair(value: Any) -> tuple[float, float] | None:
-        return None if value is None else (float(value[0]), float(value[1]))
-
-    return CountedFacts(
-        int(data["episodes"]),
-        int(data["steps"]),
-        int(data["unfinished"]),
-        int(data["ended"]),
-        Lengths(**data["lengths_ended"]),
-        Lengths(**data["lengths_cut"]),
-        pair(data["rewards"]),
-        pair(data["ending_rewards"]),
-    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,6 +23,7 @@ from jumar.large.counted import Counted
 from jumar.large.files import load_counts, save_counts
 
 MANIFEST = "job.json"
+SHARD = re.compile(r"shard-([0-9]{1,9})-([0-9]{1,9})\.parquet")
 
 Shard = tuple[int, int]
 
@@ -39,14 +41,15 @@ class KeptShards:
         manifest = self.folder / MANIFEST
         found: dict[Shard, Counted] = {}
         if resume and manifest.is_file():
-            if json.loads(manifest.read_text()).get("job") != self._fingerprint:
+            if _job(manifest) != self._fingerprint:
                 raise CountsError(
                     f"{self.folder}: what was counted there was counted in another way, or the "
                     "files have changed since. Leave out --resume to begin anew."
                 )
             for path in sorted(self.folder.glob("shard-*.parquet")):
-                first, last = path.stem.split("-")[1:]
-                found[int(first), int(last)] = load_counts(path)
+                name = SHARD.fullmatch(path.name)
+                if name:  # other files are none of ours
+                    found[int(name[1]), int(name[2])] = load_counts(path)
             return found
         self.forget()
         make_folder(self.folder)
@@ -59,5 +62,13 @@ class KeptShards:
 
     def forget(self) -> None:
         """All is done."""
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             shutil.rmtree(self.folder)
+
+
+def _job(manifest: Path) -> Any:
+    """The fingerprint in a manifest; None if it is damaged."""
+    try:
+        return json.loads(manifest.read_text())["job"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None

@@ -70,11 +70,19 @@ class EpisodeOrder:
 def repeated(stretches: Sequence[Stretch], keys: Callable[[int], Ints]) -> tuple[int, int] | None:
     """Two stretches, or twice the same, in which an episode begins a second time; None if none
     does. `keys(i)` reads the labels of a stretch once more."""
-    if all(s.rises for s in stretches):
+    if not stretches:
+        return None
+    kinds = {type(s.first) for s in stretches}
+    if all(s.rises for s in stretches) and len(kinds) < 2:
         order = sorted(range(len(stretches)), key=lambda i: stretches[i].first)
         if all(stretches[i].last < stretches[j].first for i, j in pairwise(order)):
             return None
     every = [keys(i) if s.keys is None else s.keys for i, s in enumerate(stretches)]
+    if len(kinds) > 1:  # numbers in one file are text in another
+        every = [
+            _as_text(k) if isinstance(s.first, int) else k
+            for k, s in zip(every, stretches, strict=True)
+        ]
     joined = np.concatenate(every)
     place = np.argsort(joined, kind="stable")
     again = np.flatnonzero(joined[place[1:]] == joined[place[:-1]])
@@ -133,6 +141,13 @@ def label_keys(labels: Any) -> Ints:
         return labels
     data, offsets = text_buffers(labels)
     return _text_keys(data, offsets)
+
+
+def _as_text(numbers: Ints) -> Ints:
+    """The keys of labels that are numbers, as if they were written in text."""
+    import pyarrow as pa
+
+    return label_keys(pa.array(numbers).cast(pa.string()))
 
 
 def text_buffers(labels: Any) -> tuple[np.ndarray, Ints]:

@@ -10,18 +10,26 @@ import numpy as np
 
 from jumar.core.arrays import Ints
 from jumar.core.episodes import Episodes, Origin, Remarks
-from jumar.core.errors import LogError
+from jumar.core.errors import JumarError, LogError
+from jumar.core.text import printable
 from jumar.io.formats import FileOptions
 from jumar.io.formats.numpy_arrays import to_numpy
 from jumar.io.formats.source import Source
-from jumar.io.logs.asking import Asked
+from jumar.io.logs.asking import OPTIONAL, Asked
 from jumar.io.logs.assembling import columns_of as logged_columns
 from jumar.io.logs.assembling import reading_of
 from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.ordering import PIECE
 from jumar.io.logs.parts import Parts, find_parts
 from jumar.large import general, kernels
-from jumar.large.batches import columns_of, last_label, open_file, typed_batches
+from jumar.large.batches import (
+    check_columns,
+    columns_of,
+    first_label,
+    last_label,
+    open_file,
+    typed_batches,
+)
 from jumar.large.rows import RowBatch, RowMaker, check_plain
 from jumar.large.shards import FilePlan, LogFile, Unit
 
@@ -39,6 +47,7 @@ class ShardReading:
     options: FileOptions
     parts: Parts
     each_file: bool = False  # are labels of episodes numbered anew in every file?
+    plainly: bool = True  # or did some row turn out not to be plain?
 
     @property
     def given(self) -> general.Given:
@@ -87,7 +96,7 @@ class Portion(NamedTuple):
             return to_numpy(self.labels)[rows].astype(np.int64)
         labels = self.labels.take(pa.array(rows))
         if pa.types.is_dictionary(labels.type):
-            labels = labels.cast(labels.type.value_type)
+            labels = labels.cast(pa.string())
         return labels
 
     def places(self, rows: Ints) -> Ints:
@@ -117,7 +126,28 @@ def is_plain(reading: ShardReading) -> bool:
         check_plain(reading.parts, reading.asked)
     except NotPlain:
         return False
-    return True
+    return reading.plainly
+
+
+class ReadGenerally(JumarError):
+    """Some rows of a log are not plain. Then all of it is read the general way: a worker that reads
+    plainly leaves to its neighbour what begins there, and a file is read generally as a whole."""
+
+
+def rows_of(
+    plan: FilePlan, first: int, last: int, reading: ShardReading
+) -> tuple[Iterator[Portion], int]:
+    """The rows of a shard, and what the end of an episode means there."""
+    if is_plain(reading):
+        return _plainly(plain_rows(plan, first, last, reading)), reading.ends
+    return general_rows(plan, first, last, reading), kernels.AS_MARKED
+
+
+def _plainly(portions: Iterator[Portion]) -> Iterator[Portion]:
+    try:
+        yield from portions
+    except NotPlain as found:
+        raise ReadGenerally(f"Not plain: {', '.join(found.columns)}") from None
 
 
 def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> Iterator[Portion]:
@@ -191,11 +221,20 @@ def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -
         if unit.group not in (None, 0):
             continue  # the whole file is read where it begins
         source, before = open_file(unit.file, reading.options), 0
+        may_come = [reading.parts.single.get(part) for part in OPTIONAL]  # in a later row
+        wanted = [
+            name
+            for name in reading.parts.columns
+            if not (source.may_have_more and name in may_come)
+        ]
+        check_columns(unit.file, source.names, wanted)
+        label = None
         for piece in general.pieces(source, reading.parts, reading.asked):
             log = general.episodes_of(piece, reading.parts, reading.asked, reading.given)
             rows = general.rows_of(log, number)
             number += len(log)
             assert log.origin is not None
+            label = str(log.origin.label[-1])
             names = pa.array([str(label) for label in log.origin.label], pa.string())
             index = (np.cumsum(rows.begins) - 1).astype(np.int32)
             labels = pa.DictionaryArray.from_arrays(pa.array(index), names)
@@ -209,6 +248,27 @@ def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -
                 clusters = pa.DictionaryArray.from_arrays(pa.array(of), names)
             yield Portion(rows, labels, clusters, unit, i, None, before)
             before += len(rows)
+        if label is not None and "episode" in reading.parts.single:
+            _check_over(plan, i, label, reading)
+
+
+def _check_over(plan: FilePlan, i: int, label: str, reading: ShardReading) -> None:
+    """The last episode of a file must not go on in the next one: a worker that reads that one the
+    plain way passes over it, as an episode that began elsewhere."""
+    file = plan.units[i].file
+    after = next((unit for unit in plan.units[i:] if unit.file != file), None)
+    if after is None:
+        return
+    try:
+        goes_on = first_label(after, reading.parts.single["episode"], reading.options) == label
+    except NotPlain:
+        return  # it is read the general way, too, and nothing is passed over
+    if goes_on:
+        raise LogError(
+            f"{file.name}: its last episode, {printable(label)!r}, goes on in {after.file.name}. "
+            "As this log is written, episodes cannot lie in two files. Put all rows of an episode "
+            "into one file."
+        )
 
 
 def explain(portion: Portion, row: int, reading: ShardReading, unordered: bool) -> LogError:

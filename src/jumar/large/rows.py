@@ -193,6 +193,23 @@ class Symbols:
         return np.array(found, np.int32)
 
 
+def _label(scalar: Any) -> Any:
+    """Something that is equal where labels are, whatever dictionary they come from."""
+    import pyarrow as pa
+
+    known = is_text(scalar.type) or pa.types.is_integer(scalar.type)
+    return scalar.as_py() if known else scalar
+
+
+def is_text(kind: Any) -> bool:
+    """Does an Arrow column of this type hold text?"""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 def _equals(one: Any, other: Any) -> bool:
     return bool(one.equals(other))
 
@@ -223,9 +240,17 @@ class RowMaker:
         self._last = label
 
     def __call__(self, batch: Any) -> RowBatch:
+        import pyarrow as pa
+
+        try:
+            return self._rows(batch)
+        except (pa.ArrowException, UnicodeDecodeError) as error:  # the general way says what it is
+            raise NotPlain(*self._parts.columns) from error
+
+    def _rows(self, batch: Any) -> RowBatch:
         single = self._parts.single
         labels = batch.column(single["episode"])
-        goes_on = self._last is not None and labels[0].equals(self._last)
+        goes_on = self._last is not None and _label(labels[0]) == _label(self._last)
         episode = self._episodes(labels, goes_on)
         self._last = labels[len(labels) - 1]
         clock = single.get("step") or single.get("time")
@@ -253,6 +278,8 @@ class RowMaker:
             raise NotPlain(self._parts.single["episode"])
         if pa.types.is_integer(labels.type) and not self._numbered:
             return _whole(labels, "")
+        if not is_text(labels.type):
+            raise NotPlain(self._parts.single["episode"])
         if pa.types.is_dictionary(labels.type):
             codes = to_numpy(labels.indices)
             begins = np.concatenate([[not goes_on], codes[1:] != codes[:-1]])

@@ -107,7 +107,7 @@ def improve_logs(
     from jumar.algorithms.auto.streamed import longest_memory, shortlists
     from jumar.algorithms.auto.streamed.passes import LogInParts, score, survey
     from jumar.large.counting import SHARD_ROWS, prepare
-    from jumar.large.reading import typical_length
+    from jumar.large.reading import ReadGenerally, typical_length
 
     step_seconds = None if step_length is None else seconds(step_length)
     check_delta(delta)
@@ -124,7 +124,11 @@ def improve_logs(
     )
     workers: dict[str, Any] = {"engine": engine, "jobs": jobs, "scheduler": scheduler}
     workers["progress"] = progress
-    found = survey(log, **workers)
+    try:
+        found = survey(log, **workers)
+    except ReadGenerally:
+        log = log.generally()
+        found = survey(log, **workers)
     facts = found.first.tally.facts
     check_counted(found.whole.counts, old, facts.rewards, rewards)
     lists = shortlists(

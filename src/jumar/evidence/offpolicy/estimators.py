@@ -102,12 +102,24 @@ class Weighted(Frozen):
         t, length = step_of(self.start), np.diff(self.start)
         mean, scale = self._by_step
         pull = scale[t] * self.weight * (self.x - mean[t])
-        later = np.append(np.cumsum((mean * scale)[::-1])[::-1], 0.0)  # (T+1,) Σ_{s>=t}
-        over = self.weight[self.start[1:] - 1] * later[length]
+        over = self._pull_when_over(mean, scale, length)
         within: Floats = np.add.reduceat(pull, self.start[:-1])
         own = (self.offset - self._base * self.sizes) / self.sizes.mean()
         pulls: Floats = own + within - over
         return pulls
+
+    def _pull_when_over(self, mean: Floats, scale: Floats, length: Ints) -> Floats:
+        """(E,) w Σ_{s>=T} mean_s scale_s for an episode of T steps that has w in the end."""
+        weight: Floats = self.weight[self.start[1:] - 1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            later = np.append(np.cumsum((mean * scale)[::-1])[::-1], 0.0)  # (T+1,) Σ_{s>=t}
+        if np.isfinite(later).all():
+            usual: Floats = weight * later[length]
+            return usual
+        over = np.zeros(len(self))  # where all weights are tiny: w scale_s is never large
+        for s in range(len(mean)):
+            over += np.where(length <= s, weight * scale[s], 0.0) * mean[s]
+        return over
 
 
 def returns(reward: Floats, start: Ints, discount: float) -> Floats:

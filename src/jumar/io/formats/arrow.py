@@ -12,6 +12,7 @@ from typing import Any
 from jumar.io.formats.source import BATCH_ROWS, Source, naming, sliced
 
 METADATA = b"jumar"  # where write_logs keeps the names
+MAGIC = b"ARROW1"  # with which a file begins, and a stream never does
 
 
 class _Typed(Source):
@@ -73,6 +74,9 @@ class _Opened:
         try:
             reader = ipc.open_file(self._file, options=options)
         except pa.ArrowInvalid:  # no footer
+            self._file.seek(0)
+            if self._file.read(len(MAGIC)) == MAGIC:
+                raise  # the end is missing; as a stream, its first letters would be a huge length
             self._file.seek(0)
             stream = ipc.open_stream(self._file, options=options)
             return stream, iter(stream)

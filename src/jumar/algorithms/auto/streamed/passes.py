@@ -7,7 +7,7 @@ episodes; in the second pass, what the bets need of the scores. Both passes read
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -20,13 +20,11 @@ from jumar.algorithms.auto.streamed.first_pass import SAMPLED, FirstPass, FirstU
 from jumar.algorithms.auto.streamed.second_pass import HeldOut, Scoring
 from jumar.core.errors import LogError
 from jumar.engines import Recipe
-from jumar.io.logs.encoding import NotPlain
-from jumar.large import kernels
 from jumar.large.counted import Counted
 from jumar.large.counting import Counting, Stretches, check_together
 from jumar.large.locating import Locator
 from jumar.large.order import EpisodeOrder
-from jumar.large.reading import Portion, explain, general_rows, is_plain, plain_rows
+from jumar.large.reading import Portion, explain, rows_of
 from jumar.large.tally import Refused, tally
 from jumar.large.whole import Assembly, WholeEpisodes, label_codes, whole_episodes
 
@@ -64,17 +62,12 @@ class LogInParts:
         return sum(map(self.counting.rows, self.shards))
 
     def portions(self, shard: Shard) -> tuple[Iterator[Portion], int]:
-        """The rows of a shard, and what the end of an episode means there. Rows that turn out not
-        to be plain raise NotPlain."""
-        job = self.counting
-        if is_plain(job.reading):
-            return plain_rows(job.plan, *shard, job.reading), job.reading.ends
-        return self.general(shard)
+        """The rows of a shard, and what the end of an episode means there."""
+        return rows_of(self.counting.plan, *shard, self.counting.reading)
 
-    def general(self, shard: Shard) -> tuple[Iterator[Portion], int]:
-        """The same, read the general way."""
-        job = self.counting
-        return general_rows(job.plan, *shard, job.reading), kernels.AS_MARKED
+    def generally(self) -> LogInParts:
+        """The same log, with all rows read the general way."""
+        return replace(self, counting=self.counting.generally())
 
 
 @dataclass(frozen=True)
@@ -95,10 +88,7 @@ class Survey:
     log: LogInParts
 
     def __call__(self, shard: Shard) -> Surveyed:
-        try:
-            return self._survey(*self.log.portions(shard))
-        except NotPlain:
-            return self._survey(*self.log.general(shard))
+        return self._survey(*self.log.portions(shard))
 
     def _survey(self, portions: Iterator[Portion], ends: int) -> Surveyed:
         log, job = self.log, self.log.counting
@@ -174,10 +164,7 @@ class Score:
     scoring: Scoring
 
     def __call__(self, shard: Shard) -> HeldOut:
-        try:
-            return self._score(*self.log.portions(shard))
-        except NotPlain:
-            return self._score(*self.log.general(shard))
+        return self._score(*self.log.portions(shard))
 
     def _score(self, portions: Iterator[Portion], ends: int) -> HeldOut:
         ground = self.scoring.ground
