@@ -7,6 +7,7 @@ numbers raises `NotPlain`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from jumar.core.errors import LogError
@@ -102,11 +103,27 @@ def _of_parquet(unit: Unit, columns: Sequence[str], words: Sequence[str]) -> Ite
 
     with naming(unit.file.name, PARQUET), unit.file.open() as handle:
         text = [name for name in words if name in columns]
-        file = parquet.ParquetFile(handle, read_dictionary=text, buffer_size=1 << 20)
+        file = parquet.ParquetFile(
+            handle, metadata=_metadata(unit.file), read_dictionary=text, buffer_size=1 << 20
+        )
         groups = None if unit.group is None else [unit.group]
         yield from file.iter_batches(
             BATCH_ROWS, row_groups=groups, columns=list(columns), use_threads=False
         )
+
+
+def _metadata(file: LogFile) -> Any:
+    """What the end of a file says of its row groups; None where it is to be read anew."""
+    return _kept_metadata(file) if file.changed else None
+
+
+@lru_cache(maxsize=16)
+def _kept_metadata(file: LogFile) -> Any:
+    # A file of many row groups is opened once for each, and its end names them all.
+    from pyarrow import parquet
+
+    with file.open() as handle:
+        return parquet.read_metadata(handle)
 
 
 def _of_text(
