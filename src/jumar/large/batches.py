@@ -19,7 +19,8 @@ from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts
 from jumar.large.shards import PARQUET, LogFile, Unit
 
-BATCH_ROWS = 1 << 16  # fits into the cache of a core
+BATCH_ROWS = 1 << 17  # larger ones gain nothing; a few megabytes
+FEW_ROWS = 1 << 12  # in which an episode that has begun is likely to end
 TYPED = (PARQUET, "Arrow", "CSV", "TSV")
 
 
@@ -77,14 +78,20 @@ def check_alike(files: Sequence[LogFile], parts: Parts) -> None:
 
 
 def typed_batches(
-    unit: Unit, columns: Sequence[str], words: Sequence[str], amounts: Sequence[str], options: Any
+    unit: Unit,
+    columns: Sequence[str],
+    words: Sequence[str],
+    amounts: Sequence[str],
+    options: Any,
+    few: bool = False,
 ) -> Iterator[Any]:
-    """Batches of a unit; `words` are columns of names, `amounts` columns of numbers."""
+    """Batches of a unit; `words` are columns of names, `amounts` columns of numbers. `few`: hardly
+    more than the first rows will be needed."""
     file = unit.file
     told = dict(file.partition)
     inside = [name for name in columns if name not in told or file.kind != PARQUET]
     if file.kind == PARQUET:
-        batches = _of_parquet(unit, inside, words)
+        batches = _of_parquet(unit, inside, words, few)
     elif file.kind in TYPED:
         source = open_file(file, options)
         if isinstance(source, DelimitedFile):
@@ -98,7 +105,9 @@ def typed_batches(
             yield _with_told(batch, columns, told)
 
 
-def _of_parquet(unit: Unit, columns: Sequence[str], words: Sequence[str]) -> Iterator[Any]:
+def _of_parquet(
+    unit: Unit, columns: Sequence[str], words: Sequence[str], few: bool
+) -> Iterator[Any]:
     from pyarrow import parquet
 
     with naming(unit.file.name, PARQUET), unit.file.open() as handle:
@@ -107,8 +116,9 @@ def _of_parquet(unit: Unit, columns: Sequence[str], words: Sequence[str]) -> Ite
             handle, metadata=_metadata(unit.file), read_dictionary=text, buffer_size=1 << 20
         )
         groups = None if unit.group is None else [unit.group]
+        size = min(BATCH_ROWS, FEW_ROWS) if few else BATCH_ROWS
         yield from file.iter_batches(
-            BATCH_ROWS, row_groups=groups, columns=list(columns), use_threads=False
+            size, row_groups=groups, columns=list(columns), use_threads=False
         )
 
 
