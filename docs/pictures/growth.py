@@ -16,7 +16,10 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
 HERE = Path(__file__).parent
-LOGS = {"CheeseMaze": ("CheeseMaze", "#0b6e99", "o"), "50": ("50 observations", "#c2571a", "s")}
+LOGS = {  # what a line is called in the figure, its look, and how far above it labels stand
+    "CheeseMaze": ("CheeseMaze", "#0b6e99", "o", -13),
+    "50": ("50 observations", "#c2571a", "s", 6),
+}
 
 
 def rows_panels(time: Any, memory: Any, line: dict[str, Any]) -> None:
@@ -33,14 +36,17 @@ def rows_panels(time: Any, memory: Any, line: dict[str, Any]) -> None:
 
 
 def windows_panel(axes: Any, line: dict[str, Any]) -> None:
-    name, color, mark = next(look for key, look in LOGS.items() if key in line["benchmark"][16:])
+    name, color, mark, above = next(
+        look for key, look in LOGS.items() if key in line["benchmark"][16:]
+    )
     each = [s / line["rows"] * 1e9 for s in line["cpu_s"]]
     share = [h / line["rows"] for h in line["histories"]]
     axes.plot(line["windows"], each, f"{mark}-", color=color, label=name)
     for k, y, part in zip(line["windows"], each, share, strict=True):
         if k in (1, 4, 8, 12):
             text = f"{part:.0%}" if part >= 0.005 else f"{round(part * line['rows']):,}"
-            axes.annotate(text, (k, y), (0, 6), textcoords="offset points", ha="center", size=7)
+            place = (0, above)
+            axes.annotate(text, (k, y), place, textcoords="offset points", ha="center", size=7)
     axes.set(yscale="log", xlabel="window", ylabel="CPU ns per row", xticks=range(1, 13))
     axes.legend(frameon=False)
 
@@ -56,7 +62,7 @@ def main() -> None:
         elif "cpu_ns_per_row" in line:
             rows_panels(axes[0], axes[1], line)
     low, high = axes[2].get_ylim()
-    axes[2].set_ylim(low, high * 2)
+    axes[2].set_ylim(low / 1.6, high * 2)  # room for labels
     figure.tight_layout()
     figure.savefig(HERE / "growth.svg", metadata={"Date": None})
 
