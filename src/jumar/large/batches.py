@@ -7,6 +7,7 @@ numbers raises `NotPlain`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from jumar.core.errors import LogError
@@ -18,7 +19,8 @@ from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts
 from jumar.large.shards import PARQUET, LogFile, Unit
 
-BATCH_ROWS = 1 << 16  # fits into the cache of a core
+BATCH_ROWS = 1 << 17  # larger ones gain nothing; a few megabytes
+FEW_ROWS = 1 << 12  # in which an episode that has begun is likely to end
 TYPED = (PARQUET, "Arrow", "CSV", "TSV")
 
 
@@ -81,14 +83,20 @@ def check_columns(file: LogFile, names: Collection[str], wanted: Collection[str]
 
 
 def typed_batches(
-    unit: Unit, columns: Sequence[str], words: Sequence[str], amounts: Sequence[str], options: Any
+    unit: Unit,
+    columns: Sequence[str],
+    words: Sequence[str],
+    amounts: Sequence[str],
+    options: Any,
+    few: bool = False,
 ) -> Iterator[Any]:
-    """Batches of a unit; `words` are columns of names, `amounts` columns of numbers."""
+    """Batches of a unit; `words` are columns of names, `amounts` columns of numbers. `few`: hardly
+    more than the first rows will be needed."""
     file = unit.file
     told = dict(file.partition)
     if file.kind == PARQUET:
         inside = [name for name in columns if name not in told]
-        batches = _of_parquet(unit, inside, words)
+        batches = _of_parquet(unit, inside, words, few)
     elif file.kind in TYPED:
         source = open_file(file, options)
         inside = [name for name in columns if name not in told or name in source.names]
@@ -105,16 +113,35 @@ def typed_batches(
             yield _with_told(batch, columns, told)
 
 
-def _of_parquet(unit: Unit, columns: Sequence[str], words: Sequence[str]) -> Iterator[Any]:
+def _of_parquet(
+    unit: Unit, columns: Sequence[str], words: Sequence[str], few: bool
+) -> Iterator[Any]:
     from pyarrow import parquet
 
     with naming(unit.file.name, PARQUET), unit.file.open() as handle:
         text = [name for name in words if name in columns]
-        file = parquet.ParquetFile(handle, read_dictionary=text, buffer_size=1 << 20)
-        groups = None if unit.group is None else [unit.group]
-        yield from file.iter_batches(
-            BATCH_ROWS, row_groups=groups, columns=list(columns), use_threads=False
+        file = parquet.ParquetFile(
+            handle, metadata=_metadata(unit.file), read_dictionary=text, buffer_size=1 << 20
         )
+        groups = None if unit.group is None else [unit.group]
+        size = min(BATCH_ROWS, FEW_ROWS) if few else BATCH_ROWS
+        yield from file.iter_batches(
+            size, row_groups=groups, columns=list(columns), use_threads=False
+        )
+
+
+def _metadata(file: LogFile) -> Any:
+    """What the end of a file says of its row groups; None where it is to be read anew."""
+    return _kept_metadata(file) if file.changed else None
+
+
+@lru_cache(maxsize=16)
+def _kept_metadata(file: LogFile) -> Any:
+    # A file of many row groups is opened once for each, and its end names them all.
+    from pyarrow import parquet
+
+    with file.open() as handle:
+        return parquet.read_metadata(handle)
 
 
 def _of_text(

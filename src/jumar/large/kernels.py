@@ -163,7 +163,7 @@ def count_dense(
     timed, flagged = len(clock) > 0, len(marks) > 0
     least, most = amounts[LEAST], amounts[MOST]
     top = np.uint64((L - 2) * BITS)
-    steps = 0
+    steps, first_start = 0, first // A
     t = begin
     while t < n:
         z, a = np.int64(z_of[np.uint32(z_code[t])]), np.int64(a_of[np.uint32(a_code[t])])
@@ -191,7 +191,7 @@ def count_dense(
             began[np.uint64(nth)] = t
             nth += 1
             node = first
-            starts[np.uint64((part + first) // A + z)] += 1
+            starts[np.uint64(part // A + first_start + z)] += 1
         else:
             if marked or closed or a == STRANGE:  # it goes on after its end, or does what it cannot
                 why = WRONG
@@ -223,6 +223,38 @@ def count_dense(
         length += 1
         steps += 1
         t += 1
+        # Most rows just go on with their episode. They have a loop of their own, which a processor
+        # runs faster; any other row goes through the checks above.
+        usual = t
+        while t < n:
+            u = np.uint64(t)
+            z, a = np.int64(z_of[np.uint32(z_code[u])]), np.int64(a_of[np.uint32(a_code[u])])
+            b = bits[u]
+            where = ((b >> 52) & 0x7FF) - 1 + LOWEST - low
+            if episode[u] != last or marked or (z | a) < 0:
+                break
+            if np.uint64(where) >= top and (b << 1) != 0:
+                break
+            if timed:
+                if clock[u] <= then:
+                    break
+                then = clock[u]
+            moves[np.uint64(pair * O + z)] += 1
+            if before < least:
+                least = before
+            if before > most:
+                most = before
+            local = node + z * A + a
+            pair = part + local
+            if flagged:
+                marked = _marked(marks, t + offset)
+            if (b << 1) != 0:
+                _add_reward(limbs, pair * L, where, b, 0)
+            paid, before = b, reward[u]
+            node = table[np.uint64(local)]
+            t += 1
+        length += t - usual
+        steps += t - usual
     carry[NODE], carry[PAIR], carry[LENGTH], carry[PAID] = node, pair, length, paid
     carry[MARKED], carry[EPISODE], carry[CLOCK], carry[CLOSED] = marked, last, then, closed
     carry[BEGUN], carry[PART], carry[NTH] = begun, part, nth

@@ -171,7 +171,8 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
             make.begin_after(None)
             if i >= last:
                 return
-        for batch in typed_batches(unit, parts.columns, words, amounts, reading.options):
+        few = i >= last
+        for batch in typed_batches(unit, parts.columns, words, amounts, reading.options, few):
             rows = make(batch)
             begin, end = 0, len(rows)
             if skipping or i >= last:
