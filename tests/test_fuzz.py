@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -87,6 +88,21 @@ def test_a_temporary_file_left_behind_is_noticed(fuzz, monkeypatch):
         return ""
 
     assert planted(monkeypatch, fuzz, fault).failure == "left behind"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "failure"), [(["memory", ""], ""), (["memory"] * 2, "memory")]
+)
+def test_too_much_memory_must_show_in_a_new_worker(fuzz, tmp_path, monkeypatch, verdicts, failure):
+    spec = importlib.util.spec_from_file_location("fuzz_command", FUZZ / "__main__.py")
+    command = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(command)
+    said = iter(verdicts)
+    monkeypatch.setattr(
+        command.Crew, "_try_once", lambda *_: fuzz.cases.Verdict(next(said), code=1)
+    )
+    assert command.Crew(tmp_path).try_out(fuzz.make.make(1, 1)).failure == failure
+    assert next(said, None) is None
 
 
 def test_a_failing_input_is_kept_with_the_command_that_shows_it(fuzz, tmp_path):

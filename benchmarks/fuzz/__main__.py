@@ -59,7 +59,18 @@ class Crew:
             raise SystemExit("The worker did not start; see worker.log.")
 
     def try_out(self, case: Case) -> Verdict:
-        """Run an input; what takes too long is stopped."""
+        """Run an input; what takes too long is stopped.
+
+        Memory is limited by addresses, and a worker that has been at it for long holds many that
+        it does not use (arenas of allocators and threads). So what needs too much of it in an old
+        worker is tried again in a new one, as a command is a process of its own, too.
+        """
+        found = self._try_once(case)
+        if found.failure == "memory":
+            found = self._try_once(case)
+        return found
+
+    def _try_once(self, case: Case) -> Verdict:
         if self.process is None:
             self.start()
         began, spent = time.monotonic(), _seconds_of(self.process.pid)

@@ -88,3 +88,14 @@ def test_they_are_a_section_of_the_check():
     assert found.sections["propensities"].verdict.status == "passed"
     assert "fit" not in found.sections
     assert found.to_dict()["sections"]["propensities"]["steps"] == 50
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("actions", [2, 3])
+def test_the_smallest_number_there_is(actions):
+    rows = np.full((30, actions), 1 / actions)
+    told = rows.copy()
+    told[3] = 5e-324
+    found = judged(logged(np.random.default_rng(6), rows, told))
+    assert found.least == 5e-324
+    assert np.isfinite(found.mean_inverse)

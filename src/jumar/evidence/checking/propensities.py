@@ -41,6 +41,7 @@ from jumar.evidence.checking.base import (
 )
 from jumar.evidence.practice import Practice
 
+LEAST = 1e-140  # smaller propensities count as this
 EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)  # between groups of probabilities
 
 
@@ -109,7 +110,7 @@ def propensities_of(
         elif (logged < 1).any():
             p = _summed(logged, len(log.actions))
         verdict = _tested(p, len(log.actions), settings.level)
-    least, inverse = float(logged.min()), float((1 / logged).mean())
+    least, inverse = float(logged.min()), float(_inverse(logged).mean())
     return Propensities(
         log.n_steps, least, inverse, len(log.actions), differing, examples, p, B, verdict
     )
@@ -136,11 +137,17 @@ def _drawn(
     return p_value(statistic(taken), drawn), B
 
 
+def _inverse(logged: Floats) -> Floats:
+    """1 over each; of the smallest, a number whose square can still be summed up."""
+    inverse: Floats = 1 / np.maximum(logged, LEAST)
+    return inverse
+
+
 def _summed(logged: Floats, actions: int) -> float:
     """p of more possible actions than there are."""
     from scipy.special import ndtr
 
-    inverse = 1 / logged
+    inverse = _inverse(logged)
     error = float(inverse.std()) / math.sqrt(len(inverse))
     off = float(inverse.mean()) - actions
     if error <= 1e-12 * actions:
