@@ -263,6 +263,7 @@ def improve_logs(
     jobs: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
+    sort: bool = False,
     **reading: Any,
 ) -> Result:
     """Improve the behavior that produced a log of any size, which is read twice and never held.
@@ -274,7 +275,7 @@ def improve_logs(
     ----------
     logs
         A file, a folder, a pattern such as ``"logs/*.parquet"``, an address such as
-        ``"s3://bucket/logs"``, or several of them; sorted by episode, then by step.
+        ``"s3://bucket/logs"``, or several of them; sorted by episode, then by step, or see `sort`.
     behavior
         The one controller that made the logs, or its file.
     discount, memory, delta, rewards, horizon, seed, unit, step_length
@@ -287,6 +288,9 @@ def improve_logs(
         The address of a running Dask cluster.
     progress
         Called with the rows that are done, and all.
+    sort
+        Rows lie anywhere: sort them first, on disk, which needs DuckDB
+        (``pip install 'jumar[duckdb]'``).
     **reading
         How the logs are written, as for `read_logs`: ``columns=``, ``ends=``, ``bins=``.
 
@@ -313,7 +317,7 @@ def improve_logs(
     from jumar.algorithms.auto.streamed import longest_memory, shortlists
     from jumar.algorithms.auto.streamed.passes import LogInParts, score, survey
     from jumar.evidence.consistency import check_counted
-    from jumar.large.counting import SHARD_ROWS, prepare
+    from jumar.large.counting import SHARD_ROWS, prepared
     from jumar.large.reading import typical_length
 
     step_seconds = None if step_length is None else seconds(step_length)
@@ -321,29 +325,30 @@ def improve_logs(
     check_discount(discount)
     old = controller_of(behavior)
     number = seed_number(seed)
-    job = replace(prepare(logs, old, **reading), memory=longest_memory(old, memory))
-    log = LogInParts(
-        job,
-        tuple(job.plan.shards(SHARD_ROWS, jobs)),
-        key_of(salt_of(generator(number, "selection"))),
-        discount,
-        typical_length(job.plan, job.reading),
-    )
     workers: dict[str, Any] = {"engine": engine, "jobs": jobs, "scheduler": scheduler}
     workers["progress"] = progress
-    found = survey(log, **workers)
-    facts = found.first.tally.facts
-    check_counted(found.whole.counts, old, facts.rewards, rewards)
-    lists = shortlists(
-        found.first,
-        old,
-        discount=discount,
-        memory=memory,
-        delta=delta,
-        rewards=rewards,
-        horizon=horizon,
-    )
-    selection = lists.conclude(score(log, lists.scoring, **workers))
+    with prepared(logs, old, sort=sort, **reading) as work:
+        job = replace(work, memory=longest_memory(old, memory))
+        log = LogInParts(
+            job,
+            tuple(job.plan.shards(SHARD_ROWS, jobs)),
+            key_of(salt_of(generator(number, "selection"))),
+            discount,
+            typical_length(job.plan, job.reading),
+        )
+        found = survey(log, **workers)
+        facts = found.first.tally.facts
+        check_counted(found.whole.counts, old, facts.rewards, rewards)
+        lists = shortlists(
+            found.first,
+            old,
+            discount=discount,
+            memory=memory,
+            delta=delta,
+            rewards=rewards,
+            horizon=horizon,
+        )
+        selection = lists.conclude(score(log, lists.scoring, **workers))
     used = selection.chosen.setting.memory if selection.chosen else old.memory
     counts = found.whole.counts.coarsen(used)
     seen = job.reading.as_log(found.looked_at.episodes, job.plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
 from jumar.engines import Recipe
 from jumar.io.formats import FileOptions
-from jumar.io.logs.asking import ask
+from jumar.io.logs.asking import Asked, ask
 from jumar.io.logs.encoding import NotPlain
 from jumar.large import kernels
 from jumar.large.batches import check_alike
@@ -43,6 +44,7 @@ NO_PARTS: Ints = np.zeros(0, np.int64)
 
 Stretches = Mapping[str, Stretch | None]  # by file
 
+LogSources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Progress = Callable[[int, int], None]  # rows that are done, and all
 
 
@@ -58,8 +60,10 @@ class Counting:
     def described(self) -> dict[str, Any]:
         """All that determines the counts, in plain types."""
         names = self.reading.observations, self.reading.actions
+        sources = self.plan.sources
         return {
-            "files": [[file.name, file.size, file.changed] for file in self.plan.files],
+            "files": [[file.name, file.size, file.changed] for file in sources or self.plan.files],
+            "sorted": [unit.rows for unit in self.plan.units] if sources else [],
             "asked": [repr(self.reading.asked), self.reading.each_file],
             "options": repr(self.reading.options),
             "names": names,
@@ -109,7 +113,7 @@ class Counting:
 
 
 def count_logs(
-    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    sources: LogSources,
     like: Controller,
     *,
     memory: Memory | None = None,
@@ -120,22 +124,33 @@ def count_logs(
     progress: Progress | None = None,
     **reading: Any,
 ) -> Counted:
-    """Count logs where they lie."""
-    job = prepare(sources, like, memory=memory, file_format=file_format, **reading)
-    shards = job.plan.shards(SHARD_ROWS, jobs)
-    return run(job, shards, engine=engine, jobs=jobs, scheduler=scheduler, progress=progress)
+    """Count logs where they lie; with ``sort=True`` their rows may lie anywhere."""
+    with prepared(sources, like, memory=memory, file_format=file_format, **reading) as job:
+        shards = job.plan.shards(SHARD_ROWS, jobs)
+        return run(job, shards, engine=engine, jobs=jobs, scheduler=scheduler, progress=progress)
 
 
-def prepare(
-    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+def prepare(sources: LogSources, like: Controller, **asked: Any) -> Counting:
+    """The work on logs that lie in order, as `prepared` gives it."""
+    with prepared(sources, like, **asked) as job:
+        if job.plan.sources:
+            raise ParameterError("sort: a sorted log does not last. Use `prepared`.")
+        return job
+
+
+@contextmanager
+def prepared(
+    sources: LogSources,
     like: Controller,
     *,
     memory: Memory | None = None,
     file_format: str | None = None,
     each_file: bool = False,
+    sort: bool = False,
     **reading: Any,
-) -> Counting:
-    """The work, before anything is read but the first lines of each file."""
+) -> Iterator[Counting]:
+    """The work, before anything is read but the first lines of each file. To `sort` takes reading
+    all of it; the sorted log is gone afterwards."""
     several = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     if not several:
         raise ParameterError("logs: there is nothing to count. Give a file or a folder.")
@@ -143,6 +158,32 @@ def prepare(
     asked = ask(**{**DEFAULTS, **reading})
     options = FileOptions.checked(*file.values())
     found = plan(several, file_format)
+    with ExitStack() as stack:
+        if sort:
+            _check_sortable(each_file)
+            from jumar.large.sorting import sorted_log
+
+            found, options = stack.enter_context(sorted_log(found, asked, options)), FileOptions()
+        yield _job(found, like, memory, asked, options, each_file)
+
+
+def _check_sortable(each_file: bool) -> None:
+    if each_file:
+        raise ParameterError(
+            "sort: rows are put together by the labels of episodes, which each_file (--each-file) "
+            "says are used again in other files. Give episodes labels of their own, or leave one "
+            "of the two out."
+        )
+
+
+def _job(
+    found: FilePlan,
+    like: Controller,
+    memory: Memory | None,
+    asked: Asked,
+    options: FileOptions,
+    each_file: bool,
+) -> Counting:
     parts = parts_of(found.files[0], asked, options)
     check_alike(found.files, parts)
     wanted = like.memory

@@ -43,17 +43,23 @@ class LogFile:
     size: int  # bytes
     changed: float = 0.0  # when, in seconds; 0 where it is not told
     partition: tuple[tuple[str, str], ...] = ()  # columns that its folders tell
+    sorted_at: str = ""  # where the rows lie, if they were sorted
+
+    @property
+    def place(self) -> str:
+        """Where it is read."""
+        return self.sorted_at or self.name
 
     @property
     def is_local(self) -> bool:
-        return "://" not in self.name
+        return "://" not in self.place
 
     def open(self) -> Any:
         """The file for Arrow."""
         import pyarrow as pa
 
         if self.is_local:
-            return pa.OSFile(self.name)
+            return pa.OSFile(self.place)
         system, path = _file_system(self.name)
         with naming(self.name, self.kind):
             return system.open_input_file(path)
@@ -75,6 +81,7 @@ class FilePlan:
 
     units: tuple[Unit, ...]
     files: tuple[LogFile, ...] = field(default=())
+    sources: tuple[LogFile, ...] = ()  # what was sorted to make it
 
     @property
     def rows(self) -> int:
