@@ -156,6 +156,7 @@ def test_numbers_that_only_the_general_way_understands(tmp_path):
     assert found.counts.reward_sum == pytest.approx(expected.reward_sum, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_spilled(tmp_path, monkeypatch):
     monkeypatch.setattr(sorting, "MEMORY", "80MB")
     monkeypatch.setattr(sorting, "MOST_THREADS", 1)

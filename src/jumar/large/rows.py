@@ -225,7 +225,7 @@ class RowMaker:
     def __call__(self, batch: Any) -> RowBatch:
         single = self._parts.single
         labels = batch.column(single["episode"])
-        goes_on = self._last is not None and labels[0].equals(self._last)
+        goes_on = self._last is not None and _same(labels[0], self._last)
         episode = self._episodes(labels, goes_on)
         self._last = labels[len(labels) - 1]
         clock = single.get("step") or single.get("time")
@@ -317,6 +317,16 @@ def _as_flags(column: Any, name: str) -> Any:
         raise NotPlain(name)
     table = np.array([*(FLAG_WORDS.get(word, False) for word in words), False])
     return pa.array(table[to_numpy(column.indices, len(words))])
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Are two labels the same? Every file may have a dictionary of its own."""
+    import pyarrow as pa
+
+    one, other = (x.value if isinstance(x, pa.DictionaryScalar) else x for x in (one, other))
+    if one.type != other.type:
+        return bool(one.as_py() == other.as_py())
+    return bool(one.equals(other))
 
 
 def _only_bits(column: Any) -> bool:

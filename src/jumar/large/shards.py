@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.text import counted, printable
@@ -164,6 +164,8 @@ def _units(file: LogFile) -> Iterator[Unit]:
 
 
 def _files(source: str, kind: str | None) -> list[LogFile]:
+    if source.startswith("file://"):
+        source = unquote(source.removeprefix("file://").removeprefix("localhost"))
     if "://" in source:
         return _far_files(source, kind)
     path = Path(source)
@@ -204,6 +206,9 @@ def _file(name: str, told: Any, kind: str | None, folders: Sequence[str]) -> Log
 
 # ---- object stores ------------------------------------------------------------------------------
 
+_PLAIN = "/:@=+,!~()'$&;*"  # in addresses all else is written as %20
+_AS_TYPED = _PLAIN + "%"  # people have written it that way already
+
 
 def _file_system(address: str) -> tuple[Any, str]:
     import pyarrow as pa
@@ -228,7 +233,7 @@ def _far_files(address: str, kind: str | None) -> list[LogFile]:
     if any(mark in where for mark in "*["):
         head = where[: min(where.index(mark) for mark in "*[" if mark in where)].rpartition("/")[0]
     tail = f"?{query}" if query else ""
-    system, path = _file_system(f"{scheme}://{head}{tail}")
+    system, path = _file_system(f"{scheme}://{quote(head, _AS_TYPED)}{tail}")
     with naming(address, "a log"):
         info = system.get_file_info(path)
         if info.type == fs.FileType.File:
@@ -241,10 +246,10 @@ def _far_files(address: str, kind: str | None) -> list[LogFile]:
     for entry in sorted(found, key=lambda entry: entry.path):
         inner = entry.path[len(path) :].strip("/")
         hidden = any(part.startswith((".", "_")) for part in inner.split("/"))
-        fits = head == where or fnmatchcase(entry.path, where)
+        fits = head == where or fnmatchcase(entry.path, unquote(where))
         known = kind or format_of(Path(entry.base_name))
         if entry.type == fs.FileType.File and fits and not hidden and known:
-            name = f"{scheme}://{entry.path}{tail}"
+            name = f"{scheme}://{quote(entry.path, _PLAIN)}{tail}"
             files.append(_file(name, entry, known, inner.split("/")))
     if not files:
         raise LogError(f"{printable(address)}: there are no log files.")
