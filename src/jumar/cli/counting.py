@@ -82,9 +82,9 @@ def count(
             job = stack.enter_context(
                 prepared(logs, like, memory=memory, each_file=each_file, sort=sort, **reading)
             )
-        shards = job.plan.shards(SHARD_ROWS, jobs, share)
-        kept = KeptShards(output, job.described)
+        kept = KeptShards(output, job.plan, job.described)
         finished = kept.begin(resume=resume)
+        shards = job.plan.shards(SHARD_ROWS, jobs, share, finished)
         rows = sum(job.rows(each) for each in shards)
         try:
             with progress_bar("Counting rows", rows, as_json) as progress:

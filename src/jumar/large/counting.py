@@ -48,6 +48,14 @@ LogSources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Progress = Callable[[int, int], None]  # rows that are done, and all
 
 
+class ShardCounted(NamedTuple):
+    """What a worker found in a shard."""
+
+    counted: Counted
+    stretches: Stretches  # the labels of its episodes
+    reach: int  # the last unit with rows of its episodes
+
+
 @dataclass(frozen=True)
 class Counting:
     """What a worker must know to count any shard of a log."""
@@ -58,11 +66,11 @@ class Counting:
 
     @property
     def described(self) -> dict[str, Any]:
-        """All that determines the counts, in plain types."""
+        """All that determines the counts but the files that lie in order, in plain types."""
         names = self.reading.observations, self.reading.actions
         sources = self.plan.sources
         return {
-            "files": [[file.name, file.size, file.changed] for file in sources or self.plan.files],
+            "sources": [[file.name, file.size, file.changed] for file in sources],
             "sorted": [unit.rows for unit in self.plan.units] if sources else [],
             "asked": [repr(self.reading.asked), self.reading.each_file],
             "options": repr(self.reading.options),
@@ -74,8 +82,8 @@ class Counting:
         """Of a shard, more or less."""
         return sum(unit.rows for unit in self.plan.units[shard[0] : shard[1]])
 
-    def __call__(self, shard: tuple[int, int]) -> tuple[Counted, Stretches]:
-        """The counts of the episodes that begin in a shard, and their labels by file."""
+    def __call__(self, shard: tuple[int, int]) -> ShardCounted:
+        """The counts of the episodes that begin in a shard."""
         if is_plain(self.reading):
             try:
                 rows = plain_rows(self.plan, *shard, self.reading)
@@ -84,8 +92,8 @@ class Counting:
                 pass
         return self._count(general_rows(self.plan, *shard, self.reading), kernels.AS_MARKED)
 
-    def _count(self, portions: Iterator[Portion], ends: int) -> tuple[Counted, Stretches]:
-        reading = self.reading
+    def _count(self, portions: Iterator[Portion], ends: int) -> ShardCounted:
+        reading, reach = self.reading, -1
         orders: dict[str, EpisodeOrder] = {}
         found = tally(self.memory, ends)
         for portion in portions:
@@ -95,9 +103,11 @@ class Counting:
                 raise explain(portion, refused.row, reading, refused.unordered) from None
             order = orders.setdefault(portion.unit.file.name, EpisodeOrder())
             order.add(portion.labels_of(began))
+            reach = portion.number
         found.finish()
         stretches = {file: order.stretch for file, order in orders.items()}
-        return found.counted(reading.observations, reading.actions)[0], stretches
+        counted = found.counted(reading.observations, reading.actions)[0]
+        return ShardCounted(counted, stretches, reach)
 
     def keys(self, shard: tuple[int, int], file: str) -> Ints:
         """The labels of the episodes that begin in a file of a shard, as keys."""
@@ -262,10 +272,10 @@ def _parts(
         jobs=jobs,
         scheduler=scheduler,
     )
-    for shard, (counted, stretches) in work:
+    for shard, (counted, stretches, reach) in work:
         counted = replace(counted, files=_counted_files(job, shard, stretches))
         if kept is not None:
-            kept.keep(shard, counted)
+            kept.keep(shard, counted, reach)
         yield shard, _Part(counted, stretches)
 
 

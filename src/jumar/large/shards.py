@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -89,17 +89,28 @@ class FilePlan:
         return sum(unit.rows for unit in self.units)
 
     def shards(
-        self, most_rows: int, workers: int | None = None, share: tuple[int, int] = (1, 1)
+        self,
+        most_rows: int,
+        workers: int | None = None,
+        share: tuple[int, int] = (1, 1),
+        finished: Collection[tuple[int, int]] = (),
     ) -> list[tuple[int, int]]:
         """First and last unit (not included) of neighbouring pieces with hardly more rows than
         that; several for every worker. With share (i, n) only those of the i-th of n parts of the
-        log."""
+        log. Shards that are finished stay as they are."""
         first, last = self._share(*share)
         units = self.units[first:last]
         rows = sum(unit.rows for unit in units)
         wanted = max(1, min(most_rows, -(-rows // (PER_WORKER * (workers or cores())))))
+        kept = {a: b for a, b in finished if first <= a and b <= last}
         found, begin, size = [], first, 0
         for i, unit in enumerate(units, first):
+            if i in kept:
+                found += [(begin, i)] if begin < i else []
+                found.append((i, kept[i]))
+                begin, size = kept[i], 0
+            if i < begin:
+                continue
             size += unit.rows
             if size >= wanted:
                 found.append((begin, i + 1))

@@ -95,7 +95,8 @@ def _name(files: Sequence[LogFile]) -> str:
 
 def _renamed(made: FilePlan, name: str, sources: tuple[LogFile, ...]) -> FilePlan:
     (file,) = made.files
-    file = replace(file, name=name, sorted_at=file.name)
+    # its size and time differ every time; those of the sources count
+    file = replace(file, name=name, sorted_at=file.name, size=0, changed=0.0)
     units = tuple(replace(unit, file=file) for unit in made.units)
     return FilePlan(units, (file,), sources)
 
