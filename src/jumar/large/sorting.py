@@ -32,7 +32,7 @@ from jumar.large.batches import check_alike, open_file, schema_of, typed_batches
 from jumar.large.reading import parts_of
 from jumar.large.shards import PARQUET, FilePlan, LogFile, plan
 
-MEMORY = "1GB"  # what DuckDB may hold; the rest lies on disk
+MEMORY = "600MB"  # what DuckDB may hold; the rest lies on disk
 MOST_THREADS = 4  # each needs its share of that
 GROUP_ROWS = 1 << 18
 ROW = "jumar: row"  # how rows lay in the files
