@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from jumar.cli import options
-from jumar.cli.app import WINDOW, Json, WithActions, app, progress_bar, say, tell
+from jumar.cli.app import WINDOW, Json, WithActions, app, progress_bar, say, tell, working
 from jumar.cli.log_options import log_options
 from jumar.cli.panels import Command
 from jumar.cli.workers import has_workers
@@ -34,7 +35,7 @@ def count(
         typer.Argument(
             metavar="LOGS...",
             help="Files, folders, patterns such as 'logs/*.parquet', or addresses such as "
-            "s3://bucket/logs. Sorted by episode, then by step.",
+            "s3://bucket/logs. Sorted by episode, then by step; else see --sort.",
             show_default=False,
         ),
     ],
@@ -56,6 +57,7 @@ def count(
         bool,
         typer.Option("--each-file", help="Episodes are numbered anew in every file."),
     ] = False,
+    sort: options.SortFirst = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where a run stopped that was to make this file.")
     ] = False,
@@ -67,28 +69,39 @@ def count(
     Files of counts add up (`jumar merge`).
     """
     from jumar import load_controller
-    from jumar.large.counting import SHARD_ROWS, prepare, run
+    from jumar.large.counting import SHARD_ROWS, prepared, run
     from jumar.large.files import save_counts
     from jumar.large.keeping import KeptShards
 
     memory = options.memory(window, with_actions)
-    job = prepare(logs, load_controller(policy), memory=memory, each_file=each_file, **reading)
-    jobs = workers["jobs"]
-    shards = job.plan.shards(SHARD_ROWS, jobs, _share(shard))
-    kept = KeptShards(output, job.described)
-    finished = kept.begin(resume=resume)
-    rows = sum(job.rows(each) for each in shards)
-    try:
-        with progress_bar("Counting rows", rows, as_json) as progress:
-            found = run(
-                job, shards, progress=progress, kept=kept, finished=finished, **_engine(workers)
+    share, jobs = _share(shard), workers["jobs"]
+    if sort and shard is not None:
+        raise ParameterError(
+            "--shard: every job would sort the whole log. Sort it beforehand, or leave --shard out."
+        )
+    like = load_controller(policy)
+    with ExitStack() as stack:
+        with working("Sorting" if sort else "Looking through the files", as_json):
+            job = stack.enter_context(
+                prepared(logs, like, memory=memory, each_file=each_file, sort=sort, **reading)
             )
-    except JumarError:
-        if any(kept.folder.glob("shard-*")):
-            tell(f"What is counted so far is kept in {kept.folder}; --resume goes on from there.")
-        else:
-            kept.forget()
-        raise
+        kept = KeptShards(output, job.plan, job.described)
+        finished = kept.begin(resume=resume)
+        shards = job.plan.shards(SHARD_ROWS, jobs, share, finished)
+        rows = sum(job.rows(each) for each in shards)
+        try:
+            with progress_bar("Counting rows", rows, as_json) as progress:
+                found = run(
+                    job, shards, progress=progress, kept=kept, finished=finished, **_engine(workers)
+                )
+        except JumarError:
+            if any(kept.folder.glob("shard-*")):
+                tell(
+                    f"What is counted so far is kept in {kept.folder}; --resume goes on from there."
+                )
+            else:
+                kept.forget()
+            raise
     save_counts(found, output)
     kept.forget()
     say(as_json, _data(found, output), *_view(found), f"Wrote {output}")

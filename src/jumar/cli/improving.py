@@ -83,6 +83,7 @@ def improve(
             "--each-file", help="In a folder of logs: episodes are numbered anew in every file."
         ),
     ] = False,
+    sort: options.SortFirst = False,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
@@ -135,7 +136,7 @@ def improve(
     in_parts = large.is_read_in_parts(log, policy, others)
     if in_parts:
         result = large.improved(
-            log, policy, exploration, reading, each_file, workers, as_json, asked
+            log, policy, exploration, {**reading, "sort": sort}, each_file, workers, as_json, asked
         )
     else:
         large.check_not_asked(each_file, workers)

@@ -5,13 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from jumar.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from jumar.core.memory import Memory
     from jumar.evidence.rewards import RewardRange
+
+SortFirst = Annotated[
+    bool,
+    typer.Option(
+        "--sort",
+        help="Rows of an episode lie anywhere: sort them first, on disk. Needs jumar[duckdb].",
+    ),
+]
 
 
 def parameters(

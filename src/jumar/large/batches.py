@@ -6,10 +6,11 @@ numbers raises `NotPlain`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from jumar.core.arrays import Array
 from jumar.core.errors import LogError
 from jumar.core.text import listing, printable
 from jumar.io.formats import FileOptions, Source, open_log
@@ -27,17 +28,60 @@ TYPED = (PARQUET, "Arrow", "CSV", "TSV")
 def open_file(file: LogFile, options: FileOptions) -> Source:
     """A file as a source, for what is said of it in messages and for the general way."""
     if not file.is_local:
+        if file.kind == PARQUET:
+            return _ToldToo(_FarParquet(file), file)
         raise LogError(f"{file.name}: only Parquet files are read from there. Copy it first.")
-    return open_log(file.name, file.kind, options)
+    source = _local(file, options)
+    return _ToldToo(source, file) if file.partition else source
+
+
+def _local(file: LogFile, options: FileOptions) -> Source:
+    source = open_log(file.place, file.kind, options)
+    source.name = file.name
+    return source
+
+
+class _FarParquet(Source):
+    """A Parquet file in an object store."""
+
+    def __init__(self, file: LogFile) -> None:
+        self.name, self.names, self._file = file.name, schema_of(file).names, file
+
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        words = [name for name in text if name in columns]
+        return _of_parquet(Unit(self._file, None, 0, 0), columns, words, False)
+
+
+class _ToldToo(Source):
+    """A file with the columns that its folders tell."""
+
+    def __init__(self, source: Source, file: LogFile) -> None:
+        self._source, self._told = source, dict(file.partition)
+        self.name, self.separator, self.guessed = source.name, source.separator, source.guessed
+        self.metadata, self.advice = source.metadata, source.advice
+        self.once, self.has_points = source.once, source.has_points
+        self.may_have_more = source.may_have_more
+        if source.may_have_more:
+            self.seen = {*source.seen, *self._told}
+        self.names = [*source.names, *(key for key in self._told if key not in source.names)]
+
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        inside = [name for name in columns if name not in self._told]
+        for batch in self._source.batches(inside, text):
+            yield with_told(batch, columns, self._told)
+
+    def rows(self, n: int) -> Array:
+        return self._source.rows(n)
 
 
 def columns_of(file: LogFile, options: FileOptions) -> list[str]:
     """The names of the columns of a file, with those that its folders tell."""
-    inside = _schema(file).names if file.kind == PARQUET else open_file(file, options).names
+    inside = schema_of(file).names if file.kind == PARQUET else open_file(file, options).names
     return [*inside, *(key for key, _ in file.partition if key not in inside)]
 
 
-def _schema(file: LogFile) -> Any:
+def schema_of(file: LogFile) -> Any:
+    """The columns of a Parquet file and their types."""
     from pyarrow import parquet
 
     with naming(file.name, file.kind), file.open() as handle:
@@ -52,7 +96,7 @@ def check_alike(files: Sequence[LogFile], parts: Parts) -> None:
     for file in files:
         if file.kind != PARQUET:
             continue
-        schema = _schema(file)
+        schema = schema_of(file)
         types = {}
         for name in parts.columns:
             if name in schema.names:
@@ -97,8 +141,8 @@ def typed_batches(
     if file.kind == PARQUET:
         inside = [name for name in columns if name not in told]
         batches = _of_parquet(unit, inside, words, few)
-    elif file.kind in TYPED:
-        source = open_file(file, options)
+    elif file.kind in TYPED and file.is_local:
+        source = _local(file, options)
         inside = [name for name in columns if name not in told or name in source.names]
         check_columns(file, source.names, inside)
         if isinstance(source, DelimitedFile):
@@ -110,7 +154,7 @@ def typed_batches(
         raise NotPlain(*columns)
     for batch in batches:
         if batch.num_rows:
-            yield _with_told(batch, columns, told)
+            yield with_told(batch, columns, told)
 
 
 def _of_parquet(
@@ -174,7 +218,7 @@ def first_label(unit: Unit, column: str, options: FileOptions) -> str | None:
     return None
 
 
-def _with_told(batch: Any, columns: Sequence[str], told: dict[str, str]) -> Any:
+def with_told(batch: Any, columns: Sequence[str], told: Mapping[str, str]) -> Any:
     """With the columns that the folders of the file tell."""
     import pyarrow as pa
 

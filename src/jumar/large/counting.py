@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
 from jumar.engines import Recipe
 from jumar.io.formats import FileOptions
-from jumar.io.logs.asking import ask
+from jumar.io.logs.asking import Asked, ask
 from jumar.large.batches import check_alike
 from jumar.large.counted import Counted, CountedFiles, FilePart, nothing
 from jumar.large.keeping import KeptShards
@@ -33,7 +34,16 @@ NO_PARTS: Ints = np.zeros(0, np.int64)
 
 Stretches = Mapping[str, Stretch | None]  # by file
 
+LogSources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Progress = Callable[[int, int], None]  # rows that are done, and all
+
+
+class ShardCounted(NamedTuple):
+    """What a worker found in a shard."""
+
+    counted: Counted
+    stretches: Stretches  # the labels of its episodes
+    reach: int  # the last unit with rows of its episodes
 
 
 @dataclass(frozen=True)
@@ -46,10 +56,12 @@ class Counting:
 
     @property
     def described(self) -> dict[str, Any]:
-        """All that determines the counts, in plain types."""
+        """All that determines the counts but the files that lie in order, in plain types."""
         names = self.reading.observations, self.reading.actions
+        sources = self.plan.sources
         return {
-            "files": [[file.name, file.size, file.changed] for file in self.plan.files],
+            "sources": [[file.name, file.size, file.changed] for file in sources],
+            "sorted": [unit.rows for unit in self.plan.units] if sources else [],
             "asked": [repr(self.reading.asked), self.reading.each_file],
             "options": repr(self.reading.options),
             "names": names,
@@ -60,16 +72,16 @@ class Counting:
         """Of a shard, more or less."""
         return sum(unit.rows for unit in self.plan.units[shard[0] : shard[1]])
 
-    def __call__(self, shard: tuple[int, int]) -> tuple[Counted, Stretches]:
-        """The counts of the episodes that begin in a shard, and their labels by file."""
+    def __call__(self, shard: tuple[int, int]) -> ShardCounted:
+        """The counts of the episodes that begin in a shard."""
         return self._count(*rows_of(self.plan, *shard, self.reading))
 
     def generally(self) -> Counting:
         """The same work, with all rows read the general way."""
         return replace(self, reading=replace(self.reading, plainly=False))
 
-    def _count(self, portions: Iterator[Portion], ends: int) -> tuple[Counted, Stretches]:
-        reading = self.reading
+    def _count(self, portions: Iterator[Portion], ends: int) -> ShardCounted:
+        reading, reach = self.reading, -1
         orders: dict[str, EpisodeOrder] = {}
         found = tally(self.memory, ends)
         for portion in portions:
@@ -79,9 +91,11 @@ class Counting:
                 raise explain(portion, refused.row, reading, refused.unordered) from None
             order = orders.setdefault(portion.unit.file.name, EpisodeOrder())
             order.add(portion.labels_of(began))
+            reach = portion.number
         found.finish()
         stretches = {file: order.stretch for file, order in orders.items()}
-        return found.counted(reading.observations, reading.actions)[0], stretches
+        counted = found.counted(reading.observations, reading.actions)[0]
+        return ShardCounted(counted, stretches, reach)
 
     def keys(self, shard: tuple[int, int], file: str) -> Ints:
         """The labels of the episodes that begin in a file of a shard, as keys."""
@@ -98,7 +112,7 @@ def _keys(portions: Iterator[Portion], file: str) -> Ints:
 
 
 def count_logs(
-    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    sources: LogSources,
     like: Controller,
     *,
     memory: Memory | None = None,
@@ -131,8 +145,8 @@ def count_logs(
     progress
         Called with the rows that are done, and all.
     **reading
-        How the logs are written, as for `read_logs`; and ``each_file=True`` where episodes are
-        numbered anew in every file.
+        How the logs are written, as for `read_logs`; ``each_file=True`` where episodes are numbered
+        anew in every file; ``sort=True`` where rows lie anywhere (needs DuckDB).
 
     Returns
     -------
@@ -151,21 +165,32 @@ def count_logs(
     ...     count_logs(path, behavior, memory=window(2)).facts.episodes
     500
     """
-    job = prepare(sources, like, memory=memory, file_format=file_format, **reading)
-    shards = job.plan.shards(SHARD_ROWS, jobs)
-    return run(job, shards, engine=engine, jobs=jobs, scheduler=scheduler, progress=progress)
+    with prepared(sources, like, memory=memory, file_format=file_format, **reading) as job:
+        shards = job.plan.shards(SHARD_ROWS, jobs)
+        return run(job, shards, engine=engine, jobs=jobs, scheduler=scheduler, progress=progress)
 
 
-def prepare(
-    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+def prepare(sources: LogSources, like: Controller, **asked: Any) -> Counting:
+    """The work on logs that lie in order, as `prepared` gives it."""
+    with prepared(sources, like, **asked) as job:
+        if job.plan.sources:
+            raise ParameterError("sort: a sorted log does not last. Use `prepared`.")
+        return job
+
+
+@contextmanager
+def prepared(
+    sources: LogSources,
     like: Controller,
     *,
     memory: Memory | None = None,
     file_format: str | None = None,
     each_file: bool = False,
+    sort: bool = False,
     **reading: Any,
-) -> Counting:
-    """The work, before anything is read but the first lines of each file."""
+) -> Iterator[Counting]:
+    """The work, before anything is read but the first lines of each file. To `sort` takes reading
+    all of it; the sorted log is gone afterwards."""
     several = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     if not several:
         raise ParameterError("logs: there is nothing to count. Give a file or a folder.")
@@ -173,6 +198,32 @@ def prepare(
     asked = ask(**{**DEFAULTS, **reading})
     options = FileOptions.checked(*file.values())
     found = plan(several, file_format)
+    with ExitStack() as stack:
+        if sort:
+            _check_sortable(each_file)
+            from jumar.large.sorting import sorted_log
+
+            found, options = stack.enter_context(sorted_log(found, asked, options)), FileOptions()
+        yield _job(found, like, memory, asked, options, each_file)
+
+
+def _check_sortable(each_file: bool) -> None:
+    if each_file:
+        raise ParameterError(
+            "sort: rows are put together by the labels of episodes, which each_file (--each-file) "
+            "says are used again in other files. Give episodes labels of their own, or leave one "
+            "of the two out."
+        )
+
+
+def _job(
+    found: FilePlan,
+    like: Controller,
+    memory: Memory | None,
+    asked: Asked,
+    options: FileOptions,
+    each_file: bool,
+) -> Counting:
     parts = parts_of(found.files[0], asked, options)
     check_alike(found.files, parts)
     wanted = like.memory
@@ -269,10 +320,10 @@ def _parts(
         jobs=jobs,
         scheduler=scheduler,
     )
-    for shard, (counted, stretches) in work:
+    for shard, (counted, stretches, reach) in work:
         counted = replace(counted, files=_counted_files(job, shard, stretches))
         if kept is not None:
-            kept.keep(shard, counted)
+            kept.keep(shard, counted, reach)
         yield shard, _Part(counted, stretches)
 
 

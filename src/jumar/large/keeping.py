@@ -1,8 +1,9 @@
 """Finished shards, kept until all are: a run that was killed, or met a bad file, goes on there.
 
-Each shard is a file of counts in the folder ``NAME.parts`` beside the result. A fingerprint of all
-that determines the counts (files with their sizes and times, options, memory) tells whether they
-are still good.
+Each shard is a file of counts in the folder ``NAME.parts`` beside the result, with a note of all
+units that were looked at for it: its own, the one before, in which an episode may have begun, and
+those after in which its last episode goes on. If one of their files has changed since, the shard is
+counted again. A fingerprint of everything else (options, names, memory) must be the same.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,9 +21,9 @@ from jumar.core.errors import CountsError
 from jumar.io.files import make_folder, write_atomically
 from jumar.large.counted import Counted
 from jumar.large.files import load_counts, save_counts
+from jumar.large.shards import FilePlan, Unit
 
 MANIFEST = "job.json"
-SHARD = re.compile(r"shard-([0-9]{1,9})-([0-9]{1,9})\.parquet")
 
 Shard = tuple[int, int]
 
@@ -31,34 +31,60 @@ Shard = tuple[int, int]
 class KeptShards:
     """The finished shards of a job."""
 
-    def __init__(self, result: str | os.PathLike[str], job: Mapping[str, Any]) -> None:
+    def __init__(
+        self, result: str | os.PathLike[str], plan: FilePlan, job: Mapping[str, Any]
+    ) -> None:
         self.folder = Path(f"{os.fspath(result)}.parts")
         text = json.dumps(job, sort_keys=True, default=str)
         self._fingerprint = hashlib.sha256(text.encode()).hexdigest()
+        # what stands before the first unit and after the last is noted too
+        self._units = ["begin", *map(_noted, plan.units), "end"]
 
     def begin(self, *, resume: bool) -> dict[Shard, Counted]:
         """The shards that are there already; without `resume` they are thrown away."""
         manifest = self.folder / MANIFEST
         found: dict[Shard, Counted] = {}
         if resume and manifest.is_file():
-            if _job(manifest) != self._fingerprint:
+            told = _read(manifest)
+            if not isinstance(told, dict) or told.get("job") != self._fingerprint:
                 raise CountsError(
                     f"{self.folder}: what was counted there was counted in another way, or the "
-                    "files have changed since. Leave out --resume to begin anew."
+                    "files that were sorted have changed. Leave out --resume to begin anew."
                 )
-            for path in sorted(self.folder.glob("shard-*.parquet")):
-                name = SHARD.fullmatch(path.name)
-                if name:  # other files are none of ours
-                    found[int(name[1]), int(name[2])] = load_counts(path)
+            for note in sorted(self.folder.glob("shard-*.json")):
+                shard = self._shard(_read(note))
+                if shard is None:
+                    with suppress(FileNotFoundError):
+                        note.unlink()
+                        note.with_suffix(".parquet").unlink()
+                else:
+                    found[shard] = load_counts(note.with_suffix(".parquet"))
             return found
         self.forget()
         make_folder(self.folder)
         write_atomically(manifest, json.dumps({"job": self._fingerprint}))
         return found
 
-    def keep(self, shard: Shard, counted: Counted) -> None:
-        """A shard is finished."""
-        save_counts(counted, self.folder / f"shard-{shard[0]}-{shard[1]}.parquet")
+    def _shard(self, note: Any) -> Shard | None:
+        """Where a shard is now, if all that was looked at is as it was."""
+        try:
+            looked_at, size = list(note["units"]), int(note["size"])
+            first = self._units.index(looked_at[0])
+        except (TypeError, KeyError, ValueError, IndexError):  # damaged, or of other files
+            return None
+        if self._units[first : first + len(looked_at)] != looked_at:
+            return None
+        return first, first + size  # the first one looked at stands before the shard
+
+    def keep(self, shard: Shard, counted: Counted, reach: int) -> None:
+        """A shard is finished; the last of its rows lie in unit `reach`."""
+        first, last = shard
+        looked_at = self._units[first : max(last, reach + 1) + 2]
+        name = hashlib.sha256(json.dumps(looked_at).encode()).hexdigest()[:16]
+        path = self.folder / f"shard-{name}.parquet"
+        save_counts(counted, path)
+        note = {"units": looked_at, "size": last - first}
+        write_atomically(path.with_suffix(".json"), json.dumps(note))  # last: now it counts
 
     def forget(self) -> None:
         """All is done."""
@@ -66,9 +92,14 @@ class KeptShards:
             shutil.rmtree(self.folder)
 
 
-def _job(manifest: Path) -> Any:
-    """The fingerprint in a manifest; None if it is damaged."""
+def _read(path: Path) -> Any:
+    """What a file says; None if it is damaged."""
     try:
-        return json.loads(manifest.read_text())["job"]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError):
         return None
+
+
+def _noted(unit: Unit) -> str:
+    file = unit.file
+    return json.dumps([file.name, file.size, file.changed, unit.group])

@@ -276,7 +276,7 @@ def explain(portion: Portion, row: int, reading: ShardReading, unordered: bool) 
     """What is wrong with a row that a compiled loop refused."""
     unit, file = portion.unit, portion.unit.file
     place = f"{file.name}, row {unit.first + portion.first + row + 1}"
-    if unordered:
+    if unordered and not file.sorted_at:
         return Unordered(
             f"{place}: the rows of this episode are not in order, and a log this large is read as "
             "it lies. Sort it by episode and step, or say sort=True (--sort), which needs DuckDB: "

@@ -346,6 +346,16 @@ def _as_flags(column: Any, name: str) -> Any:
     return pa.array(table[to_numpy(column.indices, len(words))])
 
 
+def _same(one: Any, other: Any) -> bool:
+    """Are two labels the same? Every file may have a dictionary of its own."""
+    import pyarrow as pa
+
+    one, other = (x.value if isinstance(x, pa.DictionaryScalar) else x for x in (one, other))
+    if one.type != other.type:
+        return bool(one.as_py() == other.as_py())
+    return bool(one.equals(other))
+
+
 def _only_bits(column: Any) -> bool:
     import pyarrow.compute as pc
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.text import counted, printable
@@ -43,17 +43,23 @@ class LogFile:
     size: int  # bytes
     changed: float = 0.0  # when, in seconds; 0 where it is not told
     partition: tuple[tuple[str, str], ...] = ()  # columns that its folders tell
+    sorted_at: str = ""  # where the rows lie, if they were sorted
+
+    @property
+    def place(self) -> str:
+        """Where it is read."""
+        return self.sorted_at or self.name
 
     @property
     def is_local(self) -> bool:
-        return "://" not in self.name
+        return "://" not in self.place
 
     def open(self) -> Any:
         """The file for Arrow."""
         import pyarrow as pa
 
         if self.is_local:
-            return pa.OSFile(self.name)
+            return pa.OSFile(self.place)
         system, path = _file_system(self.name)
         with naming(self.name, self.kind):
             return system.open_input_file(path)
@@ -75,6 +81,7 @@ class FilePlan:
 
     units: tuple[Unit, ...]
     files: tuple[LogFile, ...] = field(default=())
+    sources: tuple[LogFile, ...] = ()  # what was sorted to make it
 
     @property
     def rows(self) -> int:
@@ -82,17 +89,28 @@ class FilePlan:
         return sum(unit.rows for unit in self.units)
 
     def shards(
-        self, most_rows: int, workers: int | None = None, share: tuple[int, int] = (1, 1)
+        self,
+        most_rows: int,
+        workers: int | None = None,
+        share: tuple[int, int] = (1, 1),
+        finished: Collection[tuple[int, int]] = (),
     ) -> list[tuple[int, int]]:
         """First and last unit (not included) of neighbouring pieces with hardly more rows than
         that; several for every worker. With share (i, n) only those of the i-th of n parts of the
-        log."""
+        log. Shards that are finished stay as they are."""
         first, last = self._share(*share)
         units = self.units[first:last]
         rows = sum(unit.rows for unit in units)
         wanted = max(1, min(most_rows, -(-rows // (PER_WORKER * (workers or cores())))))
+        kept = {a: b for a, b in finished if first <= a and b <= last}
         found, begin, size = [], first, 0
         for i, unit in enumerate(units, first):
+            if i in kept:
+                found += [(begin, i)] if begin < i else []
+                found.append((i, kept[i]))
+                begin, size = kept[i], 0
+            if i < begin:
+                continue
             size += unit.rows
             if size >= wanted:
                 found.append((begin, i + 1))
@@ -157,6 +175,8 @@ def _units(file: LogFile) -> Iterator[Unit]:
 
 
 def _files(source: str, kind: str | None) -> list[LogFile]:
+    if source.startswith("file://"):
+        source = unquote(source.removeprefix("file://").removeprefix("localhost"))
     if "://" in source:
         return _far_files(source, kind)
     path = Path(source)
@@ -197,6 +217,9 @@ def _file(name: str, told: Any, kind: str | None, folders: Sequence[str]) -> Log
 
 # ---- object stores ------------------------------------------------------------------------------
 
+_PLAIN = "/:@=+,!~()'$&;*"  # in addresses all else is written as %20
+_AS_TYPED = _PLAIN + "%"  # people have written it that way already
+
 
 def _file_system(address: str) -> tuple[Any, str]:
     import pyarrow as pa
@@ -221,7 +244,7 @@ def _far_files(address: str, kind: str | None) -> list[LogFile]:
     if any(mark in where for mark in "*["):
         head = where[: min(where.index(mark) for mark in "*[" if mark in where)].rpartition("/")[0]
     tail = f"?{query}" if query else ""
-    system, path = _file_system(f"{scheme}://{head}{tail}")
+    system, path = _file_system(f"{scheme}://{quote(head, _AS_TYPED)}{tail}")
     with naming(address, "a log"):
         info = system.get_file_info(path)
         if info.type == fs.FileType.File:
@@ -234,10 +257,10 @@ def _far_files(address: str, kind: str | None) -> list[LogFile]:
     for entry in sorted(found, key=lambda entry: entry.path):
         inner = entry.path[len(path) :].strip("/")
         hidden = any(part.startswith((".", "_")) for part in inner.split("/"))
-        fits = head == where or fnmatchcase(entry.path, where)
+        fits = head == where or fnmatchcase(entry.path, unquote(where))
         known = kind or format_of(Path(entry.base_name))
         if entry.type == fs.FileType.File and fits and not hidden and known:
-            name = f"{scheme}://{entry.path}{tail}"
+            name = f"{scheme}://{quote(entry.path, _PLAIN)}{tail}"
             files.append(_file(name, entry, known, inner.split("/")))
     if not files:
         raise LogError(f"{printable(address)}: there are no log files.")

@@ -42,6 +42,7 @@ def improve_logs(
     jobs: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
+    sort: bool = False,
     **reading: Any,
 ) -> Result:
     """Improve the behavior that produced a log of any size, which is read twice and never held.
@@ -81,6 +82,9 @@ def improve_logs(
         The address of a running Dask cluster.
     progress
         Called with the rows that are done, and all.
+    sort
+        Rows lie anywhere: sort them first, on disk, which needs DuckDB
+        (``pip install 'jumar[duckdb]'``).
     **reading
         How the logs are written, as for `read_logs`: ``columns=``, ``ends=``, ``bins=``.
 
@@ -106,7 +110,7 @@ def improve_logs(
     from jumar.algorithms.auto.outcome import certificate_of, improvement_of
     from jumar.algorithms.auto.streamed import longest_memory, shortlists
     from jumar.algorithms.auto.streamed.passes import LogInParts, score, survey
-    from jumar.large.counting import SHARD_ROWS, prepare
+    from jumar.large.counting import SHARD_ROWS, prepared
     from jumar.large.reading import ReadGenerally, typical_length
 
     step_seconds = None if step_length is None else seconds(step_length)
@@ -114,33 +118,34 @@ def improve_logs(
     check_discount(discount)
     old = controller_of(behavior)
     number = seed_number(seed)
-    job = replace(prepare(logs, old, **reading), memory=longest_memory(old, memory))
-    log = LogInParts(
-        job,
-        tuple(job.plan.shards(SHARD_ROWS, jobs)),
-        key_of(salt_of(generator(number, "selection"))),
-        discount,
-        typical_length(job.plan, job.reading),
-    )
     workers: dict[str, Any] = {"engine": engine, "jobs": jobs, "scheduler": scheduler}
     workers["progress"] = progress
-    try:
-        found = survey(log, **workers)
-    except ReadGenerally:
-        log = log.generally()
-        found = survey(log, **workers)
-    facts = found.first.tally.facts
-    check_counted(found.whole.counts, old, facts.rewards, rewards)
-    lists = shortlists(
-        found.first,
-        old,
-        discount=discount,
-        memory=memory,
-        delta=delta,
-        rewards=rewards,
-        horizon=horizon,
-    )
-    selection = lists.conclude(score(log, lists.scoring, **workers))
+    with prepared(logs, old, sort=sort, **reading) as work:
+        job = replace(work, memory=longest_memory(old, memory))
+        log = LogInParts(
+            job,
+            tuple(job.plan.shards(SHARD_ROWS, jobs)),
+            key_of(salt_of(generator(number, "selection"))),
+            discount,
+            typical_length(job.plan, job.reading),
+        )
+        try:
+            found = survey(log, **workers)
+        except ReadGenerally:
+            log = log.generally()
+            found = survey(log, **workers)
+        facts = found.first.tally.facts
+        check_counted(found.whole.counts, old, facts.rewards, rewards)
+        lists = shortlists(
+            found.first,
+            old,
+            discount=discount,
+            memory=memory,
+            delta=delta,
+            rewards=rewards,
+            horizon=horizon,
+        )
+        selection = lists.conclude(score(log, lists.scoring, **workers))
     used = selection.chosen.setting.memory if selection.chosen else old.memory
     counts = found.whole.counts.coarsen(used)
     seen = job.reading.as_log(found.looked_at.episodes, job.plan)
