@@ -21,7 +21,9 @@ from jumar.core.memory.refinement import join
 from jumar.engines import Recipe
 from jumar.io.formats import FileOptions
 from jumar.io.logs.asking import ask
+from jumar.io.logs.assembling import check_ends
 from jumar.io.logs.encoding import NotPlain
+from jumar.io.problems import Problems
 from jumar.large import kernels
 from jumar.large.batches import check_alike
 from jumar.large.counted import Counted, CountedFiles, FilePart, nothing
@@ -158,6 +160,9 @@ def prepare(
     options = FileOptions.checked(*file.values())
     found = plan(several, file_format)
     parts = parts_of(found.files[0], asked, options)
+    problems = Problems()
+    check_ends(found.files[0].name, parts.single.get("terminated"), asked, problems)
+    problems.check()
     check_alike(found.files, parts)
     wanted = like.memory
     if memory is not None:
