@@ -208,6 +208,23 @@ def test_no_row_is_lost_where_only_one_of_two_files_is_plain(tmp_path):
     assert count_logs([first, second], controller()).facts.steps == 4
 
 
+@pytest.mark.parametrize("kind", ["parquet", "csv", "arrow", "ndjson"])
+def test_what_an_end_means_is_asked_as_for_a_log_in_memory(tmp_path, kind):
+    path = written(a_table(3, ends="not told"), tmp_path / f"log.{kind}")
+    with pytest.raises(LogError, match="not clear what the end of an episode means"):
+        count_logs(path, controller())
+    written(a_table(3), path)
+    with pytest.raises(LogError, match="says how each episode ends"):
+        count_logs(path, controller(), ends="cut")
+
+
+def test_an_end_before_the_last_step_is_a_matter_of_order(tmp_path):
+    """Sorted, nothing is wrong with these rows."""
+    path = text(tmp_path / "log.csv", "1,1,good,fix,1,true", "1,0,good,fix,1,false")
+    with pytest.raises(LogError, match=r"row \d: the rows of this episode are not in order"):
+        count_logs(path, controller())
+
+
 def test_a_shard_without_an_episode(run, tmp_path, log, rule):
     done = run("count", log, "--policy", rule, "-o", tmp_path / "c.parquet", "--shard", "99/100")
     assert done.code == 0, done.err

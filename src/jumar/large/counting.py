@@ -21,6 +21,8 @@ from jumar.core.memory.refinement import join
 from jumar.engines import Recipe
 from jumar.io.formats import FileOptions
 from jumar.io.logs.asking import Asked, ask
+from jumar.io.logs.assembling import check_ends
+from jumar.io.problems import Problems
 from jumar.large.batches import check_alike
 from jumar.large.counted import Counted, CountedFiles, FilePart, nothing
 from jumar.large.keeping import KeptShards
@@ -225,6 +227,9 @@ def _job(
     each_file: bool,
 ) -> Counting:
     parts = parts_of(found.files[0], asked, options)
+    problems = Problems()
+    check_ends(found.files[0].name, parts.single.get("terminated"), asked, problems)
+    problems.check()
     check_alike(found.files, parts)
     wanted = like.memory
     if memory is not None:

@@ -276,12 +276,13 @@ def explain(portion: Portion, row: int, reading: ShardReading, unordered: bool) 
     """What is wrong with a row that a compiled loop refused."""
     unit, file = portion.unit, portion.unit.file
     place = f"{file.name}, row {unit.first + portion.first + row + 1}"
+    not_in_order = Unordered(
+        f"{place}: the rows of this episode are not in order, and a log this large is read as "
+        "it lies. Sort it by episode and step, or say sort=True (--sort), which needs DuckDB: "
+        "pip install 'jumar[duckdb]'."
+    )
     if unordered and not file.sorted_at:
-        return Unordered(
-            f"{place}: the rows of this episode are not in order, and a log this large is read as "
-            "it lies. Sort it by episode and step, or say sort=True (--sort), which needs DuckDB: "
-            "pip install 'jumar[duckdb]'."
-        )
+        return not_in_order
     if portion.batch is None:
         return LogError(f"{place}: cannot be counted.")
     begins = np.flatnonzero(portion.rows.begins[: row + 1])
@@ -294,7 +295,7 @@ def explain(portion: Portion, row: int, reading: ShardReading, unordered: bool) 
         general.episodes_of(piece, reading.parts, reading.asked, reading.given)
     except LogError as error:
         return error
-    return LogError(f"{place}: cannot be counted: a value is missing, unknown or out of range.")
+    return not_in_order  # sorted, nothing is wrong with it: an end stood before the last step
 
 
 class _Shifted(_Header):

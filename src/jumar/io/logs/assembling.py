@@ -43,7 +43,7 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
         log, "observation", symbols["observation"], given.get("observation"), problems
     )
     actions, a = numbered(log, "action", symbols["action"], given.get("action"), problems)
-    _check_ends(log, asked, problems)
+    check_ends(log.rows.source.name, log.rows.parts.single.get("terminated"), asked, problems)
     for name, amounts in _amounts(log).items():
         _check_amounts(log, name, amounts, symbols["action"].code >= 0, problems)
     problems.check()
@@ -304,20 +304,19 @@ def _priced(
 # ---- endings ------------------------------------------------------------------------------------
 
 
-def _check_ends(log: Arranged, asked: Asked, problems: Problems) -> None:
-    """Something must say what the end of an episode means, and only one thing may."""
-    source = log.rows.source.name
-    if log.rows.terminated is None and asked.ends is None:
+def check_ends(source: str, column: str | None, asked: Asked, problems: Problems) -> None:
+    """Something must say what the end of an episode means, and only one thing may: a column of the
+    log, or who reads it."""
+    if column is None and asked.ends is None:
         problems.add(
             f"{source}: there is no column 'terminated', so it is not clear what the end of an "
             "episode means.",
             "Add the column, or say ends='terminated' (--ends terminated: the process ended by "
             "itself) or ends='cut' (--ends cut: the recording stopped).",
         )
-    if log.rows.terminated is not None and asked.ends is not None:
-        column = printable(log.rows.parts.single["terminated"])
+    if column is not None and asked.ends is not None:
         problems.add(
-            f"{source}: the column {column!r} says how each episode ends.",
+            f"{source}: the column {printable(column)!r} says how each episode ends.",
             f"Leave out ends={asked.ends!r}, or the column.",
         )
 
