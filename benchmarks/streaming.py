@@ -33,7 +33,7 @@ import pyarrow.parquet as pq
 import jumar as jm
 from common import report
 from jumar.large.counting import count_logs
-from jumar.pipeline import improve_logs
+from jumar.pipeline.in_parts import improve_logs
 
 LENGTH = 20  # steps of an episode
 AT_ONCE = 1_000_000  # rows that are made, and in a row group

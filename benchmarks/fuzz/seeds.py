@@ -251,6 +251,6 @@ def fingerprint() -> str:
             Path(name).write_bytes(files()[name])
             os.utime(name, (0, 0))
         job = prepare("log.csv", jm.load_controller("coin.toml"))
-        kept = KeptShards("out.parquet", job.described)
+        kept = KeptShards("out.parquet", job.plan, job.described)
         kept.begin(resume=False)
         return str(json.loads((kept.folder / "job.json").read_text())["job"])

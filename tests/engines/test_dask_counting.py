@@ -15,7 +15,7 @@ from dask_cluster import cluster
 from jumar.large import counting
 from jumar.large.counting import count_logs
 from jumar.large.files import save_counts
-from jumar.pipeline import improve_logs
+from jumar.pipeline.in_parts import improve_logs
 
 pytest.importorskip("distributed", reason="needs dask: pip install 'jumar[cluster]'")
 

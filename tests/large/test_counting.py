@@ -373,3 +373,12 @@ def test_a_label_that_is_missing_in_a_late_row_group_is_told(tmp_path, monkeypat
     with pytest.raises(LogError) as found:
         count_logs(path, controller())
     assert str(found.value) == str(expected.value)
+
+
+def test_parts_of_a_log_that_is_not_plain_are_not_counted_apart(tmp_path):
+    rows = a_table(14).to_pylist()
+    rows[-2]["episode"] = None
+    path = written(pa.Table.from_pylist(rows), tmp_path / "log.parquet")
+    job = counting.prepare(path, controller())
+    with pytest.raises(LogError, match="--shard"):
+        counting.run(job, job.plan.shards(10**9, 1, (2, 2)))

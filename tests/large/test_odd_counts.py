@@ -259,10 +259,12 @@ def test_a_damaged_manifest_is_as_good_as_another_job(run, tmp_path, log, rule, 
 def test_other_files_among_kept_shards_are_passed_over(tmp_path, log, rule):
     output = tmp_path / "c.parquet"
     folder = tmp_path / "c.parquet.parts"
-    kept = KeptShards(output, prepare(log, jm.load_controller(rule)).described)
+    job = prepare(log, jm.load_controller(rule))
+    kept = KeptShards(output, job.plan, job.described)
     kept.begin(resume=False)
-    for name in ("shard-.parquet", "shard-a-b.parquet", "shard-1.parquet", "shard-1-2-3.parquet"):
+    for name in ("shard-.parquet", "shard-a.json", "shard-1.parquet", "shard-1-2-3.json"):
         (folder / name).write_text("what is this?")
+    (folder / "shard-x.json").write_text('{"units": [], "size": "many"}')
     assert kept.begin(resume=True) == {}
 
 

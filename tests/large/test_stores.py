@@ -22,7 +22,7 @@ from commands import run_command
 from jumar.core.errors import LogError
 from jumar.large import counting
 from jumar.large.counting import count_logs
-from jumar.pipeline import improve_logs
+from jumar.pipeline.in_parts import improve_logs
 from large.test_counting import a_table, controller
 from large.test_counts_files import the_same
 

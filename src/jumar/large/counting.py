@@ -267,10 +267,21 @@ def run(
     gets finished is kept."""
     try:
         return _run(job, shards, engine, jobs, scheduler, progress, kept, finished or {})
-    except ReadGenerally:
+    except ReadGenerally as found:
+        if not _all_of(job.plan, shards):  # others have counted their part plainly, or will
+            raise LogError(
+                f"{job.plan.files[0].name}: not all rows of this log are plain ({found}), so that "
+                "its parts cannot be counted apart. Count it at once, without --shard; or write it "
+                "as Parquet, with numbers as numbers."
+            ) from None
         if kept is not None:
             kept.begin(resume=False)
         return _run(job.generally(), shards, engine, jobs, scheduler, progress, kept, {})
+
+
+def _all_of(plan: FilePlan, shards: Sequence[tuple[int, int]]) -> bool:
+    """Do some shards make up all of a log?"""
+    return sum(last - first for first, last in shards) == len(plan.units)
 
 
 def _run(
