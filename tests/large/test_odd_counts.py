@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 from functools import partial
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,7 +15,9 @@ import pytest
 import jumar as jm
 from commands import run_command
 from jumar.core.errors import CountsError, LogError
+from jumar.large.counted import CountedFacts
 from jumar.large.counting import count_logs, prepare
+from jumar.large.counting import run as run_job
 from jumar.large.files import METADATA, load_counts, save_counts
 from jumar.large.keeping import KeptShards
 from large.test_counting import a_table, controller, written
@@ -144,7 +149,8 @@ def test_labels_are_compared_however_files_write_them(tmp_path):
     other = text(tmp_path / "b.csv", "8,0,good,fix,1", header=HEADER.replace(",terminated", ""))
     found = count_logs([tmp_path / "a.parquet", other], controller(), ends="cut")
     assert found.facts.episodes == 2
-    again = text(tmp_path / "b.csv", "7,0,good,fix,1", header=HEADER.replace(",terminated", ""))
+    rows = ("8,0,good,fix,1", "7,0,good,fix,1")
+    again = text(tmp_path / "b.csv", *rows, header=HEADER.replace(",terminated", ""))
     with pytest.raises(LogError, match="comes up a second time"):
         count_logs([tmp_path / "a.parquet", again], controller(), ends="cut")
 
@@ -208,6 +214,86 @@ def test_no_row_is_lost_where_only_one_of_two_files_is_plain(tmp_path):
     assert count_logs([first, second], controller()).facts.steps == 4
 
 
+def in_shares(paths, n):
+    """Counted as in a job array: nobody sees the labels of all."""
+    job = prepare(paths, controller())
+    return [run_job(job, job.plan.shards(10**9, 1, (i, n))) for i in range(1, n + 1)]
+
+
+def test_shares_refuse_an_episode_in_two_files_that_are_not_plain(tmp_path):
+    table = a_table(3)
+    paths = [written(table.slice(0, 31), tmp_path / "a.ndjson")]
+    paths.append(written(table.slice(31), tmp_path / "b.ndjson"))
+    assert table["episode"][30] == table["episode"][31]
+    with pytest.raises(LogError, match=r"goes on in .*b\.ndjson"):
+        in_shares(paths, 2)
+
+
+def test_shares_count_no_row_twice_where_only_the_second_file_is_not_plain(tmp_path):
+    first = text(tmp_path / "a.csv", "1,0,good,fix,1,false", "1,1,good,fix,1,false")
+    second = text(tmp_path / "b.csv", "1,2,good,fix,1,true", '2,0,good,fix,"1,5",true')
+    with pytest.raises(LogError, match=r"a\.csv: .*(goes on in .*b\.csv|--shard)"):
+        in_shares([first, second], 2)
+
+
+def test_an_episode_goes_on_from_numbers_to_text(tmp_path):
+    table = a_table(5)
+    numbers = pa.array([int(label[1:]) for label in table["episode"].to_pylist()])
+    table = table.set_column(0, "episode", numbers)
+    whole = count_logs(written(table, tmp_path / "whole.parquet"), controller())
+    for kinds in (("parquet", "csv"), ("arrow", "csv")):
+        paths = [written(table.slice(0, 31), tmp_path / f"a.{kinds[0]}")]
+        paths.append(written(table.slice(31), tmp_path / f"b.{kinds[1]}"))
+        assert count_logs(paths, controller(), jobs=1).facts == whole.facts
+        one, two = in_shares(paths, 2)
+        assert (one.facts + two.facts) == whole.facts
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_cut_into_files_of_any_kind_it_is_the_same_log_or_refused(tmp_path, seed):
+    """Decimal commas, lines of JSON, numbers for labels: who reads on and who does not agree."""
+    rng = random.Random(seed)
+    table = a_table(seed, episodes=12, closing=False)
+    if rng.randrange(2):
+        labels = [int(label[1:]) for label in table["episode"].to_pylist()]
+        table = table.set_column(0, "episode", pa.array(labels))
+    cuts = [0, *sorted(rng.sample(range(1, table.num_rows), rng.randint(1, 4))), table.num_rows]
+    kinds = rng.choice((["csv"], ["csv", "commas"], ["parquet", "csv"], ["ndjson", "arrow"]))
+    paths = []
+    for i, (first, last) in enumerate(pairwise(cuts)):
+        kind, piece = rng.choice(kinds), table.slice(first, last - first)
+        path = tmp_path / f"{i}.{'csv' if kind == 'commas' else kind}"
+        paths.append(written(piece, path))
+        if kind == "commas":
+            path.write_text(re.sub(r"(-?\d+)\.(\d+)", r'"\1,\2"', path.read_text()))
+    whole = count_logs(written(table, tmp_path / "whole.parquet"), controller()).facts
+    for count in (lambda: [count_logs(paths, controller())], lambda: in_shares(paths, 3)):
+        try:
+            found = sum((part.facts for part in count()), CountedFacts())
+        except LogError:
+            continue
+        assert found == whole
+
+
+def test_numbers_after_text_are_other_episodes(tmp_path):
+    """The second episode of the first file has number 2 within, and so is labelled the next."""
+    header = HEADER.replace(",terminated", "")
+    first = text(tmp_path / "a.csv", "x,0,good,fix,1", "y,0,good,fix,1", header=header)
+    second = [{"episode": 2, "step": 1, "observation": "good", "action": "fix", "reward": 1.0}]
+    pq.write_table(pa.Table.from_pylist(second), tmp_path / "b.parquet")
+    found = count_logs([first, tmp_path / "b.parquet"], controller(), ends="cut", jobs=1)
+    assert found.facts.episodes == 3
+
+
+def test_a_file_that_is_cut_is_not_counted_with_one_of_another_kind(tmp_path):
+    """The second share has the last rows of the first file, and a file that is not plain."""
+    table = a_table(3)
+    paths = [written(table, tmp_path / "a.parquet")]
+    paths.append(text(tmp_path / "b.csv", 'x,0,good,fix,"1,5",true'))
+    with pytest.raises(LogError, match=r"a\.parquet: .*--shard"):
+        in_shares(paths, 2)
+
+
 @pytest.mark.parametrize("kind", ["parquet", "csv", "arrow", "ndjson"])
 def test_what_an_end_means_is_asked_as_for_a_log_in_memory(tmp_path, kind):
     path = written(a_table(3, ends="not told"), tmp_path / f"log.{kind}")
@@ -262,9 +348,8 @@ def test_other_files_among_kept_shards_are_passed_over(tmp_path, log, rule):
     job = prepare(log, jm.load_controller(rule))
     kept = KeptShards(output, job.plan, job.described)
     kept.begin(resume=False)
-    for name in ("shard-.parquet", "shard-a.json", "shard-1.parquet", "shard-1-2-3.json"):
+    for name in ("shard-.parquet", "shard-a-b.parquet", "shard-1.parquet", "shard-1-2-3.parquet"):
         (folder / name).write_text("what is this?")
-    (folder / "shard-x.json").write_text('{"units": [], "size": "many"}')
     assert kept.begin(resume=True) == {}
 
 

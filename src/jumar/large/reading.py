@@ -161,7 +161,9 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
         *reading.asked.bins,
     ]
     names = reading.observations, reading.actions
-    make = RowMaker(parts, reading.asked, *names, numbered=reading.each_file)
+    # in files of several kinds a label may be a number here and text there
+    mixed = len({file.kind for file in plan.files}) > 1
+    make = RowMaker(parts, reading.asked, *names, numbered=reading.each_file or mixed)
     skipping = first > 0 and _goes_on(plan, first, reading)
     if skipping:
         make.begin_after(last_label(plan.units[first - 1], label, reading.options))
@@ -186,12 +188,19 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
                 chosen = batch.slice(begin, end - begin)
                 piece = rows.piece(begin, end)
                 clusters = chosen.column(cluster) if cluster else None
-                yield Portion(piece, chosen.column(label), clusters, unit, i, chosen, at + begin)
+                labels = _as_text(chosen.column(label)) if mixed else chosen.column(label)
+                yield Portion(piece, labels, clusters, unit, i, chosen, at + begin)
             at += batch.num_rows
             if i >= last and end < batch.num_rows:
                 return
         if skipping and i + 1 >= last:
             return  # no episode begins in this shard
+
+
+def _as_text(labels: Any) -> Any:
+    import pyarrow as pa
+
+    return labels.cast(pa.string())
 
 
 def _goes_on(plan: FilePlan, i: int, reading: ShardReading) -> bool:
@@ -260,11 +269,15 @@ def _check_over(plan: FilePlan, i: int, label: str, reading: ShardReading) -> No
     after = next((unit for unit in plan.units[i:] if unit.file != file), None)
     if after is None:
         return
+    column = reading.parts.single["episode"]
     try:
-        goes_on = first_label(after, reading.parts.single["episode"], reading.options) == label
+        begins_with = first_label(after, column, reading.options)
     except NotPlain:
-        return  # it is read the general way, too, and nothing is passed over
-    if goes_on:
+        source = open_file(after.file, reading.options)
+        batch = next(iter(source.batches([column], [column])), None)
+        first = batch.column(column)[0].as_py() if batch is not None and len(batch) else None
+        begins_with = None if first is None else str(first)
+    if begins_with == label and not reading.each_file:
         raise LogError(
             f"{file.name}: its last episode, {printable(label)!r}, goes on in {after.file.name}. "
             "As this log is written, episodes cannot lie in two files. Put all rows of an episode "

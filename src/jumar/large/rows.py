@@ -198,7 +198,7 @@ def _label(scalar: Any) -> Any:
     import pyarrow as pa
 
     known = is_text(scalar.type) or pa.types.is_integer(scalar.type)
-    return scalar.as_py() if known else scalar
+    return str(scalar.as_py()) if known else scalar
 
 
 def is_text(kind: Any) -> bool:
@@ -278,7 +278,7 @@ class RowMaker:
             raise NotPlain(self._parts.single["episode"])
         if pa.types.is_integer(labels.type) and not self._numbered:
             return _whole(labels, "")
-        if not is_text(labels.type):
+        if not is_text(labels.type) and not pa.types.is_integer(labels.type):
             raise NotPlain(self._parts.single["episode"])
         if pa.types.is_dictionary(labels.type):
             codes = to_numpy(labels.indices)
