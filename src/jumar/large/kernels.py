@@ -272,6 +272,15 @@ def _scrambled(x: Any) -> Any:
     return u ^ (u >> np.uint64(31))
 
 
+@inlined
+def _mixed_row(rows: Ints, t: int) -> Any:
+    """64 bits that tell a row apart from others."""
+    h = np.uint64(0)
+    for w in range(rows.shape[1]):
+        h = _scrambled(np.int64(h) ^ rows[t, w])
+    return h
+
+
 @compiled
 def number_states(rows: Ints, known: Ints, slots: Codes, size: int) -> tuple[Ints, int]:
     """(n,) the number of every row among those known; new ones are entered. Returns how many are
@@ -280,10 +289,7 @@ def number_states(rows: Ints, known: Ints, slots: Codes, size: int) -> tuple[Int
     mask = np.uint64(len(slots) - 1)
     found = np.empty(n, np.int64)
     for t in range(n):
-        h = np.uint64(0)
-        for w in range(width):
-            h = _scrambled(np.int64(h) ^ rows[t, w])
-        at = h & mask
+        at = _mixed_row(rows, t) & mask
         while True:
             i = slots[at]
             if i < 0:
@@ -311,10 +317,7 @@ def find_states(rows: Ints, known: Ints, slots: Codes) -> Ints:
     mask = np.uint64(len(slots) - 1)
     found = np.empty(n, np.int64)
     for t in range(n):
-        h = np.uint64(0)
-        for w in range(width):
-            h = _scrambled(np.int64(h) ^ rows[t, w])
-        at = h & mask
+        at = _mixed_row(rows, t) & mask
         while True:
             i = slots[at]
             same = i >= 0
@@ -333,10 +336,7 @@ def place_states(known: Ints, size: int, slots: Codes) -> None:
     """Enter states that are known into empty slots."""
     mask = np.uint64(len(slots) - 1)
     for i in range(size):
-        h = np.uint64(0)
-        for w in range(known.shape[1]):
-            h = _scrambled(np.int64(h) ^ known[i, w])
-        at = h & mask
+        at = _mixed_row(known, i) & mask
         while slots[at] >= 0:
             at = (at + np.uint64(1)) & mask
         slots[at] = i
