@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from enumeration import enumerate_all
+from jumar.algorithms.auto import scoring
 from jumar.algorithms.auto.limits import Limits, limits_of
-from jumar.algorithms.auto.scoring import floored_differences, within_budget
+from jumar.algorithms.auto.scoring import within_budget
 from jumar.core.episodes import Episodes
 from jumar.core.memory import NamedNodes, window
 from jumar.core.memory.refinement import join
@@ -25,6 +26,12 @@ from strategies import random_controller, random_pomdp
 γ = 0.9
 
 # ---- the twin -----------------------------------------------------------------------------------
+
+
+def floored_differences(*case):
+    """The scores for one floor, which stands before the discount."""
+    *most, floor, discount = case
+    return scoring.floored_differences(*most, np.array([floor]), discount)[0]
 
 
 def obvious_within_budget(y, p, budget):
@@ -104,6 +111,15 @@ def test_the_kernel_is_the_mathematics_written_out(seed, n, clock, budget):
     found = floored_differences(*case, floor, γ)
     expected = obvious_floored_differences(*case, floor, γ)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 14), st.booleans())
+def test_several_floors_at_once_are_each_alone(seed, n, clock):
+    case = random_case(np.random.default_rng(seed), n, clock=clock)
+    floors = float(case[-1][0] - case[-2][0]) * np.array([1.0, 1.01, 1.5, 9.0, 1e300])
+    found = scoring.floored_differences(*case, floors, γ)
+    for scores, floor in zip(found, floors, strict=True):
+        assert scores.tolist() == floored_differences(*case, float(floor), γ).tolist()
 
 
 # ---- what ψ may be ------------------------------------------------------------------------------

@@ -49,8 +49,8 @@ class Fitted:
 
 # candidates made of a part of the log, and which share of a half that is
 Make = Callable[[DealtPart, float], Iterator[Fitted]]
-# (u,) the scores of some units, none below -floor, given a candidate and that floor
-Scorer = Callable[[Fitted, float], Floats]
+# the scores of some units, none below -floor, given a candidate and floors: (u,) for each floor
+Scorer = Callable[[Fitted, Sequence[float]], list[Floats]]
 Learn = Callable[[Mapping[str, object]], Floats]  # from parameters to rows (K, A)
 
 

@@ -203,12 +203,12 @@ def _prospects(bench: Bench, own: DealtPart, make: Make) -> Iterator[Prospect]:
         for candidate in make(rest, 1 - 1 / FOLDS):
             expected.setdefault(candidate.setting, []).append(models.gain(candidate))
             parts = found.setdefault(candidate.setting, [[] for _ in BUDGETS])
-            for part, floor in zip(parts, floors, strict=True):
-                part.append(scores_of(candidate, floor))
+            for part, scores in zip(parts, scores_of(candidate, floors), strict=True):
+                part.append(scores)
     for setting, parts in found.items():
-        scores = [np.concatenate(part) for part in parts]
-        grown = [growth(x, floor) for x, floor in zip(scores, floors, strict=True)]
+        whole = [np.concatenate(part) for part in parts]
+        grown = [growth(x, floor) for x, floor in zip(whole, floors, strict=True)]
         best = max(range(len(BUDGETS)), key=lambda i: grown[i].mean)
-        judged = Scores(scores[best], np.zeros(len(scores[best]), np.int64))
+        judged = Scores(whole[best], np.zeros(len(whole[best]), np.int64))
         gain = blend(judged, float(np.mean(expected[setting]))).merit
         yield Prospect(setting, gain, floors[best], grown[best], judged.units)

@@ -53,20 +53,23 @@ def floored_differences(
     below: Floats,  # (T', H, A) Q̂ of the behavior below the greatest
     low: Floats,  # (T+1,)
     high: Floats,  # (T+1,)
-    floor: float,  # L
+    floors: Floats,  # (F,) each L
     discount: float,
 ) -> Floats:
-    """(n,) the scores D of some episodes; tables of values repeat their last step."""
-    A = rows.shape[1]
-    scores = np.empty(len(episodes))
-    y, cut = np.zeros(A), np.zeros(A, np.bool_)
+    """(F, n) the scores D of some episodes, for every floor; tables of values repeat their last
+    step. Floors differ only in where the control is cut off, which is rare: several cost little
+    more than one."""
+    A, F = rows.shape[1], len(floors)
+    scores = np.empty((F, len(episodes)))
+    y, cut, score = np.zeros(A), np.zeros(A, np.bool_), np.zeros(F)
     for i in range(len(episodes)):
         first, last = start[episodes[i]], start[episodes[i] + 1] - 1
-        score, w, power = low[0] - high[0], 1.0, 1.0
+        w, power = 1.0, 1.0
+        score[:] = low[0] - high[0]
         for s in range(first, last + 1):
             t, h, a, k = s - first, at[s], action[s], row_of[s]
             now, then = min(t, len(low) - 1), min(t + 1, len(low) - 1)
-            control = 0.0
+            shift, least = 0.0, 0.0  # λ with nothing cut off, and the least y
             if k >= 0:
                 clock = min(t, len(above) - 1)
                 best = np.inf
@@ -77,18 +80,33 @@ def floored_differences(
                         f = w * ratio * above[clock, h, b] + below[clock, h, b]
                         y[b] = min(f, LARGEST_VALUE)
                         best = min(best, y[b])
+                mass, total = 0.0, 0.0
                 for b in range(A):
+                    p = behavior[k, b]
                     y[b] = best - y[b]
-                control = within_budget(y, behavior, k, a, (score + floor) / power, cut)
+                    if p > 0.0:
+                        mass += p
+                        total += p * y[b]
+                        least = min(least, y[b])
+                shift = total / mass
             after_low, after_high = (0.0, 0.0) if s == last else (low[then], high[then])
             w = min(w * min(rows[h, a] / taken[s], LARGEST_WEIGHT), LARGEST_WEIGHT)
             g = max(0.0, reward[s] + discount * after_low - low[now])
             c = max(0.0, high[now] - reward[s] - discount * after_high)
-            score += power * (w * g + c + control)
+            gained = w * g + c
+            for j in range(F):
+                control, budget = 0.0, (score[j] + floors[j]) / power
+                if k >= 0 and budget > 0.0:
+                    if least - shift < -budget:
+                        control = within_budget(y, behavior, k, a, budget, cut)
+                    else:
+                        control = y[a] - shift
+                score[j] += power * (gained + control)
             power *= discount
             if power == 0.0:  # nothing counts any more, and a budget in such units has no meaning
                 break
-        scores[i] = max(score, -floor)  # what rounding took
+        for j in range(F):
+            scores[j, i] = max(score[j], -floors[j])  # what rounding took
     return scores
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,7 +62,7 @@ class Workbench(Bench):
 
     def scorer(self, part: DealtPart, most: int) -> Scorer:
         first = self.dealt.of_first_units(self.dealt.episodes(part), most)
-        return lambda candidate, floor: self._scores(candidate, first, floor).values
+        return lambda candidate, floors: [x.values for x in self._scores(candidate, first, floors)]
 
     def learner(self, entry: Algorithm, numbered: Numbered, part: DealtPart) -> Learn:
         board, memory = self.board, numbered.memory
@@ -77,9 +77,9 @@ class Workbench(Bench):
 
     def scores(self, candidate: Fitted, part: DealtPart, floor: float) -> Scores:
         """The scores of the units of a part, none below -floor."""
-        return self._scores(candidate, self.dealt.episodes(part), floor)
+        return self._scores(candidate, self.dealt.episodes(part), [floor])[0]
 
-    def _scores(self, candidate: Fitted, episodes: Ints, floor: float) -> Scores:
+    def _scores(self, candidate: Fitted, episodes: Ints, floors: Sequence[float]) -> list[Scores]:
         from jumar.algorithms.auto.scoring import floored_differences
 
         board, log = self.board, self.board.log
@@ -97,10 +97,10 @@ class Workbench(Bench):
             candidate.below,
             self.limits.low,
             self.limits.high,
-            floor,
+            np.array(floors),
             board.discount,
         )
-        return Scores(*self.dealt.by_unit(episodes, found))
+        return [Scores(*self.dealt.by_unit(episodes, scores)) for scores in found]
 
     def weights(self, rows: Floats, part: DealtPart) -> Floats:
         """(n,) how much likelier each episode of a part is than under the behavior, its steps

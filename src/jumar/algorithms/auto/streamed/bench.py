@@ -19,7 +19,7 @@ from jumar.algorithms.auto.candidates import Bench, Fitted, Learn, Scorer
 from jumar.algorithms.auto.dealing import FOLDS, HALVES, DealtPart, fold_of, half_of
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.streamed.first_pass import LogTally
-from jumar.algorithms.auto.streamed.second_pass import Ground, PlacedSteps, UnitSums
+from jumar.algorithms.auto.streamed.second_pass import Ground, PlacedSteps, mean_by_unit
 from jumar.algorithms.entry import Algorithm
 from jumar.core.arrays import Codes, Floats, Ints, RowIndex
 from jumar.core.controller import Controller
@@ -106,14 +106,10 @@ class CountedBench(Bench):
         episodes = episodes[np.argsort(code[episodes], kind="stable")]
         own, alone = code[episodes], min(most, len(units)) == len(episodes)
 
-        def scores(candidate: Fitted, floor: float) -> Floats:
+        def scores(candidate: Fitted, floors: Sequence[float]) -> list[Floats]:
             assert steps is not None  # or there would be no units
-            found = steps.scores(self.ground, self.limits, candidate, floor, episodes)
-            if alone:
-                return found
-            by_unit = UnitSums()
-            by_unit.add(found, found, own)
-            return by_unit.means()[0]
+            found = steps.scores(self.ground, self.limits, candidate, floors, episodes)
+            return [x if alone else mean_by_unit(x, own) for x in found]
 
         return scores
 

@@ -63,9 +63,14 @@ class PlacedSteps:
         return cls(at, action, reward, start, ground.behavior[at, action])
 
     def scores(
-        self, ground: Ground, limits: Limits, candidate: Fitted, floor: float, episodes: Ints
+        self,
+        ground: Ground,
+        limits: Limits,
+        candidate: Fitted,
+        floors: Sequence[float],
+        episodes: Ints,
     ) -> Floats:
-        """(n,) the scores of some of the episodes."""
+        """(F, n) the scores of some of the episodes, for every floor."""
         return floored_differences(
             self.at,
             self.action,
@@ -80,7 +85,7 @@ class PlacedSteps:
             candidate.below,
             limits.low,
             limits.high,
-            floor,
+            np.array(floors),
             ground.discount,
         )
 
@@ -143,7 +148,7 @@ class Scoring:
             steps = PlacedSteps.on(self.ground, at, action, counted, start)
             for i, candidate in enumerate(scoring.candidates):
                 floor = scoring.wagers[i].bet.floor
-                scores = steps.scores(self.ground, scoring.limits, candidate, floor, episodes)
+                scores = steps.scores(self.ground, scoring.limits, candidate, [floor], episodes)[0]
                 weights = steps.weights(self.ground, candidate.rows, episodes)
                 found.add(half, i, scores, weights, code[episodes])
         return found
@@ -225,3 +230,10 @@ class UnitSums:
             self.code, self.episodes, self.sums = every, episodes, moved
         found: Ints = np.searchsorted(self.code, code)
         return found
+
+
+def mean_by_unit(scores: Floats, code: Codes) -> Floats:
+    """(U,) the mean score of each unit, given the scores and hashes of episodes."""
+    units = UnitSums()
+    units.add(scores, scores, code)
+    return units.means()[0]
