@@ -64,6 +64,16 @@ def test_control_characters_never_reach_the_terminal(jumar, strange):
         assert "worn\\nout" in out
 
 
+def test_columns_of_a_draft_do_not_disturb_a_terminal(jumar, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i // 4},{i * 7 % 11},{('run', 'stop')[i % 3 > 1]},1.5" for i in range(400)]
+    text = "\n".join(["episode,\x1b[2J,action,reward", *rows, ""])
+    (tmp_path / "log.csv").write_text(text)
+    done = jumar("init", "log.csv", "--yes")
+    assert "\x1b" not in done.out + done.err
+    assert "\\x1b[2J: low" in done.out  # its ranges
+
+
 def test_long_names_do_not_fill_the_screen(jumar, strange):
     for command in (improve(strange, "--n-wedge", 5), ["show", strange / "behavior.json"]):
         out = jumar(*command).out

@@ -22,7 +22,7 @@ from jumar.core.arrays import Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.memory import history_states
-from jumar.core.text import counted, percent, plural, shown
+from jumar.core.text import counted, percent, plural, shown, visible
 from jumar.core.words import (
     COLUMNS,
     action_lines,
@@ -68,14 +68,15 @@ def plain_table(
     title: str | None = None,
     right: Sequence[str] = (),
 ) -> RenderableType:
-    """Rows of text under headers; the columns called in `right` hold numbers."""
+    """Rows of text under headers; the columns called in `right` hold numbers. Whatever a log put
+    into them, a terminal is not disturbed."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for header in headers:
         number = header in right
         justify: Any = "right" if number else "left"
-        table.add_column(Text(header), justify=justify, no_wrap=number, overflow="fold")
+        table.add_column(_harmless(header), justify=justify, no_wrap=number, overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(_harmless, row))
     parts: list[RenderableType] = [Padding(table, (0, 0, 0, 1))]
     return Group(Text(title, style="bold"), *parts) if title else parts[0]
 
@@ -86,8 +87,12 @@ def facts(pairs: Iterable[tuple[str, str | Text]]) -> RenderableType:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for label, text in pairs:
-        grid.add_row(Text(label), text if isinstance(text, Text) else Text(text))
+        grid.add_row(_harmless(label), text if isinstance(text, Text) else _harmless(text))
     return Padding(grid, (0, 0, 0, 2))
+
+
+def _harmless(text: str) -> Text:
+    return Text(visible(text))
 
 
 def beside_states(
