@@ -78,15 +78,20 @@ def _summed(parts: list[Episodes], memory: Memory) -> Counts:
 
 
 def first_pass(shards: Shards, memory: Memory, discount: float, together: bool) -> FirstPass:
-    tally, sample = LogTally(discount, together=together), FirstUnits()
+    tally, kept = LogTally(discount, together=together), both()
     for log, code in shards:
         own = LogTally(discount, together=together)
         own.add(log.reward, log.start, log.terminated, code)
         tally.merge(own)
-        some = FirstUnits()
-        some.add(WholeEpisodes.of(log, code))
-        sample.merge(some)
-    return FirstPass(counts_of(shards, memory), tally, sample)
+        for whole, part in zip(kept, both(), strict=True):
+            part.add(WholeEpisodes.of(log, code))
+            whole.merge(part)
+    return FirstPass(counts_of(shards, memory), tally, *kept)
+
+
+def both() -> tuple[FirstUnits, FirstUnits]:
+    """What is looked at, and what is held: here nearly nothing, so that the log is read twice."""
+    return FirstUnits(2500, 10**7), FirstUnits(20, 10**7, by_fold=False)
 
 
 def prepared(

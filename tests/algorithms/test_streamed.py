@@ -18,7 +18,6 @@ from jumar.algorithms.auto.facts import facts_of, returns_of
 from jumar.algorithms.auto.samples import needs
 from jumar.algorithms.auto.scored import Scores
 from jumar.algorithms.auto.streamed import FirstUnits, LogTally, kernels
-from jumar.algorithms.auto.streamed.first_pass import SAMPLED
 from jumar.algorithms.auto.streamed.tallied import Tallied, Wager
 from jumar.algorithms.auto.trials import Selection
 from jumar.core.controller import Controller
@@ -190,23 +189,133 @@ def test_a_log_without_episodes_is_refused():
         _ = LogTally(0.9).facts
 
 
-def test_the_sample_holds_the_first_units_of_every_fold():
-    log, _ = one_step(12_000, 0.0)
+def obvious_first(code, lengths, group, units: int, room: float) -> set[int]:
+    """The hashes of the first units of each group: at most so many, and no more steps than that
+    unless they are 16 units or fewer."""
+    found = set()
+    for g in sorted(set(group.tolist())):
+        steps = 0
+        for n, one in enumerate(sorted(set(code[group == g].tolist())), 1):
+            steps += int(lengths[code == one].sum())
+            if n > units or (steps > room and n > 16):
+                break
+            found.add(one)
+    return found
+
+
+@pytest.mark.parametrize("by_fold", [True, False])
+@pytest.mark.parametrize("expected", [1.0, 0.3, 0.01])
+@pytest.mark.parametrize(("units", "steps"), [(5, 10**6), (60, 10**6), (60, 900), (10**6, 10**9)])
+@pytest.mark.parametrize("name", ["tiger", "people"])
+def test_the_first_units_are_kept_however_a_log_is_cut(name, units, steps, by_fold, expected):
+    log, _ = LOGS[name][0]()
     ((whole, code),) = cut_up(log, 1, np.random.default_rng(0))
-    sample = FirstUnits()
-    for part, own in cut_up(log, 5, np.random.default_rng(1)):
-        sample.add(WholeEpisodes.of(part, own))
     half, fold = (code >> np.uint64(63)).astype(int), (code >> np.uint64(55)).astype(int) % 4
-    wanted = set()
-    for h in range(2):
-        for f in range(4):
-            wanted |= set(np.sort(code[(half == h) & (fold == f)])[:SAMPLED].tolist())
-    found = sample.episodes
-    assert set(found.code.tolist()) == wanted
-    assert len(found) == 8 * SAMPLED == 4000
-    reward = dict(zip(code.tolist(), whole.reward.tolist(), strict=True))
-    assert [reward[c] for c in found.code.tolist()] == found.reward.tolist()
-    assert sample.wanted(code).sum() == 4000  # of what was seen nothing else is asked for again
+    group = half * 4 + fold if by_fold else half
+    wanted = obvious_first(code, whole.lengths, group, units, steps / (8 if by_fold else 2))
+    if expected < 1:  # only those that are let in
+        let_in = FirstUnits(units, steps, by_fold=by_fold, expected=expected)
+        wanted &= set(code[let_in.wanted(code)].tolist())
+    for seed in range(3):
+        kept = FirstUnits(units, steps, by_fold=by_fold, expected=expected)
+        for part, own in cut_up(log, 5, np.random.default_rng(seed)):
+            some = FirstUnits(units, steps, by_fold=by_fold, expected=expected)
+            for few in np.array_split(np.arange(len(part)), 3):
+                some.add(WholeEpisodes.of(part, own).select(few))
+            kept.merge(some)
+        found = kept.episodes
+        if found is None:
+            assert not wanted
+            continue
+        assert set(found.code.tolist()) == wanted
+        inside = np.isin(code, sorted(wanted))
+        assert len(found) == inside.sum()
+        assert sorted(found.reward.tolist()) == sorted(
+            whole.select(np.flatnonzero(inside)).reward.tolist()
+        )
+        if units == 60 and steps > 900:
+            assert set(kept.first(5).code.tolist()) == obvious_first(
+                found.code, np.diff(found.start), kept._group_of(found.code), 5, steps
+            )
+
+
+@pytest.mark.parametrize("by_fold", [True, False])
+@pytest.mark.parametrize("share", [0.001, 0.004, 0.02, 0.3, 0.99])
+def test_so_many_are_let_in_as_are_expected(by_fold, share):
+    code = np.random.default_rng(1).integers(0, 2**64, 400_000, np.uint64)
+    units, groups = 10**4, 8 if by_fold else 2
+    kept = FirstUnits(units, 10**9, by_fold=by_fold, expected=share / 1.5)
+    in_group = np.bincount(kept._group_of(code)[kept.wanted(code)], minlength=groups)
+    there = 400_000 / groups
+    assert (np.abs(in_group - share * there) < 5 * np.sqrt(there * share) + 1).all()
+
+
+def test_too_few_that_were_let_in_are_noticed():
+    log, _ = one_step(4000, 0.0)
+    ((whole, code),) = cut_up(log, 1, np.random.default_rng(0))
+    for expected, lacking in ((1.0, False), (0.2, False), (0.01, True)):
+        kept = FirstUnits(100, 10**9, expected=expected)
+        kept.add(WholeEpisodes.of(whole, code))
+        assert kept.lacks([500] * 8) == lacking
+    assert not FirstUnits(100, 10**9, expected=1e-9).lacks([0] * 8)  # nothing is there
+
+
+def test_what_is_clear_from_the_first_episodes_is_not_read_again():
+    """And what they say is what a test of these alone says."""
+    log, behavior = one_step(5000, 1.0)
+    shards = cut_up(log, 3, np.random.default_rng(2))
+    lists = prepared(shards, behavior, discount=0.9)
+    held = FirstUnits(600, 10**9, by_fold=False)
+    for part, code in shards:
+        held.add(WholeEpisodes.of(part, code))
+    first = lists.score_first(held)
+    assert not lists.undecided(first)
+    found = lists.conclude(first)
+    assert {trial.units for trial in found.trials} == {600}
+    assert found.chosen is not None
+    last = {
+        h: np.sort(c[(c >> np.uint64(63)) == h])[599] for c in [shards_code(shards)] for h in (0, 1)
+    }
+    few = [
+        (part.select(inside), code[inside])
+        for part, code in shards
+        for inside in [np.flatnonzero([c <= last[int(c >> np.uint64(63))] for c in code])]
+    ]
+    alone = lists.conclude(scored(lists, few))
+    assert same(found, alone)
+    everything = lists.conclude(scored(lists, shards))
+    assert found.chosen.lower <= everything.chosen.lower
+
+
+def shards_code(shards):
+    return np.concatenate([code for _, code in shards])
+
+
+def test_a_small_gain_is_worth_reading_on():
+    log, behavior = one_step(20_000, 0.1)
+    shards = cut_up(log, 3, np.random.default_rng(2))
+    lists = prepared(shards, behavior, discount=0.9)
+    held = FirstUnits(300, 10**9, by_fold=False)
+    for part, code in shards:
+        held.add(WholeEpisodes.of(part, code))
+    first = lists.score_first(held)
+    assert lists.conclude(first).chosen is None
+    assert lists.undecided(first)
+    assert lists.conclude(scored(lists, shards)).chosen is not None
+
+
+def test_what_loses_is_not_read_again():
+    log, behavior = one_step(20_000, 0.5)
+    shards = cut_up(log, 3, np.random.default_rng(2))
+    lists = prepared(shards, behavior, discount=0.9)
+    first = lists.scoring.nothing()
+    for half, wagers in enumerate(first.tallies):
+        for i in range(len(wagers)):  # bad luck beyond doubt
+            scores = np.full(1000, -0.1)
+            first.add(
+                half, i, scores, np.ones(1000), np.arange(1000, dtype=np.uint64) << np.uint64(50)
+            )
+    assert not lists.undecided(first)
 
 
 def test_a_log_without_labels_cannot_be_dealt_in_parts():

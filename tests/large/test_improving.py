@@ -84,7 +84,7 @@ def test_processes_give_the_same(folder, streamed):
 
 
 def test_checks_look_at_a_sample_in_the_order_of_the_log(folder, monkeypatch):
-    monkeypatch.setattr(passes, "CHECKED", 50)
+    monkeypatch.setattr(passes, "LOOKED_AT", 50)
     found = improve_logs(folder, RANDOM, discount=0.95)
     assert len(found.log) == 8 * 50
     assert "sampled" in [notice.kind for notice in found.assessment.notices]

@@ -145,10 +145,13 @@ def improve_logs(
             rewards=rewards,
             horizon=horizon,
         )
-        selection = lists.conclude(score(log, lists.scoring, **workers))
+        held_out = lists.score_first(found.first.held)
+        if lists.undecided(held_out):
+            held_out = score(log, lists.scoring, **workers)
+        selection = lists.conclude(held_out)
     used = selection.chosen.setting.memory if selection.chosen else old.memory
     counts = found.whole.counts.coarsen(used)
-    seen = job.reading.as_log(found.looked_at.episodes, job.plan)
+    seen = job.reading.as_log(found.first.looked_at.episodes, job.plan)
     practice = practice_of(seen, old)
     improvement = improvement_of(selection, old, counts.mle(discount))
     paid = rewards or facts.rewards

@@ -16,8 +16,9 @@ is not asked for a second opinion; and the behavior must be one controller that 
 
 from __future__ import annotations
 
-from jumar.algorithms.auto.streamed.first_pass import FirstPass, FirstUnits, LogTally
+from jumar.algorithms.auto.streamed.first_pass import FirstPass, LogTally
 from jumar.algorithms.auto.streamed.gate import Shortlists, longest_memory, shortlists
+from jumar.algorithms.auto.streamed.keeping import FirstUnits
 from jumar.algorithms.auto.streamed.second_pass import HeldOut, Scoring
 
 __all__ = [

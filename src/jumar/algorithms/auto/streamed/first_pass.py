@@ -13,18 +13,16 @@ import numpy as np
 
 from jumar.algorithms.auto.dealing import FOLDS, HALVES, DealtPart, fold_of, half_of
 from jumar.algorithms.auto.facts import LogFacts, Returns
-from jumar.algorithms.auto.proved import MOST_SCORED
 from jumar.algorithms.auto.streamed import kernels
+from jumar.algorithms.auto.streamed.keeping import FirstUnits
 from jumar.core.arrays import Bools, Codes, Floats, Ints
 from jumar.core.errors import LogError
 from jumar.core.exact import ExactSums
 from jumar.core.history import Counts
 from jumar.evidence.rewards import RewardRange
-from jumar.large.whole import WholeEpisodes
 
 RETURN, BEYOND, REWARD = 0, 1, 2  # sums; the rewards of each half stand apart
 Ends = tuple[float, float]  # the least and the greatest
-SAMPLED = MOST_SCORED // FOLDS  # units of every fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +33,8 @@ class FirstPass:
     # left out
     counts: Mapping[tuple[int, int], Counts]
     tally: LogTally
-    sample: FirstUnits
+    looked_at: FirstUnits  # of every fold: to choose shortlists by, and for checks
+    held: FirstUnits  # of every half: what the test begins with
 
 
 class LogTally:
@@ -139,77 +138,6 @@ class LogTally:
             return int(self.episodes[part.half, list(part.folds)].sum())
         inside = np.isin(fold_of(self.units), part.folds) & (half_of(self.units) == part.half)
         return int(inside.sum())
-
-
-class FirstUnits:
-    """Whole episodes: the first units of every fold of every half, in the order of their hashes.
-
-    So many `units` of every fold. Episodes wait until they are many: sorting them takes longer than
-    a look at a hash.
-    """
-
-    def __init__(self, units: int = SAMPLED) -> None:
-        self.units = units
-        self._kept: WholeEpisodes | None = None
-        self._waiting: list[WholeEpisodes] = []
-        # the last hash of every fold that belongs to the sample, once that is full
-        self.last = np.full((HALVES, FOLDS), np.iinfo(np.uint64).max, np.uint64)
-
-    @property
-    def episodes(self) -> WholeEpisodes | None:
-        """In the order of their places; None if there are none."""
-        self._settle()
-        return self._kept
-
-    def wanted(self, code: Codes) -> Bools:
-        """(E,) which of some episodes may belong to the sample; ever fewer as it fills up."""
-        inside: Bools = code <= self.last[half_of(code), fold_of(code)]
-        return inside
-
-    def add(self, some: WholeEpisodes) -> None:
-        """Some more episodes."""
-        chosen = np.flatnonzero(self.wanted(some.code))
-        if len(chosen) == 0:
-            return
-        self._waiting.append(some if len(chosen) == len(some) else some.select(chosen))
-        if sum(map(len, self._waiting)) > HALVES * FOLDS * self.units:
-            self._settle()
-
-    def merge(self, other: FirstUnits) -> None:
-        """Add what was found elsewhere."""
-        if other.episodes is not None:
-            self.add(other.episodes)
-
-    def _settle(self) -> None:
-        """Put together what waits, and let in no hash any more that is not among the first."""
-        if not self._waiting:
-            return
-        before = [] if self._kept is None else [self._kept]
-        found = WholeEpisodes.joined([*before, *self._waiting])
-        self._waiting = []
-        self._close(found.code)
-        kept = np.flatnonzero(self.wanted(found.code))
-        kept = kept[np.lexsort([found.code[kept], found.place[kept]])]
-        self._kept = found.select(kept)
-
-    def _close(self, code: Codes) -> None:
-        half, fold = half_of(code), fold_of(code)
-        for h in range(HALVES):
-            for f in range(FOLDS):
-                last = _last(code[(half == h) & (fold == f)], self.units)
-                if last is not None:
-                    self.last[h, f] = min(self.last[h, f], last)
-
-
-def _last(code: Codes, size: int) -> np.uint64 | None:
-    """The last of so many first units; None where there are fewer."""
-    if len(code) < size:
-        return None
-    first = np.unique(np.partition(code, size - 1)[:size])
-    if len(first) == size:
-        return np.uint64(first[-1])
-    units = np.unique(code)  # units of several episodes: the first hashes are not enough
-    return np.uint64(units[size - 1]) if len(units) >= size else None
 
 
 def _wider(ends: Ends, values: Floats | Ints) -> Ends:

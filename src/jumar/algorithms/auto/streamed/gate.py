@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,12 +17,14 @@ from jumar.algorithms.auto.concluding import (
     told,
     trial_of_bet,
 )
-from jumar.algorithms.auto.dealing import HALVES, LEAST, DealtPart
+from jumar.algorithms.auto.dealing import FOLDS, HALVES, LEAST, DealtPart
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.opinions import Models
+from jumar.algorithms.auto.scored import Scored
 from jumar.algorithms.auto.selecting import MORE_MEMORY
 from jumar.algorithms.auto.streamed.bench import CountedBench, memories_kept, number_counts
 from jumar.algorithms.auto.streamed.first_pass import FirstPass
+from jumar.algorithms.auto.streamed.keeping import FirstUnits
 from jumar.algorithms.auto.streamed.second_pass import (
     Ground,
     HalfScoring,
@@ -31,7 +34,6 @@ from jumar.algorithms.auto.streamed.second_pass import (
 )
 from jumar.algorithms.auto.streamed.tallied import Wager
 from jumar.algorithms.auto.trials import PROVED, Selection
-from jumar.core.arrays import Codes
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
 from jumar.core.history import Counts, check_discount
@@ -40,6 +42,11 @@ from jumar.core.memory import Memory
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.rewards import RewardRange
 from jumar.large.locating import Locator
+from jumar.large.whole import WholeEpisodes
+
+SAMPLED = proved.MOST_SCORED // FOLDS  # units of every fold that shortlists are chosen by
+LUCK = 2.0  # standard errors by which scores may have had bad luck
+WORTH_IT = 1.01  # times the gain that has passed: for less nobody reads the log again
 
 
 def longest_memory(
@@ -62,14 +69,46 @@ class HalfList:
 class Shortlists:
     """What is to be tested, before any held-out score was seen."""
 
-    scoring: Scoring  # for the second pass
+    scoring: Scoring  # for held-out episodes
     halves: tuple[HalfList, ...]  # none where there is too little to test
+    units: tuple[int, ...]  # of each half, in the whole log
     tried: Tried
     whole: Counts  # of the whole log, over the longest memory that is tried
     watch: Watch
 
+    def score_first(self, held: FirstUnits) -> HeldOut:
+        """The scores of the episodes that the first pass kept: those that are bet on first."""
+        found, some, ground = self.scoring.nothing(), held.episodes, self.scoring.ground
+        if some is not None and not self.scoring.empty:
+            at = Locator(ground.memory, ground.states).at(some.z, some.a, some.start)
+            self.scoring.score_steps(at, some.a, some.reward, some.start, some.code, found)
+        return found
+
+    def undecided(self, held_out: HeldOut) -> bool:
+        """May the other episodes let something pass that gains more than what has passed?
+
+        Whoever reads on goes on with the same bets, on units in the order of their hashes, and a
+        bet counts with the most that it ever grew to. So reading on, or not, for whatever reason,
+        makes no test false.
+        """
+        passed, open_ = [0.0], [0.0]
+        for half, made in enumerate(self.halves):
+            scored, all_of_it = held_out.scored(half), self.units[1 - half]
+            bets = proved.outcomes(made.listed, scored, self.tried.delta)
+            handed_on = 0.0
+            for x, scores, bet, share in zip(
+                made.listed, scored, bets, proved.SHARES, strict=False
+            ):
+                handed_on += share
+                level = handed_on * proved.PASSING * self.tried.delta / HALVES
+                if bet.passed:
+                    passed.append(x.prospect.gain)
+                elif scores.units < all_of_it and _may_pass(x, scores, all_of_it, level):
+                    open_.append(x.prospect.gain)
+        return max(open_) > WORTH_IT * max(passed)
+
     def conclude(self, held_out: HeldOut) -> Selection:
-        """The choice, given the scores of all episodes."""
+        """The choice, given the scores of held-out episodes: all, or those that come first."""
         tests: list[Tested] = []
         for half, made in enumerate(self.halves):
             scored = held_out.scored(half)
@@ -132,6 +171,7 @@ def shortlists(
     memories, counts = memories_kept(first.counts, chain(behavior.memory, memory, more_memory))
     numbered, whole, rows = number_counts(counts, memories, behavior)
     ground = Ground(whole.memory, whole.states, rows, discount)
+    sample = first.looked_at.first(SAMPLED)
     bench = CountedBench(
         numbered=numbered,
         limits=limits,
@@ -140,8 +180,8 @@ def shortlists(
         controller_known=behavior,
         ground=ground,
         tally=first.tally,
-        sampled=_on(ground, first),
-        sampled_code=_codes(first),
+        sampled=_on(ground, sample),
+        sampled_code=np.zeros(0, np.uint64) if sample is None else sample.code,
     )
     units = [bench.units(DealtPart(half)) for half in range(HALVES)]
     halves = []
@@ -163,20 +203,22 @@ def shortlists(
         tuple(memories),
     )
     scoring = Scoring(ground, tuple(map(_scoring, halves)), first.tally.together)
-    return Shortlists(scoring, tuple(halves), tried, whole, watch)
+    return Shortlists(scoring, tuple(halves), tuple(units), tried, whole, watch)
 
 
-def _on(ground: Ground, first: FirstPass) -> PlacedSteps | None:
-    some = first.sample.episodes
+def _on(ground: Ground, some: WholeEpisodes | None) -> PlacedSteps | None:
     if some is None:
         return None
     at = Locator(ground.memory, ground.states).at(some.z, some.a, some.start)
     return PlacedSteps.on(ground, at, some.a, some.reward, some.start)
 
 
-def _codes(first: FirstPass) -> Codes:
-    some = first.sample.episodes
-    return np.zeros(0, np.uint64) if some is None else some.code
+def _may_pass(x: proved.Listed, scores: Scored, units: int, level: float) -> bool:
+    """Would a bet on so many units pass, if it grew as the scores say, or a little faster?"""
+    if scores.units == 0:
+        return True
+    growth = scores.growth_if(scores.mean + LUCK * scores.error, x.prospect.bet.floor)
+    return units * growth.mean >= -math.log(level)
 
 
 def _scoring(half: HalfList) -> HalfScoring:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from jumar import engines
-from jumar.algorithms.auto.dealing import FOLDS, HALVES, fold_of, half_of
-from jumar.algorithms.auto.streamed.first_pass import SAMPLED, FirstPass, FirstUnits, LogTally
+from jumar.algorithms.auto.dealing import FOLDS, HALVES, DealtPart, fold_of, half_of
+from jumar.algorithms.auto.streamed.first_pass import FirstPass, LogTally
+from jumar.algorithms.auto.streamed.keeping import FirstUnits
 from jumar.algorithms.auto.streamed.second_pass import HeldOut, Scoring
 from jumar.core.errors import LogError
 from jumar.engines import Recipe
@@ -30,9 +31,10 @@ from jumar.large.whole import Assembly, WholeEpisodes, label_codes, whole_episod
 
 Shard = tuple[int, int]
 Progress = Callable[[int, int], None]  # rows that are done, and all
-CHECKED = 2_500  # units of every fold of every half that checks look at
-MOST_STEPS = 1_000_000  # of a sample, more or less
-LEAST_SAMPLED = 16  # units of every fold
+LOOKED_AT = 2_500  # units of every fold of every half, for shortlists and checks
+MOST_LOOKED_AT = 1_000_000  # steps of them
+HELD = 1 << 17  # units of every half that the test begins with
+MOST_HELD = 4_000_000  # steps of them: some 100 MB
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,24 @@ class LogInParts:
     shards: tuple[Shard, ...]
     key: bytes  # of the hash of the labels
     discount: float
-    length: float  # of an episode, more or less
+    length: float | None  # of an episode, more or less; None: it was misjudged
 
-    def samples(self) -> tuple[FirstUnits, FirstUnits]:
-        """To choose shortlists by, and for checks: fewer episodes where they are long."""
-        most = max(LEAST_SAMPLED, int(MOST_STEPS / (HALVES * FOLDS * self.length)))
-        return FirstUnits(min(SAMPLED, most)), FirstUnits(min(CHECKED, most))
+    def kept(self) -> tuple[FirstUnits, FirstUnits]:
+        """What is looked at, and what is held for the test: nothing yet."""
+
+        def expected(units: int, steps: int) -> float:
+            if self.length is None or self.together:
+                return 1.0
+            return min(units * self.length, steps) / self.rows
+
+        return (
+            FirstUnits(
+                LOOKED_AT,
+                MOST_LOOKED_AT,
+                expected=expected(LOOKED_AT * HALVES * FOLDS, MOST_LOOKED_AT),
+            ),
+            FirstUnits(HELD, MOST_HELD, by_fold=False, expected=expected(HELD * HALVES, MOST_HELD)),
+        )
 
     @property
     def together(self) -> bool:
@@ -59,7 +73,7 @@ class LogInParts:
     @property
     def rows(self) -> int:
         """More or less."""
-        return sum(map(self.counting.rows, self.shards))
+        return self.counting.plan.rows
 
     def portions(self, shard: Shard) -> tuple[Iterator[Portion], int]:
         """The rows of a shard, and what the end of an episode means there."""
@@ -76,8 +90,8 @@ class Surveyed:
 
     counted: tuple[Counted, ...]  # of every fold of every half
     tally: LogTally
-    sample: FirstUnits  # for the choice of shortlists
-    looked_at: FirstUnits  # for checks
+    looked_at: FirstUnits
+    held: FirstUnits
     stretches: Stretches
 
 
@@ -95,7 +109,7 @@ class Survey:
         names = job.reading.observations, job.reading.actions
         found = tally(job.memory, ends, HALVES * FOLDS)
         facts = LogTally(log.discount, together=log.together)
-        sample, looked_at = log.samples()
+        looked_at, held = log.kept()
         assembly = Assembly(ends)
         orders: dict[str, EpisodeOrder] = {}
         for portion in portions:
@@ -108,20 +122,20 @@ class Survey:
             order = orders.setdefault(portion.unit.file.name, EpisodeOrder())
             order.add(portion.labels_of(began))
             over = assembly.add(portion.rows, began, code, portion.places(began))
-            _look(over, facts, (sample, looked_at))
-        _look(assembly.finish(), facts, (sample, looked_at))
+            _look(over, facts, (looked_at, held))
+        _look(assembly.finish(), facts, (looked_at, held))
         found.finish()
         stretches = {file: order.stretch for file, order in orders.items()}
-        return Surveyed(found.counted(*names), facts, sample, looked_at, stretches)
+        return Surveyed(found.counted(*names), facts, looked_at, held, stretches)
 
 
-def _look(whole: WholeEpisodes | None, facts: LogTally, samples: tuple[FirstUnits, ...]) -> None:
+def _look(whole: WholeEpisodes | None, facts: LogTally, kept: tuple[FirstUnits, ...]) -> None:
     """Take note of whole episodes."""
     if whole is None or len(whole) == 0:
         return
     facts.add(whole.reward, whole.start, whole.terminated, whole.code)
-    for sample in samples:
-        sample.add(whole)
+    for first in kept:
+        first.add(whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +144,12 @@ class LargeLog:
 
     first: FirstPass
     whole: Counted  # of the whole log, over the longest memory that is tried
-    looked_at: FirstUnits  # episodes that checks look at
 
 
 def survey(log: LogInParts, *, progress: Progress | None = None, **workers: Any) -> LargeLog:
     """The first pass over all shards."""
     tallies = LogTally(log.discount, together=log.together)
-    sample, looked_at = log.samples()
+    looked_at, held = log.kept()
     parts: list[Counted] = []
     stretches: dict[Shard, Stretches] = {}
     done = 0
@@ -145,15 +158,19 @@ def survey(log: LogInParts, *, progress: Progress | None = None, **workers: Any)
             [a + b for a, b in zip(parts, one.counted, strict=True)] if parts else [*one.counted]
         )
         tallies.merge(one.tally)
-        sample.merge(one.sample)
         looked_at.merge(one.looked_at)
+        held.merge(one.held)
         stretches[shard] = one.stretches
         done += log.counting.rows(shard)
         if progress is not None:
             progress(done, 2 * log.rows)
     check_together(log.counting, stretches)
+    folds = [DealtPart(h, (f,)) for h in range(HALVES) for f in range(FOLDS)]
+    if log.length is not None and looked_at.lacks([tallies.units_in(fold) for fold in folds]):
+        # the first episodes are much shorter than the others, which therefore are fewer
+        return survey(replace(log, length=None), progress=progress, **workers)
     counts = {divmod(i, FOLDS): part.counts for i, part in enumerate(parts) if len(part.states)}
-    return LargeLog(FirstPass(counts, tallies, sample), reduce(add, parts), looked_at)
+    return LargeLog(FirstPass(counts, tallies, looked_at, held), reduce(add, parts))
 
 
 @dataclass(frozen=True, eq=False)

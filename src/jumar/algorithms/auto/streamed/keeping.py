@@ -1,0 +1,120 @@
+"""Whole episodes that a pass over a log keeps: those whose hashes come first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from jumar.algorithms.auto.dealing import BLOCKS, FOLDS, HALVES, block_of, half_of
+from jumar.core.arrays import Bools, Codes, Ints
+from jumar.large.whole import WholeEpisodes
+
+LEAST_KEPT = 16  # units of a group, however long they are
+SPARE = 1.5  # times as many are let in as are expected to be kept
+EVERY_HASH = np.iinfo(np.uint64).max
+HALF = 1 << 63  # hashes of a half
+
+
+class FirstUnits:
+    """The first units of every group of a log, in the order of their hashes: so many `units`, and
+    no more than so many `steps`. A group is a fold of a half, or a half.
+
+    The first of the whole are among the first of every part, so parts can be looked at apart and
+    in any order. Where it can be `expected` that so large a share of the log is kept, most others
+    are turned away by their hash alone, from the first row on. Episodes wait until they are many:
+    sorting them takes longer than a look at a hash.
+    """
+
+    def __init__(
+        self, units: int, steps: int, *, by_fold: bool = True, expected: float = 1.0
+    ) -> None:
+        self.units, self.steps, self.by_fold = units, steps, by_fold
+        self._kept: WholeEpisodes | None = None
+        self._waiting: list[WholeEpisodes] = []
+        # the last hash of every group that is let in; once it is full, that is kept
+        self.last = self._quantiles(SPARE * expected)
+        self.full = np.zeros(len(self.last), np.bool_)
+
+    @property
+    def episodes(self) -> WholeEpisodes | None:
+        """In the order of their places; None if there are none."""
+        self._settle()
+        return self._kept
+
+    def first(self, units: int) -> WholeEpisodes | None:
+        """Those of so many first units of every group."""
+        some = self.episodes
+        if some is None:
+            return None
+        fewer = FirstUnits(min(units, self.units), self.steps, by_fold=self.by_fold)
+        fewer.add(some)
+        return fewer.episodes
+
+    def lacks(self, units: Sequence[int]) -> bool:
+        """Groups have so many units: were far too few let in?"""
+        some = self.episodes
+        code = np.zeros(0, np.uint64) if some is None else np.unique(some.code)
+        kept = np.bincount(self._group_of(code), minlength=len(self.last))
+        return bool((~self.full & (2 * kept < np.minimum(units, self.units))).any())
+
+    def wanted(self, code: Codes) -> Bools:
+        """(E,) which of some episodes may belong to the first; ever fewer as groups fill up."""
+        inside: Bools = code <= self.last[self._group_of(code)]
+        return inside
+
+    def add(self, some: WholeEpisodes) -> None:
+        """Some more episodes."""
+        chosen = np.flatnonzero(self.wanted(some.code))
+        if len(chosen) == 0:
+            return
+        self._waiting.append(some if len(chosen) == len(some) else some.select(chosen))
+        waiting = sum(len(one.z) for one in self._waiting)
+        if waiting > self.steps or sum(map(len, self._waiting)) > len(self.last) * self.units:
+            self._settle()
+
+    def merge(self, other: FirstUnits) -> None:
+        """Add what was found elsewhere."""
+        if other.episodes is not None:
+            self.add(other.episodes)
+
+    def _group_of(self, code: Codes) -> Ints:
+        half = half_of(code)
+        return half * FOLDS + block_of(code) % FOLDS if self.by_fold else half
+
+    def _quantiles(self, share: float) -> Codes:
+        """(G,) the hash of every group below which such a share of its hashes lies."""
+        groups = HALVES * FOLDS if self.by_fold else HALVES
+        found = np.full(groups, EVERY_HASH, np.uint64)
+        for g in range(groups if share < 1.0 else 0):
+            half, fold = divmod(g, FOLDS) if self.by_fold else (g, 0)
+            # a fold has every fourth block of its half
+            every = FOLDS if self.by_fold else 1
+            whole, rest = divmod(share * (BLOCKS / every), 1.0)
+            found[g] = half * HALF + int((whole * every + fold + rest) * (HALF / BLOCKS))
+        return found
+
+    def _settle(self) -> None:
+        """Put together what waits, and let in no hash any more that is not among the first."""
+        if not self._waiting:
+            return
+        before = [] if self._kept is None else [self._kept]
+        found = WholeEpisodes.joined([*before, *self._waiting])
+        self._waiting = []
+        self._close(found)
+        kept = np.flatnonzero(self.wanted(found.code))
+        kept = kept[np.lexsort([found.code[kept], found.place[kept]])]
+        self._kept = found.select(kept)
+
+    def _close(self, found: WholeEpisodes) -> None:
+        group, lengths = self._group_of(found.code), np.diff(found.start)
+        for g in range(len(self.last)):
+            own = np.flatnonzero(group == g)
+            code, unit = np.unique(found.code[own], return_inverse=True)
+            steps = np.cumsum(np.bincount(unit, lengths[own], len(code)))
+            number = np.arange(1, len(code) + 1)
+            room = self.steps / len(self.last)
+            fits = (number <= self.units) & ((steps <= room) | (number <= LEAST_KEPT))
+            kept = int(fits.sum())  # the first ones
+            if kept < len(code) or kept == self.units:
+                self.last[g], self.full[g] = code[kept - 1], True
