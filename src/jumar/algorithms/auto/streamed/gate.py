@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,9 +79,12 @@ class Shortlists:
 
     def score_first(self, held: FirstUnits) -> HeldOut:
         """The scores of the episodes that the first pass kept: those that are bet on first."""
-        found, some, ground = self.scoring.nothing(), held.episodes, self.scoring.ground
-        if some is not None and not self.scoring.empty:
-            at = Locator(ground.memory, ground.states).at(some.z, some.a, some.start)
+        found, ground = self.scoring.nothing(), self.scoring.ground
+        if self.scoring.empty:
+            return found
+        locator = Locator(ground.memory, ground.states)
+        for some in held.pieces():
+            at = locator.at(some.z, some.a, some.start)
             self.scoring.score_steps(at, some.a, some.reward, some.start, some.code, found)
         return found
 
@@ -184,13 +188,15 @@ def shortlists(
         sampled_code=np.zeros(0, np.uint64) if sample is None else sample.code,
     )
     units = [bench.units(DealtPart(half)) for half in range(HALVES)]
-    halves = []
-    for half in range(HALVES):
-        if min(units) < LEAST or not paid.differ:
-            break
+
+    def listed(half: int) -> HalfList:
         own = bench.learning_from(half)
-        listed, made = proved.shortlist(own, DealtPart(half), units[1 - half], delta)
-        halves.append(HalfList(own, listed, made))
+        return HalfList(own, *proved.shortlist(own, DealtPart(half), units[1 - half], delta))
+
+    halves = []
+    if min(units) >= LEAST and paid.differ:
+        with ThreadPoolExecutor(HALVES) as threads:  # most of it is compiled, and blocks nobody
+            halves = list(threads.map(listed, range(HALVES)))
     tried = Tried(
         PROVED,
         delta,

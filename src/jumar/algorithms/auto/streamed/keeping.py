@@ -8,7 +8,7 @@ import numpy as np
 
 from jumar.algorithms.auto.dealing import BLOCKS, FOLDS, HALVES, block_of, half_of
 from jumar.core.arrays import Bools, Codes, Ints
-from jumar.large.whole import WholeEpisodes
+from jumar.large.whole import EpisodeRows, WholeEpisodes
 
 LEAST_KEPT = 16  # units of a group, however long they are
 SPARE = 1.5  # times as many are let in as are expected to be kept
@@ -22,16 +22,15 @@ class FirstUnits:
 
     The first of the whole are among the first of every part, so parts can be looked at apart and
     in any order. Where it can be `expected` that so large a share of the log is kept, most others
-    are turned away by their hash alone, from the first row on. Episodes wait until they are many:
-    sorting them takes longer than a look at a hash.
+    are turned away by their hash alone, from the first row on.
     """
 
     def __init__(
         self, units: int, steps: int, *, by_fold: bool = True, expected: float = 1.0
     ) -> None:
         self.units, self.steps, self.by_fold = units, steps, by_fold
-        self._kept: WholeEpisodes | None = None
-        self._waiting: list[WholeEpisodes] = []
+        self._pieces: list[WholeEpisodes] = []
+        self._waiting = 0  # steps and episodes that came since `last` was looked for
         # the last hash of every group that is let in; once it is full, that is kept
         self.last = self._quantiles(SPARE * expected)
         self.full = np.zeros(len(self.last), np.bool_)
@@ -39,22 +38,27 @@ class FirstUnits:
     @property
     def episodes(self) -> WholeEpisodes | None:
         """In the order of their places; None if there are none."""
+        pieces = self.pieces()
+        if not pieces:
+            return None
+        found = WholeEpisodes.joined(pieces)
+        return found.select(np.lexsort([found.code, found.place]))
+
+    def pieces(self) -> list[WholeEpisodes]:
+        """In no order, as they came."""
         self._settle()
-        return self._kept
+        return self._pieces
 
     def first(self, units: int) -> WholeEpisodes | None:
         """Those of so many first units of every group."""
-        some = self.episodes
-        if some is None:
-            return None
         fewer = FirstUnits(min(units, self.units), self.steps, by_fold=self.by_fold)
-        fewer.add(some)
+        fewer.merge(self)
         return fewer.episodes
 
     def lacks(self, units: Sequence[int]) -> bool:
         """Groups have so many units: were far too few let in?"""
-        some = self.episodes
-        code = np.zeros(0, np.uint64) if some is None else np.unique(some.code)
+        codes = [np.zeros(0, np.uint64), *(piece.code for piece in self.pieces())]
+        code = np.unique(np.concatenate(codes))
         kept = np.bincount(self._group_of(code), minlength=len(self.last))
         return bool((~self.full & (2 * kept < np.minimum(units, self.units))).any())
 
@@ -63,20 +67,19 @@ class FirstUnits:
         inside: Bools = code <= self.last[self._group_of(code)]
         return inside
 
-    def add(self, some: WholeEpisodes) -> None:
+    def add(self, some: WholeEpisodes | EpisodeRows) -> None:
         """Some more episodes."""
         chosen = np.flatnonzero(self.wanted(some.code))
-        if len(chosen) == 0:
-            return
-        self._waiting.append(some if len(chosen) == len(some) else some.select(chosen))
-        waiting = sum(len(one.z) for one in self._waiting)
-        if waiting > self.steps or sum(map(len, self._waiting)) > len(self.last) * self.units:
+        if len(chosen):
+            self._pieces.append(some.select(chosen))
+            self._waiting += len(self._pieces[-1].reward) + len(chosen)
+        if self._waiting > self.steps:
             self._settle()
 
     def merge(self, other: FirstUnits) -> None:
         """Add what was found elsewhere."""
-        if other.episodes is not None:
-            self.add(other.episodes)
+        for piece in other.pieces():
+            self.add(piece)
 
     def _group_of(self, code: Codes) -> Ints:
         half = half_of(code)
@@ -95,26 +98,30 @@ class FirstUnits:
         return found
 
     def _settle(self) -> None:
-        """Put together what waits, and let in no hash any more that is not among the first."""
+        """Let in no hash any more that is not among the first, and let go of those that are not."""
         if not self._waiting:
             return
-        before = [] if self._kept is None else [self._kept]
-        found = WholeEpisodes.joined([*before, *self._waiting])
-        self._waiting = []
-        self._close(found)
-        kept = np.flatnonzero(self.wanted(found.code))
-        kept = kept[np.lexsort([found.code[kept], found.place[kept]])]
-        self._kept = found.select(kept)
+        self._waiting = 0
+        self._close()
+        kept = []
+        for piece in self._pieces:
+            chosen = np.flatnonzero(self.wanted(piece.code))
+            if len(chosen):
+                kept.append(piece if len(chosen) == len(piece) else piece.select(chosen))
+        self._pieces = kept
 
-    def _close(self, found: WholeEpisodes) -> None:
-        group, lengths = self._group_of(found.code), np.diff(found.start)
+    def _close(self) -> None:
+        """Look for the last hash of every group that is kept."""
+        code = np.concatenate([piece.code for piece in self._pieces])
+        lengths = np.concatenate([np.diff(piece.start) for piece in self._pieces])
+        group = self._group_of(code)
         for g in range(len(self.last)):
             own = np.flatnonzero(group == g)
-            code, unit = np.unique(found.code[own], return_inverse=True)
-            steps = np.cumsum(np.bincount(unit, lengths[own], len(code)))
-            number = np.arange(1, len(code) + 1)
+            codes, unit = np.unique(code[own], return_inverse=True)
+            steps = np.cumsum(np.bincount(unit, lengths[own], len(codes)))
+            number = np.arange(1, len(codes) + 1)
             room = self.steps / len(self.last)
             fits = (number <= self.units) & ((steps <= room) | (number <= LEAST_KEPT))
             kept = int(fits.sum())  # the first ones
-            if kept < len(code) or kept == self.units:
-                self.last[g], self.full[g] = code[kept - 1], True
+            if kept < len(codes) or kept == self.units:
+                self.last[g], self.full[g] = codes[kept - 1], True

@@ -26,15 +26,23 @@ def episode_facts(
     ends: Floats,  # (4,) least and greatest reward of steps that go on, and of those that end
 ) -> None:
     """What each episode paid, and what lies beyond it."""
+    least, most = ends[0], ends[1]
     for e in range(len(start) - 1):
         total, power = 0.0, 1.0
-        for t in range(start[e], start[e + 1]):
-            total += power * reward[t]
+        last = start[e + 1] - 1
+        for t in range(start[e], last):
+            paid = reward[t]
+            total += power * paid
             power *= discount
-            at = 2 if terminated[e] and t == start[e + 1] - 1 else 0
-            ends[at] = min(ends[at], reward[t])
-            ends[at + 1] = max(ends[at + 1], reward[t])
+            least, most = min(least, paid), max(most, paid)
+        paid = reward[last]
+        total += power * paid
+        power *= discount
+        at = 2 if terminated[e] else 0
+        ends[at] = min(ends[at], paid)
+        ends[at + 1] = max(ends[at + 1], paid)
         returns[e], beyond[e] = total, 0.0 if terminated[e] else power
+    ends[0], ends[1] = min(ends[0], least), max(ends[1], most)
 
 
 @compiled

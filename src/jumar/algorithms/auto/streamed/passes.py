@@ -27,7 +27,7 @@ from jumar.large.locating import Locator
 from jumar.large.order import EpisodeOrder
 from jumar.large.reading import Portion, explain, rows_of
 from jumar.large.tally import Refused, tally
-from jumar.large.whole import Assembly, WholeEpisodes, label_codes, whole_episodes
+from jumar.large.whole import Assembly, EpisodeRows, label_codes, whole_episodes
 
 Shard = tuple[int, int]
 Progress = Callable[[int, int], None]  # rows that are done, and all
@@ -121,21 +121,20 @@ class Survey:
                 raise explain(portion, refused.row, job.reading, refused.unordered) from None
             order = orders.setdefault(portion.unit.file.name, EpisodeOrder())
             order.add(portion.labels_of(began))
-            over = assembly.add(portion.rows, began, code, portion.places(began))
+            for over in assembly.add(portion.rows, began, code, portion.places(began)):
+                _look(over, facts, (looked_at, held))
+        for over in assembly.finish():
             _look(over, facts, (looked_at, held))
-        _look(assembly.finish(), facts, (looked_at, held))
         found.finish()
         stretches = {file: order.stretch for file, order in orders.items()}
         return Surveyed(found.counted(*names), facts, looked_at, held, stretches)
 
 
-def _look(whole: WholeEpisodes | None, facts: LogTally, kept: tuple[FirstUnits, ...]) -> None:
+def _look(over: EpisodeRows, facts: LogTally, kept: tuple[FirstUnits, ...]) -> None:
     """Take note of whole episodes."""
-    if whole is None or len(whole) == 0:
-        return
-    facts.add(whole.reward, whole.start, whole.terminated, whole.code)
+    facts.add(over.reward, over.start, over.terminated, over.code)
     for first in kept:
-        first.add(whole)
+        first.add(over)
 
 
 @dataclass(frozen=True, eq=False)
