@@ -153,3 +153,57 @@ def test_clusters_are_the_units(tmp_path):
     assert (found.units, found.episodes) == (expected.units, expected.episodes) == (150, 1200)
     assert found.chosen.setting == expected.chosen.setting
     assert found.chosen.gain == pytest.approx(expected.chosen.gain)
+
+
+@pytest.fixture
+def first_ones(monkeypatch):
+    """The test begins with most of the episodes, not with all."""
+    monkeypatch.setattr(passes, "HELD", 1200)
+    monkeypatch.setattr(passes, "LOOKED_AT", 300)
+
+
+def test_what_the_first_episodes_decide_is_not_read_again(folder, first_ones):
+    done = []
+    found = improve_logs(
+        folder, RANDOM, discount=0.95, progress=lambda *so_far: done.append(so_far)
+    )
+    assert {trial.units for trial in found.selection.trials} == {1200}
+    assert found.selection.chosen is not None
+    assert done[-1][0] == done[-1][1]
+    (notice,) = [n for n in found.assessment.notices if n.kind == "sampled"]
+    assert "clear after 1,200 of each half" in notice.fact
+    assert notice.options == ("--thorough",)
+    everything = improve_logs(folder, RANDOM, discount=0.95, thorough=True)
+    assert min(trial.units for trial in everything.selection.trials) > 1400
+    by_setting = {(t.half, t.setting): t for t in everything.selection.trials}
+    for trial in found.selection.trials:
+        assert trial.lower <= by_setting[trial.half, trial.setting].lower
+
+
+@pytest.mark.parametrize("rows", [5_000, 10**9])
+def test_the_first_episodes_are_the_same_in_all_shards(folder, first_ones, monkeypatch, rows):
+    expected = improve_logs(folder, RANDOM, discount=0.95, jobs=1)
+    monkeypatch.setattr(counting, "SHARD_ROWS", rows)
+    monkeypatch.setattr(batches, "BATCH_ROWS", 997)
+    assert told(improve_logs(folder, RANDOM, discount=0.95, jobs=2)) == told(expected)
+
+
+def test_episodes_that_grow_longer_are_looked_at_as_well(tmp_path, monkeypatch):
+    """The first file makes one expect many short episodes; there are few, and long ones."""
+    monkeypatch.setattr(passes, "LOOKED_AT", 20)
+    rng, place = np.random.default_rng(1), 0
+    for name, lengths in (("a", [1] * 2000), ("b", [900] * 300)):
+        n = sum(lengths)
+        table = pa.table(
+            {
+                "episode": place + np.repeat(np.arange(len(lengths)), lengths),
+                "observation": np.array(["x", "y"])[rng.integers(0, 2, n)],
+                "action": np.array(["a", "b"])[rng.integers(0, 2, n)],
+                "reward": rng.random(n),
+            }
+        )
+        place += len(lengths)
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    like = jm.Controller.uniform(("x", "y"), ("a", "b"))
+    found = improve_logs(tmp_path, like, discount=0.9, ends="terminated")
+    assert len(found.log) == 8 * 20

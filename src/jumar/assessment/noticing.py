@@ -23,6 +23,7 @@ from jumar.evidence.noticing import Notice
 
 FILE = "without_slips.json"
 MUCH, MUCH_BELOW = 4.0, 7.0  # standard errors
+LEFT_OUT = 0.9  # of the episodes of a half: less is worth a word
 ENOUGH = 100  # effective episodes, for a word about weights that are too small
 MATTERS = 0.05  # share of the gain that a decision must have to be worth a word
 SLACK = 1e-9  # relative: what computing a value in another way may change
@@ -89,11 +90,26 @@ def sampled(found: Looked) -> Iterator[Notice]:
     result, episodes = found.result, found.result.episodes
     if result.sampled is None or len(result.log) >= episodes:
         return
+    looked = (
+        f"Checks, redrawn logs and other settings look at {len(result.log):,} of them, chosen by "
+        "a hash of their label."
+    )
+    test = result.selection
+    tested = max((t.units for t in test.trials), default=0) if test else 0
+    if test is None or tested >= max(LEFT_OUT * test.units / 2, 1) or not tested:
+        yield Notice(
+            "sampled",
+            f"All {episodes:,} episodes were counted and tested. {looked}",
+            "Nothing is to be done; what the test says, it says of the whole log.",
+        )
+        return
     yield Notice(
         "sampled",
-        f"All {episodes:,} episodes were counted and tested. Checks, redrawn logs and other "
-        f"settings look at {len(result.log):,} of them, chosen by a hash of their label.",
-        "Nothing is to be done; what the test says, it says of the whole log.",
+        f"All {episodes:,} episodes were counted. {looked} The test bets on held-out episodes one "
+        f"after the other and was clear after {tested:,} of each half.",
+        "What it says holds. With all of them the least that is gained is told better; that reads "
+        "the log once more.",
+        ("--thorough",),
     )
 
 

@@ -84,6 +84,14 @@ def improve(
         ),
     ] = False,
     sort: options.SortFirst = False,
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough",
+            help="In a folder of logs, or a large one: test on all held-out episodes, even where "
+            "the first ones decide; how much is surely gained is then told better.",
+        ),
+    ] = False,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
@@ -136,10 +144,16 @@ def improve(
     in_parts = large.is_read_in_parts(log, policy, others)
     if in_parts:
         result = large.improved(
-            log, policy, exploration, {**reading, "sort": sort}, each_file, workers, as_json, asked
+            log,
+            policy,
+            exploration,
+            {**reading, "sort": sort, "each_file": each_file},
+            workers,
+            as_json,
+            {**asked, "thorough": thorough},
         )
     else:
-        large.check_not_asked(each_file, workers)
+        large.check_not_asked({"each_file": each_file, "thorough": thorough}, workers)
         with working("Reading", as_json):
             episodes, behavior = inputs.read(log, policy, reading, exploration=exploration)
         with working("Improving", as_json):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jumar.cli import inputs
 from jumar.cli.app import progress_bar
+from jumar.cli.options import address
 from jumar.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 
 LARGE_ROWS = 10_000_000  # of a Parquet file
 LARGE_BYTES = 1 << 30  # of any other
-_ADDRESS = re.compile(r"^([a-z][a-z0-9+]*):/+(?=[^/])")
-
-
-def address(log: Path | str) -> str:
-    """A path, or an address, of which a path has swallowed a stroke.
-
-    >>> address(Path("s3://bucket/logs")), address("logs/*.csv")
-    ('s3://bucket/logs', 'logs/*.csv')
-    """
-    return _ADDRESS.sub(r"\1://", str(log))
 
 
 def is_read_in_parts(log: Path, policies: Sequence[str] | None, others: Mapping[str, bool]) -> bool:
@@ -51,14 +41,13 @@ def is_read_in_parts(log: Path, policies: Sequence[str] | None, others: Mapping[
     return True
 
 
-def check_not_asked(each_file: bool, workers: Mapping[str, Any]) -> None:
+def check_not_asked(others: Mapping[str, bool], workers: Mapping[str, Any]) -> None:
     """Options that only make sense where a log is read in parts."""
-    given = {"--each-file": each_file, **{f"--{name}": value for name, value in workers.items()}}
-    for option, value in given.items():
+    for name, value in {**others, **workers}.items():
         if value:
             raise ParameterError(
-                f"{option}: this log is read at once, by one process. Leave it out, or give a "
-                "folder of logs."
+                f"--{name.replace('_', '-')}: this log is read at once, by one process. Leave it "
+                "out, or give a folder of logs."
             )
 
 
@@ -67,7 +56,6 @@ def improved(
     policies: Sequence[str] | None,
     exploration: float | None,
     reading: Mapping[str, Any],
-    each_file: bool,
     workers: Mapping[str, Any],
     as_json: bool,
     asked: Mapping[str, Any],
@@ -77,11 +65,10 @@ def improved(
 
     behavior = inputs.load(policies, exploration)[0].controller
     engine = {**workers, "engine": workers["engine"] or "here"}
-    with progress_bar("Reading rows, twice", 0, as_json) as progress:
+    with progress_bar("Reading rows", 0, as_json) as progress:
         return improve_logs(
             address(log),
             behavior,
-            each_file=each_file,
             progress=progress,
             **engine,
             **asked,

@@ -28,8 +28,8 @@ OPTIONS = {
     "file_format separator decimal dates encoding turns sheet project no_project again",
     RULE: "policy exploration controller window with_actions",
     DECISION: "discount yearly_discount step_length algorithm n_wedge parameter delta gate "
-    "assume_memory rewards ending_rewards horizon gain power level estimator interval sides "
-    "difference folds seed",
+    "assume_memory thorough rewards ending_rewards horizon gain power level estimator interval "
+    "sides difference folds seed",
     OUTPUT: "output pictures unit yes force resume shard engine scheduler jobs as_json",
 }
 VALUES = {

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from jumar.cli.app import tell
-from jumar.cli.options import pair
+from jumar.cli.options import address, pair
 from jumar.core.errors import ParameterError
 from jumar.io.project import FILE, REST, Project, load_project, step_discount
 
@@ -219,4 +219,5 @@ def _policy(texts: list[str]) -> str | dict[str, str]:
 
 
 def _whole(path: Path | str) -> str:
-    return "-" if str(path) == "-" else str(Path(path).resolve())
+    elsewhere = address(path)
+    return elsewhere if elsewhere == "-" or "://" in elsewhere else str(Path(path).resolve())

@@ -146,6 +146,9 @@ REST: dict[str, Check] = {
     "delta": _number,
     "gate": _text,
     "assume_memory": _flag,
+    "each_file": _flag,
+    "sort": _flag,
+    "thorough": _flag,
     "seed": _whole,
     "pictures": _text,
 }
@@ -237,7 +240,7 @@ def _fingerprints(document: Mapping[str, Any]) -> dict[str, str]:
 def _placed(key: str, value: Any, folder: Path) -> Any:
     """File names as seen from here."""
     if key == "log":
-        return value if value == "-" else str(folder / value)
+        return value if value == "-" or "://" in value else str(folder / value)
     if key == "policy":
         if isinstance(value, dict):
             return {name: str(folder / item) for name, item in value.items()}

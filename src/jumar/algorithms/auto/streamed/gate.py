@@ -88,8 +88,9 @@ class Shortlists:
             self.scoring.score_steps(at, some.a, some.reward, some.start, some.code, found)
         return found
 
-    def undecided(self, held_out: HeldOut) -> bool:
-        """May the other episodes let something pass that gains more than what has passed?
+    def undecided(self, held_out: HeldOut, *, thorough: bool = False) -> bool:
+        """May the other episodes let something pass that gains more than what has passed? Where
+        one is thorough: are there others?
 
         Whoever reads on goes on with the same bets, on units in the order of their hashes, and a
         bet counts with the most that it ever grew to. So reading on, or not, for whatever reason,
@@ -98,6 +99,8 @@ class Shortlists:
         passed, open_ = [0.0], [0.0]
         for half, made in enumerate(self.halves):
             scored, all_of_it = held_out.scored(half), self.units[1 - half]
+            if thorough and any(scores.units < all_of_it for scores in scored):
+                return True
             bets = proved.outcomes(made.listed, scored, self.tried.delta)
             handed_on = 0.0
             for x, scores, bet, share in zip(
