@@ -21,6 +21,7 @@ from jumar.io.logs.parts import Parts
 from jumar.large.shards import PARQUET, LogFile, Unit
 
 BATCH_ROWS = 1 << 17  # larger ones gain nothing; a few megabytes
+WHOLE_ROWS = 1 << 20  # of a row group that is decoded at once, which is a tenth faster
 FEW_ROWS = 1 << 12  # in which an episode that has begun is likely to end
 TYPED = (PARQUET, "Arrow", "CSV", "TSV")
 
@@ -167,11 +168,15 @@ def _of_parquet(
         file = parquet.ParquetFile(
             handle, metadata=_metadata(unit.file), read_dictionary=text, buffer_size=1 << 20
         )
-        groups = None if unit.group is None else [unit.group]
-        size = min(BATCH_ROWS, FEW_ROWS) if few else BATCH_ROWS
-        yield from file.iter_batches(
-            size, row_groups=groups, columns=list(columns), use_threads=False
-        )
+        if few or unit.group is None or unit.rows > WHOLE_ROWS:
+            groups = None if unit.group is None else [unit.group]
+            size = min(BATCH_ROWS, FEW_ROWS) if few else BATCH_ROWS
+            yield from file.iter_batches(
+                size, row_groups=groups, columns=list(columns), use_threads=False
+            )
+            return
+        table = file.read_row_group(unit.group, columns=list(columns), use_threads=False)
+        yield from table.to_batches(max_chunksize=2 * BATCH_ROWS)
 
 
 def _metadata(file: LogFile) -> Any:

@@ -164,6 +164,8 @@ def count_dense(
     least, most = amounts[LEAST], amounts[MOST]
     top = np.uint64((L - 2) * BITS)
     steps, first_start = 0, first // A
+    ended, shortest, longest = 0, n + carry[LENGTH] + 1, 0
+    least_end, most_end = np.inf, -np.inf
     t = begin
     while t < n:
         z, a = np.int64(z_of[np.uint32(z_code[t])]), np.int64(a_of[np.uint32(a_code[t])])
@@ -179,7 +181,12 @@ def count_dense(
             if a < 0:
                 why = WRONG
                 break
-            if begun:
+            if begun and marked and mode == AS_MARKED:  # it ended: what `finish` does, at hand
+                ends[np.uint64(pair)] += 1
+                ended += 1
+                least_end, most_end = min(least_end, before), max(most_end, before)
+                shortest, longest = min(shortest, length), max(longest, length)
+            elif begun:
                 carry[PAIR], carry[LENGTH], carry[MARKED], carry[PAID] = pair, length, marked, paid
                 carry[BEGUN] = 1
                 amounts[LEAST], amounts[MOST] = least, most
@@ -260,6 +267,13 @@ def count_dense(
     carry[BEGUN], carry[PART], carry[NTH] = begun, part, nth
     amounts[LAST_PAID], amounts[LEAST], amounts[MOST] = before, least, most
     facts[STEPS] += steps
+    if ended:
+        facts[EPISODES] += ended
+        facts[ENDED] += ended
+        _noted(amounts, LEAST_END, least_end)
+        _noted(amounts, LEAST_END, most_end)
+        _over(shortest, SHORT_ENDED, facts)
+        _over(longest, SHORT_ENDED, facts)
     return t, why
 
 
