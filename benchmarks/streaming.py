@@ -4,7 +4,7 @@ memory, growth with rows and with windows, and the whole job beside one pass of 
     python benchmarks/streaming.py [--full] [NAME ...]
 
 Without --full ten million rows at most; with it 50 and 100 million. Names choose some of: parquet,
-csv, growth, windows, improve. CPU seconds are those of all threads. What is compared takes turns in
+csv, growth, windows, improve, cluster. CPU seconds are those of all threads. What is compared takes turns in
 one process, after one run that is not counted, and the best turn counts: other work on the machine
 hurts all alike. Peaks are those of processes of their own.
 """
@@ -373,7 +373,84 @@ def improve_maze(path: str) -> dict[str, float]:
     return {**figures, "peak_gb": peak_mb() / 1e3}
 
 
-BENCHMARKS = {job.__name__: job for job in (parquet, csv, growth, windows, improve)}
+def cluster(folder: Path, full: bool) -> None:
+    """Two workers of a Dask cluster beside two processes, each without its start: what a small log
+    takes is taken off. The large one is many times the same file, so that the start is small."""
+    if not find_spec("distributed"):
+        return
+    rows, times = (50 if full else 10) * MILLION, 10
+    large, small = folder / "large", str(folder / "small.parquet")
+    large.mkdir()
+    apart("write_random", large / "0.parquet", rows)
+    for i in range(1, times):
+        (large / f"{i}.parquet").hardlink_to(large / "0.parquet")
+    apart("write_random", small, AT_ONCE // 100)
+    found = apart("count_on_engines", large, small)
+    report(
+        f"{rows * times:,} rows of Parquet, window 2, two workers",
+        {"of_processes": 1.5, "differences": 0},
+        **found,
+        of_processes=found["dask_s"] / found["processes_s"],
+        load=load(),
+    )
+
+
+def count_on_engines(large: str, small: str) -> dict[str, float]:
+    from jumar.large.files import save_counts
+
+    like = jm.Controller.uniform(OBSERVATIONS, ACTIONS)
+    seconds: dict[str, float] = {}
+    files = {}
+    python = str(Path(sys.executable).parent)
+    alone = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+    def timed(path: str, **engine: Any) -> tuple[float, Any]:
+        begin = time.perf_counter()
+        found = count_logs(path, like, memory=jm.window(2), each_file=True, jobs=2, **engine)
+        return time.perf_counter() - begin, found
+
+    with tempfile.TemporaryDirectory() as place:
+        told = f"{place}/scheduler.json"
+        words = ["--scheduler-file", told]
+        started = [
+            subprocess.Popen(
+                [f"{python}/dask", *command, *words],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=alone,
+                cwd=place,
+            )
+            for command in (
+                ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"],
+                *[["worker", "--nthreads", "1", "--no-dashboard"]] * 2,
+            )
+        ]
+        try:
+            while not Path(told).exists():
+                time.sleep(0.1)
+            time.sleep(5)  # workers are there
+            address = json.loads(Path(told).read_text())["address"]
+            engines: dict[str, dict[str, Any]] = {
+                "processes": {"engine": "processes"},
+                "dask": {"engine": "dask", "scheduler": address},
+            }
+            for _turn in range(TURNS):
+                for name, engine in engines.items():
+                    start, _ = timed(small, **engine)
+                    all_of_it, counted = timed(large, **engine)
+                    seconds[name] = min(seconds.get(name, np.inf), all_of_it - start)
+                    save_counts(counted, f"{place}/{name}.parquet")
+                    files[name] = Path(f"{place}/{name}.parquet").read_bytes()
+        finally:
+            for process in reversed(started):
+                process.terminate()
+    return {
+        **{f"{name}_s": value for name, value in seconds.items()},
+        "differences": int(files["dask"] != files["processes"]),
+    }
+
+
+BENCHMARKS = {job.__name__: job for job in (parquet, csv, growth, windows, improve, cluster)}
 
 
 def _apart(name: str, *words: str) -> None:
@@ -388,6 +465,7 @@ def _apart(name: str, *words: str) -> None:
         "count_random": count_random,
         "count_windows": count_windows,
         "improve_maze": improve_maze,
+        "count_on_engines": count_on_engines,
     }[name]
     print(json.dumps(job(*words)))
 
