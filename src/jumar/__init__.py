@@ -57,6 +57,7 @@ _PUBLIC = {
     "product": "core.memory",
     "random_stream": "core.randomness",
     "read_logs": "io.logs",
+    "record": "envs.recording",
     "select": "pipeline",
     "simulate": "truth.simulation",
     "simulated_value": "truth.simulation",
@@ -107,6 +108,7 @@ __all__ = [
     "product",
     "random_stream",
     "read_logs",
+    "record",
     "select",
     "simulate",
     "simulated_value",
@@ -133,6 +135,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.core.memory.refinement import join
     from jumar.core.randomness import random_stream
     from jumar.core.replay import Replays, count
+    from jumar.envs.recording import record
     from jumar.evidence import offpolicy as offpolicy
     from jumar.evidence.checking import check
     from jumar.evidence.claims import Certificate
