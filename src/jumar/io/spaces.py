@@ -151,7 +151,9 @@ class NamedSpace:
                 assert column.values is not None
                 size = len(column.values)
                 digit = values.astype(np.int64) - column.values.start
-                digit = np.where((digit < size) & (digit == values - column.values.start), digit, -1)
+                digit = np.where(
+                    (digit < size) & (digit == values - column.values.start), digit, -1
+                )
             code, unknown = code * size + digit, unknown | (digit < 0)
         return np.where(unknown, -1, code)
 
