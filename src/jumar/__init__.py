@@ -57,6 +57,7 @@ _PUBLIC = {
     "product": "core.memory",
     "random_stream": "core.randomness",
     "read_logs": "io.logs",
+    "read_minari": "io.minari",
     "record": "envs.recording",
     "select": "pipeline",
     "simulate": "truth.simulation",
@@ -67,6 +68,7 @@ _PUBLIC = {
     "train_behavior": "truth.training",
     "window": "core.memory",
     "write_logs": "io.logs",
+    "write_minari": "io.minari",
 }
 
 __all__ = [
@@ -108,6 +110,7 @@ __all__ = [
     "product",
     "random_stream",
     "read_logs",
+    "read_minari",
     "record",
     "select",
     "simulate",
@@ -118,6 +121,7 @@ __all__ = [
     "train_behavior",
     "window",
     "write_logs",
+    "write_minari",
 ]
 
 if TYPE_CHECKING:  # the same table, in the form type checkers read
@@ -145,6 +149,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.evidence.rewards import RewardRange
     from jumar.io.controllers import load_controller
     from jumar.io.logs import read_logs, write_logs
+    from jumar.io.minari import read_minari, write_minari
     from jumar.io.project import load_project
     from jumar.large.counting import count_logs
     from jumar.large.files import load_counts

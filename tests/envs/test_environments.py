@@ -24,9 +24,8 @@ IDS = jumar.envs.register_models()
 
 
 def test_every_model_is_registered_under_its_name():
-    assert IDS == [
-        "jumar/" + "".join(word.title() for word in name.split("_")) + "-v0" for name in MODELS
-    ]
+    words = ["".join(word.title() for word in name.split("_")) for name in MODELS]
+    assert [f"jumar/{word}-v0" for word in words] == IDS
     assert jumar.envs.register_models() == IDS  # a second time changes nothing
 
 
@@ -85,8 +84,7 @@ def test_cheese_maze_walks_as_the_map_says_step_by_step():
     way = [(east, "c1"), (east, "c2"), (east, "c3"), (north, "c3"), (west, "c2"), (south, "c6")]
     env.reset(seed=1)
     env._state = pomdp.states.index("c0")
-    looks = dict(zip("c0 c1 c2 c3 c4 c5 c6 c7 c8 c9".split(), (0, 1, 2, 1, 3, 4, 4, 4, 5, 5),
-                     strict=True))  # fmt: skip
+    looks = {f"c{cell}": z for cell, z in enumerate((0, 1, 2, 1, 3, 4, 4, 4, 5, 5))}
     for action, cell in way:
         assert env.step(action) == (looks[cell], -0.01, False, False, {})
         assert pomdp.states[env._state] == cell

@@ -152,7 +152,8 @@ def _sent(space: Any, name: str, value: Any) -> Any:
         value = int(value) if type(space).__name__ == "Discrete" else value
     if not space.contains(value):
         raise ParameterError(
-            f"actions: {printable(name)!r} sends {value!r}, which is not in {printable(str(space))}."
+            f"actions: {printable(name)!r} sends {value!r}, which is not in "
+            f"{printable(str(space))}."
         )
     return value
 

@@ -25,7 +25,7 @@ Node = bytes  # the words of a memory node
 
 
 class Tabulated:
-    """A controller as tables that grow where they are needed. Nodes are the bytes of their words."""
+    """A controller as tables that grow where they are needed. A node is the bytes of its words."""
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller

@@ -106,8 +106,8 @@ def _is_vector(env: Any) -> bool:
         return True
     if not isinstance(env, gymnasium.Env):
         raise ParameterError(
-            f"env: {printable(repr(env))[:60]} is no environment. Pass what gymnasium.make returns; "
-            "an old one of gym is wrapped with shimmy."
+            f"env: {printable(repr(env))[:60]} is no environment. Pass what gymnasium.make "
+            "returns; an old one of gym is wrapped with shimmy."
         )
     return False
 

@@ -4,8 +4,8 @@ A space says which values there are: one of n numbers, several of them, or real 
 described as Minari writes it, ``{"type": "Discrete", "n": 3, "start": 0}``, and taken apart into
 columns that hold one number each. A space of one number is a column "observation" (or "action"),
 one of several has the columns observation.0, observation.1, or observation.angle where its parts
-have names. Whole numbers are their own names; real numbers need bins. Several columns make one name,
-joined as those of a log are: "3+high".
+have names. Whole numbers are their own names; real numbers need bins. Several columns make one
+name, joined as those of a log are: "3+high".
 """
 
 from __future__ import annotations
@@ -37,15 +37,19 @@ class SpaceColumn:
 
     name: str
     keys: tuple[str | int, ...]  # the way to it through parts that have names or places,
-    place: tuple[int, ...]  # and its place in the array there
+    shape: tuple[int, ...]  # of the array there,
+    place: tuple[int, ...]  # and its place in that
     values: range | None  # whole numbers; None: real ones
 
     def over(self, batch: Any) -> Array:
         """(N,) its value in each of N entries that were put together part by part."""
         for key in self.keys:
             batch = batch[key]
-        values: Array = np.asarray(batch)[(slice(None), *self.place)]
-        return values
+        return self.of_array(np.asarray(batch))
+
+    def of_array(self, array: Any) -> Array:
+        """(N,) its values in an array of N entries."""
+        return np.asarray(array[(slice(None), *self.place)])
 
     def of(self, entry: Any) -> Any:
         """Its value in one entry."""
@@ -81,15 +85,16 @@ def _columns(name: str, space: Description, keys: tuple[str | int, ...]) -> Iter
         return
     if kind not in ("Discrete", "MultiDiscrete", "MultiBinary", "Box"):
         raise ParameterError(
-            f"{name}: a space of the kind {printable(str(kind))} has no names. Use one of Discrete, "
-            "MultiDiscrete, MultiBinary, Box, Dict and Tuple."
+            f"{name}: a space of the kind {printable(str(kind))} has no names. Use one of "
+            "Discrete, MultiDiscrete, MultiBinary, Box, Dict and Tuple."
         )
     first, size = _range(space)
     for place in np.ndindex(first.shape):
         n = int(size[place])
         low = int(first[place]) if n else 0
         inner = "".join(f".{i}" for i in place)
-        yield SpaceColumn(name + inner, keys, place, range(low, low + n) if n else None)
+        whole = range(low, low + n) if n else None
+        yield SpaceColumn(name + inner, keys, first.shape, place, whole)
 
 
 def _range(space: Description) -> tuple[Ints, Ints]:
@@ -101,8 +106,8 @@ def _range(space: Description) -> tuple[Ints, Ints]:
         size = np.array(space["nvec"])
         return np.broadcast_to(np.array(space.get("start", 0)), size.shape), size
     if kind == "MultiBinary":
-        shape = np.atleast_1d(space["n"])
-        return np.zeros(shape, np.int64), np.full(shape, 2)
+        each = np.zeros(np.atleast_1d(space["n"]), np.int64)
+        return each, each + 2
     shape = tuple(space["shape"])
     low, high = (np.broadcast_to(np.array(space[end], float), shape) for end in ("low", "high"))
     whole = np.issubdtype(np.dtype(space["dtype"]), np.integer) | np.zeros(shape, np.bool_)
@@ -141,10 +146,13 @@ class NamedSpace:
 
     def numbers(self, batch: Any) -> Ints:
         """(N,) the number of the name of each of N entries, -1 where the value has none."""
+        return self.joined([column.over(batch) for column in self.columns])
+
+    def joined(self, columns: Sequence[Array]) -> Ints:
+        """(N,) the number of the name that the values of every column make together."""
         code: Any = 0
         unknown: Any = False
-        for column, cut in zip(self.columns, self.bins, strict=True):
-            values = column.over(batch)
+        for values, column, cut in zip(columns, self.columns, self.bins, strict=True):
             if cut is not None:
                 digit, size = cut.find(values).astype(np.int64), len(cut.names)
             else:
