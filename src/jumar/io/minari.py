@@ -203,6 +203,8 @@ def _own(log: Episodes, discount: float | None, controller: Controller | None) -
         "infos": [part for part, _ in _told(log)],
         "without_final": np.flatnonzero(cut).tolist(),
     }
+    if log.labels is not None:
+        own["episodes"] = log.labels
     for part in ("node", "cluster", "behavior"):
         labels = getattr(log, part)
         if labels is not None:

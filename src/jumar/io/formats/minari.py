@@ -233,6 +233,10 @@ class MinariFolder(Source):
         import pyarrow as pa
 
         nothing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), np.bool_)
+        if name == "episode":
+            labels = self.own.get("episodes")
+            named = isinstance(labels, list) and len(labels) > int(values.max())
+            return _named(values, labels) if named and labels is not None else pa.array(values)
         joint = self._joint.get(name)
         if joint is not None:
             return _named(values, self._names(name, joint))
