@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from jumar.truth.models import MODELS
 
 NAMESPACE = "jumar"
@@ -23,10 +21,10 @@ def environment_id(model: str) -> str:
 def register_models() -> list[str]:
     """Register every model that is not registered yet, and say what they are called. Without
     gymnasium there is nothing to register with. Call it again after ``MODELS.add``."""
-    if find_spec("gymnasium") is None:
+    try:
+        import gymnasium
+    except ImportError:
         return []
-    import gymnasium
-
     for model in MODELS:
         if environment_id(model) not in gymnasium.registry:
             gymnasium.register(

@@ -36,6 +36,7 @@ __all__ = [
     "LogFormat",
     "Source",
     "Spooled",
+    "collected",
     "folder_format",
     "format_of",
     "is_compressed",
@@ -107,11 +108,18 @@ def no_format(path: object, more: str = "") -> LogError:
     )
 
 
+def collected(source: Any) -> Any:
+    """The table that a lazy one of Polars stands for; anything else as it is."""
+    lazy = hasattr(source, "collect_schema") and not hasattr(source, "__arrow_c_stream__")
+    return source.collect() if lazy else source
+
+
 def open_log(source: Any, kind: str | None = None, options: FileOptions | None = None) -> Source:
     """The file at a path, or a table in memory: of pyarrow, pandas, polars or anything else that
     speaks the Arrow stream protocol; or a folder or name of a dataset. A pipe must have been
     `spooled`."""
     options = options or FileOptions()
+    source = collected(source)
     if hasattr(source, "__arrow_c_stream__"):
         options.for_format("a table in memory", ())
         with naming("table", "Arrow"):

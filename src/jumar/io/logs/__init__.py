@@ -36,7 +36,7 @@ from jumar.core.journal import Watch, journal
 from jumar.core.names import check_names
 from jumar.core.replay import Replays
 from jumar.core.text import counted, printable
-from jumar.io.formats import FORMATS, FileOptions, open_log, spooled
+from jumar.io.formats import FORMATS, FileOptions, collected, open_log, spooled
 from jumar.io.logs.asking import Ends, Missing, Repeated, ask
 from jumar.io.logs.assembling import assemble
 from jumar.io.logs.loading import load
@@ -69,6 +69,7 @@ def log_of(log: LogLike, like: Controller | None = None) -> Episodes | Replays:
     """
     if isinstance(log, Episodes | Replays):
         return log
+    log = collected(log)
     if not isinstance(log, str | os.PathLike | ArrowTable):
         raise ParameterError(
             f"log: {printable(repr(log)[:40])} is no log. Pass a file, a table, or what "
