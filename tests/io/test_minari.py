@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from itertools import pairwise
 
@@ -27,7 +28,6 @@ FORMATS = ("hdf5", "arrow", "parquet")
 TIGER = jm.models.tiger()
 FAIR = jm.Controller.uniform(TIGER.observations, TIGER.actions, jm.window(2), name="fair")
 COLUMNS = ("observation", "action", "reward", "start", "final_observation", "terminated")
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:minari")
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +132,8 @@ def test_minari_itself_reads_what_is_written():
 
 def made(name, observation_space, action_space, episodes, kind="hdf5"):
     buffers = [EpisodeBuffer(**episode) for episode in episodes]
-    with pytest.warns(UserWarning, match="is set to None"):  # what Minari recommends to fill in
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Minari recommends to fill in
         minari.create_dataset_from_buffers(
             name, buffers, observation_space=observation_space, action_space=action_space,
             data_format=kind,
