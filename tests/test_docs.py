@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import jumar
+from jumar.core.errors import MissingExtra
 from jumar.io.controllers import load_controller
 from jumar.io.project import READING, REST, load_project
 from jumar.study.spec import load_study
@@ -60,7 +61,10 @@ PAGES = {
 
 @pytest.mark.parametrize("name", MODULES)
 def test_module(name):
-    module = importlib.import_module(name)
+    try:
+        module = importlib.import_module(name)
+    except MissingExtra as error:
+        pytest.skip(str(error))
     results = doctest.testmod(module, optionflags=OPTIONS)
     assert results.failed == 0
 
