@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 import jumar
-from jumar.core.errors import MissingExtra
 from jumar.io.controllers import load_controller
 from jumar.io.project import READING, REST, load_project
 from jumar.study.spec import load_study
@@ -32,6 +31,7 @@ MODULES = [
         if not module.name.endswith("__main__")  # importing it runs the command line
     ),
 ]
+NEEDS = {"jumar.envs": "gymnasium", "jumar.io.minari": "minari"}  # what examples there use
 BLOCK = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -61,10 +61,10 @@ PAGES = {
 
 @pytest.mark.parametrize("name", MODULES)
 def test_module(name):
-    try:
-        module = importlib.import_module(name)
-    except MissingExtra as error:
-        pytest.skip(str(error))
+    for place, library in NEEDS.items():
+        if name.startswith(place):
+            pytest.importorskip(library, reason=f"{library} is not installed")
+    module = importlib.import_module(name)
     results = doctest.testmod(module, optionflags=OPTIONS)
     assert results.failed == 0
 

@@ -53,7 +53,7 @@ class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
     >>> env = PomdpEnv("tiger")
     >>> observation, _ = env.reset(seed=1)
     >>> env.observation_names[observation]
-    'hear-right'
+    'hear-left'
     >>> env.step(env.action_names.index("listen"))[1:4]
     (-1.0, False, False)
     """
