@@ -117,6 +117,7 @@ class Player(Shown):
         self.spaces = named_spaces(env, bins, observations, actions)
         self.table = Tabulated(controller)
         self._known, self.values = fitted(self.spaces, controller)
+        self._at_once = self._plain_numbers()
         self.dice = Dice(generator(seed, "acting"))
         self._most_likely = most_likely
         self.reset()
@@ -139,8 +140,20 @@ class Player(Shown):
         self._node = self.table.next(self._node, z, a)
         return self.values[a]
 
+    def _plain_numbers(self) -> dict[int, int]:
+        """The controller's number of every value, where a value is one whole number."""
+        space = self.spaces.observation
+        values = space.columns[0].values
+        if space.space["type"] != "Discrete" or values is None:
+            return {}
+        return {value: z for value, z in zip(values, self._known, strict=True) if z >= 0}
+
     def seen(self, observation: Any) -> int:
         """The controller's number of what the environment shows."""
+        if self._at_once:
+            z = self._at_once.get(int(observation))
+            if z is not None:
+                return z
         return self.number(self.spaces.observation.number(observation), observation)
 
     def number(self, code: int, observation: Any) -> int:

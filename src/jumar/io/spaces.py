@@ -175,6 +175,7 @@ class NamedSpace:
             else:
                 assert column.values is not None
                 digit, size = int(value) - column.values.start, len(column.values)
+                digit = digit if digit + column.values.start == value else -1
             if not 0 <= digit < size:
                 return -1
             code = code * size + digit
