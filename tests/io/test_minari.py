@@ -352,6 +352,18 @@ def test_commands_take_a_dataset_and_its_discount(tmp_path, capsys):
     assert "jumar convert FOLDER -o log.parquet" in counted.err
 
 
+def test_a_project_names_a_dataset_wherever_it_stands(tmp_path, capsys):
+    jm.write_minari(jm.simulate(TIGER, FAIR, episodes=200), "t-v0", discount=0.95)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    FAIR.save(folder / "fair.json")
+    text = 'format = "jumar-project/1"\nlog = "minari:t-v0"\npolicy = "fair.json"\n'
+    (folder / "jumar.toml").write_text(text)
+    done = run_command(capsys, "check", "--project", folder, "--json")
+    assert done.code in (0, 1), done.err
+    assert done.data["episodes"] == 200
+
+
 def test_convert_writes_the_same_log_in_any_format(tmp_path, capsys):
     log = jm.simulate(TIGER, FAIR, episodes=50, max_steps=2)
     jm.write_logs(log, tmp_path / "log.parquet")

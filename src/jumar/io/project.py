@@ -237,7 +237,9 @@ def _fingerprints(document: Mapping[str, Any]) -> dict[str, str]:
 def _placed(key: str, value: Any, folder: Path) -> Any:
     """File names as seen from here."""
     if key == "log":
-        return value if value == "-" else str(folder / value)
+        from jumar.io.formats.minari import PREFIX  # loads numpy
+
+        return value if value == "-" or value.startswith(PREFIX) else str(folder / value)
     if key == "policy":
         if isinstance(value, dict):
             return {name: str(folder / item) for name, item in value.items()}
