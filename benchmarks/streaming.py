@@ -4,8 +4,8 @@ memory, growth with rows and with windows, and the whole job beside one pass of 
     python benchmarks/streaming.py [--full] [NAME ...]
 
 Without --full ten million rows at most; with it 50 and 100 million. Names choose some of: parquet,
-csv, growth, windows, improve, cluster. CPU seconds are those of all threads. What is compared takes turns in
-one process, after one run that is not counted, and the best turn counts: other work on the machine
+csv, growth, windows, improve, cluster. CPU seconds are those of all threads. What is compared takes
+turns in one process, after one run that is not counted, and the best turn counts: other work
 hurts all alike. Peaks are those of processes of their own.
 """
 

@@ -19,6 +19,7 @@ TRIAL = ROOT / "examples" / "trial"
 
 
 SLOW = ("bridges", "paper")
+NEEDS = {"cookbook": ("gymnasium", "minari", "h5py", "pandas", "polars")}
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,10 @@ SLOW = ("bridges", "paper")
         for page in WALKED
     ],
 )
-def test_a_page_can_be_followed_from_top_to_bottom(page, tmp_path):
+def test_a_page_can_be_followed_from_top_to_bottom(page, tmp_path, monkeypatch):
+    for library in NEEDS.get(page.stem, ()):
+        pytest.importorskip(library, reason=f"{library} is not installed: pip install jumar[dev]")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
     done = Walk(page, tmp_path).to_the_end()
     assert {"sh", "text"} <= set(done)
 

@@ -20,7 +20,12 @@ import jumar
 from jumar.cli import main
 
 DOCS = Path(jumar.__file__).parents[2] / "docs"
-WALKED = [DOCS / "start.md", DOCS / "project.md", *sorted((DOCS / "tutorials").glob("*.md"))]
+WALKED = [
+    DOCS / "start.md",
+    DOCS / "project.md",
+    DOCS / "cookbook.md",
+    *sorted((DOCS / "tutorials").glob("*.md")),
+]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FETCHED = re.compile(r"\]\(((?:\.\./)+examples/[\w/.-]+\.(?:csv|toml))\)")

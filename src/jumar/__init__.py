@@ -57,6 +57,8 @@ _PUBLIC = {
     "product": "core.memory",
     "random_stream": "core.randomness",
     "read_logs": "io.logs",
+    "read_minari": "io.minari",
+    "record": "envs.recording",
     "select": "pipeline",
     "simulate": "truth.simulation",
     "simulated_value": "truth.simulation",
@@ -66,6 +68,7 @@ _PUBLIC = {
     "train_behavior": "truth.training",
     "window": "core.memory",
     "write_logs": "io.logs",
+    "write_minari": "io.minari",
 }
 
 __all__ = [
@@ -107,6 +110,8 @@ __all__ = [
     "product",
     "random_stream",
     "read_logs",
+    "read_minari",
+    "record",
     "select",
     "simulate",
     "simulated_value",
@@ -116,6 +121,7 @@ __all__ = [
     "train_behavior",
     "window",
     "write_logs",
+    "write_minari",
 ]
 
 if TYPE_CHECKING:  # the same table, in the form type checkers read
@@ -133,6 +139,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.core.memory.refinement import join
     from jumar.core.randomness import random_stream
     from jumar.core.replay import Replays, count
+    from jumar.envs.recording import record
     from jumar.evidence import offpolicy as offpolicy
     from jumar.evidence.checking import check
     from jumar.evidence.claims import Certificate
@@ -142,6 +149,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.evidence.rewards import RewardRange
     from jumar.io.controllers import load_controller
     from jumar.io.logs import read_logs, write_logs
+    from jumar.io.minari import read_minari, write_minari
     from jumar.io.project import load_project
     from jumar.large.counting import count_logs
     from jumar.large.files import load_counts

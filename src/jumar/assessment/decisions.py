@@ -18,12 +18,14 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from jumar.algorithms import ALGORITHMS, Algorithm, trusted_from
 from jumar.assessment.alike import alike
 from jumar.core.arrays import Bools, Floats, Frozen, Ints
+from jumar.core.frames import Framed, history_state_columns
 from jumar.core.improvement import Improvement
 from jumar.core.replay import Replays
 from jumar.core.shown import Shown
@@ -36,8 +38,11 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Decisions(Frozen, Shown):
-    """One entry per history state of the model, in the order of the model."""
+class Decisions(Frozen, Shown, Framed):
+    """One entry per history state of the model, in the order of the model.
+
+    As a table (`to_pandas`, `to_polars`, `to_arrow`) the most telling come first.
+    """
 
     improvement: Improvement
     gain: Floats  # (H,) g(h): won each time h is met
@@ -196,6 +201,36 @@ class Decisions(Frozen, Shown):
                 t.h,
                 t.a,
             ),
+        )
+
+    def to_arrow(self) -> Any:
+        """One row per history state, the most telling first, as a table of pyarrow: how often it
+        was seen, what each action's probability was (old) and is (new), how often it was tried,
+        what is won, and why."""
+        import pyarrow as pa
+
+        chosen, order = self.improvement, self.order
+        mdp, actions = chosen.mdp, chosen.controller.actions
+        by_action = {
+            f"{kind}: {action}": values[order, a]
+            for kind, values in (
+                ("old", chosen.behavior_policy),
+                ("new", chosen.policy),
+                ("tried", mdp.visits.astype(np.int64)),
+            )
+            for a, action in enumerate(actions)
+        }
+        states = history_state_columns(mdp.memory, mdp.states[order], mdp.observations, actions)
+        return pa.table(
+            {
+                **states,
+                "changed": self.changed[order],
+                "times_seen": self.visits[order],
+                **by_action,
+                "gain_each_time": self.gain[order],
+                "share_of_the_gain": self.share[order],
+                "why": [self.why(h) for h in order.tolist()],
+            }
         )
 
     def to_csv(self, verdict: str) -> str:

@@ -26,6 +26,7 @@ from jumar.evidence.rewards import RewardRange
 
 if TYPE_CHECKING:
     from jumar.assessment.assessing import Assessment
+    from jumar.assessment.decisions import Decisions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,6 +114,12 @@ class Result(Frozen, Shown):
         from jumar.assessment.assessing import assess
 
         return assess(self)
+
+    @property
+    def decisions(self) -> Decisions:
+        """Every history state: what is done there, old and new, and why. A table:
+        ``result.decisions.to_pandas()``."""
+        return self.assessment.decisions
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained page that explains the result to a person.

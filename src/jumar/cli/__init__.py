@@ -21,6 +21,7 @@ import typer
 from jumar.cli import (  # noqa: F401
     checks,
     commands,
+    converting,
     counting,
     drafting,
     estimates,

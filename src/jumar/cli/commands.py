@@ -109,7 +109,7 @@ def simulate(
     model: ModelName,
     policy: Annotated[Path, typer.Option(help="Controller file (.json or .toml).")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Log to write (.parquet or .csv).")
+        Path, typer.Option("--output", "-o", help="Log to write (.parquet, .csv, minari:NAME).")
     ],
     episodes: Annotated[int, typer.Option(help="Episodes to simulate.")] = 1000,
     seed: Seed = 1,
@@ -120,15 +120,16 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Run a controller on a model and write the log."""
-    from jumar import load_controller, write_logs
+    from jumar import load_controller
     from jumar import models as library
     from jumar import simulate as run
+    from jumar.cli.converting import write_log
     from jumar.core.text import counted
 
     pomdp, controller = library.build(model), load_controller(policy)
     with working("Simulating", as_json):
         log = run(pomdp, controller, episodes=episodes, seed=seed, max_steps=max_steps)
-        write_logs(log, output)
+        write_log(log, output, discount=pomdp.discount, controller=controller)
     mean = float(log.returns(pomdp.discount).mean())
     cut_off = int((~log.terminated).sum())
     data = {

@@ -23,8 +23,11 @@ LARGE_BYTES = 1 << 30  # of any other
 def is_read_in_parts(log: Path, policies: Sequence[str] | None, others: Mapping[str, bool]) -> bool:
     """Is a log too large, or in too many places, to be held in memory? `others` are options that
     need it there, and whether they are given."""
+    from jumar.io.formats import folder_format
+
     text = address(log)
-    several = "://" in text or Path(log).is_dir() or _is_pattern(text)
+    folder = Path(log).is_dir() and folder_format(Path(log)) is None  # of logs
+    several = "://" in text or folder or _is_pattern(text)
     if not several and not _is_large(Path(log)):
         return False
     asked = [option for option, given in others.items() if given]

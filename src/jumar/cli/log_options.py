@@ -89,7 +89,7 @@ FileFormat = Annotated[
         "--format",
         "--file-format",
         metavar="NAME",
-        help="CSV, TSV, Parquet, Arrow, NDJSON, JSON or Excel, if the name does not tell.",
+        help="CSV, TSV, Parquet, Arrow, NDJSON, JSON, Excel or Minari, if the name does not tell.",
     ),
 ]
 Separator = Annotated[
@@ -288,6 +288,8 @@ def reads_a_log(
             given["reading"] = settings.completed(as_reading(**asked), known)
             if given.get("counts") is None:  # which stand for a log
                 given["log"] = settings.log_of(given["log"])
+                if given["discount"] is None and given["yearly_discount"] is None:
+                    given["discount"] = settings.discount_told(given["log"])
             given["discount"] = settings.discount_of(given, needs_discount)
             given["used"] = settings.used(given)
             given["typed"] = settings.typed(context)

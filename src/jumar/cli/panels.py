@@ -18,7 +18,7 @@ DATA, RULE, DECISION, OUTPUT = "Data", "Rule", "Decision", "Output"
 
 COMMANDS = {
     "Main job": "init check improve samples",
-    "Look closer": "show estimate algorithms",
+    "Look closer": "show estimate convert algorithms",
     "Large logs": "count merge",
     "Research": "models train simulate evaluate plan study paper",
 }
@@ -36,7 +36,7 @@ VALUES = {
     "ends": "terminated cut",
     "missing": "error symbol drop",
     "repeated": "error drop",
-    "file_format": "CSV TSV Parquet Arrow NDJSON JSON Excel",
+    "file_format": "CSV TSV Parquet Arrow NDJSON JSON Excel Minari",
     "separator": ", ; tab",
     "decimal": ". ,",
     "gate": "proved asymptotic",

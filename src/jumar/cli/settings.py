@@ -26,7 +26,8 @@ Log = Annotated[
     Path | None,
     typer.Argument(
         metavar="LOG",
-        help="The log (.csv, .tsv, .parquet, .arrow, .ndjson, .json, .xlsx; - is standard input).",
+        help="The log (.csv, .tsv, .parquet, .arrow, .ndjson, .json, .xlsx; - is standard input; "
+        "minari:NAME, or a folder of Minari).",
         show_default=False,
     ),
 ]
@@ -74,7 +75,7 @@ def _compare_files(run: Project) -> None:
 
     for part, known in run.fingerprints.items():
         file = run.rest.get(part)
-        there = isinstance(file, str) and Path(file).is_file()
+        there = isinstance(file, str) and Path(file).exists()
         if there and fingerprint(Path(str(file)))["sha256"] != known:
             tell(f"{file} has changed since that run.")
 
@@ -148,12 +149,29 @@ def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def log_of(log: Path | None) -> Path:
-    """The log, which must be given somewhere."""
+    """The log, which must be given somewhere; of a dataset that was named, its folder."""
     if log is None:
         raise ParameterError(
             f"LOG: which log? Name its file, or run `jumar init LOG` once, which writes {FILE}."
         )
-    return log
+    from jumar.io.formats.minari import located
+
+    return Path(located(log))
+
+
+def discount_told(log: Path) -> float | None:
+    """The discount that a log tells itself, which only a dataset of Minari does."""
+    from jumar.io.formats import folder_format
+
+    if not log.is_dir() or folder_format(log) != "Minari":
+        return None
+    from jumar.io.formats.minari import MinariFolder
+    from jumar.io.minari import stored_discount
+
+    found = stored_discount(MinariFolder(log))
+    if found is not None:
+        tell(f"Using the discount of the dataset, {found:g}")
+    return found
 
 
 def discount_of(given: Mapping[str, Any], needed: bool) -> float | None:

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from jumar.core.acting import Agent
 from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows
 from jumar.core.errors import ControllerError
+from jumar.core.frames import Framed, history_state_columns, named
 from jumar.core.memory import Memory, window
 from jumar.core.memory.projecting import Projection
 from jumar.core.memory.refinement import projection
@@ -34,8 +35,11 @@ ROUNDING = 1e-9  # a probability that is smaller after subtracting was 0 before 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Controller(Frozen, Shown):
+class Controller(Frozen, Shown, Framed):
     """A finite-state controller. K rows of its own, W words per memory node.
+
+    As a table (`to_pandas`, `to_polars`, `to_arrow`) it has one row for each action in each history
+    state that has a row of its own, layer by layer, and the default in the end.
 
     >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"))
     >>> c.row([], "worn").tolist()
@@ -429,6 +433,39 @@ class Controller(Frozen, Shown):
         """
         default = np.asarray(row, np.float64)
         return _bare(observations, actions, memory or window(1), default, name)
+
+    def to_arrow(self) -> Any:
+        """The probability of every action, as a table of pyarrow: layer 0 are its own rows, 1 those
+        of the controller it falls back on. The last rows, without an observation, are the
+        default."""
+        import pyarrow as pa
+
+        A = len(self.actions)
+        tables = []
+        for number, layer in enumerate(self.layers):
+            K = len(layer.rows)
+            states = history_state_columns(
+                layer.memory, layer.states, layer.observations, layer.actions, A
+            )
+            tables.append(
+                pa.table(
+                    {
+                        "layer": np.full(K * A, number),
+                        **states,
+                        "action": named(np.tile(np.arange(A), K), self.actions),
+                        "probability": layer.rows.ravel(),
+                    }
+                )
+            )
+        nothing = np.ones(A, np.bool_)
+        default = {
+            "layer": np.full(A, len(self.layers)),
+            "node": pa.nulls(A, pa.string()),
+            "observation": named(np.zeros(A), self.observations, nothing),
+            "action": named(np.arange(A), self.actions),
+            "probability": self.default,
+        }
+        return pa.concat_tables([*tables, pa.table(default)]).unify_dictionaries()
 
     # ---- comparing and keeping ------------------------------------------------------------
 

@@ -8,6 +8,7 @@ successor of the last step is unknown.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, freeze
 from jumar.core.errors import LogError, not_one_of
+from jumar.core.frames import Framed, named
 from jumar.core.names import check_names
 from jumar.core.reading import LogReading
 from jumar.core.rows import row_words
@@ -23,6 +25,7 @@ from jumar.core.shown import Shown
 from jumar.core.text import printable
 
 UNKNOWN = -1
+METADATA = b"jumar"  # where a table keeps the names that never occur
 # fourth powers and their sums are still numbers, and not 0
 LARGEST_REWARD = 1e60
 SMALLEST_REWARD = 1e-60
@@ -173,8 +176,10 @@ _OF_EPISODES = ("final_observation", "terminated", "cluster", "behavior")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Episodes(Frozen, Shown):
+class Episodes(Frozen, Shown, Framed):
     """A log. E episodes, N steps.
+
+    As a table (`to_pandas`, `to_polars`, `to_arrow`) it is what `jumar.write_logs` writes.
 
     >>> log = Episodes(
     ...     observations=("good", "worn"), actions=("keep", "repair"),
@@ -378,6 +383,67 @@ class Episodes(Frozen, Shown):
             node=(self.node or other.node) and self._nodes() + other._nodes(),
             **{name: _joined(getattr(self, name), getattr(other, name)) for name in told},
         )
+
+    def to_arrow(self) -> Any:
+        """One row per step, and one more for every final observation, as a table of pyarrow that
+        `jumar.read_logs` reads back. Episodes have the labels of the file they come from, if all
+        differ; else numbers."""
+        import pyarrow as pa
+
+        cut = np.flatnonzero(self.final_observation != UNKNOWN)
+        N, extra = self.n_steps, len(cut)
+        episode = np.repeat(np.arange(len(self)), self.lengths)
+        step = np.arange(N) - np.repeat(self.start[:-1], self.lengths)
+        ends_here = np.zeros(N, np.bool_)
+        ends_here[self.last] = self.terminated
+        episode = np.concatenate([episode, cut])
+        step = np.concatenate([step, self.lengths[cut]])
+        order = np.lexsort([step, episode])
+        missing = np.concatenate([np.zeros(N, np.bool_), np.ones(extra, np.bool_)])[order]
+
+        def names(codes: Array, alphabet: Sequence[str], mask: Bools | None = None) -> Any:
+            return named(codes[order], alphabet, mask)
+
+        def padded(values: Any, filler: Any) -> Any:
+            return np.concatenate([values, np.full(extra, filler, values.dtype)])
+
+        columns = {
+            "episode": self._labelled(episode[order]),
+            "step": step[order],
+            "observation": names(
+                np.concatenate([self.observation, self.final_observation[cut]]), self.observations
+            ),
+            "action": names(padded(self.action, 0), self.actions, missing),
+            "reward": pa.array(padded(self.reward, 0.0)[order], mask=missing),
+            "terminated": pa.array(padded(ends_here, False)[order], mask=missing),
+        }
+        if self.node is not None:
+            code = padded(self.node.code, UNKNOWN)
+            columns["node"] = names(np.maximum(code, 0), self.node.names, code[order] == UNKNOWN)
+        if self.propensity is not None:
+            columns["propensity"] = pa.array(padded(self.propensity, 0.0)[order], mask=missing)
+        for part, labels in (("cluster", self.cluster), ("behavior", self.behavior)):
+            if labels is not None:
+                columns[part] = names(labels.code[episode], labels.names)
+        kept = {"observations": list(self.observations), "actions": list(self.actions)}
+        return pa.table(columns).replace_schema_metadata({METADATA: json.dumps(kept).encode()})
+
+    @property
+    def labels(self) -> list[str] | None:
+        """(E,) what the file calls each episode, if all have other names; else nothing."""
+        if self.origin is None:
+            return None
+        found = [str(label) for label in self.origin.label]
+        return found if len(set(found)) == len(found) else None
+
+    def _labelled(self, episode: Ints) -> Any:
+        """The column of the episodes: numbers where their names are the numbers."""
+        import pyarrow as pa
+
+        labels = self.labels
+        if labels is None or labels == [str(e) for e in range(len(self))]:
+            return episode
+        return pa.array(labels, pa.string()).take(pa.array(episode))
 
     def _nodes(self) -> Labels:
         """The nodes, even where the log does not tell any."""

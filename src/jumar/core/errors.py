@@ -10,6 +10,7 @@
     ├── StudyError             a study file, or the folder of a study, cannot be used
     ├── EngineError            workers cannot be reached, or were lost
     ├── WriteError             a file cannot be written, wherever it is: the disk is full
+    ├── MissingExtra           an optional library is not installed (also an ImportError)
     ├── TooLarge               a memory or model would have to be enumerated, and is too big for it
     ├── NotConverged           a solver stopped without the promised gap
     └── ImpossibleClaim        a certificate claims more than returns allow: an error in jumar
@@ -80,6 +81,17 @@ class EngineError(JumarError):
 
 class WriteError(JumarError):
     """A file cannot be written: the disk is full or broken."""
+
+
+class MissingExtra(JumarError, ImportError):
+    """An optional library is not installed.
+
+    >>> str(MissingExtra("Environments", "gymnasium", "gym"))
+    "Environments need gymnasium. Install it: pip install 'jumar[gym]'."
+    """
+
+    def __init__(self, what: str, library: str, extra: str) -> None:
+        super().__init__(f"{what} need {library}. Install it: pip install 'jumar[{extra}]'.")
 
 
 class TooLarge(JumarError):

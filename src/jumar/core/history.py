@@ -23,6 +23,7 @@ import numpy as np
 from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows, sum_by
 from jumar.core.controller import Controller
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
+from jumar.core.frames import Framed, history_state_columns, named
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import projection
 from jumar.core.names import other_names
@@ -30,8 +31,12 @@ from jumar.core.shown import Shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Counts(Frozen, Shown):
-    """What a log says about each history state. H states, A actions, L seen (h, a, h')."""
+class Counts(Frozen, Shown, Framed):
+    """What a log says about each history state. H states, A actions, L seen (h, a, h').
+
+    As a table (`to_pandas`, `to_polars`, `to_arrow`) it has one row for each action in each history
+    state: visits, rewards, ends.
+    """
 
     observations: tuple[str, ...]
     actions: tuple[str, ...]
@@ -62,6 +67,23 @@ class Counts(Frozen, Shown):
     @property
     def n_actions(self) -> int:
         return len(self.actions)
+
+    def to_arrow(self) -> Any:
+        """The visits, rewards and ends of every action in every history state, as a table of
+        pyarrow."""
+        import pyarrow as pa
+
+        H, A = self.visits.shape
+        states = history_state_columns(self.memory, self.states, self.observations, self.actions, A)
+        return pa.table(
+            {
+                **states,
+                "action": named(np.tile(np.arange(A), H), self.actions),
+                "visits": self.visits.ravel(),
+                "reward_sum": self.reward_sum.ravel(),
+                "ends": self.ends.ravel(),
+            }
+        )
 
     def __add__(self, other: Counts) -> Counts:
         """The counts of both logs together."""

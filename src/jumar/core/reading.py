@@ -3,7 +3,13 @@ values. A program that acts on raw readings must do the same with them."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jumar.core.arrays import Array
 
 MISSING = "missing"  # the observation that stands for a missing one
 # What people write where a number is missing, in lower case; in a column of words it is a word.
@@ -12,10 +18,25 @@ NO_NUMBER = ("n/a", "na", "n.a.", "#n/a", "null", "none", "missing", "-", "--", 
 
 @dataclass(frozen=True)
 class Bins:
-    """Named ranges of numbers: names[i] from edges[i-1] on, up to but not including edges[i]."""
+    """Named ranges of numbers: names[i] from edges[i-1] on, up to but not including edges[i].
+
+    >>> Bins(("low", "high"), (2.0,)).find([1.9, 2.0, float("nan")]).tolist()
+    [0, 1, -1]
+    """
 
     names: tuple[str, ...]  # (K+1,)
     edges: tuple[float, ...]  # (K,) rising
+
+    def find(self, values: ArrayLike) -> Array:
+        """(N,) int32, the number of the range of each value, or -1 where it is no number."""
+        numbers = np.asarray(values, np.float64)
+        code = np.searchsorted(np.array(self.edges), numbers, side="right").astype(np.int32)
+        code[np.isnan(numbers)] = -1
+        return code
+
+    def find_one(self, value: float) -> int:
+        """The number of the range of one value, or -1 where it is no number."""
+        return -1 if value != value else bisect_right(self.edges, value)
 
 
 @dataclass(frozen=True)

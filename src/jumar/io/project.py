@@ -240,7 +240,10 @@ def _fingerprints(document: Mapping[str, Any]) -> dict[str, str]:
 def _placed(key: str, value: Any, folder: Path) -> Any:
     """File names as seen from here."""
     if key == "log":
-        return value if value == "-" or "://" in value else str(folder / value)
+        from jumar.io.formats.minari import PREFIX  # loads numpy
+
+        elsewhere = value == "-" or "://" in value or value.startswith(PREFIX)
+        return value if elsewhere else str(folder / value)
     if key == "policy":
         if isinstance(value, dict):
             return {name: str(folder / item) for name, item in value.items()}

@@ -146,8 +146,8 @@ class Symbols:
             if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
                 raise NotPlain(self._columns[0])
             values = to_numpy(column.cast(pa.float64()))
-            code = np.searchsorted(np.array(bins.edges), values, side="right").astype(np.int32)
-            code[np.isnan(values)] = len(bins.names)
+            code = bins.find(values)
+            code[code < 0] = len(bins.names)
             return code, pa.array(bins.names, pa.string())
         if not pa.types.is_dictionary(column.type):
             if pa.types.is_floating(column.type):

@@ -26,7 +26,7 @@ from urllib.parse import quote, unquote
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.text import counted, printable
 from jumar.engines import cores
-from jumar.io.formats import format_of, no_format, open_log
+from jumar.io.formats import folder_format, format_of, located, no_format, open_log
 from jumar.io.formats.source import naming
 
 PARQUET = "Parquet"
@@ -179,8 +179,15 @@ def _files(source: str, kind: str | None) -> list[LogFile]:
         source = unquote(source.removeprefix("file://").removeprefix("localhost"))
     if "://" in source:
         return _far_files(source, kind)
+    source = str(located(source))
     path = Path(source)
     if path.is_dir():
+        whole = folder_format(path)
+        if whole is not None:
+            raise LogError(
+                f"{source}: a log of {whole} is not read in parts. Write it as Parquet first: "
+                "jumar convert FOLDER -o log.parquet."
+            )
         inside = sorted(p for p in path.rglob("*") if p.is_file() and _is_log(p, path))
         if not inside:
             raise LogError(

@@ -49,7 +49,7 @@ class Run:
 
 
 def fingerprint(path: Path) -> dict[str, Any]:
-    """Size and SHA-256 of a file.
+    """Size and SHA-256 of a file; of a folder, those of all its files with their names.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -57,6 +57,12 @@ def fingerprint(path: Path) -> dict[str, Any]:
     ...     fingerprint(Path(folder, "a"))["sha256"][:8]
     'ba7816bf'
     """
+    if path.is_dir():
+        files = sorted(each for each in path.rglob("*") if each.is_file())
+        parts = {str(each.relative_to(path)): fingerprint(each) for each in files}
+        text = "".join(f"{name}\0{part['sha256']}\n" for name, part in parts.items())
+        size = sum(part["bytes"] for part in parts.values())
+        return {"bytes": size, "sha256": hashlib.sha256(text.encode()).hexdigest()}
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"bytes": path.stat().st_size, "sha256": digest}

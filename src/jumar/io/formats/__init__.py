@@ -3,8 +3,8 @@
 Every format gives the same: the names of its columns, Arrow batches of those one asks for, and
 where entry i stands (`Source`). Nothing here knows what a column means. Rows are counted as people
 count them: in CSV and TSV the header is row 1 and blank lines count too, in NDJSON a row is a line,
-in Excel it has the number that Excel shows, and in Parquet, Arrow, JSON and tables in memory the
-first row is row 1.
+in Excel it has the number that Excel shows, and in Parquet, Arrow, JSON, Minari and tables in
+memory the first row is row 1.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from jumar.io.formats.arrow import ArrowFile, ParquetFile, TableInMemory
 from jumar.io.formats.delimited import DelimitedFile
 from jumar.io.formats.excel import ExcelFile
 from jumar.io.formats.lines import JsonLines
+from jumar.io.formats.minari import MinariFolder, is_minari, located
 from jumar.io.formats.objects import JsonObjects, lines_or_turns
 from jumar.io.formats.options import FileOptions
 from jumar.io.formats.sniffing import format_by_content
@@ -35,8 +36,11 @@ __all__ = [
     "LogFormat",
     "Source",
     "Spooled",
+    "collected",
+    "folder_format",
     "format_of",
     "is_compressed",
+    "located",
     "no_format",
     "no_rows",
     "open_log",
@@ -52,6 +56,7 @@ class LogFormat:
     open: Callable[..., Source]  # of a path, with the options it knows as keywords
     compressed: bool = False  # may it end in .gz?
     options: tuple[str, ...] = ()  # of `FileOptions`; "name": how messages shall call the file
+    is_folder: Callable[[Path], bool] | None = None  # does a folder hold such a log?
 
 
 _DELIMITED = ("name", "separator", "encoding")
@@ -67,6 +72,7 @@ FORMATS: Registry[LogFormat] = Registry(
         "NDJSON": LogFormat((".ndjson", ".jsonl"), lines_or_turns(JsonLines), True, _JSON),
         "JSON": LogFormat((".json",), partial(JsonObjects, kind="JSON"), True, _JSON),
         "Excel": LogFormat((".xlsx", ".xlsm"), ExcelFile, options=("name", "sheet")),
+        "Minari": LogFormat((), MinariFolder, options=("name",), is_folder=is_minari),
     },
 )
 
@@ -86,6 +92,14 @@ def format_of(path: Path) -> str | None:
     return None
 
 
+def folder_format(path: Path) -> str | None:
+    """The format of a log that is a folder; nothing if it is just a folder."""
+    for name, known in FORMATS.items():
+        if known.is_folder is not None and known.is_folder(path):
+            return name
+    return None
+
+
 def no_format(path: object, more: str = "") -> LogError:
     """The error for a name that does not tell the format."""
     return LogError(
@@ -94,20 +108,33 @@ def no_format(path: object, more: str = "") -> LogError:
     )
 
 
+def collected(source: Any) -> Any:
+    """The table that a lazy one of Polars stands for; anything else as it is."""
+    lazy = hasattr(source, "collect_schema") and not hasattr(source, "__arrow_c_stream__")
+    return source.collect() if lazy else source
+
+
 def open_log(source: Any, kind: str | None = None, options: FileOptions | None = None) -> Source:
     """The file at a path, or a table in memory: of pyarrow, pandas, polars or anything else that
-    speaks the Arrow stream protocol. A pipe must have been `spooled`."""
+    speaks the Arrow stream protocol; or a folder or name of a dataset. A pipe must have been
+    `spooled`."""
     options = options or FileOptions()
+    source = collected(source)
     if hasattr(source, "__arrow_c_stream__"):
         options.for_format("a table in memory", ())
         with naming("table", "Arrow"):
             return TableInMemory(source)
-    path, name = Path(source), str(source)
+    name = str(source)
+    path = Path(located(source))
     if isinstance(source, Spooled):
         name = source.name
         kind = kind or format_of(Path(source.given)) or format_by_content(path)
     elif path.is_dir():
-        raise LogError(f"{path}: this is a directory. Give the path of a .csv or .parquet file.")
+        kind = kind or folder_format(path)
+        if kind is None or FORMATS[kind].is_folder is None:
+            raise LogError(
+                f"{path}: this is a directory. Give the path of a .csv or .parquet file."
+            )
     elif not path.is_file():
         raise _no_file(path)
     kind = kind or (None if isinstance(source, Spooled) else format_of(path))
@@ -119,7 +146,7 @@ def open_log(source: Any, kind: str | None = None, options: FileOptions | None =
         raise no_format(name, f"; or say which it is: {_WHICH}")
     known = FORMATS[kind]
     with naming(name, kind):
-        if path.stat().st_size == 0:
+        if path.is_file() and path.stat().st_size == 0:
             raise LogError(f"{name}: the file is empty. A log needs a header and at least one row.")
         chosen: dict[str, str] = options.for_format(kind, known.options)
         if "name" in known.options:

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from jumar.core.episodes import METADATA
 from jumar.io.formats.source import BATCH_ROWS, Source, naming, sliced
 
-METADATA = b"jumar"  # where write_logs keeps the names
 MAGIC = b"ARROW1"  # with which a file begins, and a stream never does
 
 

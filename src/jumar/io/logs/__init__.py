@@ -36,7 +36,7 @@ from jumar.core.journal import Watch, journal
 from jumar.core.names import check_names
 from jumar.core.replay import Replays
 from jumar.core.text import counted, printable
-from jumar.io.formats import FORMATS, FileOptions, open_log, spooled
+from jumar.io.formats import FORMATS, FileOptions, collected, open_log, spooled
 from jumar.io.logs.asking import Ends, Missing, Repeated, ask
 from jumar.io.logs.assembling import assemble
 from jumar.io.logs.loading import load
@@ -69,6 +69,7 @@ def log_of(log: LogLike, like: Controller | None = None) -> Episodes | Replays:
     """
     if isinstance(log, Episodes | Replays):
         return log
+    log = collected(log)
     if not isinstance(log, str | os.PathLike | ArrowTable):
         raise ParameterError(
             f"log: {printable(repr(log)[:40])} is no log. Pass a file, a table, or what "
@@ -101,7 +102,8 @@ def read_logs(
     sheet: str | None = None,
     missing_reward: float | None = None,
 ) -> Episodes:
-    """Read a log from CSV, TSV, Parquet, Arrow, NDJSON, JSON or Excel, or from a table in memory.
+    """Read a log from CSV, TSV, Parquet, Arrow, NDJSON, JSON, Excel or Minari, or from a table in
+    memory.
 
     What the file itself tells without doubt need not be said: its separator, decimal commas, the
     order of day and month.
@@ -109,7 +111,8 @@ def read_logs(
     Parameters
     ----------
     source
-        A file, a pipe, "-" for standard input, or a table of pandas, polars or pyarrow.
+        A file, a pipe, "-" for standard input, a table of pandas, polars or pyarrow, or a dataset
+        of Minari: its folder, or its name, as minari:namespace/name-v0.
     observations
         The names of all observations, in order; use the controller's. Without it, those found,
         sorted.
@@ -135,7 +138,8 @@ def read_logs(
     prices
         Make the rewards of a log that has none: ``{"action:repair": -10, "column:miles": -0.02}``.
     file_format
-        "CSV", "TSV", "Parquet", "Arrow", "NDJSON", "JSON" or "Excel", if the name does not tell.
+        "CSV", "TSV", "Parquet", "Arrow", "NDJSON", "JSON", "Excel" or "Minari", if the name does
+        not tell.
     separator
         What stands between the columns of a text file: ",", ";", "|", or "tab".
     decimal

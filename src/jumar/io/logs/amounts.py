@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats
-from jumar.core.episodes import UNKNOWN
 from jumar.core.errors import LogError
 from jumar.core.reading import Bins
 from jumar.core.text import printable
@@ -87,10 +86,7 @@ class Ranges(Numbers):
         self._bins = bins
 
     def result(self, problems: Problems) -> Coded:  # type: ignore[override]
-        values = super().result(problems).values
-        code = np.searchsorted(np.array(self._bins.edges), values, side="right").astype(np.int32)
-        code[np.isnan(values)] = UNKNOWN
-        return Coded(self._bins.names, code)
+        return Coded(self._bins.names, self._bins.find(super().result(problems).values))
 
 
 class WrittenNumbers(Encoder):

@@ -96,7 +96,7 @@ def ask(
         columns=_columns(columns or {}, bool(cost)),
         cost=bool(cost),
         cost_said=cost is not None,
-        bins={column: _bins(column, spec) for column, spec in (bins or {}).items()},
+        bins={column: read_bins(column, spec) for column, spec in (bins or {}).items()},
         gap=None if gap is None else read_gap(gap),
         prices=tuple(_price(name, amount) for name, amount in (prices or {}).items()),
         dates=None if dates is None else check_format(dates),
@@ -132,7 +132,12 @@ def _columns(columns: Mapping[str, str | Sequence[str]], cost: bool) -> dict[str
     return found
 
 
-def _bins(column: str, spec: Sequence[str | float]) -> Bins:
+def read_bins(column: str, spec: Sequence[str | float]) -> Bins:
+    """Named ranges, as callers write them.
+
+    >>> read_bins("vibration", ("low", 2, "mid", 5, "high")).edges
+    (2.0, 5.0)
+    """
     example = "Write a name, then edge and name in turn: ('low', 2, 'mid', 5, 'high')."
     place = f"bins: {printable(column)}:"
     if isinstance(spec, str) or len(spec) < 3 or len(spec) % 2 == 0:

@@ -123,6 +123,7 @@ def _stored_names(source: Source) -> dict[str, tuple[str, ...]]:
         return {
             part: check_names(part, kept[f"{part}s"], LogError)
             for part in ("observation", "action")
+            if f"{part}s" in kept
         }
     except (ValueError, TypeError, KeyError, LogError):
         return {}  # not our metadata: use the names in the columns

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from jumar.core.arrays import Array, Bools
-from jumar.core.episodes import UNKNOWN, Episodes
+from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
 from jumar.io.files import replacing
 from jumar.io.formats import format_of, is_compressed, no_format
-from jumar.io.formats.arrow import METADATA
 
 WRITTEN = ("CSV", "TSV", "Parquet", "Arrow", "NDJSON")
 _LINES = 1 << 14  # lines of NDJSON that are made at a time
@@ -46,7 +41,7 @@ def write_logs(log: Episodes, path: str | Path) -> None:
     if kind not in WRITTEN:
         raise LogError(f"{path}: {kind} is read, not written. Choose {', '.join(WRITTEN)}.")
     try:
-        table = _to_table(log)
+        table = log.to_arrow()
     except UnicodeEncodeError as error:
         raise LogError(
             f"{path}: the name {error.object!r} has half a character (a lone surrogate), which no "
@@ -75,47 +70,3 @@ def _write(table: Any, path: Path, kind: str, compressed: bool) -> None:
         options = csv.WriteOptions(delimiter="," if kind == "CSV" else "\t")
         with pa.output_stream(str(path), compression="gzip" if compressed else None) as stream:
             csv.write_csv(table, stream, options)
-
-
-def _to_table(log: Episodes) -> Any:
-    """One row per step, and one more for every final observation."""
-    import pyarrow as pa
-
-    cut = np.flatnonzero(log.final_observation != UNKNOWN)
-    N, extra = log.n_steps, len(cut)
-    episode = np.repeat(np.arange(len(log)), log.lengths)
-    step = np.arange(N) - np.repeat(log.start[:-1], log.lengths)
-    ends_here = np.zeros(N, np.bool_)
-    ends_here[log.last] = log.terminated
-    episode = np.concatenate([episode, cut])
-    step = np.concatenate([step, log.lengths[cut]])
-    order = np.lexsort([step, episode])
-    missing = np.concatenate([np.zeros(N, np.bool_), np.ones(extra, np.bool_)])[order]
-
-    def names(codes: Array, alphabet: Sequence[str], mask: Bools | None = None) -> Any:
-        indices = pa.array(codes[order].astype(np.int32), mask=mask)
-        return pa.DictionaryArray.from_arrays(indices, pa.array(alphabet, pa.string()))
-
-    def padded(values: Any, filler: Any) -> Any:
-        return np.concatenate([values, np.full(extra, filler, values.dtype)])
-
-    columns = {
-        "episode": episode[order],
-        "step": step[order],
-        "observation": names(
-            np.concatenate([log.observation, log.final_observation[cut]]), log.observations
-        ),
-        "action": names(padded(log.action, 0), log.actions, missing),
-        "reward": pa.array(padded(log.reward, 0.0)[order], mask=missing),
-        "terminated": pa.array(padded(ends_here, False)[order], mask=missing),
-    }
-    if log.node is not None:
-        code = padded(log.node.code, UNKNOWN)
-        columns["node"] = names(np.maximum(code, 0), log.node.names, code[order] == UNKNOWN)
-    if log.propensity is not None:
-        columns["propensity"] = pa.array(padded(log.propensity, 0.0)[order], mask=missing)
-    for part, labels in (("cluster", log.cluster), ("behavior", log.behavior)):
-        if labels is not None:
-            columns[part] = names(labels.code[episode], labels.names)
-    kept = {"observations": list(log.observations), "actions": list(log.actions)}
-    return pa.table(columns).replace_schema_metadata({METADATA: json.dumps(kept).encode()})

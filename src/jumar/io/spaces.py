@@ -1,0 +1,245 @@
+"""Spaces of environments and datasets, as columns of a log.
+
+A space says which values there are: one of n numbers, several of them, or real numbers. It is
+described as Minari writes it, ``{"type": "Discrete", "n": 3, "start": 0}``, and taken apart into
+columns that hold one number each. A space of one number is a column "observation" (or "action"),
+one of several has the columns observation.0, observation.1, or observation.angle where its parts
+have names. Whole numbers are their own names; real numbers need bins. Several columns make one
+name, joined as those of a log are: "3+high".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+
+from jumar.core.arrays import Array, Ints
+from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.names import JOINT
+from jumar.core.reading import Bins, ReadColumn
+from jumar.core.text import listing, printable
+
+MOST_COLUMNS = 100  # more are a picture
+MOST_NAMES = 100_000  # of a space
+MOST_WHOLE = 1_000  # whole numbers of one column that are names of their own
+
+Description = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SpaceColumn:
+    """One number of a space."""
+
+    name: str
+    keys: tuple[str | int, ...]  # the way to it through parts that have names or places,
+    shape: tuple[int, ...]  # of the array there,
+    place: tuple[int, ...]  # and its place in that
+    values: range | None  # whole numbers; None: real ones
+
+    def over(self, batch: Any) -> Array:
+        """(N,) its value in each of N entries that were put together part by part."""
+        for key in self.keys:
+            batch = batch[key]
+        return self.of_array(np.asarray(batch))
+
+    def of_array(self, array: Any) -> Array:
+        """(N,) its values in an array of N entries."""
+        return np.asarray(array[(slice(None), *self.place)])
+
+    def of(self, entry: Any) -> Any:
+        """Its value in one entry."""
+        for key in self.keys:
+            entry = entry[key]
+        return entry if self.place == () else np.asarray(entry)[self.place]
+
+
+def columns_of(root: str, space: Description) -> list[SpaceColumn]:
+    """The numbers that a space is made of.
+
+    >>> [c.name for c in columns_of("observation", {"type": "MultiDiscrete", "nvec": [3, 2]})]
+    ['observation.0', 'observation.1']
+    >>> columns_of("action", {"type": "Discrete", "n": 3, "start": 5})[0].values
+    range(5, 8)
+    """
+    found = list(islice(_columns(root, space, ()), MOST_COLUMNS + 1))
+    if len(found) > MOST_COLUMNS:
+        raise ParameterError(
+            f"{root}: the space has more than {MOST_COLUMNS} numbers, too many to make a name of. "
+            "Reduce it to the few that matter with a wrapper."
+        )
+    return found
+
+
+def _columns(name: str, space: Description, keys: tuple[str | int, ...]) -> Iterator[SpaceColumn]:
+    kind = space.get("type")
+    if kind in ("Dict", "Tuple"):
+        inside = space["subspaces"]
+        parts = inside.items() if kind == "Dict" else enumerate(inside)
+        for key, part in parts:
+            yield from _columns(f"{name}.{key}", part, (*keys, key))
+        return
+    if kind not in ("Discrete", "MultiDiscrete", "MultiBinary", "Box"):
+        raise ParameterError(
+            f"{name}: a space of the kind {printable(str(kind))} has no names. Use one of "
+            "Discrete, MultiDiscrete, MultiBinary, Box, Dict and Tuple."
+        )
+    first, size = _range(space)
+    for place in np.ndindex(first.shape):
+        n = int(size[place])
+        low = int(first[place]) if n else 0
+        inner = "".join(f".{i}" for i in place)
+        whole = range(low, low + n) if n else None
+        yield SpaceColumn(name + inner, keys, first.shape, place, whole)
+
+
+def _range(space: Description) -> tuple[Ints, Ints]:
+    """The first whole number of every place, and how many there are; 0 of them: it is real."""
+    kind = space["type"]
+    if kind == "Discrete":
+        return np.array(space.get("start", 0)), np.array(space["n"])
+    if kind == "MultiDiscrete":
+        size = np.array(space["nvec"])
+        return np.broadcast_to(np.array(space.get("start", 0)), size.shape), size
+    if kind == "MultiBinary":
+        each = np.zeros(np.atleast_1d(space["n"]), np.int64)
+        return each, each + 2
+    shape = tuple(space["shape"])
+    low, high = (np.broadcast_to(np.array(space[end], float), shape) for end in ("low", "high"))
+    whole = np.issubdtype(np.dtype(space["dtype"]), np.integer) | np.zeros(shape, np.bool_)
+    size = np.where(whole, high - low + 1, 0)
+    size = np.where(size <= MOST_WHOLE, size, 0)
+    return np.where(size > 0, low, 0).astype(np.int64), size.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class NamedSpace:
+    """A space whose values have names: products of whole numbers and of ranges."""
+
+    root: str  # observation or action
+    space: Description
+    columns: tuple[SpaceColumn, ...]  # those that make a name
+    bins: tuple[Bins | None, ...]  # of each
+
+    @property
+    def parts(self) -> list[tuple[str, ...]]:
+        """The names of every column."""
+        return [
+            tuple(map(str, column.values or ())) if cut is None else cut.names
+            for column, cut in zip(self.columns, self.bins, strict=True)
+        ]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names. The last column changes fastest."""
+        return tuple(JOINT.join(cells) for cells in product(*self.parts))
+
+    @property
+    def reading(self) -> tuple[ReadColumn, ...]:
+        """How a log with these columns is read."""
+        pairs = zip(self.columns, self.bins, strict=True)
+        return tuple(ReadColumn(column.name, cut) for column, cut in pairs)
+
+    def numbers(self, batch: Any) -> Ints:
+        """(N,) the number of the name of each of N entries, -1 where the value has none."""
+        return self.joined([column.over(batch) for column in self.columns])
+
+    def joined(self, columns: Sequence[Array]) -> Ints:
+        """(N,) the number of the name that the values of every column make together."""
+        code: Any = 0
+        unknown: Any = False
+        for values, column, cut in zip(columns, self.columns, self.bins, strict=True):
+            if cut is not None:
+                digit, size = cut.find(values).astype(np.int64), len(cut.names)
+            else:
+                assert column.values is not None
+                size = len(column.values)
+                digit = values.astype(np.int64) - column.values.start
+                digit = np.where(
+                    (digit < size) & (digit == values - column.values.start), digit, -1
+                )
+            code, unknown = code * size + digit, unknown | (digit < 0)
+        return np.where(unknown, -1, code)
+
+    def number(self, entry: Any) -> int:
+        """The number of the name of one entry, -1 where its value has none."""
+        code = 0
+        for column, cut in zip(self.columns, self.bins, strict=True):
+            value = column.of(entry)
+            if cut is not None:
+                digit, size = cut.find_one(float(value)), len(cut.names)
+            else:
+                assert column.values is not None
+                digit, size = int(value) - column.values.start, len(column.values)
+                digit = digit if digit + column.values.start == value else -1
+            if not 0 <= digit < size:
+                return -1
+            code = code * size + digit
+        return code
+
+    def value(self, number: int) -> Any:
+        """What has this name, as the space has it; only of whole numbers."""
+        sizes = [len(part) for part in self.parts]
+        digits = np.unravel_index(number, sizes)
+        values = iter(
+            column.values[int(digit)]
+            for column, digit in zip(self.columns, digits, strict=True)
+            if column.values is not None
+        )
+        return _composed(self.space, values)
+
+
+def _composed(space: Description, values: Iterator[int]) -> Any:
+    kind = space["type"]
+    if kind == "Dict":
+        return {key: _composed(part, values) for key, part in space["subspaces"].items()}
+    if kind == "Tuple":
+        return tuple(_composed(part, values) for part in space["subspaces"])
+    if kind == "Discrete":
+        return next(values)
+    shape = _range(space)[0].shape
+    flat = [next(values) for _ in range(math.prod(shape))]
+    return np.array(flat, space.get("dtype", "int8")).reshape(shape)
+
+
+def named_space(
+    root: str, space: Description, bins: Mapping[str, Bins] | None = None
+) -> NamedSpace:
+    """A space with names for its values. Real numbers that are not cut into bins do not matter, as
+    long as anything else does.
+
+    >>> angle = {"type": "Box", "dtype": "float32", "shape": [2], "low": -1, "high": 1}
+    >>> made = named_space("observation", angle, {"observation.1": Bins(("left", "right"), (0.,))})
+    >>> made.names, made.number(np.array([.3, .1]))
+    (('left', 'right'), 1)
+    """
+    bins = bins or {}
+    every = columns_of(root, space)
+    for name in bins:
+        if name not in [column.name for column in every]:
+            known = [column.name for column in every]
+            raise ParameterError("bins: " + not_one_of("column", name, known))
+    used = [column for column in every if column.name in bins or column.values is not None]
+    if not used:
+        raise ParameterError(_needs_bins(root, [column.name for column in every]))
+    made = NamedSpace(root, space, tuple(used), tuple(bins.get(column.name) for column in used))
+    count = math.prod(len(part) for part in made.parts)
+    if count > MOST_NAMES:
+        raise ParameterError(
+            f"{root}: the space has {count:,} values, too many to name. Use fewer columns or bins "
+            "(a wrapper can leave columns out)."
+        )
+    return made
+
+
+def _needs_bins(root: str, names: Sequence[str]) -> str:
+    if not names:
+        return f"{root}: the space has no values."
+    return (
+        f"{root}: the numbers {listing(names)} are real, so they have no names. Cut those that "
+        f"matter into ranges: bins={{{names[0]!r}: ('low', 0.5, 'high')}}."
+    )

@@ -1,0 +1,268 @@
+"""Models as environments: the same dynamics, as Gymnasium wants them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jumar as jm
+from jumar.core.errors import ParameterError
+from jumar.truth.models import MODELS, ModelEntry
+from jumar.truth.pomdp import END, Pomdp, from_arrays
+from jumar.truth.training import Training
+
+gym = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install jumar[gym]")
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+from gymnasium.vector import AutoresetMode  # noqa: E402
+
+import jumar.envs  # noqa: E402
+from jumar.envs import PomdpEnv, PomdpVectorEnv  # noqa: E402
+from jumar.envs.environment import drawn  # noqa: E402
+
+IDS = jumar.envs.register_models()
+
+
+def test_every_model_is_registered_under_its_name():
+    words = ["".join(word.title() for word in name.split("_")) for name in MODELS]
+    assert [f"jumar/{word}-v0" for word in words] == IDS
+    assert jumar.envs.register_models() == IDS  # a second time changes nothing
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_gymnasium_finds_nothing_to_complain_about(name):
+    check_env(gym.make(name).unwrapped)  # warnings are errors here
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_an_episode_is_as_long_as_the_model_says(name):
+    env = gym.make(name)
+    assert env.spec.max_episode_steps == env.unwrapped.pomdp.max_steps
+
+
+def test_a_model_that_was_added_later_is_registered_on_demand():
+    def coin() -> Pomdp:
+        return from_arrays(
+            name="coin", states=["up"], actions=["toss"], observations=["seen"],
+            transition=[[[0.0]]], ending=[[1.0]], observation=[[[1.0]]], reward=[[1.0]],
+            start=[1.0], first_observation=[[1.0]], discount=0.9,
+        )  # fmt: skip
+
+    MODELS.add("one_coin", ModelEntry(coin, "a coin", Training(softmax=1.0)))
+    try:
+        assert "jumar/OneCoin-v0" in jumar.envs.register_models()
+        assert gym.make("jumar/OneCoin-v0").unwrapped.pomdp.name == "coin"
+    finally:
+        MODELS.remove("one_coin")
+        gym.registry.pop("jumar/OneCoin-v0", None)
+
+
+def test_options_of_a_model_are_options_of_the_environment():
+    env = gym.make("jumar/CheeseMaze-v0", step_reward=-0.25)
+    env.reset(seed=1)
+    assert env.step(0)[1] == -0.25
+    assert gym.make_vec("jumar/CheeseMaze-v0", num_envs=2, step_reward=-0.5).pomdp.reward.min() == (
+        -0.5
+    )
+    with pytest.raises(ParameterError, match="built already"):
+        PomdpEnv(jm.models.tiger(), step_reward=0.0)
+
+
+def test_a_name_by_module_needs_no_import():
+    assert gym.make("jumar.envs:jumar/Tiger-v0").unwrapped.pomdp.name == "tiger"
+
+
+# ---- dynamics -----------------------------------------------------------------------------------
+
+
+def test_cheese_maze_walks_as_the_map_says_step_by_step():
+    """Moves are certain, so every step is known: 3 east of c0 is c3, west again, then to the cheese
+    from c2 by south twice."""
+    env = PomdpEnv("cheese_maze")
+    pomdp = env.pomdp
+    north, south, east, west = range(4)
+    way = [(east, "c1"), (east, "c2"), (east, "c3"), (north, "c3"), (west, "c2"), (south, "c6")]
+    env.reset(seed=1)
+    env._state = pomdp.states.index("c0")
+    looks = {f"c{cell}": z for cell, z in enumerate((0, 1, 2, 1, 3, 4, 4, 4, 5, 5))}
+    for action, cell in way:
+        assert env.step(action) == (looks[cell], -0.01, False, False, {})
+        assert pomdp.states[env._state] == cell
+    seen, *rest = env.step(south)
+    assert (seen, rest) == (4, [1.0, True, False, {}])  # the last observation is shown again
+    with pytest.raises(ParameterError, match=r"Call reset\(\)"):
+        env.step(south)
+
+
+def outcomes(pomdp: Pomdp, s: int, a: int) -> dict[tuple[int, int, float], float]:
+    """The law of (next state, next observation, reward), where the same may be listed twice."""
+    pair = s * len(pomdp.actions) + a
+    law: dict[tuple[int, int, float], float] = {}
+    for k in range(pomdp.pointer[pair], pomdp.pointer[pair + 1]):
+        key = int(pomdp.next_state[k]), int(pomdp.next_observation[k]), float(pomdp.reward[k])
+        law[key] = law.get(key, 0.0) + float(pomdp.probability[k])
+    return {key: p for key, p in law.items() if p > 0}
+
+
+def check_frequencies(law, counts, n):
+    """Nothing impossible happens, and no count is 5 standard deviations off: one false alarm in
+    two million counts, of which there are a few hundred, with a fixed seed."""
+    assert set(counts) <= set(law)
+    for key, p in law.items():
+        assert abs(counts.get(key, 0) - n * p) <= 5 * np.sqrt(n * p * (1 - p)) + 1e-9, (key, p)
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+def test_a_step_has_the_law_of_the_model(model):
+    env, n = PomdpEnv(model), 2_000
+    pomdp = env.pomdp
+    env.reset(seed=7)
+    for s in range(len(pomdp.states)):
+        for a in range(len(pomdp.actions)):
+            counts: dict[tuple[int, int, float], int] = {}
+            for _ in range(n):
+                env._state = s
+                seen, reward, ended, _, _ = env.step(a)
+                key = (END, END, reward) if ended else (env._state, seen, reward)
+                counts[key] = counts.get(key, 0) + 1
+            check_frequencies(outcomes(pomdp, s, a), counts, n)
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+def test_copies_have_the_law_of_the_model(model):
+    n = 20_000
+    envs = PomdpVectorEnv(n, model, autoreset_mode="Disabled")
+    pomdp = envs.pomdp
+    for s in range(len(pomdp.states)):
+        for a in range(len(pomdp.actions)):
+            envs.reset(seed=100 * s + a)
+            envs._state[:] = s
+            seen, reward, ended, _, _ = envs.step(np.full(n, a))
+            z = np.where(ended, END, seen)
+            rows, count = np.unique(
+                np.column_stack([envs._state, z, reward]), axis=0, return_counts=True
+            )
+            counts = {
+                (int(row[0]), int(row[1]), float(row[2])): int(c)
+                for row, c in zip(rows, count, strict=True)
+            }
+            check_frequencies(outcomes(pomdp, s, a), counts, n)
+
+
+@pytest.mark.parametrize("make", [
+    lambda model: PomdpVectorEnv(20_000, model),
+    lambda model: [PomdpEnv(model)] * 2_000,
+])  # fmt: skip
+@pytest.mark.parametrize("model", list(MODELS))
+def test_the_first_observation_has_the_law_of_the_model(model, make):
+    made = make(model)
+    if isinstance(made, list):
+        made[0].reset(seed=3)
+        seen = np.array([env.reset()[0] for env in made])
+        pomdp = made[0].pomdp
+    else:
+        seen, pomdp = made.reset(seed=3)[0], made.pomdp
+    law = pomdp.start @ pomdp.first_observation
+    counts = np.bincount(seen, minlength=len(law))
+    check_frequencies(dict(enumerate(law.tolist())), dict(enumerate(counts.tolist())), len(seen))
+
+
+def test_what_rounding_leaves_over_goes_to_the_last_outcome_that_can_happen():
+    cumulative = [0.5, 1 - 1e-9, 1 - 1e-9, 0.25, 1.0]
+    assert drawn(cumulative, 0, 3, 1 - 1e-12) == 1
+    assert [drawn(cumulative, 3, 5, u) for u in (0.0, 0.25, 0.9999)] == [3, 4, 4]
+
+
+# ---- the interface ------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_episode():
+    def walk(seed):
+        env = gym.make("jumar/Voicemail-v0")
+        seen = [env.reset(seed=seed)[0]]
+        return seen + [env.step(0)[0] for _ in range(50)]
+
+    assert walk(4) == walk(4) != walk(5)
+    one, again = (PomdpVectorEnv(50, "tiger").reset(seed=9)[0] for _ in range(2))
+    assert one.tolist() == again.tolist()
+
+
+def test_it_says_in_words_what_happened():
+    env = gym.make("jumar/Tiger-v0", render_mode="ansi")
+    env.reset(seed=1)
+    assert env.render() in ("saw hear-left", "saw hear-right")
+    env.step(2)
+    assert env.render().startswith("did listen: paid -1, saw hear-")
+    env.step(0)
+    assert env.render().endswith("the end")
+    assert PomdpEnv("tiger").render() is None
+
+
+@pytest.mark.parametrize("action", [-1, 3])
+def test_an_action_that_is_none_is_refused(action):
+    env = PomdpEnv("tiger")
+    env.reset(seed=1)
+    with pytest.raises(ParameterError, match="0 to 2"):
+        env.step(action)
+    envs = PomdpVectorEnv(2, "tiger")
+    envs.reset(seed=1)
+    with pytest.raises(ParameterError, match="0 to 2"):
+        envs.step(np.array([0, action]))
+
+
+def test_unknown_models_and_no_copies_are_refused():
+    with pytest.raises(ParameterError, match="Did you mean 'tiger'"):
+        PomdpEnv("tigre")
+    with pytest.raises(ParameterError, match="num_envs"):
+        PomdpVectorEnv(0, "tiger")
+
+
+# ---- copies -------------------------------------------------------------------------------------
+
+LISTEN, OPEN = 2, 0
+
+
+def test_next_step_begins_anew_one_step_later_and_ignores_the_action():
+    envs = PomdpVectorEnv(2, "tiger")
+    envs.reset(seed=1)
+    _, reward, terminated, _, _ = envs.step(np.array([OPEN, LISTEN]))
+    assert terminated.tolist() == [True, False]
+    _, reward, terminated, truncated, _ = envs.step(np.array([OPEN, LISTEN]))
+    assert reward.tolist() == [0.0, -1.0]
+    assert not (terminated | truncated).any()
+    _, reward, terminated, _, _ = envs.step(np.array([LISTEN, LISTEN]))
+    assert reward.tolist() == [-1.0, -1.0]
+    assert not terminated.any()
+
+
+def test_same_step_shows_the_next_episode_and_keeps_what_was_seen():
+    envs = PomdpVectorEnv(3, "tiger", autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=2)
+    envs.reset(seed=1)
+    seen, _, terminated, truncated, infos = envs.step(np.array([OPEN, LISTEN, LISTEN]))
+    assert terminated.tolist() == [True, False, False]
+    assert infos["_final_obs"].tolist() == [True, False, False]
+    before = seen[1:].tolist()
+    _, _, terminated, truncated, infos = envs.step(np.full(3, LISTEN))
+    assert truncated.tolist() == [False, True, True]
+    assert [infos["final_obs"][i] in (0, 1) for i in (1, 2)] == [True, True]
+    assert infos["final_obs"][0] is None
+    assert len(before) == 2
+
+
+def test_without_autoreset_a_step_after_the_end_is_refused_until_it_is_reset():
+    envs = PomdpVectorEnv(2, "tiger", autoreset_mode=AutoresetMode.DISABLED)
+    envs.reset(seed=1)
+    envs.step(np.array([OPEN, LISTEN]))
+    with pytest.raises(ParameterError, match="reset_mask"):
+        envs.step(np.array([LISTEN, LISTEN]))
+    envs.reset(options={"reset_mask": np.array([True, False])})
+    assert envs.step(np.array([LISTEN, LISTEN]))[1].tolist() == [-1.0, -1.0]
+
+
+def test_copies_are_truncated_like_single_ones():
+    envs = gym.make_vec("jumar/BridgeRepair-v0", num_envs=2)
+    envs.reset(seed=1)
+    for step in range(135):
+        _, _, terminated, truncated, _ = envs.step(np.zeros(2, np.int64))
+        assert not terminated.any()
+        assert truncated.tolist() == [step == 134] * 2
