@@ -14,6 +14,7 @@ from jumar.algorithms.auto.streamed import passes
 from jumar.core.errors import LogError
 from jumar.large import batches, counting
 from jumar.pipeline.in_parts import improve_logs
+from jumar.show.remedies import command_of
 
 CHEESE = jm.models.cheese_maze()
 RANDOM = jm.Controller.uniform(CHEESE.observations, CHEESE.actions, name="random")
@@ -172,7 +173,8 @@ def test_what_the_first_episodes_decide_is_not_read_again(folder, first_ones):
     assert done[-1][0] == done[-1][1]
     (notice,) = [n for n in found.assessment.notices if n.kind == "sampled"]
     assert "clear after 1,200 of each half" in notice.fact
-    assert notice.options == ("--thorough",)
+    typed = ["jumar", "improve", "logs", "--policy", "rule.toml"]
+    assert command_of(notice, typed) == "jumar improve logs --policy rule.toml --thorough"
     everything = improve_logs(folder, RANDOM, discount=0.95, thorough=True)
     assert min(trial.units for trial in everything.selection.trials) > 1400
     by_setting = {(t.half, t.setting): t for t in everything.selection.trials}

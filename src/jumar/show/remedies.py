@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jumar.evidence.noticing import Notice
 
-FLAGS = {"--cost": "--no-cost"}  # options without a value, and what says the contrary
+# options without a value, and what says the contrary
+FLAGS = {"--cost": "--no-cost", "--thorough": None}
 SAME = {"-o": "--output"}
 OUT = "out"
 # what no longer holds with another value of the first
