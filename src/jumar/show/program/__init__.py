@@ -10,9 +10,9 @@ from __future__ import annotations
 from jumar.core.controller import Controller
 from jumar.core.reading import LogReading
 from jumar.show.program.languages import LANGUAGES, Language, export, render
-from jumar.show.program.table import Table, table
+from jumar.show.program.table import ControllerTable, table
 
-__all__ = ["LANGUAGES", "Language", "Table", "export", "program", "render", "table"]
+__all__ = ["LANGUAGES", "Language", "ControllerTable", "export", "program", "render", "table"]
 
 
 def program(controller: Controller, reading: LogReading | None = None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from jumar.show.program.table import Table
+from jumar.show.program.table import ControllerTable
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class FlatLayer:
 class Flat:
     """The numbers of a table for arrays, and the smallest C types that hold them."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ControllerTable) -> None:
         self.first: list[int] = []
         self.parts: list[FlatPart] = []
         self.layers: list[FlatLayer] = []
@@ -94,7 +94,7 @@ class CodedPart:
 class Codes:
     """What is remembered as text of fixed width, which databases can cut and compare."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ControllerTable) -> None:
         self._z = len(str(len(table.observations) - 1))
         self._a = len(str(len(table.actions) - 1))
         self.parts: list[CodedPart] = []

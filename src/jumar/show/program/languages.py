@@ -2,7 +2,7 @@
 
 A new language is one template and one entry in `LANGUAGES`. A template is given
 
-    table     the `Table`: names, reading, layers, distributions
+    table     the `ControllerTable`: names, reading, layers, distributions
     flat      the same as plain numbers side by side (`Flat`); codes: as text (`Codes`)
     p         a word made of the file's name, for names in the program
     title     the name of the controller, without control characters
@@ -28,7 +28,7 @@ from jumar.core.reading import NO_NUMBER, ReadColumn
 from jumar.core.registry import Registry
 from jumar.core.text import printable
 from jumar.show.program.flat import Codes, Flat
-from jumar.show.program.table import Table, ranges_of, source_of
+from jumar.show.program.table import ControllerTable, ranges_of, source_of
 
 _PER_LINE = 16  # numbers on a line of a long list
 
@@ -40,7 +40,7 @@ class Language:
     name: str
     template: str  # the text of a jinja2 template
     text: Callable[[Any], str]  # a name as a literal
-    more: Callable[[Table], dict[str, Any]] = lambda table: {}  # what the template needs besides
+    more: Callable[[ControllerTable], dict[str, Any]] = lambda table: {}  # what the template needs besides
 
 
 def _template(name: str) -> str:
@@ -105,7 +105,7 @@ def _comment(name: str) -> str:
 # ---- the languages ------------------------------------------------------------------------------
 
 
-def _python(table: Table) -> dict[str, Any]:
+def _python(table: ControllerTable) -> dict[str, Any]:
     """The functions that memories move by, under names of their own; and the part that is the same
     for every controller."""
     moves: dict[Any, str] = {}
@@ -118,7 +118,7 @@ def _python(table: Table) -> dict[str, Any]:
     return {"moves": moves, "imports": (future + imports)[:-1], "runtime": runtime[:-1]}
 
 
-def _for_everyone(table: Table) -> None:
+def _for_everyone(table: ControllerTable) -> None:
     """An error where a memory is a Python function."""
     for part in chain.from_iterable(layer.parts for layer in table.layers):
         if part.kind == "function":
@@ -128,13 +128,13 @@ def _for_everyone(table: Table) -> None:
             )
 
 
-def _c(table: Table) -> dict[str, Any]:
+def _c(table: ControllerTable) -> dict[str, Any]:
     _for_everyone(table)
     return {"flat": Flat(table)}
 
 
-def _javascript(module: bool) -> Callable[[Table], dict[str, Any]]:
-    def more(table: Table) -> dict[str, Any]:
+def _javascript(module: bool) -> Callable[[ControllerTable], dict[str, Any]]:
+    def more(table: ControllerTable) -> dict[str, Any]:
         _for_everyone(table)
         text = table.text().rstrip("\n").replace("<", "\\u003c")
         return {"module": module, "table_text": text, "no_number": NO_NUMBER}
@@ -142,7 +142,7 @@ def _javascript(module: bool) -> Callable[[Table], dict[str, Any]]:
     return more
 
 
-def _sql(table: Table) -> dict[str, Any]:
+def _sql(table: ControllerTable) -> dict[str, Any]:
     _for_everyone(table)
     seen = " || '+' || ".join(_sql_column(c, table.missing) for c in table.reading.observation)
     done = " || '+' || ".join(_sql_column(c, None) for c in table.reading.action)
@@ -180,7 +180,7 @@ LANGUAGES: Registry[Language] = Registry(
 )
 
 
-def render(table: Table, language: Language, stem: str = "improved") -> str:
+def render(table: ControllerTable, language: Language, stem: str = "improved") -> str:
     """The text of a program that runs the controller. `stem` is the name of its file, of which
     names in it are made."""
     from jinja2 import Environment, StrictUndefined
@@ -215,7 +215,7 @@ def render(table: Table, language: Language, stem: str = "improved") -> str:
     )
 
 
-def export(table: Table, path: str | Path) -> str:
+def export(table: ControllerTable, path: str | Path) -> str:
     """The text of the program for a file of that name; its ending tells the language."""
     suffix = Path(path).suffix.lower()
     return render(table, LANGUAGES.find(suffix), Path(path).stem)

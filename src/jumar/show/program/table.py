@@ -44,7 +44,7 @@ Node: TypeAlias = int | tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Part:
+class MemoryPart:
     """A memory, or one of several side by side."""
 
     kind: str  # window, nodes or function
@@ -74,7 +74,7 @@ class Part:
 class Layer:
     """A memory, and what is done at some history states."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[MemoryPart, ...]
     keys: tuple[tuple[Any, ...], ...]  # (K,) what each part holds, and the observation
     choices: tuple[int, ...]  # (K,) the number of a distribution
 
@@ -91,7 +91,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Table:
+class ControllerTable:
     """A controller as plain data."""
 
     name: str
@@ -134,7 +134,7 @@ class Table:
         return _laid_out(self.document()) + "\n"
 
 
-def table(controller: Controller, reading: LogReading | None = None) -> Table:
+def table(controller: Controller, reading: LogReading | None = None) -> ControllerTable:
     """The table of a controller. `reading` says how observations are made of columns; without it
     there is one column "observation", as in a plain log.
 
@@ -158,7 +158,7 @@ def table(controller: Controller, reading: LogReading | None = None) -> Table:
         keys = zip(*columns, layer.states[:, -1].tolist(), strict=True)
         choices = tuple(number(row) for row in layer.rows.tolist())
         layers.append(Layer(tuple(part for part, _ in machines), tuple(keys), choices))
-    return Table(
+    return ControllerTable(
         controller.name,
         controller.observations,
         controller.actions,
@@ -169,7 +169,7 @@ def table(controller: Controller, reading: LogReading | None = None) -> Table:
     )
 
 
-def _part(memory: Memory) -> tuple[Part, Callable[[Any], list[Any]]]:
+def _part(memory: Memory) -> tuple[MemoryPart, Callable[[Any], list[Any]]]:
     """A part, and the function that writes its nodes."""
     machine = memory.machine()
     known: dict[Any, str] = {push: "window", look_up: "nodes"}
@@ -183,7 +183,7 @@ def _part(memory: Memory) -> tuple[Part, Callable[[Any], list[Any]]]:
             kind = "nodes" if small else kind
         except TooLarge:
             pass
-    return Part(kind, machine.first, machine.data, machine.next), machine.nodes
+    return MemoryPart(kind, machine.first, machine.data, machine.next), machine.nodes
 
 
 def source_of(move: Move, name: str) -> str:
