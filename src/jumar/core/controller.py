@@ -452,7 +452,7 @@ class Controller(Frozen, Shown):
         Parameters
         ----------
         path
-            The file, which ends in .json.
+            The file, which ends in .json; in .paynt.json for PAYNT, in .pg for a policy graph.
         """
         from jumar.io.controllers import save_controller
 

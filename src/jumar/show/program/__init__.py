@@ -7,12 +7,27 @@ knowledge (`Memory.machine`).
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from jumar.core.controller import Controller
+from jumar.core.errors import ParameterError
 from jumar.core.reading import LogReading
-from jumar.show.program.languages import LANGUAGES, Language, export, render
+from jumar.core.text import listing
+from jumar.io.controllers import WRITERS, save_controller
+from jumar.io.files import write_atomically
+from jumar.show.program.languages import LANGUAGES, Language, render
 from jumar.show.program.table import ControllerTable, table
 
-__all__ = ["LANGUAGES", "Language", "ControllerTable", "export", "program", "render", "table"]
+__all__ = [
+    "LANGUAGES",
+    "ControllerTable",
+    "Language",
+    "export_controller",
+    "program",
+    "render",
+    "table",
+]
 
 
 def program(controller: Controller, reading: LogReading | None = None) -> str:
@@ -34,3 +49,51 @@ def program(controller: Controller, reading: LogReading | None = None) -> str:
     'worn'
     """
     return render(table(controller, reading), LANGUAGES[".py"])
+
+
+TABLE = ".table.json"
+
+
+def export_controller(
+    controller: Controller,
+    path: str | os.PathLike[str],
+    *,
+    reading: LogReading | None = None,
+) -> None:
+    """Write a controller as a program, or for another tool. The ending of the file tells which.
+
+    Parameters
+    ----------
+    controller
+        The controller.
+    path
+        The file: .py, .c, .js, .mjs or .sql for a program; .table.json for the table that programs
+        are made of; .json, .paynt.json or .pg for a controller.
+    reading
+        How observations are made of the columns of raw readings, as a log knows it
+        (``log.origin.reading``). Without it there is one column "observation".
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> keep = Controller.constant(("good", "worn"), ("keep", "repair"), [1, 0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export_controller(keep, Path(folder, "keep.c"))
+    ...     Path(folder, "keep.c").read_text().count("keep_act(")
+    2
+    """
+    name = Path(path).name.lower()
+    suffix = Path(path).suffix.lower()
+    if name.endswith(TABLE):
+        write_atomically(path, table(controller, reading).text())
+    elif suffix in LANGUAGES:
+        made = table(controller, reading)
+        write_atomically(path, render(made, LANGUAGES[suffix], Path(path).stem))
+    elif any(name.endswith(ending) for ending in WRITERS):
+        save_controller(controller, path)
+    else:
+        endings = listing([*LANGUAGES, TABLE, *WRITERS])
+        raise ParameterError(
+            f"{path}: a controller is written as {endings}, but the name ends in none of these. "
+            f"Use '{Path(path).stem or 'controller'}.c' for C."
+        )

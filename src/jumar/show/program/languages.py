@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from jumar.core.errors import ControllerError
@@ -40,7 +39,9 @@ class Language:
     name: str
     template: str  # the text of a jinja2 template
     text: Callable[[Any], str]  # a name as a literal
-    more: Callable[[ControllerTable], dict[str, Any]] = lambda table: {}  # what the template needs besides
+    more: Callable[[ControllerTable], dict[str, Any]] = (
+        lambda table: {}
+    )  # what the template needs besides
 
 
 def _template(name: str) -> str:
@@ -213,12 +214,6 @@ def render(table: ControllerTable, language: Language, stem: str = "improved") -
         },
         **language.more(table),
     )
-
-
-def export(table: ControllerTable, path: str | Path) -> str:
-    """The text of the program for a file of that name; its ending tells the language."""
-    suffix = Path(path).suffix.lower()
-    return render(table, LANGUAGES.find(suffix), Path(path).stem)
 
 
 def _word(stem: str) -> str:

@@ -7,7 +7,6 @@ made a row larger than 1, the largest weight takes what is too much.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
@@ -17,6 +16,7 @@ import numpy as np
 
 from jumar.core.arrays import Ints, number_rows
 from jumar.core.controller import Controller
+from jumar.core.identifiers import words_for
 from jumar.truth.chain import entries_of, unroll
 from jumar.truth.pomdp import END, Pomdp
 
@@ -26,7 +26,7 @@ Row = dict[int, Decimal]  # the weight of every next state
 
 
 @dataclass(frozen=True)
-class Choice:
+class GraphChoice:
     """What can be done in a state, and what may happen then."""
 
     action: str
@@ -41,7 +41,7 @@ class StateGraph:
     title: tuple[str, ...]  # lines about it, in plain ASCII
     partially_observed: bool  # a POMDP, else a Markov chain
     observations: Sequence[int]  # per state; for a chain, nothing
-    choices: Sequence[tuple[Choice, ...]]  # per state
+    choices: Sequence[tuple[GraphChoice, ...]]  # per state
     labels: dict[str, list[int]]  # the states that bear each
 
     def __len__(self) -> int:
@@ -70,9 +70,9 @@ def model_graph(model: Pomdp, discounted: bool = True) -> StateGraph:
         by_pair = _choices_of(model, target, words, end, discounted)
         inner = [tuple(by_pair[s * A : s * A + A]) for s in pairs[:, 0].tolist()]
         choices = [
-            (Choice("start", Decimal(0), _whole(start, None)),),
+            (GraphChoice("start", Decimal(0), _whole(start, None)),),
             *inner,
-            (Choice("end", Decimal(0), {end: Decimal(1)}),),
+            (GraphChoice("end", Decimal(0), {end: Decimal(1)}),),
         ]
     return StateGraph(
         _title(model, None, discounted, words),
@@ -85,7 +85,7 @@ def model_graph(model: Pomdp, discounted: bool = True) -> StateGraph:
 
 def _choices_of(
     model: Pomdp, target: Ints, words: Sequence[str], end: int, discounted: bool
-) -> list[Choice]:
+) -> list[GraphChoice]:
     """Per pair (s, a); states that look different in the same s share it."""
     found = []
     A, pointer = len(model.actions), model.pointer.tolist()
@@ -93,7 +93,7 @@ def _choices_of(
         at = slice(pointer[pair], pointer[pair + 1])
         row = _weights((model.probability[at],), target[at])
         reward = _mean((model.probability[at],), model.reward[at])
-        found.append(Choice(words[pair % A], reward, _ended(row, model, end, discounted)))
+        found.append(GraphChoice(words[pair % A], reward, _ended(row, model, end, discounted)))
     return found
 
 
@@ -107,13 +107,13 @@ def chain_graph(model: Pomdp, controller: Controller, discounted: bool = True) -
     words = words_for(model.actions)
     with localcontext(_EXACT):
         start = _weights((chain.start[first],), first + 1)
-        choices = [(Choice("", Decimal(0), _whole(start, None)),)]
+        choices = [(GraphChoice("", Decimal(0), _whole(start, None)),)]
         for i in range(len(chain)):
             _, steps = entries_of(pointer, np.array([i]))
             row = _weights((chain.probability[steps],), target[steps])
             reward = _mean((chain.probability[steps],), chain.reward[steps])
-            choices.append((Choice("", reward, _ended(row, model, end, discounted)),))
-        choices.append((Choice("", Decimal(0), {end: Decimal(1)}),))
+            choices.append((GraphChoice("", reward, _ended(row, model, end, discounted)),))
+        choices.append((GraphChoice("", Decimal(0), {end: Decimal(1)}),))
     pairs = np.column_stack([chain.hidden, chain.states[chain.history, -1]])
     return StateGraph(
         _title(model, controller, discounted, words),
@@ -182,34 +182,6 @@ def plain(number: Decimal) -> str:
 
 
 # ---- words --------------------------------------------------------------------------------------
-
-# of PRISM and of DRN; no word of ours may be one of them
-_TAKEN = frozenset(
-    "A bool clock const ctmc C double dtmc E endinit endinvariant endmodule endobservables "
-    "endrewards endsystem false formula filter func F global G init invariant I int label max mdp "
-    "min module X nondeterministic observable observables of Pmax Pmin P pomdp popta "
-    "probabilistic prob pta rate rewards Rmax Rmin R S stochastic system true U W start end s o "
-    "reward action state deadlock".split()
-)
-
-
-def words_for(names: Sequence[str], before: str = "") -> list[str]:
-    """Names as words of letters, digits and underscores, all different.
-
-    >>> words_for(["open left", "open-left", "2", "true"])
-    ['open_left', 'open_left_2', 'a_2', 'a_true']
-    """
-    words: list[str] = []
-    for name in names:
-        word = before + re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
-        if not word[:1].isalpha() or word in _TAKEN:
-            word = f"a_{word}"
-        wanted, n = word, 1
-        while word in words:
-            n += 1
-            word = f"{wanted}_{n}"
-        words.append(word)
-    return words
 
 
 def _labels(model: Pomdp, pairs: Ints, end: int) -> dict[str, list[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jumar.truth.checkers.graph import Choice, StateGraph, plain
+from jumar.truth.checkers.graph import GraphChoice, StateGraph, plain
 
 
 def prism(graph: StateGraph) -> str:
@@ -39,7 +39,7 @@ def _lines(graph: StateGraph) -> Iterator[str]:
     yield "endrewards"
 
 
-def _updates(graph: StateGraph, choice: Choice) -> str:
+def _updates(graph: StateGraph, choice: GraphChoice) -> str:
     def moved(to: int) -> str:
         seen = f"&(o'={graph.observations[to]})" if graph.partially_observed else ""
         return f"(s'={to}){seen}"
