@@ -16,6 +16,7 @@ from jumar.core.reading import LogReading
 from jumar.core.text import listing
 from jumar.io.controllers import WRITERS, save_controller
 from jumar.io.files import write_atomically
+from jumar.show.program.beside import TABLE
 from jumar.show.program.languages import LANGUAGES, Language, render
 from jumar.show.program.table import ControllerTable, table
 
@@ -49,9 +50,6 @@ def program(controller: Controller, reading: LogReading | None = None) -> str:
     'worn'
     """
     return render(table(controller, reading), LANGUAGES[".py"])
-
-
-TABLE = ".table.json"
 
 
 def export_controller(
