@@ -27,6 +27,7 @@ from jumar.core.reading import NO_NUMBER, ReadColumn
 from jumar.core.registry import Registry
 from jumar.core.text import printable
 from jumar.show.program.flat import Codes, Flat
+from jumar.show.program.python import joined
 from jumar.show.program.table import ControllerTable, ranges_of, source_of
 
 _PER_LINE = 16  # numbers on a line of a long list
@@ -112,11 +113,8 @@ def _python(table: ControllerTable) -> dict[str, Any]:
     moves: dict[Any, str] = {}
     for part in chain.from_iterable(layer.parts for layer in table.layers):
         moves.setdefault(part.move, f"_next_{len(moves) + 1}")
-    source = files(__package__).joinpath("runtime.py").read_text(encoding="utf-8")
-    future = "from __future__ import annotations\n"
-    imports, _, rest = source.partition(future)[2].partition("# ---- data: begin ----\n")
-    runtime = rest.partition("# ---- data: end ----\n")[2]
-    return {"moves": moves, "imports": (future + imports)[:-1], "runtime": runtime[:-1]}
+    imports, runtime = joined()
+    return {"moves": moves, "imports": imports, "runtime": runtime}
 
 
 def _for_everyone(table: ControllerTable) -> None:
