@@ -3,6 +3,9 @@ this; without Storm it is skipped."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -93,3 +96,17 @@ def test_the_best_that_sees_all_is_better_than_the_best_that_does_not(tmp_path):
     best = stormpy.parse_properties('Rmax=? [F "end"]')[0]
     found = stormpy.model_checking(read, best, force_fully_observable=True)
     assert found.get_value(read.initial_states[0]) >= 5.0212
+
+
+def test_the_recipe_of_the_page_says_the_value(tmp_path, monkeypatch, capsys):
+    page = (Path(jm.__file__).parents[2] / "docs" / "exports.md").read_text()
+    recipe = next(
+        code for code in re.findall(r"```python\n(.*?)```", page, re.S) if "stormpy" in code
+    )
+    monkeypatch.chdir(tmp_path)
+    model = jm.models.tiger()
+    behavior = jm.train_behavior(model, jm.window(2), softmax=0.05, seed=1, episodes=200)
+    jm.export_model(model, "tiger.drn", behavior)
+    exec(recipe, {})
+    said = float(capsys.readouterr().out)
+    assert said == pytest.approx(jm.evaluate(model, behavior).value, rel=1e-9)
