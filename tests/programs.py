@@ -20,7 +20,10 @@ CC = shutil.which("cc")
 NODE = shutil.which("node")
 needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler: apt install gcc")
 needs_node = pytest.mark.skipif(NODE is None, reason="there is no Node: apt install nodejs")
-FLAGS = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-overlength-strings")
+FLAGS = (
+    "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Wshadow", "-Wmissing-prototypes",
+    "-Werror", "-Wno-overlength-strings",
+)  # fmt: skip
 
 # a step: an observation and a number that decides; None begins an episode anew
 Steps = Sequence[tuple[int, float] | None]
