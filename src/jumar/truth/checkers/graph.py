@@ -17,7 +17,7 @@ import numpy as np
 from jumar.core.arrays import Ints, number_rows
 from jumar.core.controller import Controller
 from jumar.core.identifiers import words_for
-from jumar.truth.chain import entries_of, unroll
+from jumar.truth.chain import unroll
 from jumar.truth.pomdp import END, Pomdp
 
 _EXACT = Context(prec=2000)  # two doubles multiplied have digits from 10^308 to 10^-650 at most
@@ -102,14 +102,14 @@ def chain_graph(model: Pomdp, controller: Controller, discounted: bool = True) -
     chain = unroll(model, controller)
     end = len(chain) + 1
     target = np.where(chain.target == END, end, chain.target + 1)
-    pointer = np.searchsorted(chain.source, np.arange(len(chain) + 1))
+    pointer = np.searchsorted(chain.source, np.arange(len(chain) + 1)).tolist()
     first = np.flatnonzero(chain.start > 0)
     words = words_for(model.actions)
     with localcontext(_EXACT):
         start = _weights((chain.start[first],), first + 1)
         choices = [(GraphChoice("", Decimal(0), _whole(start, None)),)]
         for i in range(len(chain)):
-            _, steps = entries_of(pointer, np.array([i]))
+            steps = slice(pointer[i], pointer[i + 1])
             row = _weights((chain.probability[steps],), target[steps])
             reward = _mean((chain.probability[steps],), chain.reward[steps])
             choices.append((GraphChoice("", reward, _ended(row, model, end, discounted)),))
