@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow docs wheel-test bench fuzz clean
+.PHONY: demo test test-slow test-storm docs wheel-test bench fuzz clean
 
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -44,6 +44,16 @@ wheel-test: .venv/.ready
 test-slow: .venv/.ready
 	$(BIN)/pytest -n auto --dist worksteal -rs -m slow
 
+# exact values beside those of the model checker Storm (GPL, 160 MB), in an environment of its own
+.venv-storm/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-storm
+	.venv-storm/bin/python -m pip install --quiet --disable-pip-version-check --editable . \
+	  'stormpy>=2,<3' 'pytest>=8.2' 'hypothesis>=6.100'
+	touch $@
+
+test-storm: .venv-storm/.ready
+	.venv-storm/bin/pytest -rs -m storm tests/truth/test_storm.py
+
 bench: .venv/.ready
 	$(BIN)/python benchmarks/run.py
 
@@ -52,4 +62,4 @@ fuzz: .venv/.ready
 	$(BIN)/python benchmarks/fuzz $(FUZZ)
 
 clean:
-	rm -rf .venv out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-storm out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

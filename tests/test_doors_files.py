@@ -6,6 +6,9 @@ Between the marks ``# --- 8< ---`` stands all that the new one takes.
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -13,6 +16,8 @@ import jumar as jm
 from commands import run_command as run
 from jumar.io.formats import FORMATS, LogFormat, Source
 from jumar.show.outputs import FILES
+from jumar.show.program.flat import Flat
+from jumar.show.program.languages import LANGUAGES, Language, c_text
 from jumar.truth.models import MODELS, ModelEntry
 from jumar.truth.pomdp import END, Pomdp
 from jumar.truth.training import Training
@@ -97,3 +102,63 @@ def test_a_new_rendering_is_one_line(tmp_path):
     said = (tmp_path / "out" / "verdict.txt").read_text("utf-8")
     assert said == result.assessment.verdict.headline
     assert np.all([path.is_file() for path in written])
+
+
+# --- 8< --- a new language: AWK, a name on a line in, the likeliest action out
+
+AWK = r"""BEGIN {
+{% for name in table.observations %}  z[{{ name | text }}] = {{ loop.index0 }}
+{% endfor %}
+{% for name in table.actions %}  action[{{ loop.index0 }}] = {{ name | text }}
+{% endfor %}
+{% for row in table.distributions %}  best[{{ loop.index0 }}] = {{ row.index(row | max) }}
+{% endfor %}
+{% for symbol in flat.first %}  m[{{ loop.index0 }}] = {{ symbol }}
+{% endfor %}
+{% for layer in flat.layers %}{% for key, choice in layer.rows %}
+  rows[{{ layer.at }} ":{{ key | join(",") }}"] = {{ choice }}
+{% endfor %}{% endfor %}
+}
+function key(at, size, seen,   i, text) {
+  for (i = at; i < at + size; i++) text = text m[i] ","
+  return at ":" text seen
+}
+{
+  seen = z[$0]; choice = {{ table.default }}
+{% for layer in flat.layers | reverse %}
+  if ((k = key({{ layer.at }}, {{ layer.size }}, seen)) in rows) choice = rows[k]
+{% endfor %}
+  done = best[choice]; print action[done]
+{% for part in flat.parts %}
+  for (i = {{ part.at }}; i < {{ part.at + part.size - 1 }}; i++) m[i] = m[i + 1]
+  m[{{ part.at + part.size - 1 }}] = seen{{ " * %d + done" % part.actions if part.actions }}
+{% endfor %}
+}
+"""
+LANGUAGE = Language("AWK", AWK, c_text, lambda table: {"flat": Flat(table)})
+
+# --- 8< ---
+
+
+@pytest.mark.skipif(shutil.which("awk") is None, reason="there is no AWK: apt install mawk")
+@pytest.mark.parametrize("memory", [jm.window(1), jm.window(3), jm.window(2, actions=True)])
+def test_a_new_language_is_one_template_and_one_entry(tmp_path, capsys, memory):
+    rng = np.random.default_rng(4)
+    names = ("good", 'wo"rn', "b\\roken")
+    base = jm.Controller.constant(names, ("keep", "inspect", "repair"), [1, 0, 0], memory)
+    nodes = base.memory.enumerate()
+    states = np.column_stack([nodes, rng.integers(0, 3, len(nodes))])
+    rule = base.except_at(states, rng.dirichlet(np.ones(3), len(nodes)))
+    rule.save(tmp_path / "rule.json")
+    LANGUAGES.add(".awk", LANGUAGE)
+    try:
+        done = run(capsys, "export", tmp_path / "rule.json", "-o", tmp_path / "rule.awk")
+    finally:
+        LANGUAGES.remove(".awk")
+    assert done.code == 0
+    seen = rng.choice(names, 60).tolist()
+    agent = rule.start(1, most_likely=True)
+    command = ["awk", "-f", str(tmp_path / "rule.awk")]
+    answers = subprocess.run(command, input="\n".join(seen), capture_output=True, text=True)
+    assert answers.stdout.split() == [agent.act(z) for z in seen]
+    assert run(capsys, "export", tmp_path / "rule.json", "-o", tmp_path / "rule.awk").code == 2

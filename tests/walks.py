@@ -1,8 +1,8 @@
 """A page walked from top to bottom: files are written, commands run, answers compared.
 
 What a reader does, in one folder: fetch the files of `examples/` that the page links, write every
-TOML block that begins with the name of its file, run every command of an `sh` block, compare its
-answer with the `text` block that follows, run the `>>>` examples.
+block that begins with a comment that names its file, run every command of an `sh` block, compare
+its answer with the `text` block that follows, run the `>>>` examples.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ import io
 import re
 import shlex
 import shutil
+import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pytest
 
 import jumar
 from jumar.cli import main
@@ -24,12 +27,15 @@ WALKED = [
     DOCS / "start.md",
     DOCS / "project.md",
     DOCS / "cookbook.md",
+    DOCS / "exports.md",
     *sorted((DOCS / "tutorials").glob("*.md")),
 ]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FETCHED = re.compile(r"\]\(((?:\.\./)+examples/[\w/.-]+\.(?:csv|toml))\)")
 INSTALLS = "pip install jumar"  # what `make wheel-test` tries
+NAMED = re.compile(r"(?:#|//|--|/\*) ([\w-]+\.(?:toml|c|js|sql))(?: \*/)?\n")
+PROGRAMS = ("cc", "node", "sqlite3")  # that a page may use besides; without them it is skipped
 
 
 @dataclass
@@ -54,9 +60,11 @@ class Walk:
         return self.done
 
     def _toml(self, block: str, line: int) -> None:
-        if name := re.match(r"# ([\w-]+\.toml)\n", block):
+        if name := NAMED.match(block):
             Path(name[1]).write_text(block)
             self.done.append("toml")
+
+    _c = _js = _sql = _toml
 
     def _sh(self, block: str, line: int) -> None:
         for command in block.replace("\\\n", "").splitlines():
@@ -68,8 +76,11 @@ class Walk:
             for name, value in self.variables.items():
                 command = command.replace(f"${name}", value)
             program, *words = shlex.split(command, comments=True)
-            assert program == "jumar", f"{self.page.name}, line {line}: what is {program}?"
-            self.said = said_by(words)
+            if program in PROGRAMS or program.startswith("./"):
+                self.said = other_said(program, words)
+            else:
+                assert program == "jumar", f"{self.page.name}, line {line}: what is {program}?"
+                self.said = said_by(words)
             self.done.append("sh")
 
     def _text(self, block: str, line: int) -> None:
@@ -108,3 +119,12 @@ def said_by(words: list[str]) -> str:
             code = left.code
     assert not code, f"jumar {shlex.join(words)} ended with {code}"
     return out.getvalue()
+
+
+def other_said(program: str, words: list[str]) -> str:
+    """What another program prints; it must end well."""
+    if not shutil.which(program):
+        pytest.skip(f"there is no {program}: apt install gcc nodejs sqlite3")
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

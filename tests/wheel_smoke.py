@@ -99,6 +99,8 @@ def used(jumar: Path, home: Path) -> None:
     ran(jumar, home, *shlex.split("improve log.csv --policy coin.toml --discount 0.95 -o out"))
     files = ["report.html", "improved.json", "improved.py", "controller.svg", "decisions.csv"]
     assert all((home / "out" / name).stat().st_size for name in files)
+    for ending in (".c", ".js", ".sql"):  # their templates are there, too
+        ran(jumar, home, "export", "out", "-o", f"improved{ending}")
     verdict = json.loads((home / "out" / "certificate.json").read_text())["verdict"]
     assert verdict["word"] == "safe", verdict
     ran(jumar.with_name("python"), home, "-c", EVERYTHING)

@@ -38,6 +38,8 @@ _PUBLIC = {
     "count_logs": "large.counting",
     "estimate_behavior": "evidence.estimation",
     "evaluate": "truth.evaluation",
+    "export_controller": "show.program",
+    "export_model": "truth.checkers",
     "first_returns": "evidence.first_visits",
     "improve": "pipeline",
     "improve_counts": "pipeline.by_counts",
@@ -92,6 +94,8 @@ __all__ = [
     "count_logs",
     "estimate_behavior",
     "evaluate",
+    "export_controller",
+    "export_model",
     "first_returns",
     "improve",
     "improve_counts",
@@ -156,7 +160,9 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.pipeline import improve, select
     from jumar.pipeline.by_counts import improve_counts
     from jumar.pipeline.in_parts import improve_logs
+    from jumar.show.program import export_controller
     from jumar.truth import models as models
+    from jumar.truth.checkers import export_model
     from jumar.truth.evaluation import evaluate
     from jumar.truth.model_files import load_model
     from jumar.truth.optimality import optimum

@@ -135,7 +135,7 @@ def test_simulate_can_cut_episodes_off(jumar, tiger, tmp_path):
 
 FILES = (
     "improved.json", "decisions.csv", "certificate.json", "controller.svg", "controller.dot",
-    "improved.py", "report.html", "run.json",
+    "improved.py", "improved.table.json", "report.html", "run.json",
 )  # fmt: skip
 
 

@@ -21,7 +21,8 @@ from jumar.core.memory.forms import Form, OneOf
 from jumar.core.memory.refinement import ladder, one_more, projection, refines
 from jumar.core.words import history_state_heads, history_state_words
 from jumar.io.controllers import controller_from_document, controller_to_document
-from jumar.show.program import program
+from jumar.show.program import LANGUAGES, program, render, table
+from programs import needs_cc, needs_node, run_c, run_node, run_python, some_steps
 
 # ---- the memory ---------------------------------------------------------------------------------
 
@@ -242,19 +243,43 @@ def test_a_kind_that_knows_more_needs_no_list_of_nodes(monkeypatch):
         Different(40).on(3, 2).machine()
 
 
-def test_a_program_of_its_own_says_the_same():
-    observations, actions = ("x", "y", "z"), ("a", "b")
-    base = Controller.constant(observations, actions, [1, 0], Deep(3))
+def deep_controller(length: int) -> Controller:
+    """A row for every history state of a random walk."""
     rng = np.random.default_rng(1)
-    nodes = Deep(3).on(3, 2).enumerate()
-    states = np.column_stack([nodes, rng.integers(0, 3, len(nodes))])
-    controller = base.except_at(states, rng.dirichlet([1, 1], len(nodes)))
+    memory = Deep(length).on(3, 2)
+    z, a = rng.integers(0, 3, 60), rng.integers(0, 2, 60)
+    nodes = memory.replay(z, a, np.array([0, 60]))
+    states = np.unique(np.column_stack([nodes, z]), axis=0)
+    base = Controller.constant(("x", "y", "z"), ("a", "b"), [1, 0], memory)
+    return base.except_at(states, rng.dirichlet([1, 1], len(states)))
+
+
+@pytest.mark.parametrize(("length", "kind"), [(3, "nodes"), (40, "function")])
+def test_a_program_of_its_own_says_the_same(length, kind):
+    """With few nodes it is listed, so that every language can run it; else its function is
+    copied."""
+    controller = deep_controller(length)
+    assert table(controller).layers[0].parts[0].kind == kind
     module: dict[str, object] = {"__name__": "improved"}
     exec(program(controller), module)
     copied, agent = module["Controller"](), controller.start(1)
-    for z, a in zip(rng.choice(observations, 200), rng.choice(actions, 200), strict=True):
+    rng = np.random.default_rng(2)
+    choices = rng.choice(controller.observations, 200), rng.choice(controller.actions, 200)
+    for z, a in zip(*choices, strict=True):
         assert copied.probabilities(z) == agent.probabilities(z)
         copied.tell(z, a), agent.tell(z, a)
+
+
+@needs_cc
+@needs_node
+def test_other_languages_run_it_where_it_can_be_listed_and_say_so_where_not(tmp_path):
+    controller = deep_controller(3)
+    steps = some_steps(np.random.default_rng(3), 3)
+    for run in (run_c, run_node):
+        assert run(tmp_path, controller, steps) == run_python(controller, steps)
+    for suffix in (".c", ".js", ".mjs", ".sql"):
+        with pytest.raises(ControllerError, match="only a Python program can hold"):
+            render(table(deep_controller(40)), LANGUAGES[suffix])
 
 
 def test_a_program_that_would_miss_something_is_refused():
@@ -262,9 +287,9 @@ def test_a_program_that_would_miss_something_is_refused():
         def machine(self) -> Machine:
             return super().machine()._replace(next=lambda data, node, z, a: np.array(node))
 
-    base = Controller.constant(("x",), ("a",), [1.0], Leaky(1))
+    base = Controller.constant(("x", "y", "z"), ("a",), [1.0], Leaky(40))
     object.__setattr__(base, "rows", np.ones((1, 1)))
-    object.__setattr__(base, "states", np.zeros((1, 2), np.int64))
+    object.__setattr__(base, "states", np.zeros((1, 41), np.int64))
     with pytest.raises(ControllerError, match="cannot be copied into a program"):
         program(base)
 

@@ -37,6 +37,7 @@ FILES = [
     "decisions.csv",
     "improved.json",
     "improved.py",
+    "improved.table.json",
     "report.html",
     "run.json",
 ]

@@ -22,7 +22,8 @@ from jumar.core.errors import LogError
 from jumar.core.memory import window
 from jumar.core.reading import Bins, LogReading, ReadColumn
 from jumar.io.logs.symbols import JOINT
-from jumar.show.program import program, runtime
+from jumar.show.program import program
+from jumar.show.program.python import readings as runtime
 from strategies import controllers
 
 A = ("keep", "repair")

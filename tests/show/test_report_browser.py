@@ -21,25 +21,7 @@ from results import HALF, HOSTILE, RUN, TAME, chosen_by_test, named, one_step_lo
 
 pytestmark = pytest.mark.slow
 
-HOW = "apt install chromium, and pip install -e '.[dev]' for Playwright"
 CONTRAST = 4.5  # of ordinary text, by the Web Content Accessibility Guidelines, level AA
-
-
-@pytest.fixture(scope="module")
-def browser():
-    program = next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-    )
-    if program is None:
-        pytest.skip(f"there is no Chromium: {HOW}")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        pytest.skip(f"there is no Playwright: {HOW}")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 def written(folder: Path, result) -> str:

@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from jumar.core.controller import Controller
 from jumar.core.memory import NamedNodes, product, window
 from jumar.core.memory.refinement import join
-from jumar.show.program import program, runtime
+from jumar.show.program import program
+from jumar.show.program.python import filter as runtime
+from jumar.show.program.python import names as runtime_names
 from strategies import controllers, logs, memories, names, rows_of_distributions, single_memories
 
 Z, A = ("good", "worn", "broken"), ("keep", "inspect", "repair")
@@ -355,7 +357,7 @@ def test_the_runtime_runs_as_it_is():
 
 
 def test_long_and_many_names_are_cut_in_messages():
-    text = runtime._unknown("observation", "y" * 10_000, [*names("z", 20), "x" * 10_000])
+    text = runtime_names._unknown("observation", "y" * 10_000, [*names("z", 20), "x" * 10_000])
     assert len(text) < 300
     assert "... (21 in all)" in text
-    assert json.dumps("\x1b") in runtime._unknown("action", "\x1b", ["a"])
+    assert json.dumps("\x1b") in runtime_names._unknown("action", "\x1b", ["a"])

@@ -25,6 +25,7 @@ from jumar.cli import (  # noqa: F401
     counting,
     drafting,
     estimates,
+    exporting,
     improving,
     sampling,
     showing,

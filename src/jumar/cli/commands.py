@@ -126,7 +126,8 @@ def simulate(
     from jumar.cli.converting import write_log
     from jumar.core.text import counted
 
-    pomdp, controller = library.build(model), load_controller(policy)
+    pomdp = library.build(model)
+    controller = load_controller(policy, names=pomdp)
     with working("Simulating", as_json):
         log = run(pomdp, controller, episodes=episodes, seed=seed, max_steps=max_steps)
         write_log(log, output, discount=pomdp.discount, controller=controller)
@@ -171,7 +172,7 @@ def evaluate(
     optimum = None if horizon is not None else library.optimum(model)  # it is that for ever
     rows, data = [], []
     for path in policy:
-        controller = load_controller(path)
+        controller = load_controller(path, names=pomdp)
         exact = run(pomdp, controller, horizon)
         item: dict[str, Any] = {
             "file": str(path),

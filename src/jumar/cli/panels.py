@@ -18,7 +18,7 @@ DATA, RULE, DECISION, OUTPUT = "Data", "Rule", "Decision", "Output"
 
 COMMANDS = {
     "Main job": "init check improve samples",
-    "Look closer": "show estimate convert algorithms",
+    "Look closer": "show export estimate convert algorithms",
     "Large logs": "count merge",
     "Research": "models train simulate evaluate plan study paper",
 }

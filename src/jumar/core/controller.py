@@ -489,7 +489,7 @@ class Controller(Frozen, Shown, Framed):
         Parameters
         ----------
         path
-            The file, which ends in .json.
+            The file, which ends in .json; in .paynt.json for PAYNT, in .pg for a policy graph.
         """
         from jumar.io.controllers import save_controller
 

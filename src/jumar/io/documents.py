@@ -63,7 +63,7 @@ MOST_BYTES = 300_000_000  # of a file that people or programs write by rules
 def read_document(path: str | os.PathLike[str], form: Format) -> Any:
     """What a TOML or JSON file holds; without one of these endings its content decides."""
     source = str(os.fspath(path))
-    return parse(_read_text(source, form), source, form)
+    return parse(read_text(source, form), source, form)
 
 
 def parse(text: str, source: str, form: Format) -> Any:
@@ -77,7 +77,8 @@ def parse(text: str, source: str, form: Format) -> Any:
         return _parse_toml(text, source, form)
 
 
-def _read_text(source: str, form: Format) -> str:
+def read_text(source: str, form: Format) -> str:
+    """The text of a file that is read whole."""
     try:
         with open(source, "rb") as file:  # a device may have no end
             data = file.read(MOST_BYTES + 1)

@@ -1,15 +1,16 @@
 """The files a result is handed over in.
 
-===============  ================================================================
-improved.json    the new controller: the behavior, except where it changed
-decisions.csv    every history state: what is done, old and new; counts, gain, why
-certificate.json verdict, numbers and certificates, for machines
-controller.svg   the controller as a picture, changes marked; .dot for Graphviz
-improved.py      the controller as a program that needs nothing but Python
-report.html      one page that explains it all
-run.json         versions, files with fingerprints, settings, the command
-without_slips.json  the old controller without its slips, where these are most of the gain
-===============  ================================================================
+===================  ======================================================================
+improved.json        the new controller: the behavior, except where it changed
+decisions.csv        every history state: what is done, old and new; counts, gain, why
+certificate.json     verdict, numbers and certificates, for machines
+controller.svg       the controller as a picture, changes marked; .dot for Graphviz
+improved.py          the controller as a program that needs nothing but Python
+improved.table.json  the table that programs in other languages are made of
+report.html          one page that explains it all
+run.json             versions, files with fingerprints, settings, the command
+without_slips.json   the old controller without its slips, if these are most of the gain
+===================  ======================================================================
 
 controller.png and controller.pdf are made for those who ask for these pictures.
 All are made before the first is written, and then appear together or not at all.
@@ -32,7 +33,7 @@ from jumar.io.files import write_atomically, write_folder
 from jumar.show import html
 from jumar.show.drawing import Drawing, draw
 from jumar.show.drawing.images import IMAGES, check_images
-from jumar.show.program import program
+from jumar.show.program import program, table
 from jumar.show.provenance import Run
 from jumar.show.remedies import remedies
 
@@ -96,6 +97,7 @@ FILES: dict[str, Callable[[Handover], str]] = {
     "controller.svg": lambda made: made.drawing.svg,
     "controller.dot": lambda made: made.drawing.dot,
     "improved.py": lambda made: program(made.controller, made.reading),
+    "improved.table.json": lambda made: table(made.controller, made.reading).text(),
     "report.html": lambda made: html.page(
         made.assessment, made.drawing, made.origin, made.run.command
     ),

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,13 @@ from typing import Any
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, ParameterError
 from jumar.core.text import printable
+from jumar.io.controllers.machines import Named
 from jumar.io.controllers.memories import CONTROLLER
-from jumar.io.controllers.reading import read_controller
+from jumar.io.controllers.paynt import from_paynt, is_paynt, paynt_text
+from jumar.io.controllers.policy_graphs import from_policy_graph, policy_graph
+from jumar.io.controllers.reading import read_controller, share_explored
 from jumar.io.controllers.writing import layout, write_document
-from jumar.io.documents import nesting, read_document
+from jumar.io.documents import nesting, read_document, read_text
 from jumar.io.files import write_atomically
 
 __all__ = [
@@ -50,16 +55,24 @@ def controller_of(controller: ControllerLike) -> Controller:
 
 
 def load_controller(
-    path: str | os.PathLike[str], *, exploration: float | None = None
+    path: str | os.PathLike[str],
+    *,
+    exploration: float | None = None,
+    names: Named | None = None,
+    start: int | str = 0,
 ) -> Controller:
-    """Read a controller from a TOML or JSON file.
+    """Read a controller from a TOML or JSON file, or from one of PAYNT or pomdp-solve.
 
     Parameters
     ----------
     path
-        The file.
+        The file: of jumar, of PAYNT (JSON with an action_function), or a policy graph (.pg).
     exploration
         How often any action is taken, in place of what the file says.
+    names
+        Whose observations and actions a file without names is about: a model, a log, a controller.
+    start
+        Of a policy graph: the node that acts first; "observed" where the first observation tells.
 
     Returns
     -------
@@ -82,11 +95,28 @@ def load_controller(
     [0.25, 0.75]
     """
     source = str(os.fspath(path))
-    return controller_from_document(read_document(source, CONTROLLER), source, exploration)
+    name = Path(source).stem
+    if Path(source).suffix.lower() == ".pg":
+        text = read_text(source, CONTROLLER)
+        return _explored(from_policy_graph(text, source, name, names, start), exploration)
+    document = read_document(source, CONTROLLER)
+    if is_paynt(document):
+        return _explored(from_paynt(document, source, name, names), exploration)
+    return controller_from_document(document, source, exploration)
+
+
+def _explored(controller: Controller, exploration: float | None) -> Controller:
+    """The controller of a file that says nothing about exploration."""
+    if not exploration:
+        return controller
+    ε = share_explored(exploration, "--exploration")
+    rows = (1 - ε) * controller.rows + ε / len(controller.actions)
+    return replace(controller, rows=rows, exploration=ε)
 
 
 def save_controller(controller: Controller, path: str | os.PathLike[str]) -> None:
-    """Write a JSON file, whole or not at all, that `load_controller` reads back exactly.
+    """Write a JSON file, whole or not at all, that `load_controller` reads back exactly; or one for
+    PAYNT (.paynt.json) or a policy graph (.pg), where the controller can be one.
 
     >>> import tempfile
     >>> uniform = Controller.uniform(("good", "worn"), ("keep", "repair"))
@@ -95,12 +125,14 @@ def save_controller(controller: Controller, path: str | os.PathLike[str]) -> Non
     ...     load_controller(Path(folder, "uniform.json")).same_as(uniform)
     True
     """
-    if Path(path).suffix.lower() != ".json":
+    name = Path(path).name.lower()
+    write = next((text for ending, text in WRITERS.items() if name.endswith(ending)), None)
+    if write is None:
         raise ControllerError(
             f"{path}: controllers are written as JSON, but the name does not end in .json. "
             f"Use '{Path(path).stem or 'controller'}.json'."
         )
-    write_atomically(path, controller_text(controller))
+    write_atomically(path, write(controller))
 
 
 def controller_from_document(
@@ -134,6 +166,14 @@ def controller_text(controller: Controller) -> str:
     """The text of a controller's file."""
     with nesting(controller.name, CONTROLLER):
         return layout(write_document(controller)) + "\n"
+
+
+# by how the name of the file ends; the first that fits
+WRITERS: dict[str, Callable[[Controller], str]] = {
+    ".paynt.json": paynt_text,
+    ".json": controller_text,
+    ".pg": policy_graph,
+}
 
 
 def schema() -> dict[str, Any]:

@@ -117,12 +117,12 @@ class _Exploration:
                 f"{place}: both 'exploration' and 'explored' are given. Keep 'exploration' if it "
                 "is to be added to the probabilities, 'explored' if they contain it already."
             )
-        added = _share(document.get("exploration", 0), f"{place}: exploration")
-        self._contained = _share(document.get("explored", 0), f"{place}: explored")
+        added = share_explored(document.get("exploration", 0), f"{place}: exploration")
+        self._contained = share_explored(document.get("explored", 0), f"{place}: explored")
         self._added = added
         self.ε = added or self._contained
         if instead is not None:
-            self.ε = self._added = _share(instead, "--exploration")
+            self.ε = self._added = share_explored(instead, "--exploration")
         self._instead = instead is not None
 
     def on(self, rows: Floats) -> Floats:
@@ -134,7 +134,8 @@ class _Exploration:
         return (1 - ε) * rows + ε / rows.shape[-1] if ε else rows
 
 
-def _share(value: Any, place: str) -> float:
+def share_explored(value: Any, place: str) -> float:
+    """How often any action is taken, checked."""
     if not is_number(value) or not 0 <= value < 1:
         raise ControllerError(
             f"{place} {show(value)} is not a number from 0 up to, but not including, 1. Write 0.02 "

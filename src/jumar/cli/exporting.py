@@ -1,0 +1,133 @@
+"""The command that hands over: a controller as a program or for another tool, a model for a model
+checker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jumar.cli import log_options
+from jumar.cli.app import Json, app, say, tell
+from jumar.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from jumar.core.controller import Controller
+    from jumar.core.reading import LogReading
+
+
+@app.command()
+def export(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONTROLLER|MODEL",
+            help="A controller file, the folder of a result, or a model (for .drn and .prism).",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="What is written follows from the ending. A controller as a program: .py .c .js "
+            ".mjs .sql; as data: .json .table.json .paynt.json .pg. A model: .drn .prism.",
+        ),
+    ],
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="With a model: the controller that runs it, for a Markov chain."),
+    ] = None,
+    undiscounted: Annotated[
+        bool,
+        typer.Option("--undiscounted", help="With a model: leave out the discount."),
+    ] = False,
+    names: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Names for a file that has none (.pg, PAYNT)."),
+    ] = None,
+    start: Annotated[
+        str,
+        typer.Option(
+            metavar="NODE|observed",
+            help="Of a .pg file: the node that acts first, or the one with the number of the first "
+            "observation.",
+        ),
+    ] = "0",
+    columns: log_options.Columns = None,
+    bins: log_options.Bins = None,
+    missing: log_options.Missing = "error",
+    as_json: Json = False,
+) -> None:
+    """Write a controller as a program in Python, C, JavaScript or SQL, or a model for Storm.
+
+    A program takes raw readings, cut into ranges as the log of the result was. Where that is not
+    known, --columns, --bins and --missing tell it.
+    """
+    from jumar.truth.checkers import WRITERS
+
+    if output.suffix.lower() in WRITERS:
+        if columns or bins or missing != "error" or names:
+            raise ParameterError(
+                f"{output}: a model is written, and --columns, --bins, --missing and --names are "
+                "about a controller. Leave them out."
+            )
+        _model(what, output, policy, undiscounted, start)
+        say(as_json, {"model": what, "file": str(output)}, f"Wrote {output}")
+        return
+    for option, given in (("--policy", policy is not None), ("--undiscounted", undiscounted)):
+        if given:
+            raise ParameterError(
+                f"{option}: only a model takes it, and {output} is no file of a model. Use an "
+                f"ending of these: {', '.join(WRITERS)}."
+            )
+    controller, reading = _controller(what, names, start)
+    if columns or bins or missing != "error":
+        reading = _told(columns, bins, missing)
+    from jumar.show.program import export_controller
+
+    export_controller(controller, output, reading=reading)
+    data = {"controller": what, "file": str(output), "readings": reading is not None}
+    say(as_json, data, f"Wrote {output}")
+
+
+def _model(model: str, output: Path, policy: Path | None, undiscounted: bool, start: str) -> None:
+    from jumar import export_model, load_controller
+    from jumar import models as library
+
+    pomdp = library.build(model)
+    controller = None
+    if policy is not None:
+        controller = load_controller(policy, names=pomdp, start=_start(start))
+    export_model(pomdp, output, controller, discounted=not undiscounted)
+
+
+def _controller(what: str, names: str | None, start: str) -> tuple[Controller, LogReading | None]:
+    """The controller, and how readings are read, if the folder of a result tells."""
+    from jumar import load_controller
+    from jumar import models as library
+    from jumar.show.program.beside import reading_beside, table_beside
+
+    path = Path(what)
+    if path.is_dir():
+        path = path / "improved.json"
+    pomdp = None if names is None else library.build(names)
+    controller = load_controller(path, names=pomdp, start=_start(start))
+    reading = reading_beside(path, controller)
+    if reading is None and table_beside(path).is_file():
+        tell(f"{table_beside(path)} is of another controller: its ranges are not used.")
+    return controller, reading
+
+
+def _start(text: str) -> int | str:
+    return int(text) if text.isascii() and text.isdigit() else text
+
+
+def _told(columns: list[str] | None, bins: list[str] | None, missing: str) -> LogReading:
+    from jumar.io.logs.told import reading_told
+
+    asked: dict[str, Any] = log_options.as_reading(columns=columns, bins=bins, missing=missing)
+    return reading_told(asked["columns"], asked["bins"], missing=missing)

@@ -1,0 +1,239 @@
+"""A controller as one table of plain data, of which programs in every language are made.
+
+    observations, actions   names; from here on they are numbers, in this order
+    reading                 how columns of raw readings become observations and actions
+    layers                  the exceptions first, and what they depart from after them
+    distributions           the different rows of probabilities, one number per action
+    default                 the distribution where no layer has a row
+
+A layer is a memory and rows. Each layer runs its own memory on the same observations and actions,
+so the node of a coarser layer need not be projected from that of a finer one. The first layer with
+a row for what is remembered and seen decides. A memory is a list of parts:
+
+    window     the last symbols, oldest first, -1 for nothing yet. A symbol is the observation z, or
+               z * actions + a where actions are remembered (`actions` is 0 where they are not)
+    nodes      the number of a node; `nodes[n][z][a]` is the next one
+    function   a memory that only Python can run: the source of next(data, node, z, a)
+
+A row is [node of part 1, node of part 2, ..., observation, distribution]. So a window of 45 takes
+44 numbers for every history state that has a row of its own, and nothing for all others.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, TypeAlias
+
+from jumar.core.controller import Controller
+from jumar.core.errors import ControllerError, TooLarge
+from jumar.core.memory import Memory
+from jumar.core.memory.base import look_up
+from jumar.core.memory.windows import push
+from jumar.core.reading import MISSING, LogReading, ReadColumn
+
+FORMAT = "jumar-table/1"
+MOST_CELLS = 20_000  # of a memory that is listed though it has a function of its own
+
+Move: TypeAlias = Callable[[Any, Any, int, int], Any]
+Node: TypeAlias = int | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MemoryPart:
+    """A memory, or one of several side by side."""
+
+    kind: str  # window, nodes or function
+    first: Node  # what it holds before the first step
+    data: Any  # window: number of actions, or 0; nodes: the moves; function: its first argument
+    move: Move
+
+    @property
+    def size(self) -> int:
+        """How many numbers it holds."""
+        return 1 if isinstance(self.first, int) else len(self.first)
+
+    def document(self) -> dict[str, Any]:
+        """It as plain data."""
+        if self.kind == "window":
+            return {"window": self.size, "actions": self.data, "first": self.first}
+        if self.kind == "nodes":
+            return {"nodes": self.data, "first": self.first}
+        return {
+            "function": source_of(self.move, "next"),
+            "data": self.data,
+            "first": self.first,
+        }
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A memory, and what is done at some history states."""
+
+    parts: tuple[MemoryPart, ...]
+    keys: tuple[tuple[Any, ...], ...]  # (K,) what each part holds, and the observation
+    choices: tuple[int, ...]  # (K,) the number of a distribution
+
+    @property
+    def first(self) -> list[int]:
+        """All numbers the memory holds before the first step, side by side."""
+        return [number for part in self.parts for number in _flat(part.first)]
+
+    @property
+    def flat(self) -> list[tuple[list[int], int]]:
+        """The rows as plain numbers, sorted: those of the memory, the observation; the choice."""
+        keys = ([n for node in key for n in _flat(node)] for key in self.keys)
+        return sorted(zip(keys, self.choices, strict=True))
+
+
+@dataclass(frozen=True)
+class ControllerTable:
+    """A controller as plain data."""
+
+    name: str
+    observations: tuple[str, ...]
+    actions: tuple[str, ...]
+    reading: LogReading
+    layers: tuple[Layer, ...]
+    distributions: tuple[tuple[float, ...], ...]
+    default: int
+
+    @property
+    def missing(self) -> str | None:
+        """What a missing value is called, if that is a name."""
+        return MISSING if self.reading.names_missing else None
+
+    def document(self) -> dict[str, Any]:
+        """It as lists, dicts, text and numbers."""
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "observations": self.observations,
+            "actions": self.actions,
+            "reading": reading_document(self.reading),
+            "layers": [
+                {
+                    "memory": [part.document() for part in layer.parts],
+                    "rows": [
+                        (*key, choice)
+                        for key, choice in zip(layer.keys, layer.choices, strict=True)
+                    ],
+                }
+                for layer in self.layers
+            ],
+            "distributions": self.distributions,
+            "default": self.default,
+        }
+
+    def text(self) -> str:
+        """The text of a JSON file, one row on a line."""
+        return _laid_out(self.document()) + "\n"
+
+
+def table(controller: Controller, reading: LogReading | None = None) -> ControllerTable:
+    """The table of a controller. `reading` says how observations are made of columns; without it
+    there is one column "observation", as in a plain log.
+
+    >>> worn = Controller.constant(("good", "worn"), ("keep", "repair"), [0.25, 0.75])
+    >>> table(worn).document()["distributions"]
+    ((0.25, 0.75),)
+    """
+    numbers: dict[tuple[float, ...], int] = {}
+
+    def number(row: list[float]) -> int:
+        return numbers.setdefault(tuple(row), len(numbers))
+
+    default = number(controller.default.tolist())
+    layers = []
+    for layer in controller.layers:
+        if not len(layer.rows):
+            continue  # it decides nothing
+        machines = [_part(memory) for memory in layer.memory.parts]
+        pieces = layer.memory.split(layer.states[:, :-1])
+        columns = [nodes(words) for (_, nodes), words in zip(machines, pieces, strict=True)]
+        keys = zip(*columns, layer.states[:, -1].tolist(), strict=True)
+        choices = tuple(number(row) for row in layer.rows.tolist())
+        layers.append(Layer(tuple(part for part, _ in machines), tuple(keys), choices))
+    return ControllerTable(
+        controller.name,
+        controller.observations,
+        controller.actions,
+        reading or LogReading(),
+        tuple(layers),
+        tuple(numbers),
+        default,
+    )
+
+
+def _part(memory: Memory) -> tuple[MemoryPart, Callable[[Any], list[Any]]]:
+    """A part, and the function that writes its nodes."""
+    machine = memory.machine()
+    known: dict[Any, str] = {push: "window", look_up: "nodes"}
+    kind = known.get(machine.next, "function")
+    if kind == "function":
+        # as a list of nodes every language can run it
+        O, A = memory.alphabet
+        try:
+            small = memory.count_nodes() * O * A <= MOST_CELLS
+            machine = Memory.machine(memory) if small else machine
+            kind = "nodes" if small else kind
+        except TooLarge:
+            pass
+    return MemoryPart(kind, machine.first, machine.data, machine.next), machine.nodes
+
+
+def source_of(move: Move, name: str) -> str:
+    """The text of a function, under another name. It must stand on its own."""
+    source = textwrap.dedent(inspect.getsource(move)).strip()
+    used = inspect.getclosurevars(move)
+    if used.globals or used.nonlocals or not source.isascii():
+        raise ControllerError(
+            f"{move.__module__}.{move.__qualname__} cannot be copied into a program: it must be "
+            "plain ASCII and use nothing but its arguments and what is built into Python."
+        )
+    return source.replace(f"def {move.__name__}(", f"def {name}(", 1)
+
+
+def ranges_of(column: ReadColumn) -> tuple[Any, ...] | None:
+    """Names and edges in turn: ("low", 2.0, "high"); None where the text is the name."""
+    if column.bins is None:
+        return None
+    pairs = zip_longest(column.bins.names, column.bins.edges)
+    return tuple(part for pair in pairs for part in pair if part is not None)
+
+
+def reading_document(reading: LogReading) -> dict[str, Any]:
+    """How a log was read, as plain data."""
+
+    def columns(these: tuple[ReadColumn, ...]) -> list[dict[str, Any]]:
+        return [{"column": column.name, "ranges": ranges_of(column)} for column in these]
+
+    return {
+        "observation": columns(reading.observation),
+        "action": columns(reading.action),
+        "episode": reading.episode,
+        "longest_pause": reading.longest_pause,
+        "missing": MISSING if reading.names_missing else None,
+        "separator": reading.separator,
+        "decimal": reading.decimal,
+    }
+
+
+def _flat(node: Any) -> tuple[int, ...]:
+    return (node,) if isinstance(node, int) else tuple(node)
+
+
+def _laid_out(value: Any, indent: str = "") -> str:
+    """JSON with one row on a line."""
+    inner = indent + " "
+    if isinstance(value, dict):
+        lines = [f"{json.dumps(key)}: {_laid_out(item, inner)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(inner + line for line in lines) + f"\n{indent}}}"
+    if isinstance(value, list) and value:
+        lines = [_laid_out(item, inner) for item in value]
+        return "[\n" + ",\n".join(inner + line for line in lines) + f"\n{indent}]"
+    return json.dumps(value, allow_nan=False)

@@ -1,0 +1,112 @@
+"""Exact values beside those of Storm's exact engine. `make test-storm` installs Storm and runs
+this; without Storm it is skipped."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jumar as jm
+from jumar.core.memory import NamedNodes, window
+from jumar.truth.models import MODELS
+from strategies import random_controller
+
+pytestmark = pytest.mark.storm
+stormpy = pytest.importorskip("stormpy", reason="there is no Storm: make test-storm installs it")
+
+CONTROLLERS = 20  # per model
+TOLERANCE = 1e-9  # relative
+LARGEST = 60  # triples; exact elimination takes seconds from there on, and then minutes
+
+
+def storm_value(path) -> float:
+    """The expected total reward, by elimination of rational numbers."""
+    total = stormpy.parse_properties('R{"reward"}=? [C]')[0]
+    if path.suffix == ".drn":
+        chain = stormpy.build_model_from_drn[stormpy.Rational](str(path))
+    else:
+        program = stormpy.parse_prism_program(str(path))
+        chain = stormpy.build_model[stormpy.Rational](program, [total])
+    return float(stormpy.model_checking(chain, total).get_value(chain.initial_states[0]))
+
+
+def memory(rng: np.random.Generator, O: int, A: int, number: int):
+    """A window, one with actions, or nodes that move at random, as large as the model allows."""
+    if number % 4 == 0:
+        return window(1)
+    if number % 4 == 1:
+        return window(2)
+    if number % 4 == 2:
+        return window(2, actions=True)
+    return NamedNodes(("x", "y", "z"), rng.integers(0, 3, (3, O, A)))
+
+
+def controllers_for(model):
+    rng = np.random.default_rng(13)
+    number, found = 0, 0
+    while found < CONTROLLERS:
+        here = memory(rng, len(model.observations), len(model.actions), number)
+        controller = random_controller(rng, model, here)
+        small = jm.evaluate(model, controller).n_triples <= LARGEST
+        number += 1
+        if small or number % 4 == 1:  # without memory it is as small as can be
+            found += 1
+            yield controller
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_values_are_those_of_storm(name, tmp_path, capsys):
+    model = MODELS[name].build()
+    worst, sizes = 0.0, []
+    for number, controller in enumerate(controllers_for(model)):
+        ours = jm.evaluate(model, controller)
+        path = tmp_path / f"{number}{'.prism' if number % 2 else '.drn'}"
+        jm.export_model(model, path, controller)
+        theirs = storm_value(path)
+        worst = max(worst, abs(ours.value - theirs) / abs(theirs))
+        sizes.append(ours.n_triples)
+    with capsys.disabled():
+        span = f"{min(sizes)} to {max(sizes)} states"
+        print(f"\n{name}: {len(sizes)} controllers, {span}, largest relative error {worst:.1e}")
+    assert worst <= TOLERANCE
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_storm_reads_the_model_itself(name, tmp_path):
+    model = MODELS[name].build()
+    for ending in (".drn", ".prism"):
+        path = tmp_path / f"{name}{ending}"
+        jm.export_model(model, path)
+        if ending == ".drn":
+            read = stormpy.build_model_from_drn(str(path))
+        else:
+            read = stormpy.build_model(stormpy.parse_prism_program(str(path)))
+        assert read.model_type.name == "POMDP"
+        assert read.nr_choices == (read.nr_states - 2) * len(model.actions) + 2
+        assert set(read.reward_models) <= {"reward"}
+
+
+def test_the_best_that_sees_all_is_better_than_the_best_that_does_not(tmp_path):
+    """Of the POMDP taken as fully observable: an upper bound of the optimum."""
+    jm.export_model(jm.models.tiger(), tmp_path / "tiger.drn")
+    read = stormpy.build_model_from_drn(str(tmp_path / "tiger.drn"))
+    best = stormpy.parse_properties('Rmax=? [F "end"]')[0]
+    found = stormpy.model_checking(read, best, force_fully_observable=True)
+    assert found.get_value(read.initial_states[0]) >= 5.0212
+
+
+def test_the_recipe_of_the_page_says_the_value(tmp_path, monkeypatch, capsys):
+    page = (Path(jm.__file__).parents[2] / "docs" / "exports.md").read_text()
+    recipe = next(
+        code for code in re.findall(r"```python\n(.*?)```", page, re.S) if "stormpy" in code
+    )
+    monkeypatch.chdir(tmp_path)
+    model = jm.models.tiger()
+    behavior = jm.train_behavior(model, jm.window(2), softmax=0.05, seed=1, episodes=200)
+    jm.export_model(model, "tiger.drn", behavior)
+    exec(recipe, {})
+    said = float(capsys.readouterr().out)
+    assert said == pytest.approx(jm.evaluate(model, behavior).value, rel=1e-9)
