@@ -115,7 +115,7 @@ def improve_logs(
     from jumar.algorithms.auto.dealing import key_of, salt_of
     from jumar.algorithms.auto.outcome import certificate_of, improvement_of
     from jumar.algorithms.auto.streamed import longest_memory, shortlists
-    from jumar.algorithms.auto.streamed.passes import MOST_CHECKED, LogInParts, score, survey
+    from jumar.algorithms.auto.streamed.passes import LogInParts, score, survey
     from jumar.large.counting import SHARD_ROWS, prepared
     from jumar.large.reading import ReadGenerally, typical_length
 
@@ -159,7 +159,7 @@ def improve_logs(
         selection = lists.conclude(held_out)
     used = selection.chosen.setting.memory if selection.chosen else old.memory
     counts = found.whole.counts.coarsen(used)
-    seen = job.reading.as_log(found.first.looked_at.first(steps=MOST_CHECKED), job.plan)
+    seen = job.reading.as_log(found.first.looked_at.episodes, job.plan)
     practice = practice_of(seen, old)
     improvement = improvement_of(selection, old, counts.mle(discount))
     paid = rewards or facts.rewards

@@ -49,10 +49,9 @@ class FirstUnits:
         self._settle()
         return self._pieces
 
-    def first(self, units: int | None = None, steps: int | None = None) -> WholeEpisodes | None:
-        """Those of so many first units of every group, with no more than so many steps."""
-        limits = (self.units if units is None else units, self.steps if steps is None else steps)
-        fewer = FirstUnits(*limits, by_fold=self.by_fold)
+    def first(self, units: int) -> WholeEpisodes | None:
+        """Those of so many first units of every group."""
+        fewer = FirstUnits(min(units, self.units), self.steps, by_fold=self.by_fold)
         fewer.merge(self)
         return fewer.episodes
 

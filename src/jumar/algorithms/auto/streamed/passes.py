@@ -33,7 +33,6 @@ Shard = tuple[int, int]
 Progress = Callable[[int, int], None]  # rows that are done, and all
 LOOKED_AT = 2_500  # units of every fold of every half, for shortlists and checks
 MOST_LOOKED_AT = 1_000_000  # steps of them
-MOST_CHECKED = 250_000  # steps that checks look at: what these take does not grow with the log
 HELD = 1 << 17  # units of every half that the test begins with
 MOST_HELD = 4_000_000  # steps of them: some 100 MB
 
