@@ -77,8 +77,8 @@ def export_controller(
     >>> keep = Controller.constant(("good", "worn"), ("keep", "repair"), [1, 0])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     export_controller(keep, Path(folder, "keep.c"))
-    ...     Path(folder, "keep.c").read_text().count("keep_act(")
-    2
+    ...     "int keep_act(" in Path(folder, "keep.c").read_text()
+    True
     """
     name = Path(path).name.lower()
     suffix = Path(path).suffix.lower()

@@ -1,10 +1,12 @@
 """The proved gate for a log that is read in parts, and never held.
 
-The log is read twice. The first pass leaves what adds up (`FirstPass`): counts of every fold of
-every half, facts of the whole log, and a sample of whole episodes to choose shortlists by. From
-these the shortlists of both halves are drawn up (`shortlists`). The second pass scores the held-out
-episodes (`Scoring.score`) and leaves sums again (`HeldOut`), from which the choice follows
-(`Shortlists.conclude`).
+The log is read once, or twice. The first pass leaves what adds up (`FirstPass`): counts of every
+fold of every half, facts of the whole log, and whole episodes whose hashes come first
+(`FirstUnits`). From these the shortlists of both halves are drawn up (`shortlists`), and tested on
+the episodes that were kept (`Shortlists.score_first`). Where these leave the choice open
+(`Shortlists.undecided`), a second pass scores all held-out episodes (`Scoring.score`) and leaves
+sums again (`HeldOut`), from which the choice follows (`Shortlists.conclude`). It goes on with the
+same bets, which count with the most that they ever grew to: so the test may stop anywhere.
 
 Every sum is exact, or a sum of whole numbers. So the choice is the same, to the last bit, however
 the log was cut into parts and in whatever order they were read.
