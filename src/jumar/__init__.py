@@ -57,6 +57,7 @@ _PUBLIC = {
     "product": "core.memory",
     "random_stream": "core.randomness",
     "read_logs": "io.logs",
+    "save_model": "truth.model_files",
     "select": "pipeline",
     "simulate": "truth.simulation",
     "simulated_value": "truth.simulation",
@@ -107,6 +108,7 @@ __all__ = [
     "product",
     "random_stream",
     "read_logs",
+    "save_model",
     "select",
     "simulate",
     "simulated_value",
@@ -150,7 +152,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.pipeline.in_parts import improve_logs
     from jumar.truth import models as models
     from jumar.truth.evaluation import evaluate
-    from jumar.truth.model_files import load_model
+    from jumar.truth.model_files import load_model, save_model
     from jumar.truth.optimality import optimum
     from jumar.truth.planning import Pouct, plan
     from jumar.truth.pomdp import Pomdp
