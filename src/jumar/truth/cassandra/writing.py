@@ -54,7 +54,7 @@ def pomdp_to_text(pomdp: Pomdp) -> str:
     if factors is None or not _same(factors, model):
         model = _distinct(model)
         factors = _factored(model)
-    seen = not _state_is_seen(model, factors)
+    seen = first == NULL or not _state_is_seen(model, factors)
     first = first or (_first_option(model, factors) if seen else "")
     names = _Names(model)
     return "\n".join(
