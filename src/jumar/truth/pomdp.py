@@ -200,7 +200,8 @@ def from_arrays(
     """A Pomdp from dense arrays, the way textbooks write one.
 
     transition (A, S, S) to the *next* state, sub-stochastic where `ending` (A, S) takes the rest;
-    observation (A, S, O) of the next state; reward (A, S); first_observation (S, O).
+    observation (A, S, O) of the next state; reward (A, S), or (A, S, S) where it depends on the
+    next state and nothing ends; first_observation (S, O).
 
     >>> coin = from_arrays(name="coin", states=["heads", "tails"], actions=["toss"],
     ...     observations=["h", "t"], transition=[[[.5, .5], [.5, .5]]],
@@ -213,10 +214,11 @@ def from_arrays(
     T, Z = np.asarray(transition, float), np.asarray(observation, float)
     R, E = np.asarray(reward, float), np.asarray(ending, float)
     E = np.full((A, S), E) if E.ndim == 0 else E
+    by_next = R.ndim == 3 and not E.any()
     for field, array, shape in (
         ("transition", T, (A, S, S)),
         ("observation", Z, (A, S, O)),
-        ("reward", R, (A, S)),
+        ("reward", R, (A, S, S) if by_next else (A, S)),
         ("ending", E, (A, S)),
     ):
         if array.shape != shape:
@@ -245,7 +247,7 @@ def from_arrays(
         probability=np.concatenate([joint[s, a, t, z], E[a_end, s_end]])[order],
         next_state=np.concatenate([t, nothing])[order],
         next_observation=np.concatenate([z, nothing])[order],
-        reward=np.concatenate([R[a, s], R[a_end, s_end]])[order],
+        reward=(R[a, s, t] if by_next else np.concatenate([R[a, s], R[a_end, s_end]]))[order],
         discount=discount,
         max_steps=max_steps,
     )

@@ -74,6 +74,18 @@ MODELS: Registry[ModelEntry] = Registry(
             optimum=1405.2870854841,
             source="Chadès et al. 2008; runs for ever, present at first",
         ),
+        "machine": ModelEntry(
+            "jumar.truth.models.fields:machine",
+            "a machine with two parts that fail unseen; examine items, inspect, replace",
+            Training(softmax=2.0),
+            source="Smallwood and Sondik 1973; runs for ever, discount and start are ours",
+        ),
+        "broomrape": ModelEntry(
+            "jumar.truth.models.fields:broomrape",
+            "a weed with a hidden seed bank; crop, fumigate or deny it its host",
+            Training(softmax=0.003),
+            source="after Regan, Chadès and Possingham 2011; runs for ever, present at first",
+        ),
     },
 )
 
