@@ -47,11 +47,23 @@ def test_train_and_plan(jumar, folder):
     assert played["mean_length"] == 5
 
 
+STUDY = """format = "jumar-study/1"
+datasets = 2
+sizes = [20]
+
+[[behaviors]]
+model = "machine.POMDP:max_steps=10"
+policy = "run.json"
+memories = [1]
+
+[[algorithms]]
+name = "spibb"
+n_wedge = [5]
+"""
+
+
 def test_a_study(jumar, folder):
-    (folder / "study.toml").write_text(
-        'format = "jumar-study/1"\ndatasets = 2\nsizes = [20]\n[[behaviors]]\nmodel = "machine.POMDP:max_steps=10"\n'
-        'policy = "run.json"\nmemories = [1]\n[[algorithms]]\nname = "spibb"\nn_wedge = [5]\n'
-    )
+    (folder / "study.toml").write_text(STUDY)
     done = jumar("study", "study.toml", "-o", "out", "--jobs", "1", "--json")
     assert done.code == 0, done.err
 
