@@ -61,6 +61,7 @@ _PUBLIC = {
     "read_logs": "io.logs",
     "read_minari": "io.minari",
     "record": "envs.recording",
+    "save_model": "truth.model_files",
     "select": "pipeline",
     "simulate": "truth.simulation",
     "simulated_value": "truth.simulation",
@@ -116,6 +117,7 @@ __all__ = [
     "read_logs",
     "read_minari",
     "record",
+    "save_model",
     "select",
     "simulate",
     "simulated_value",
@@ -164,7 +166,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.truth import models as models
     from jumar.truth.checkers import export_model
     from jumar.truth.evaluation import evaluate
-    from jumar.truth.model_files import load_model
+    from jumar.truth.model_files import load_model, save_model
     from jumar.truth.optimality import optimum
     from jumar.truth.planning import Pouct, plan
     from jumar.truth.pomdp import Pomdp

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -219,3 +220,24 @@ def test_python_hands_over_what_the_log_knows(pumps, tmp_path):
     controller = jm.load_controller(pumps / "improved.json")
     jm.export_controller(controller, tmp_path / "a.c", reading=LogReading())
     assert "a_edges" not in (tmp_path / "a.c").read_text()
+
+
+@pytest.mark.parametrize("name", ["tiger", "voicemail", "cheese_maze", "bridge_repair", "machine"])
+def test_a_model_as_a_pomdp_file_has_the_same_values(jumar, tmp_path, name):
+    """With the options that its comments tell."""
+    model, path = jm.models.build(name), tmp_path / "model.POMDP"
+    assert jumar("export", name, "-o", path).code == 0
+    told: dict[str, object] = dict(
+        re.findall(r'read this with (\w+)="?([^"\n]+?)"?\.\n', path.read_text())
+    )
+    if "max_steps" in told:
+        told["max_steps"] = int(str(told["max_steps"]))
+    again = jm.load_model(path, **told)
+    values = [
+        jm.evaluate(m, jm.Controller.uniform(m.observations, m.actions)).value
+        for m in (model, again)
+    ]
+    assert values[1] == pytest.approx(values[0], rel=1e-12)
+    done = jumar("export", name, "-o", path, "--undiscounted")
+    assert done.code == 1
+    assert "Leave --policy and --undiscounted out" in done.err

@@ -94,7 +94,7 @@ def outcome(**changes):
         (broken(states=None), "m: has no 'states'"),
         (broken(sates=["x"]), "key 'sates' is not one of"),
         (broken(format="jumar-model/2"), "newer format version 2"),
-        (broken(discount=1.5), "discount 1.5 must lie in [0, 1), or be 1 as episodes end."),
+        (broken(discount=1.5), "discount 1.5 must lie in [0, 1]."),
         (broken(start={"tiger-left": 0.4}), "the law of the first state"),
         (broken(start={"tiger": 1.0}), "start: state 'tiger' is not one of"),
         (broken(max_steps=0), "max_steps: 0 is not a whole number from 1"),

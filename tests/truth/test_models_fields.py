@@ -1,4 +1,4 @@
-"""The bridge and the tiger: every number of the published files, and values worked out apart."""
+"""Models of the fields: every number of the published files, and values worked out apart."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from jumar.core.controller import Controller
 from jumar.core.randomness import random_stream
 from jumar.io.controllers import load_controller
 from jumar.truth.evaluation import evaluate
+from jumar.truth.model_files import load_model
 from jumar.truth.pomdp import Pomdp
 from jumar.truth.simulation import simulated_value
 
 BRIDGE, TIGER = models.bridge_repair(), models.sumatran_tiger()
-BOTH = pytest.mark.parametrize("model", [BRIDGE, TIGER], ids=lambda model: model.name)
+MACHINE, WEED = models.machine(), models.broomrape()
+ALL = pytest.mark.parametrize("model", [BRIDGE, TIGER, MACHINE, WEED], ids=lambda model: model.name)
+SHARED = Path("/work/shared/data/pomdp")
+needs_files = pytest.mark.skipif(not SHARED.is_dir(), reason="files of others are not here")
 
 GOOD, LIGHT, MODERATE, HEAVY, FAILURE = BRIDGE.observations
 
@@ -42,17 +46,17 @@ def matrices(model: Pomdp, action: str) -> tuple[np.ndarray, np.ndarray]:
     return T, joint / np.maximum(joint.sum(1, keepdims=True), 1e-300)
 
 
-# ---- both ---------------------------------------------------------------------------------------
+# ---- all ----------------------------------------------------------------------------------------
 
 
-@BOTH
+@ALL
 def test_it_runs_for_ever_and_135_years_are_all_that_counts(model):
     assert not model.episodic
     assert model.discount == 0.95
     assert 0.95**model.max_steps < 0.001 <= 0.95 ** (model.max_steps - 1)
 
 
-@BOTH
+@ALL
 def test_the_registry_knows_it(model):
     entry = models.entry(model.name)
     assert models.build(model.name.replace("_", "-")).states == model.states
@@ -60,7 +64,7 @@ def test_the_registry_knows_it(model):
     assert entry.source
 
 
-@BOTH
+@ALL
 def test_simulation_agrees_with_the_exact_value(model):
     """Fails for a right program with probability 1e-6: 4.9 standard errors."""
     uniform = Controller.uniform(model.observations, model.actions)
@@ -266,3 +270,151 @@ def protocol(folder: Path, exploration: float) -> Controller:
 def test_the_protocol_with_two_chances(tmp_path, exploration, value):
     found = evaluate(TIGER, protocol(tmp_path, exploration))
     assert found.value == pytest.approx(value, abs=0.0051)
+
+
+# ---- the machine --------------------------------------------------------------------------------
+
+
+def test_the_machine_wears_shows_and_pays_as_published():
+    wear = [[0.81, 0.18, 0.01], [0, 0.9, 0.1], [0, 0, 1]]
+    for action in ("manufacture", "examine"):
+        np.testing.assert_allclose(matrices(MACHINE, action)[0], wear)
+    for action in ("inspect", "replace"):
+        np.testing.assert_allclose(matrices(MACHINE, action)[0], [[1, 0, 0]] * 3)
+    np.testing.assert_allclose(matrices(MACHINE, "examine")[1], [[1, 0], [0.5, 0.5], [0.25, 0.75]])
+    expected = [
+        [0.9025, 0.6525, -0.5, -2],
+        [0.475, 0.225, -1.5, -2],
+        [0.25, 0.0, -2.5, -2],
+    ]
+    np.testing.assert_allclose(MACHINE.expected_reward, expected, atol=1e-12)
+    assert set(MACHINE.reward[: MACHINE.pointer[1]]) == {1.0, 0.5, 0.25}  # by what it becomes
+
+
+def items(folder: Path, every: int, exploration: float) -> Controller:
+    """Examine every so many items; a defect calls for an inspection and starts the count anew."""
+    nodes = [f"item {i}" for i in range(every)]
+    moves = [{"observation": "defective", "to": nodes[0]}]
+    moves += [{"node": n, "to": nodes[(i + 1) % every]} for i, n in enumerate(nodes)]
+    return load(
+        folder,
+        MACHINE,
+        exploration=exploration,
+        memory={"nodes": nodes, "moves": moves},
+        rules=[
+            {"observation": "defective", "action": "inspect"},
+            {"node": nodes[-1], "action": "examine"},
+        ],
+        default="manufacture",
+    )
+
+
+@pytest.mark.parametrize(
+    ("every", "plain", "explored"),
+    [(2, 8.100, 6.944), (3, 8.720, 7.617), (4, 8.995, 7.954), (6, 9.215, 8.287)],
+)
+def test_what_examining_every_so_many_items_is_worth(tmp_path, every, plain, explored):
+    assert evaluate(MACHINE, items(tmp_path, every, 0)).value == pytest.approx(plain, abs=6e-4)
+    found = evaluate(MACHINE, items(tmp_path, every, 0.1)).value
+    assert found == pytest.approx(explored, abs=6e-4)
+
+
+def test_ten_items_and_an_inspection_are_as_good_as_it_gets(tmp_path):
+    """The best is worth between 9.7336 and 9.7345, found by another program; this is its path."""
+    nodes = [f"item {i}" for i in range(11)]
+    best = load(
+        tmp_path,
+        MACHINE,
+        memory={
+            "nodes": nodes,
+            "moves": [{"node": n, "to": nodes[(i + 1) % 11]} for i, n in enumerate(nodes)],
+        },
+        rules=[{"node": nodes[-1], "action": "inspect"}],
+        default="manufacture",
+    )
+    assert 9.7336 <= evaluate(MACHINE, best).value <= 9.7345
+
+
+@needs_files
+def test_the_machine_is_the_published_file():
+    theirs = load_model(
+        SHARED / "cassandra/ejs1.POMDP", discount=0.95, start="none-bad", first_observation="good"
+    )
+    for field in ("pointer", "probability", "next_state", "next_observation", "reward", "start"):
+        np.testing.assert_array_equal(getattr(MACHINE, field), getattr(theirs, field))
+
+
+# ---- the weed -----------------------------------------------------------------------------------
+
+
+def test_a_field_becomes_shows_and_pays_as_published():
+    becomes = {
+        "crop": ([0.08, 0.5704, 0.3496], [0, 0.62, 0.38]),
+        "fumigate": ([0, 1, 0], [0.2330827068, 0.4754887218, 0.2914285714]),
+        "host denial": ([0.08, 0.7452, 0.1748], [0, 0.81, 0.19]),
+    }
+    pays = {"crop": (1798, -2, -2), "fumigate": (1782, -18, -18), "host denial": (1796, 146, -4)}
+    for a, action in enumerate(WEED.actions):
+        T, _ = matrices(WEED, action)
+        np.testing.assert_allclose(T, [[1, 0, 0], *becomes[action]])
+        assert WEED.expected_reward[:, a].tolist() == pytest.approx(pays[action])
+    np.testing.assert_allclose(matrices(WEED, "crop")[1], [[1, 0], [1, 0], [0.3, 0.7]])
+    assert WEED.first_observation[2].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(("action", "value"), [("crop", 16552.9), ("host denial", 19826.6)])
+def test_always_the_same_on_the_field(tmp_path, action, value):
+    found = evaluate(WEED, load(tmp_path, WEED, default=action)).value
+    assert found == pytest.approx(value, abs=0.051)
+
+
+@pytest.mark.parametrize(("exploration", "value"), [(0, 20564.6), (0.1, 20462.4)])
+def test_fumigation_after_two_sightings_in_a_row(tmp_path, exploration, value):
+    """The count begins anew after the second."""
+    waiting = load(
+        tmp_path,
+        WEED,
+        exploration=exploration,
+        memory={
+            "nodes": ["clear", "seen"],
+            "moves": [
+                {"node": "seen", "observation": "present", "to": "clear"},
+                {"observation": "present", "to": "seen"},
+                {"to": "clear"},
+            ],
+        },
+        rules=[{"node": "seen", "observation": "present", "action": "fumigate"}],
+        default="host denial",
+    )
+    assert evaluate(WEED, waiting).value == pytest.approx(value, abs=0.051)
+
+
+def test_fumigation_at_sight_is_the_best_there_is(tmp_path):
+    """The best is worth between 25718.27 and 25718.61, found by another program."""
+    at_sight = {"observation": "present", "action": "fumigate"}
+    best = load(tmp_path, WEED, rules=[at_sight], default="crop")
+    assert evaluate(WEED, best).value == pytest.approx(25718.6, abs=0.051)
+    years = [f"year {i}" for i in range(14)]
+    moves = [{"observation": "present", "to": "year 1"}]
+    moves += [{"node": n, "to": years[min(i + 1, 13)]} for i, n in enumerate(years)]
+    denied = load(
+        tmp_path,
+        WEED,
+        memory={"nodes": years, "moves": moves},
+        rules=[at_sight, {"node": "year 13", "action": "crop"}],
+        default="host denial",
+    )
+    assert evaluate(WEED, denied).value == pytest.approx(25641.9, abs=0.051)
+
+
+@needs_files
+def test_the_weed_is_the_published_file_but_for_one_number():
+    theirs = load_model(
+        SHARED / "conservation/weeds.pomdp", start="adults", first_observation="present"
+    )
+    ours = WEED.reward.copy()
+    pair = 1 * 3 + 1  # seeds, fumigated
+    ours[WEED.pair_of_outcome == pair] = -1000018
+    for field in ("pointer", "probability", "next_state", "next_observation", "start"):
+        np.testing.assert_array_equal(getattr(WEED, field), getattr(theirs, field))
+    np.testing.assert_array_equal(ours, theirs.reward)

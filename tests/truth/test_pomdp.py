@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 
 from facts import refuses
+from jumar.core.controller import Controller
 from jumar.core.errors import ModelError
+from jumar.truth.evaluation import evaluate
 from jumar.truth.pomdp import END, Pomdp, from_arrays
 from strategies import pomdps
 
@@ -141,7 +143,7 @@ def test_a_model_is_read_only_and_keeps_its_own_copies():
         ({"observation": [[[1.0]]]}, "observation has shape"),
         ({"reward": [[np.nan, 0], [0, 0]]}, "rewards must be finite"),
         ({"reward": [[np.inf, 0], [0, 0]]}, "rewards must be finite"),
-        ({"discount": -0.1}, r"discount -0.1 must lie in \[0, 1\), or be 1 as episodes end"),
+        ({"discount": -0.1}, r"discount -0.1 must lie in \[0, 1\]"),
         ({"discount": 1.01}, "discount 1.01"),
         ({"discount": float("nan")}, "discount nan"),
         ({"max_steps": 0}, "max_steps is 0"),
@@ -186,11 +188,14 @@ def test_observations_of_a_state_nobody_enters_need_no_law():
     assert 1 not in unentered.next_state.tolist()
 
 
-def test_a_discount_of_one_needs_episodes_that_end():
+def test_a_discount_of_one_is_a_model_but_has_no_value_for_ever_where_nothing_ends():
     assert machine(discount=1.0).discount == 1.0
     endless = {"transition": [[[0.75, 0.25], [0, 1]], [[1, 0], [1, 0]]], "ending": 0.0}
-    with refuses(ModelError, "discount 1.0", "[0, 1)", "never end"):
-        machine(**endless, discount=1.0)
+    model = machine(**endless, discount=1.0)
+    uniform = Controller.uniform(model.observations, model.actions)
+    assert np.isfinite(evaluate(model, uniform, horizon=3).value)
+    with refuses(ModelError, "discount 1", "--horizon", "FILE:discount=0.95"):
+        evaluate(model, uniform)
 
 
 @pytest.mark.parametrize(
@@ -212,6 +217,7 @@ def test_endings_of_the_wrong_shape_are_refused_like_any_other_array():
         machine(ending=[0.0, 0.5, 0.0])
 
 
-def test_an_ending_that_cannot_happen_is_no_reason_for_a_discount_of_one():
-    with pytest.raises(ModelError):
-        coin(probability=[1.0, 0.0], discount=1.0)
+def test_an_ending_that_cannot_happen_does_not_make_a_value_for_ever():
+    model = coin(probability=[1.0, 0.0], discount=1.0)
+    with refuses(ModelError, "discount 1", "may never end"):
+        evaluate(model, Controller.uniform(model.observations, model.actions))

@@ -6,11 +6,14 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from jumar.core.text import visible
+
+if TYPE_CHECKING:
+    from jumar.truth.pomdp import Pomdp
 
 app = typer.Typer(
     help="Safe policy improvement under partial observability: from logs and the controller that "
@@ -23,7 +26,9 @@ app = typer.Typer(
 ModelName = Annotated[
     str,
     typer.Argument(
-        metavar="MODEL", help="A model by name, e.g. tiger or cheese_maze:step_reward=0."
+        metavar="MODEL",
+        help="A model by name, e.g. tiger or cheese_maze:step_reward=0; or a model file "
+        "(.json, .toml, .POMDP), with options after a colon: machine.POMDP:discount=0.95.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
@@ -103,6 +108,21 @@ def say(as_json: bool, data: dict[str, Any], *renderables: Any) -> None:
 def tell(line: str) -> None:
     """Say something beside the result, on standard error."""
     print(visible(line), file=sys.stderr)
+
+
+def build_model(spec: str) -> Pomdp:
+    """A model by name or file; what was put right while reading it is told beside the result."""
+    import warnings
+
+    from jumar.core.errors import ModelWarning
+    from jumar.truth import models
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ModelWarning)
+        model = models.build(spec)
+    for warning in caught:
+        tell(f"Note: {warning.message}")
+    return model
 
 
 @contextmanager

@@ -8,7 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from jumar.cli.app import WINDOW, Json, ModelName, Seed, WithActions, app, say, working
+from jumar.cli.app import (
+    WINDOW,
+    Json,
+    ModelName,
+    Seed,
+    WithActions,
+    app,
+    build_model,
+    say,
+    working,
+)
 from jumar.io.plain import finite
 
 
@@ -83,7 +93,7 @@ def train(
     from jumar.core.memory import window as make_window
     from jumar.truth.training import train_behavior
 
-    pomdp = library.build(model)
+    pomdp = build_model(model)
     setting = library.training(model, pomdp)
     if episodes is not None:
         setting = replace(setting, episodes=episodes)
@@ -92,7 +102,9 @@ def train(
     memory = make_window(window, actions=with_actions)
     with working("Training", as_json):
         controller = train_behavior(pomdp, memory, seed=seed, **asdict(setting))
-        value = evaluate(pomdp, controller).value
+        # with discount 1 and no end there is a value up to the limit only
+        endless = pomdp.discount == 1 and not pomdp.episodic
+        value = evaluate(pomdp, controller, pomdp.max_steps if endless else None).value
     controller.save(output)
     data = {
         "model": model,
@@ -121,12 +133,11 @@ def simulate(
 ) -> None:
     """Run a controller on a model and write the log."""
     from jumar import load_controller
-    from jumar import models as library
     from jumar import simulate as run
     from jumar.cli.converting import write_log
     from jumar.core.text import counted
 
-    pomdp = library.build(model)
+    pomdp = build_model(model)
     controller = load_controller(policy, names=pomdp)
     with working("Simulating", as_json):
         log = run(pomdp, controller, episodes=episodes, seed=seed, max_steps=max_steps)
@@ -168,7 +179,7 @@ def evaluate(
     from jumar import models as library
     from jumar.show.terminal import plain_table
 
-    pomdp = library.build(model)
+    pomdp = build_model(model)
     optimum = None if horizon is not None else library.optimum(model)  # it is that for ever
     rows, data = [], []
     for path in policy:
@@ -203,4 +214,8 @@ def evaluate(
     heads = ["controller", value, "mean length", *(["simulated"] if simulate else [])]
     note = [] if optimum is None else [f"The best possible value is {optimum:.10g}."]
     table = plain_table(heads, rows, right=heads[1:])
-    say(as_json, {"model": model, "optimum": optimum, "controllers": data}, table, *note)
+    found: dict[str, Any] = {"model": model, "optimum": optimum, "controllers": data}
+    if pomdp.factors is not None and pomdp.factors.cost:
+        found["cost"] = True
+        note.append("The file has costs: a value is the cost with a minus.")
+    say(as_json, found, table, *note)

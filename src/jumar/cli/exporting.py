@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumar.cli import log_options
-from jumar.cli.app import Json, app, say, tell
+from jumar.cli.app import Json, app, build_model, say, tell
 from jumar.core.errors import ParameterError
+
+POMDP = ".pomdp"  # of any case
 
 if TYPE_CHECKING:
     from jumar.core.controller import Controller
@@ -23,7 +25,7 @@ def export(
         str,
         typer.Argument(
             metavar="CONTROLLER|MODEL",
-            help="A controller file, the folder of a result, or a model (for .drn and .prism).",
+            help="A controller file, the folder of a result, or a model.",
             show_default=False,
         ),
     ],
@@ -34,7 +36,7 @@ def export(
             "-o",
             metavar="FILE",
             help="What is written follows from the ending. A controller as a program: .py .c .js "
-            ".mjs .sql; as data: .json .table.json .paynt.json .pg. A model: .drn .prism.",
+            ".mjs .sql; as data: .json .table.json .paynt.json .pg. A model: .drn .prism .POMDP.",
         ),
     ],
     policy: Annotated[
@@ -69,7 +71,8 @@ def export(
     """
     from jumar.truth.checkers import WRITERS
 
-    if output.suffix.lower() in WRITERS:
+    models = (*WRITERS, POMDP)
+    if output.suffix.lower() in models:
         if columns or bins or missing != "error" or names:
             raise ParameterError(
                 f"{output}: a model is written, and --columns, --bins, --missing and --names are "
@@ -82,7 +85,7 @@ def export(
         if given:
             raise ParameterError(
                 f"{option}: only a model takes it, and {output} is no file of a model. Use an "
-                f"ending of these: {', '.join(WRITERS)}."
+                f"ending of these: {', '.join(models)}."
             )
     controller, reading = _controller(what, names, start)
     if columns or bins or missing != "error":
@@ -95,10 +98,17 @@ def export(
 
 
 def _model(model: str, output: Path, policy: Path | None, undiscounted: bool, start: str) -> None:
-    from jumar import export_model, load_controller
-    from jumar import models as library
+    from jumar import export_model, load_controller, save_model
 
-    pomdp = library.build(model)
+    pomdp = build_model(model)
+    if output.suffix.lower() == POMDP:
+        if policy is not None or undiscounted:
+            raise ParameterError(
+                f"{output}: a .POMDP file holds a model alone, with its discount. Leave --policy "
+                "and --undiscounted out, or write a .drn file."
+            )
+        save_model(pomdp, output)
+        return
     controller = None
     if policy is not None:
         controller = load_controller(policy, names=pomdp, start=_start(start))
@@ -108,13 +118,12 @@ def _model(model: str, output: Path, policy: Path | None, undiscounted: bool, st
 def _controller(what: str, names: str | None, start: str) -> tuple[Controller, LogReading | None]:
     """The controller, and how readings are read, if the folder of a result tells."""
     from jumar import load_controller
-    from jumar import models as library
     from jumar.show.program.beside import reading_beside, table_beside
 
     path = Path(what)
     if path.is_dir():
         path = path / "improved.json"
-    pomdp = None if names is None else library.build(names)
+    pomdp = None if names is None else build_model(names)
     controller = load_controller(path, names=pomdp, start=_start(start))
     reading = reading_beside(path, controller)
     if reading is None and table_beside(path).is_file():

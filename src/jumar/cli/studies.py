@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jumar.cli.app import Json, ModelName, Seed, app, progress_bar, say
+from jumar.cli.app import Json, ModelName, Seed, app, build_model, progress_bar, say
 from jumar.cli.workers import has_workers
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.text import printable
@@ -164,7 +164,7 @@ def plan(
     from jumar.truth.planning import Pouct
     from jumar.truth.planning import plan as run
 
-    pomdp, optimum = models.build(model), models.optimum(model)
+    pomdp, optimum = build_model(model), models.optimum(model)
     settings = Pouct(simulations=simulations, exploration=exploration, particles=particles)
     with progress_bar("Episodes", episodes, as_json) as tell:
         found = run(pomdp, settings, episodes=episodes, seed=seed, progress=tell)

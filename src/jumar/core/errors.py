@@ -40,6 +40,10 @@ class ModelError(JumarError):
     """A model is not a POMDP."""
 
 
+class ModelWarning(UserWarning):
+    """A model was read, and something in its file was put right or taken in one of two ways."""
+
+
 class ControllerError(JumarError):
     """A controller's rows, names or file are wrong."""
 

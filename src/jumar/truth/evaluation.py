@@ -77,7 +77,8 @@ def evaluate(pomdp: Pomdp, controller: Controller, horizon: int | None = None) -
         if γ == 1 and math.isinf(length):
             raise ModelError(
                 f"Model {pomdp.name!r} has discount 1 and {controller.name} may never end an "
-                "episode, so its value does not exist. Give a horizon or a discount below 1."
+                "episode, so its value does not exist. Give a horizon (--horizon 100) or a "
+                "discount below 1 (FILE:discount=0.95)."
             )
         value = float(chain.start @ values(chain, γ))
     return Evaluation(value, length, horizon, len(chain))

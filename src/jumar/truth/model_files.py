@@ -1,4 +1,5 @@
-"""Models as files: a POMDP as a TOML or JSON document, written by hand or by jumar.
+"""Models as files: a POMDP as a TOML or JSON document, written by hand or by jumar; or in
+Cassandra's format, `.POMDP` (`jumar.truth.cassandra`).
 
     format       = "jumar-model/1"
     name         = "machine"
@@ -19,6 +20,9 @@
     reward = 1.0
 
 Outcomes of one state and action must have probability 1 in all, with the endings.
+
+Whoever takes a model by name takes such a file, with options after a colon:
+`tiger.POMDP:first_observation=after:listen,discount=0.95` (`load_named`).
 """
 
 from __future__ import annotations
@@ -26,12 +30,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jumar.core.errors import ModelError
+from jumar.core.errors import ModelError, ParameterError, not_one_of
 from jumar.core.names import check_names
 from jumar.io.documents import (
     Format,
@@ -45,6 +52,7 @@ from jumar.io.documents import (
     read_document,
     whole,
 )
+from jumar.io.files import write_atomically
 from jumar.truth.pomdp import END, Pomdp
 
 MODEL = Format(
@@ -67,21 +75,146 @@ MODEL = Format(
 _OUTCOME_KEYS = ("state", "action", "probability", "to", "ends", "see", "reward")
 
 
-def load_model(path: str | os.PathLike[str]) -> Pomdp:
-    """Read a model from a TOML or JSON file.
+CASSANDRA = ".pomdp"
+_NAMED = re.compile(r"(?P<file>.*\.(?:json|toml|pomdp))(?::(?P<options>.*))?", re.I | re.DOTALL)
+OPTIONS = ("first_observation", "start", "discount", "max_steps", "normalize")
+_YES = {"yes": True, "true": True, "no": False, "false": False}
+
+
+def load_model(
+    path: str | os.PathLike[str],
+    *,
+    first_observation: str | None = None,
+    start: str | None = None,
+    discount: float | None = None,
+    max_steps: int | None = None,
+    normalize: bool = False,
+) -> Pomdp:
+    """Read a model from a TOML, JSON or `.POMDP` file.
 
     Parameters
     ----------
     path
-        The file.
+        The file. A name that ends in .POMDP, in any case, is Cassandra's format.
+    first_observation
+        For a .POMDP file, which has none: "null" (the default) is one more symbol, seen before the
+        first action and never again; the name of an observation is always seen first;
+        "after:listen" is what the action `listen` shows of the first state.
+    start
+        For a .POMDP file: a state to start in, or "uniform", instead of what the file says.
+    discount
+        Instead of the file's.
+    max_steps
+        Where a simulation is cut off. A .POMDP file says nothing of it: without this, after the
+        first number of steps with discount^steps < 0.001.
+    normalize
+        For a .POMDP file: divide rows that do not sum to 1 by their sum, however far they are off.
 
     Returns
     -------
     Pomdp
         The model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from jumar import models
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(models.sumatran_tiger(), f"{folder}/tiger.POMDP")
+    ...     again = load_model(f"{folder}/tiger.POMDP", first_observation="present")
+    >>> again.observations, again == models.sumatran_tiger()
+    (('present', 'absent'), False)
+    >>> (again.probability == models.sumatran_tiger().probability).all().item()
+    True
     """
     source = str(os.fspath(path))
-    return model_from_document(read_document(source, MODEL), source)
+    if source.lower().endswith(CASSANDRA):
+        from jumar.truth.cassandra.reading import read_pomdp
+
+        return read_pomdp(
+            source,
+            first_observation=first_observation,
+            start=start,
+            discount=discount,
+            max_steps=max_steps,
+            normalize=normalize,
+        )
+    for option, given in (
+        ("first_observation", first_observation is not None),
+        ("start", start is not None),
+        ("normalize", normalize),
+    ):
+        if given:
+            raise ParameterError(
+                f"{option}: {source} says that itself; this is for .POMDP files. Change the file."
+            )
+    model = model_from_document(read_document(source, MODEL), source)
+    changes: dict[str, Any] = {"discount": discount, "max_steps": max_steps}
+    return replace(model, **{key: value for key, value in changes.items() if value is not None})
+
+
+def save_model(pomdp: Pomdp, path: str | os.PathLike[str]) -> None:
+    """Write a model into a file: .json, or .POMDP for other programs.
+
+    A .json file keeps everything. In a .POMDP file endings become one more state, names are spelled
+    as the format wants them, and comments tell with which options to read it back; what was read
+    from such a file and is written again comes back bit for bit.
+
+    Parameters
+    ----------
+    pomdp
+        The model.
+    path
+        The file; its ending chooses the format.
+    """
+    source = str(os.fspath(path))
+    if source.lower().endswith(CASSANDRA):
+        from jumar.truth.cassandra.writing import pomdp_to_text
+
+        write_atomically(source, pomdp_to_text(pomdp))
+    elif source.lower().endswith(".json"):
+        write_atomically(source, json.dumps(model_to_document(pomdp), indent=1) + "\n")
+    else:
+        raise ParameterError(f"{source}: a model is written as .json or .POMDP. Choose one.")
+
+
+def is_model_file(spec: str) -> bool:
+    """Does this name a model file, with or without options, rather than a model we know?
+
+    >>> is_model_file("tiger"), is_model_file("tiger.95.POMDP:discount=0.9")
+    (False, True)
+    """
+    return _NAMED.fullmatch(spec) is not None
+
+
+def load_named(spec: str, folder: str = ".") -> Pomdp:
+    """A model from a file in that folder, with the options of `load_model` after a colon."""
+    named = _NAMED.fullmatch(spec)
+    if named is None:
+        raise ParameterError(f"{spec}: a model file ends in .json, .toml or .POMDP.")
+    path, options = Path(folder) / named["file"], dict[str, Any]()
+    if not path.exists() and Path(folder, spec).exists():
+        path, named = Path(folder, spec), None  # a name with a colon in it
+    for item in filter(None, ((named and named["options"]) or "").split(",")):
+        option, _, text = item.partition("=")
+        if option not in OPTIONS:
+            raise ParameterError(f"{spec}: {not_one_of('option', option, OPTIONS)}")
+        if option in options:
+            raise ParameterError(f"{spec}: option {option} is given twice.")
+        options[option] = _option(spec, option, text)
+    return load_model(path, **options)
+
+
+def _option(spec: str, option: str, text: str) -> Any:
+    try:
+        if option == "discount":
+            return float(text)
+        if option == "max_steps":
+            return int(text)
+        return _YES[text.lower()] if option == "normalize" else text
+    except (ValueError, KeyError):
+        kind = {"discount": "a number", "max_steps": "a whole number"}.get(option, "yes or no")
+        raise ParameterError(f"{spec}: option {option}: {text!r} is not {kind}.") from None
 
 
 def model_from_document(document: Any, source: str = "model") -> Pomdp:

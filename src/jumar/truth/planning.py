@@ -36,7 +36,7 @@ from jumar.core.names import number_of
 from jumar.core.randomness import Seed, generator, random_stream, seed_number
 from jumar.core.room import check_room
 from jumar.core.text import whole_number
-from jumar.truth.pomdp import END, Pomdp
+from jumar.truth.pomdp import END, Pomdp, check_it_stops_mattering
 from jumar.truth.simulation import FOREVER, model_tables, step_limit
 
 BACKUPS = ("max", "mean")
@@ -291,6 +291,7 @@ def _steps_until(ε: float, γ: float) -> int:
 def episode_limit(pomdp: Pomdp, max_steps: int | None) -> int:
     """After how many decisions an episode is cut off."""
     if max_steps is None and pomdp.max_steps is None:
+        check_it_stops_mattering(pomdp, "an episode")
         return min(FOREVER, _steps_until(NEGLIGIBLE, pomdp.discount))
     return step_limit(pomdp, max_steps)
 

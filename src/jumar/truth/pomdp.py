@@ -10,8 +10,10 @@ probability cannot get lost. The first observation is drawn from its own law, be
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,9 +24,23 @@ from jumar.core.errors import ModelError
 from jumar.core.names import check_names
 from jumar.core.shown import Shown
 
+if TYPE_CHECKING:
+    from jumar.truth.cassandra.laws import Laws
+
 END = -1  # stands where an outcome has no next state and no next observation
 SUM_TOLERANCE = 1e-9
 MOST_STEPS = 10_000_000  # of an episode: nobody has logged a longer one
+
+
+@dataclass(frozen=True)
+class Factors:
+    """T and O apart, as a `.POMDP` file has them. Outcomes are their products; from these alone
+    the last bit of T and O cannot be told, and a file could not be written as it was read."""
+
+    transition: Laws  # row a*S + s: the law of s'
+    observation: Laws  # row a*S + s': the law of z'
+    n_observations: int  # of the file; the model may have one more, which is only seen first
+    cost: bool  # are rewards written as costs?
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,6 +60,9 @@ class Pomdp(Frozen, Shown):
     reward: Floats  # (K,)
     discount: float
     max_steps: int | None = None
+    factors: Factors | None = dataclasses.field(
+        default=None, compare=False
+    )  # of a model from a .POMDP file
 
     @property
     def summary(self) -> str:
@@ -100,12 +119,9 @@ class Pomdp(Frozen, Shown):
                 f"probability {sums[lost]:.12g} in all, not 1. If the episode can end here, "
                 "declare the missing mass as an ending."
             )
-        γ, episodic = self.discount, self.episodic
-        if not (0 <= γ < 1 or (γ == 1 and episodic)):
-            raise ModelError(
-                f"{place}: discount {γ} must lie in [0, 1)"
-                + (", or be 1 as episodes end." if episodic else " as episodes never end.")
-            )
+        # 1 is a discount also where episodes never end: values then exist for a horizon only
+        if not 0 <= self.discount <= 1:
+            raise ModelError(f"{place}: discount {self.discount} must lie in [0, 1].")
         if self.max_steps is not None and not 1 <= self.max_steps <= MOST_STEPS:
             raise ModelError(
                 f"{place}: max_steps is {self.max_steps}. Use a whole number from 1 to "
@@ -152,6 +168,15 @@ class Pomdp(Frozen, Shown):
         return (float(chosen.min()), float(chosen.max())) if len(chosen) else None
 
 
+def check_it_stops_mattering(pomdp: Pomdp, what: str) -> None:
+    """Refuse a model whose steps all count for ever, where an end of them is needed."""
+    if pomdp.discount == 1 and not pomdp.episodic and pomdp.max_steps is None:
+        raise ModelError(
+            f"Model {pomdp.name!r} has discount 1 and never ends, so there is no end to {what}. "
+            "Give a discount below 1 or a limit: FILE:discount=0.95, or FILE:max_steps=100."
+        )
+
+
 def _check_law(where: str, law: Floats) -> None:
     if (law < 0).any() or not np.isfinite(law).all() or abs(law.sum() - 1) > SUM_TOLERANCE:
         raise ModelError(f"{where}: probabilities sum to {law.sum():.12g}, not 1 (or are negative)")
@@ -175,7 +200,8 @@ def from_arrays(
     """A Pomdp from dense arrays, the way textbooks write one.
 
     transition (A, S, S) to the *next* state, sub-stochastic where `ending` (A, S) takes the rest;
-    observation (A, S, O) of the next state; reward (A, S); first_observation (S, O).
+    observation (A, S, O) of the next state; reward (A, S), or (A, S, S) where it depends on the
+    next state and nothing ends; first_observation (S, O).
 
     >>> coin = from_arrays(name="coin", states=["heads", "tails"], actions=["toss"],
     ...     observations=["h", "t"], transition=[[[.5, .5], [.5, .5]]],
@@ -188,10 +214,11 @@ def from_arrays(
     T, Z = np.asarray(transition, float), np.asarray(observation, float)
     R, E = np.asarray(reward, float), np.asarray(ending, float)
     E = np.full((A, S), E) if E.ndim == 0 else E
+    by_next = R.ndim == 3 and not E.any()
     for field, array, shape in (
         ("transition", T, (A, S, S)),
         ("observation", Z, (A, S, O)),
-        ("reward", R, (A, S)),
+        ("reward", R, (A, S, S) if by_next else (A, S)),
         ("ending", E, (A, S)),
     ):
         if array.shape != shape:
@@ -220,7 +247,7 @@ def from_arrays(
         probability=np.concatenate([joint[s, a, t, z], E[a_end, s_end]])[order],
         next_state=np.concatenate([t, nothing])[order],
         next_observation=np.concatenate([z, nothing])[order],
-        reward=np.concatenate([R[a, s], R[a_end, s_end]])[order],
+        reward=(R[a, s, t] if by_next else np.concatenate([R[a, s], R[a_end, s_end]]))[order],
         discount=discount,
         max_steps=max_steps,
     )

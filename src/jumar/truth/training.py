@@ -18,7 +18,7 @@ from jumar.core.errors import ParameterError
 from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, generator
 from jumar.core.room import check_room
-from jumar.truth.pomdp import Pomdp
+from jumar.truth.pomdp import Pomdp, check_it_stops_mattering
 from jumar.truth.simulation import model_tables, step_limit
 
 MOST = 1_000_000_000  # training episodes: some hours
@@ -94,6 +94,7 @@ def train_behavior(
     """
     from jumar.core import kernels
 
+    check_it_stops_mattering(pomdp, "an episode of training")
     rng = generator(seed, "train", pomdp.name, str(memory))
     if name is None:
         known = "" if isinstance(seed, np.random.Generator) else f", seed {seed}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
-from pathlib import Path
 
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.registry import Registry
@@ -75,6 +74,18 @@ MODELS: Registry[ModelEntry] = Registry(
             optimum=1405.2870854841,
             source="Chadès et al. 2008; runs for ever, present at first",
         ),
+        "machine": ModelEntry(
+            "jumar.truth.models.fields:machine",
+            "a machine with two parts that fail unseen; examine items, inspect, replace",
+            Training(softmax=2.0),
+            source="Smallwood and Sondik 1973; runs for ever, discount and start are ours",
+        ),
+        "broomrape": ModelEntry(
+            "jumar.truth.models.fields:broomrape",
+            "a weed with a hidden seed bank; crop, fumigate or deny it its host",
+            Training(softmax=0.003),
+            source="after Regan, Chadès and Possingham 2011; runs for ever, present at first",
+        ),
     },
 )
 
@@ -115,19 +126,21 @@ def parse(spec: str) -> tuple[str, dict[str, float]]:
 
 def is_file(spec: str) -> bool:
     """Does this name a model file rather than a model of the registry?"""
-    return spec.endswith((".json", ".toml"))
+    from jumar.truth.model_files import is_model_file
+
+    return is_model_file(spec)
 
 
 def build(spec: str, folder: str = ".") -> Pomdp:
-    """A model by name, with options after a colon; or from a model file in that folder.
+    """A model by name or from a model file in that folder, with options after a colon.
 
     >>> build("tiger").actions
     ('open-left', 'open-right', 'listen')
     """
     if is_file(spec):
-        from jumar.truth.model_files import load_model
+        from jumar.truth.model_files import load_named
 
-        return load_model(Path(folder) / spec)
+        return load_named(spec, folder)
     key, options = parse(spec)
     return MODELS[key].build(**options)
 

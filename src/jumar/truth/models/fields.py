@@ -1,7 +1,8 @@
-"""Two decision problems from the fields: upkeep of a bridge, and protection of a species.
+"""Four decision problems from the fields: upkeep of a bridge and of a machine, protection of a
+species and control of a weed.
 
-Both run for ever: nothing ends an episode, and the discount of 0.95 a year is the weight of the
-future. `max_steps` is 135, the first number of years with 0.95^n < 0.001, where a simulation may
+All run for ever: nothing ends an episode, and the discount of 0.95 a step is the weight of the
+future. `max_steps` is 135, the first number of steps with 0.95^n < 0.001, where a simulation may
 stop looking. The first observation is what is known before the first decision.
 """
 
@@ -148,6 +149,101 @@ def sumatran_tiger() -> Pomdp:
         reward=np.column_stack([_WORTH - cost, 0 - cost]),
         start=[1, 0],
         first_observation=[[1, 0], [0, 1]],
+        discount=DISCOUNT,
+        max_steps=MAX_STEPS,
+    )
+
+
+# ---- the machine --------------------------------------------------------------------------------
+
+# parts failed: before an item, after it
+_WEAR = [[0.81, 0.18, 0.01], [0.0, 0.9, 0.1], [0.0, 0.0, 1.0]]
+_AS_NEW = [[1.0, 0.0, 0.0]] * 3
+_UNSEEN = [[1.0, 0.0]] * 3  # nobody looks, so nobody sees a defect
+
+
+def machine() -> Pomdp:
+    """A machine with two hidden parts that fail one by one (Smallwood and Sondik 1973).
+
+    With every item each part that works may fail, and a machine with failed parts makes defective
+    items more often. How many have failed is not seen:
+
+    - *manufacture* an item and pass it on unseen: it is worth 1, 0.5 or 0.25 on average with none,
+      one or two parts failed afterwards;
+    - *examine* the item as well, for 0.25: with none failed it is good, with one it is defective
+      half of the time, with both three times in four;
+    - *inspect* the machine and replace the parts that have failed: 0.5, and 1 for each of them;
+    - *replace* both parts unseen: 2.
+
+    After an item that nobody examined the observation is "good", the same word as after one that
+    was found good: who forgets whether he looked cannot tell the two apart.
+
+    The numbers are those of the published model file, and of the paper as far as its structure
+    tells. Our own choices are the discount of 0.95 (the file has 1, for a finite horizon; others
+    use 0.95), that the machine begins new, and that the first observation is "good".
+
+    >>> machine().expected_reward.round(4).tolist()[0]
+    [0.9025, 0.6525, -0.5, -2.0]
+    """
+    made = [1.0, 0.5, 0.25]  # by the parts failed after the item
+    looked = [0.75, 0.25, 0.0]
+    repaired = [[-0.5] * 3, [-1.5] * 3, [-2.5] * 3]  # by the parts failed before
+    return from_arrays(
+        name="machine",
+        states=["none failed", "one failed", "two failed"],
+        actions=["manufacture", "examine", "inspect", "replace"],
+        observations=["good", "defective"],
+        transition=[_WEAR, _WEAR, _AS_NEW, _AS_NEW],
+        observation=[_UNSEEN, [[1.0, 0.0], [0.5, 0.5], [0.25, 0.75]], _UNSEEN, _UNSEEN],
+        reward=[[made] * 3, [looked] * 3, repaired, [[-2.0] * 3] * 3],
+        start=[1, 0, 0],
+        first_observation=_UNSEEN,
+        discount=DISCOUNT,
+        max_steps=MAX_STEPS,
+    )
+
+
+# ---- the weed -----------------------------------------------------------------------------------
+
+
+def broomrape() -> Pomdp:
+    """Crop, fumigate, or deny the weed its host (after Regan, Chadès and Possingham 2011).
+
+    Branched broomrape is a weed without leaves that lives on the roots of crops. A field is empty,
+    has a bank of seeds in its soil, or plants above it. Plants are seen seven times in ten, seeds
+    never. Each year one
+
+    - *crops* the field as usual: costs 2; of a seed bank 8 % die in a year and 38 % germinate;
+    - *fumigates* it: costs 18, and eradicates plants with their seeds in 23 % of the years;
+    - grows what is no host (*host denial*): costs 4; half as many seeds germinate.
+
+    A clean field earns 1800 a year, host denial on a seed bank 150. The first observation is
+    "present": the field begins with plants, as they are how one learns of it.
+
+    The probabilities and amounts are those of the published model file, without a unit of money.
+    Our own choices are the readable names, the first observation, and one number: the file charges
+    1,000,018 for fumigating seeds, which forbids it; here it costs 18 as anywhere, and the best
+    value stays the same.
+
+    >>> broomrape().expected_reward.tolist()[1]
+    [-2.0, -18.0, 146.0]
+    """
+    empty = [1.0, 0.0, 0.0]
+    seen = [[1.0, 0.0], [1.0, 0.0], [0.3, 0.7]]
+    return from_arrays(
+        name="broomrape",
+        states=["empty", "seeds", "adults"],
+        actions=["crop", "fumigate", "host denial"],
+        observations=["absent", "present"],
+        transition=[
+            [empty, [0.08, 0.5704, 0.3496], [0.0, 0.62, 0.38]],
+            [empty, [0.0, 1.0, 0.0], [0.2330827068, 0.4754887218, 0.2914285714]],
+            [empty, [0.08, 0.7452, 0.1748], [0.0, 0.81, 0.19]],
+        ],
+        observation=[seen] * 3,
+        reward=[[1798, -2, -2], [1782, -18, -18], [1796, 146, -4]],
+        start=[0, 0, 1],
+        first_observation=[[1, 0], [1, 0], [0, 1]],
         discount=DISCOUNT,
         max_steps=MAX_STEPS,
     )

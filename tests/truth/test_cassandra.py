@@ -1,0 +1,663 @@
+"""`.POMDP` files: every corner of the grammar, and every error with its line and column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from facts import refuses, says
+from jumar.core.controller import Controller
+from jumar.core.errors import ModelError, ModelWarning, ParameterError, TooLarge
+from jumar.truth.cassandra.reading import pomdp_from_text
+from jumar.truth.evaluation import evaluate
+from jumar.truth.model_files import load_model, load_named, save_model
+from jumar.truth.models import build, is_file, training
+from jumar.truth.planning import Pouct, plan
+from jumar.truth.pomdp import Pomdp
+from jumar.truth.simulation import simulate
+from jumar.truth.training import train_behavior
+
+HEAD = """discount: 0.9
+values: reward
+states: left right
+actions: listen open-left
+observations: hear-left hear-right
+"""
+BODY = """T: listen identity
+T: open-left uniform
+O: listen
+0.85 0.15
+0.15 0.85
+O: open-left uniform
+R: listen : * : * : * -1
+R: open-left : left : * : * -100
+R: open-left : right : * : * 10
+"""
+
+
+def read(text: str, **options: object) -> Pomdp:
+    return pomdp_from_text(text, "m.POMDP", **options)
+
+
+def moves(model: Pomdp, action: int) -> list[list[float]]:
+    S = len(model.states)
+    return [model.factors.transition.row(action * S + s, S).tolist() for s in range(S)]
+
+
+def sights(model: Pomdp, action: int) -> list[list[float]]:
+    S, width = len(model.states), model.factors.n_observations
+    return [model.factors.observation.row(action * S + s, width).tolist() for s in range(S)]
+
+
+def pays(model: Pomdp, a: int, s: int, t: int, z: int) -> float:
+    """The reward of one outcome."""
+    A = len(model.actions)
+    part = slice(model.pointer[s * A + a], model.pointer[s * A + a + 1])
+    (at,) = np.flatnonzero((model.next_state[part] == t) & (model.next_observation[part] == z))
+    return float(model.reward[part][at])
+
+
+# ---- 1 comments, newlines, glued words ----------------------------------------------------------
+
+
+def test_a_plain_file():
+    model = read(HEAD + BODY)
+    assert (model.states, model.actions) == (("left", "right"), ("listen", "open-left"))
+    assert model.observations == ("hear-left", "hear-right", "null")
+    assert moves(model, 0) == [[1, 0], [0, 1]]
+    assert moves(model, 1) == [[0.5, 0.5]] * 2
+    assert sights(model, 0) == [[0.85, 0.15], [0.15, 0.85]]
+    assert model.expected_reward.round(12).tolist() == [[-1, -100], [-1, 10]]
+    assert model.start.tolist() == [0.5, 0.5]
+    assert (model.discount, model.episodic) == (0.9, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (HEAD + BODY).replace("\n", "  # a word: T : O * 0.5\n"),
+        (HEAD + BODY).replace(" ", " # half a line\n "),
+        (HEAD + BODY).replace("\n", " "),
+        (HEAD + BODY).replace(" : ", ":").replace(": ", ":"),
+        (HEAD + BODY).replace(":", " : "),
+        (HEAD + BODY).replace(":", " :"),
+        (HEAD + BODY).replace(" ", "\n\n"),
+        (HEAD + BODY).replace(" ", "\t"),
+        (HEAD + BODY).replace("\n", "\r\n"),
+        (HEAD + BODY).rstrip("\n"),
+        "\n\n# first\n" + HEAD + "# in between\n" + BODY + "# last",
+    ],
+    ids=range(11),
+)
+def test_newlines_spaces_and_comments_mean_nothing(text):
+    assert read(text) == read(HEAD + BODY)
+
+
+def test_a_comment_may_stand_in_a_list_of_names():
+    text = HEAD.replace("states: left right", "states: left # the left one\n  right # the other")
+    assert read(text + BODY) == read(HEAD + BODY)
+
+
+def test_line_ends_and_comments_of_all_systems(tmp_path):
+    plain = HEAD + "# Chadès\n" + BODY
+    for name, data in {
+        "mac": plain.replace("\n", "\r").encode(),
+        "windows": plain.replace("\n", "\r\n").encode("utf-8-sig"),
+        "old": plain.encode("latin-1"),
+    }.items():
+        path = tmp_path / f"{name}.POMDP"
+        path.write_bytes(data)
+        found = load_model(path)
+        assert found.name == name
+        assert np.array_equal(found.reward, read(plain).reward)
+
+
+# ---- 2 minus in names and before numbers --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "reward"),
+    [
+        ("R: open-left : left : * : * -1", -1),
+        ("R:open-left:left:*:*-1", -1),
+        ("R: open-left : left : * : * - 1", -1),
+        ("R: open-left : left : * : * +1.5e-1", 0.15),
+        ("R: open-left : left : * : * .5", 0.5),
+        ("R: open-left : left : * : * 5.", 5),
+        ("R: open-left : left : * : * 1E2", 100),
+        ("R: 1 : 0 : * : * -0", 0),
+    ],
+)
+def test_a_minus_belongs_to_a_name_or_is_a_sign(line, reward):
+    assert pays(read(HEAD + BODY + line), 1, 0, 0, 0) == reward
+
+
+# ---- 3 words of the format ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", ["T", "reset", "uniform", "reward"])
+def test_a_word_of_the_format_is_no_name(word):
+    text = HEAD.replace("left right", f"left {word}") + BODY
+    with refuses(ModelError, "m.POMDP", "line 3", "column 14", f"'{word}'", "Expected"):
+        read(text)
+
+
+def test_words_are_told_apart_by_case():
+    text = (HEAD + BODY).replace("listen", "t").replace("open-left", "Uniform")
+    assert read(text).actions == ("t", "Uniform")
+    with refuses(ModelError, "line 1", "column 1", "'Discount'", "Did you mean 'discount'?"):
+        read(HEAD.replace("discount", "Discount") + BODY)
+
+
+def test_plural_of_reward_and_cost():
+    assert not read(HEAD.replace("reward", "rewards") + BODY).factors.cost
+    assert read(HEAD.replace("reward", "costs") + BODY).factors.cost
+
+
+# ---- 4 later lines overwrite --------------------------------------------------------------------
+
+
+def test_later_lines_overwrite_cells_with_wildcards_expanded_at_that_moment():
+    model = read(
+        HEAD
+        + BODY
+        + """
+        T: * : * : * 0
+        T: * : * : right 1.0
+        T: listen : left : left 0.75
+        T: listen : left : right 0.25
+        O: * : * 0.5 0.5
+        O: listen : right : hear-right 1
+        O: listen : right : hear-left 0
+        R: * : * : * : * 7
+        R: listen : left : * : * 1
+        R: * : left : right : * 2
+        R: listen : left : left : hear-right 3
+        R: listen : left : right : hear-left 4
+        """
+    )
+    assert moves(model, 0) == [[0.75, 0.25], [0, 1]]
+    assert moves(model, 1) == [[0, 1], [0, 1]]
+    assert sights(model, 0) == [[0.5, 0.5], [0, 1]]
+    assert pays(model, 0, 0, 0, 0) == 1
+    assert pays(model, 0, 0, 0, 1) == 3
+    assert pays(model, 0, 0, 1, 1) == 2
+    assert pays(model, 1, 0, 1, 0) == 2
+    assert pays(model, 1, 1, 1, 0) == 7
+
+
+def test_a_wildcard_that_comes_last_wins_over_all():
+    assert (read(HEAD + BODY + "R: * : * : * : * 5").reward == 5).all()
+
+
+# ---- 5 names and numbers ------------------------------------------------------------------------
+
+
+def test_items_with_names_can_be_meant_by_number():
+    numbers = (
+        BODY.replace("open-left", "1").replace("listen", "0").replace(": left", ": 0")
+    ).replace(": right", ": 1")
+    assert read(HEAD + numbers) == read(HEAD + BODY)
+
+
+def test_one_name_may_mean_a_state_an_action_and_an_observation():
+    head = HEAD.replace("hear-left hear-right", "left right").replace("listen", "left")
+    model = read(head + BODY.replace("listen", "left") + "R: left : left : left : left 3")
+    assert pays(model, 0, 0, 0, 0) == 3
+    assert model.states == model.observations[:2] == ("left", "right")
+
+
+def test_counts_instead_of_names():
+    text = "states: 2 actions: 2 observations: 2 discount: 0.9 values: reward "
+    body = "T: 0 identity T: 1 uniform O: * uniform"
+    model = read(text + body)
+    assert (model.states, model.observations) == (("0", "1"), ("0", "1", "null"))
+    assert read(text.replace("states: 2", "states: 0 1") + body).states == ("0", "1")
+
+
+# ---- 6 the middle of O is the end state ---------------------------------------------------------
+
+
+def test_what_is_seen_depends_on_the_state_that_is_reached():
+    model = read(
+        HEAD
+        + """
+        T: * : left : right 1   T: * : right : left 1
+        O: * : left : hear-left 1   O: * : right : hear-right 1
+        R: * : left : * : * 1
+        """
+    )
+    A = len(model.actions)
+    from_left = slice(model.pointer[0], model.pointer[A])
+    assert set(model.next_observation[from_left]) == {1}
+    assert (model.reward[from_left] == 1).all()
+
+
+# ---- 7 words instead of numbers -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "T: listen : left identity",
+        "O: listen identity",
+        "O: listen : left identity",
+        "T: listen reset",
+        "O: listen : left reset",
+        "O: listen reset",
+        "R: listen : left uniform",
+    ],
+)
+def test_identity_is_for_matrices_of_T_and_reset_for_its_rows(line):
+    with refuses(ModelError, "m.POMDP", "line 15", line.split()[-1], "Expected"):
+        read(HEAD + BODY + line)
+
+
+def test_uniform_rows_and_matrices_and_the_way_back_to_the_start():
+    model = read(
+        HEAD + "start: 0.25 0.75\n" + BODY + "T: listen : left uniform T: open-left : * reset"
+    )
+    assert moves(model, 0) == [[0.5, 0.5], [0, 1]]
+    assert moves(model, 1) == [[0.25, 0.75]] * 2
+    with refuses(ModelError, "line 6", "column 8", "'reset'", "Expected"):
+        read(HEAD + "start: reset\n" + BODY)
+
+
+# ---- 8 and 9 the start --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "law"),
+    [
+        ("", [0.5, 0.5]),
+        ("start: uniform", [0.5, 0.5]),
+        ("start: 0.25 0.75", [0.25, 0.75]),
+        ("start:\n  0.25\n  0.75", [0.25, 0.75]),
+        ("start: 0 1", [0, 1]),
+        ("start: right", [0, 1]),
+        ("start include: right", [0, 1]),
+        ("start include: 0 right", [0.5, 0.5]),
+        ("start include : 1 1", [0, 1]),
+        ("start exclude: left", [0, 1]),
+        ("start exclude:\n 1", [1, 0]),
+    ],
+)
+def test_every_way_to_start(start, law):
+    assert read(HEAD + start + "\n" + BODY).start.tolist() == law
+
+
+def test_a_lone_number_is_a_state_and_said_to_be():
+    with pytest.warns(ModelWarning, match=r"line 6, column 8: .*taken as state 1"):
+        assert read(HEAD + "start: 1\n" + BODY).start.tolist() == [0, 1]
+    one = "discount: 0.5 values: reward states: 1 actions: 1 observations: 1 start: {} "
+    one += "T: 0 identity O: 0 1.0"
+    assert [read(one.format(i)).start.tolist() for i in ("0", "1", "1.0")] == [[1.0]] * 3
+
+
+def test_a_list_of_names_is_one_of_states_to_include():
+    with pytest.warns(ModelWarning, match=r"line 6, column 8: .*list"):
+        assert read(HEAD + "start: right left\n" + BODY).start.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("start", "facts"),
+    [
+        ("start exclude: left right", ("line 6", "column 16", "excluded")),
+        ("start include:", ("line 7", "column 1", "list of states")),
+        ("start include: *", ("line 6", "column 16", "'*'")),
+        ("start include: up", ("line 6", "state 'up' is not one of left, right")),
+        ("start: up", ("line 6", "column 8", "state 'up' is not one of left, right")),
+        ("start: 2", ("line 6", "column 8", "state 2", "0 to 1")),
+        ("start: 0.5", ("line 7", "1 of 2 numbers", "line 6")),
+        ("start: 0.5 0.25 0.25", ("line 6", "column 17", "3 numbers", "2")),
+        ("start: 0.5 0.4", ("line 6", "column 8", "sum to 0.9", "Expected 1")),
+        ("start: 1.5 -0.5", ("line 6", "column 8", "1.5 is no probability")),
+        ("start uniform", ("line 6", "column 1", "'start' is a word", "a colon")),
+    ],
+)
+def test_a_start_that_is_none(start, facts):
+    with refuses(ModelError, "m.POMDP", *facts):
+        read(HEAD + start + "\n" + BODY)
+
+
+@pytest.mark.parametrize("late", ["start: left", "discount: 0.5", "states: 2"])
+def test_what_belongs_first_comes_first(late):
+    with refuses(ModelError, "line 15", "column 1", late.split(":")[0], "Expected it"):
+        read(HEAD + BODY + late)
+
+
+# ---- 10 sums ------------------------------------------------------------------------------------
+
+
+def test_small_errors_of_sums_are_put_right_without_a_word():
+    model = read(HEAD + BODY + "T: listen : left 0.333333 0.666666")
+    assert moves(model, 0)[0] == [0.333333 / 0.999999, 0.666666 / 0.999999]
+    exact = read(HEAD + BODY + "T: listen : left 0.1 0.9000000000000001")
+    assert moves(exact, 0)[0] == [0.1, 0.9000000000000001]
+
+
+def test_larger_ones_with_a_warning_that_names_the_line():
+    with pytest.warns(ModelWarning, match=r"m.POMDP, line 15, column 18: 1 row of T .* 5e-05"):
+        model = read(HEAD + BODY + "T: listen : left 0.5 0.50005")
+    assert sum(moves(model, 0)[0]) == pytest.approx(1, abs=1e-15)
+    with pytest.warns(ModelWarning, match="line 6"):
+        read(HEAD + "start: 0.5 0.50005\n" + BODY)
+
+
+def test_and_beyond_only_on_request():
+    text = HEAD + BODY + "O: listen\n0.5 0.5\n0.4 0.7"
+    with refuses(ModelError, "line 17", "column 1", "'listen'", "'right'", "sums to 1.1", "1"):
+        read(text)
+    with pytest.warns(ModelWarning, match="0.1"):
+        model = read(text, normalize=True)
+    assert sights(model, 0)[1] == [0.4 / 1.1, 0.7 / 1.1]
+    with pytest.raises(ModelError, match="sums to 0"):
+        read(HEAD + BODY + "T: listen : left 0 0", normalize=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "facts"),
+    [
+        ("T: listen : left -0.5 1.5", ("column 18", "-0.5 is no probability")),
+        ("T: listen : left 0 1.5", ("column 20", "1.5 is no probability", "0 to 1")),
+        ("O: listen : left : 0 2", ("column 22", "2 is no probability")),
+        ("T: listen : left : right 0.5", ("column 26", "sums to 1.5")),
+    ],
+)
+def test_a_probability_is_one(line, facts):
+    with refuses(ModelError, "line 15", *facts):
+        read(HEAD + BODY + line)
+
+
+def test_a_row_that_was_never_given_is_an_error_and_a_reward_is_zero():
+    body = "T: * identity\nO: listen uniform"
+    with pytest.raises(ModelError) as caught:
+        read(HEAD + body)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 2
+    says(lines[0], "m.POMDP", "line 7", "O of action 'open-left' and state 'left'", "never given")
+    says(lines[1], "state 'right'")
+    assert (read(HEAD + body + "\nO: open-left uniform").reward == 0).all()
+
+
+# ---- 11 costs -----------------------------------------------------------------------------------
+
+
+def test_costs_are_rewards_with_a_minus_and_are_written_as_costs(tmp_path):
+    model = read(HEAD.replace("reward", "cost") + BODY)
+    assert model.expected_reward.round(12).tolist() == [[1, 100], [1, -10]]
+    assert not (np.signbit(model.reward) & (model.reward == 0)).any()  # no minus zero
+    save_model(model, tmp_path / "again.POMDP")
+    assert "values: cost" in (tmp_path / "again.POMDP").read_text()
+    assert "R: listen : * : * : * -1.0" in (tmp_path / "again.POMDP").read_text()
+    assert np.array_equal(load_model(tmp_path / "again.POMDP").reward, model.reward)
+
+
+# ---- 12 discount --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("discount", ["1.1", "-0.1"])
+def test_a_discount_lies_between_0_and_1(discount):
+    with refuses(ModelError, "line 1", "column 11", discount, "0 to 1"):
+        read(HEAD.replace("0.9", discount) + BODY)
+
+
+def test_discount_1_loads_and_is_refused_where_it_cannot_do():
+    model = read(HEAD.replace("0.9", "1") + BODY)
+    listen = Controller.constant(model.observations, model.actions, [1, 0])
+    assert model.max_steps is None
+    assert evaluate(model, listen, horizon=10).value == -10
+    assert simulate(model, listen, episodes=2, max_steps=5).n_steps == 10
+    with refuses(ModelError, "discount 1", "--horizon", "FILE:discount=0.95"):
+        evaluate(model, listen)
+    for fails in (
+        lambda: plan(model, Pouct(simulations=10), episodes=1),
+        lambda: train_behavior(model, listen.memory, softmax=1.0, episodes=2),
+    ):
+        with refuses(ModelError, "discount 1", "FILE:discount=0.95", "FILE:max_steps=100"):
+            fails()
+
+
+def test_another_discount_may_be_asked_for_also_where_the_file_has_none():
+    assert read(HEAD + BODY, discount=0.5).discount == 0.5
+    assert read(HEAD.replace("discount: 0.9", "") + BODY, discount=0.5).discount == 0.5
+
+
+def test_the_last_discount_counts_and_that_is_said():
+    with pytest.warns(ModelWarning, match="line 2, column 1: 'discount:' also stands on line 1"):
+        assert read("discount: 0.5\n" + HEAD + BODY).discount == 0.9
+
+
+# ---- 13 files without observations --------------------------------------------------------------
+
+SEEN = """discount: 0.9 values: reward states: a b actions: stay go
+T: stay identity
+T: go 0 1 1 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "rewards"),
+    [
+        ("R: go : a : b 5", [[0, 5], [0, 0]]),
+        ("R: go : a : b : * 5", [[0, 5], [0, 0]]),
+        ("R: go : a 1 5", [[0, 5], [0, 0]]),
+        ("R: go 1 5 6 2", [[0, 5], [0, 6]]),
+        ("R: * : * : b 2", [[0, 2], [2, 0]]),
+    ],
+)
+def test_without_observations_the_state_is_seen(line, rewards):
+    model = read(SEEN + line)
+    assert model.observations == model.states
+    assert model.first_observation.tolist() == [[1, 0], [0, 1]]
+    assert model.expected_reward.tolist() == rewards
+
+
+def test_where_the_state_is_seen_there_is_nothing_to_say_about_observing():
+    with refuses(ModelError, "line 4", "column 1", "observations:"):
+        read(SEEN + "O: go uniform")
+    with refuses(ModelError, "line 4", "Expected '*'"):
+        read(SEEN + "R: go : a : b : 1 5")
+    with refuses(ModelError, "line 15", "R: ACTION : STATE : NEXT-STATE : OBSERVATION"):
+        read(HEAD + BODY + "R: listen 1 2 3 4")
+
+
+# ---- 14 how many numbers ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "facts"),
+    [
+        ("T: listen\n1 0\n0", ("line 17", "end of the file", "T: listen", "line 15", "3 of 4")),
+        ("T: listen\n1 0\n0 1\n0.5", ("line 18", "column 1", "T: listen", "line 15", "5 numbers")),
+        ("T: listen : left\n1", ("line 16", "T: listen : left", "line 15", "1 of 2")),
+        ("T: listen : left 1 0 0", ("line 15", "column 22", "3 numbers", "2")),
+        ("O: listen : left : 0 1 1", ("line 15", "column 24", "2 numbers", "1")),
+        ("R: listen : left : left : 0 1 1", ("line 15", "column 31", "2 numbers", "1")),
+        ("R: listen : left : left 1", ("line 15", "1 of 2 numbers")),
+        ("R: listen : left 1 2 3", ("line 15", "3 of 4 numbers")),
+        ("R: listen : left : left : 0", ("line 15", "end of the file", "1 number")),
+    ],
+)
+def test_too_few_and_too_many_numbers_name_the_statement(body, facts):
+    with refuses(ModelError, "m.POMDP", *facts):
+        read(HEAD + BODY + body)
+
+
+def test_rewards_of_rows_and_matrices():
+    model = read(HEAD + BODY + "R: open-left : left\n1 2\n3 4\nR: open-left : right : left 5 6")
+    assert [pays(model, 1, 0, t, z) for t in (0, 1) for z in (0, 1)] == [1, 2, 3, 4]
+    assert [pays(model, 1, 1, t, z) for t in (0, 1) for z in (0, 1)] == [5, 6, 10, 10]
+
+
+def test_a_reward_that_depends_on_what_is_reached_and_seen_is_paid_so():
+    model = read(HEAD + BODY + "R: open-left : left\n1 2\n3 4")
+    log = simulate(
+        model, Controller.constant(model.observations, model.actions, [0, 1]), episodes=50, seed=1
+    )
+    assert {1.0, 2.0, 3.0, 4.0, 10.0} == set(log.reward.tolist())
+
+
+def test_a_table_of_all_rewards_is_never_built():
+    """2,000 states, 5 actions and 50 observations: 10^9 cells, 8 GB."""
+    S = 2000
+    text = f"""discount: 0.9 values: reward states: {S} actions: 5 observations: 50
+    T: * identity
+    O: * : * : 0 1
+    R: * : * : * : * 1
+    R: 2 : 7 : * : * 5
+    """
+    model = read(text)
+    assert len(model.probability) == 5 * S
+    assert model.expected_reward.sum() == 5 * S + 4
+
+
+def test_a_model_that_does_not_fit_is_refused_before_it_is_tried():
+    with pytest.raises(TooLarge):
+        read("discount: 0.9 values: reward states: 9000000000000 actions: 2 observations: 2")
+
+
+# ---- 15 the first observation -------------------------------------------------------------------
+
+
+def test_nothing_is_seen_first_unless_something_else_is_asked_for():
+    text = HEAD + "start: left\n" + BODY
+    null = read(text)
+    assert null.first_observation.tolist() == [[0, 0, 1]] * 2
+    assert 2 not in null.next_observation
+    after = read(text, first_observation="after:listen")
+    assert after.observations == ("hear-left", "hear-right")
+    assert after.first_observation.tolist() == [[0.85, 0.15], [0.15, 0.85]]
+    named = read(text, first_observation="hear-right")
+    assert named.first_observation.tolist() == [[0, 1]] * 2
+    assert read(text, first_observation="1") == named
+    assert read(text, first_observation="null") == null
+
+
+def test_the_extra_symbol_does_not_take_a_name_of_the_file():
+    text = (HEAD + BODY).replace("hear-right", "null")
+    assert read(text).observations == ("hear-left", "null", "null-1")
+
+
+def test_an_unknown_first_observation_is_refused_with_the_choice():
+    with refuses(ParameterError, "'loud'", "hear-left, hear-right", "'null'", "'after:'"):
+        read(HEAD + BODY, first_observation="loud")
+    with refuses(ParameterError, "action 'look' is not one of listen, open-left"):
+        read(HEAD + BODY, first_observation="after:look")
+
+
+# ---- errors -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("", ("line 1", "discount:", "states:", "values:", "actions:")),
+        (HEAD.replace("discount: 0.9\n", "") + BODY, ("line 5", "column 1", "'T'", "discount:")),
+        (HEAD.replace("values: reward\n", "") + BODY, ("line 5", "column 1", "values:", "cost")),
+        (HEAD.replace("states: left right\n", "") + BODY, ("line 5", "states:")),
+        (HEAD.replace("0.9", "much") + BODY, ("line 1", "column 11", "'much'", "a number")),
+        (HEAD.replace("0.9", "nan") + BODY, ("line 1", "column 11", "'nan'", "a number")),
+        (HEAD.replace("0.9", "1e999") + BODY, ("line 1", "column 11", "too large")),
+        (HEAD.replace("reward", "money") + BODY, ("line 2", "'money'", "reward or cost")),
+        (HEAD.replace("left right", "left left") + BODY, ("line 3", "column 14", "named twice")),
+        (HEAD.replace("left right", "0") + BODY, ("line 3", "column 9", "at least 1")),
+        (HEAD.replace("left right", "5 7") + BODY, ("line 3", "column 9", "how many")),
+        (HEAD.replace("left right", "a&b c") + BODY, ("line 3", "column 10", "'&'")),
+        (HEAD.replace("states:", "states") + BODY, ("line 3", "column 8", "colon")),
+        (HEAD + "states: 2\n" + BODY, ("line 6", "column 1", "line 3")),
+        (HEAD + BODY + "Q: 1", ("line 15", "column 1", "'Q'", "T:, O: or R:")),
+        (HEAD + BODY + "T listen", ("line 15", "column 3", "colon")),
+        (HEAD + BODY + "T: lisen identity", ("line 15", "column 4", "Did you mean 'listen'?")),
+        (HEAD + BODY + "T: 2 identity", ("line 15", "column 4", "action 2", "0 to 1")),
+        (HEAD + BODY + "T: listen : * : * : * 1", ("line 15", "column 19", "3 parts")),
+        (HEAD + BODY + "T: : left", ("line 15", "column 4", "':'", "'*'")),
+        (HEAD + BODY + "T: listen left", ("line 15", "column 11", "'left'")),
+        (HEAD + BODY + "R: listen : * : * : * inf", ("line 15", "column 23", "'inf'")),
+    ],
+)
+def test_an_error_names_file_line_column_and_what_was_expected(text, facts):
+    with refuses(ModelError, "m.POMDP", "Expected" if "mean" not in facts[-1] else "", *facts):
+        read(text)
+
+
+def test_all_mistakes_are_told_at_once_in_the_order_of_the_file():
+    body = BODY + "T: lisen identity\nO: listen\n1 0\nR: * : up : * : * 1\nR: * : * : * : * 1"
+    with pytest.raises(ModelError) as caught:
+        read(HEAD + body)
+    lines = str(caught.value).splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        "m.POMDP, line 15, column 4",
+        "m.POMDP, line 18, column 1",
+        "m.POMDP, line 18, column 8",
+    ]
+
+
+def test_many_mistakes_are_cut_short():
+    with pytest.raises(ModelError) as caught:
+        read(HEAD + BODY + "T: up identity\n" * 50)
+    assert len(str(caught.value).splitlines()) == 21
+    assert "30 more" in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [b"\0\1\2", b"PK\3\4\0\0", b"", b"hello", b"\xff\xfeT\0"])
+def test_what_is_no_such_file_is_refused_by_name(tmp_path, data):
+    (tmp_path / "x.POMDP").write_bytes(data)
+    with refuses(ModelError, "x.POMDP"):
+        load_model(tmp_path / "x.POMDP")
+    with refuses(ModelError, "y.POMDP", "Check the path"):
+        load_model(tmp_path / "y.POMDP")
+
+
+# ---- wherever a model can be named --------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "tiger.x.PoMdP").write_text(HEAD + BODY)
+    return tmp_path
+
+
+def test_a_file_can_stand_for_a_model_with_options(folder):
+    spec = "tiger.x.PoMdP:discount=0.5,first_observation=after:listen,start=right,max_steps=7"
+    model = build(spec, folder=str(folder))
+    assert is_file(spec)
+    assert (model.name, model.discount, model.max_steps) == ("tiger.x", 0.5, 7)
+    assert model.start.tolist() == [0, 1]
+    assert model.first_observation.shape == (2, 2)
+    assert build("tiger.x.PoMdP", folder=str(folder)).max_steps == 66  # 0.9^66 < 0.001
+    assert training(spec, model).softmax == 6 / 110
+
+
+@pytest.mark.parametrize(
+    ("options", "facts"),
+    [
+        ("discont=0.5", ("'discont'", "Did you mean 'discount'?")),
+        ("discount=half", ("discount", "'half'", "a number")),
+        ("max_steps=1.5", ("max_steps", "'1.5'", "a whole number")),
+        ("normalize=perhaps", ("normalize", "'perhaps'", "yes or no")),
+        ("discount=0.5,discount=0.6", ("discount", "twice")),
+        ("start=up", ("state 'up' is not one of left, right",)),
+    ],
+)
+def test_a_wrong_option_is_refused(folder, options, facts):
+    with refuses(ParameterError, *facts):
+        load_named(f"tiger.x.PoMdP:{options}", str(folder))
+
+
+def test_a_wrong_discount_is_refused_as_for_any_model(folder):
+    with refuses(ModelError, "discount 2.0"):
+        load_named("tiger.x.PoMdP:discount=2", str(folder))
+
+
+def test_other_files_take_the_options_that_they_leave_open(tmp_path):
+    save_model(build("tiger"), tmp_path / "tiger.json")
+    assert build("tiger.json:discount=0.5", str(tmp_path)).discount == 0.5
+    assert load_model(tmp_path / "tiger.json") == build("tiger")
+    with refuses(ParameterError, "first_observation", "tiger.json", ".POMDP"):
+        build("tiger.json:first_observation=null", str(tmp_path))
+
+
+def test_a_model_is_saved_in_a_format_that_is_known(tmp_path):
+    with refuses(ParameterError, "tiger.xml", ".json", ".POMDP"):
+        save_model(build("tiger"), tmp_path / "tiger.xml")
