@@ -239,5 +239,5 @@ def test_a_model_as_a_pomdp_file_has_the_same_values(jumar, tmp_path, name):
     ]
     assert values[1] == pytest.approx(values[0], rel=1e-12)
     done = jumar("export", name, "-o", path, "--undiscounted")
-    assert done.code == 1
+    assert done.code == 2
     assert "Leave --policy and --undiscounted out" in done.err
