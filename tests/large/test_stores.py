@@ -199,7 +199,7 @@ def upload(store, bucket, files):
     system, _ = fs.FileSystem.from_uri(f"s3://{bucket}/x{store}&allow_bucket_creation=true")
     system.create_dir(bucket)
     for name, data in files.items():
-        with system.open_output_stream(f"{bucket}/{name}") as stream:
+        with system.open_output_stream(f"{bucket}/{name}", compression=None) as stream:
             if isinstance(data, bytes):
                 stream.write(data)
             else:

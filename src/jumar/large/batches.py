@@ -28,29 +28,14 @@ TYPED = (PARQUET, "Arrow", "CSV", "TSV")
 
 def open_file(file: LogFile, options: FileOptions) -> Source:
     """A file as a source, for what is said of it in messages and for the general way."""
-    if not file.is_local:
-        if file.kind == PARQUET:
-            return _ToldToo(_FarParquet(file), file)
-        raise LogError(f"{file.name}: only Parquet files are read from there. Copy it first.")
-    source = _local(file, options)
+    source = _opened(file, options)
     return _ToldToo(source, file) if file.partition else source
 
 
-def _local(file: LogFile, options: FileOptions) -> Source:
+def _opened(file: LogFile, options: FileOptions) -> Source:
     source = open_log(file.place, file.kind, options)
     source.name = file.name
     return source
-
-
-class _FarParquet(Source):
-    """A Parquet file in an object store."""
-
-    def __init__(self, file: LogFile) -> None:
-        self.name, self.names, self._file = file.name, schema_of(file).names, file
-
-    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
-        words = [name for name in text if name in columns]
-        return _of_parquet(Unit(self._file, None, 0, 0), columns, words, False)
 
 
 class _ToldToo(Source):
@@ -142,8 +127,8 @@ def typed_batches(
     if file.kind == PARQUET:
         inside = [name for name in columns if name not in told]
         batches = _of_parquet(unit, inside, words, few)
-    elif file.kind in TYPED and file.is_local:
-        source = _local(file, options)
+    elif file.kind in TYPED:
+        source = _opened(file, options)
         inside = [name for name in columns if name not in told or name in source.names]
         check_columns(file, source.names, inside)
         if isinstance(source, DelimitedFile):

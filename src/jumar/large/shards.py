@@ -17,16 +17,17 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.text import counted, printable
 from jumar.engines import cores
-from jumar.io.formats import folder_format, format_of, located, no_format, open_log
+from jumar.io.addresses import Address
+from jumar.io.formats import FarFile, folder_format, format_of, located, no_format, open_log
+from jumar.io.formats.places import Place, arrow_file
 from jumar.io.formats.source import naming
 
 PARQUET = "Parquet"
@@ -44,25 +45,17 @@ class LogFile:
     changed: float = 0.0  # when, in seconds; 0 where it is not told
     partition: tuple[tuple[str, str], ...] = ()  # columns that its folders tell
     sorted_at: str = ""  # where the rows lie, if they were sorted
+    far: FarFile | None = None  # in a store
 
     @property
-    def place(self) -> str:
+    def place(self) -> Place:
         """Where it is read."""
-        return self.sorted_at or self.name
-
-    @property
-    def is_local(self) -> bool:
-        return "://" not in self.place
+        return self.far or Path(self.sorted_at or self.name)
 
     def open(self) -> Any:
         """The file for Arrow."""
-        import pyarrow as pa
-
-        if self.is_local:
-            return pa.OSFile(self.place)
-        system, path = _file_system(self.name)
         with naming(self.name, self.kind):
-            return system.open_input_file(path)
+            return arrow_file(self.place)
 
 
 @dataclass(frozen=True)
@@ -224,53 +217,30 @@ def _file(name: str, told: Any, kind: str | None, folders: Sequence[str]) -> Log
 
 # ---- object stores ------------------------------------------------------------------------------
 
-_PLAIN = "/:@=+,!~()'$&;*"  # in addresses all else is written as %20
-_AS_TYPED = _PLAIN + "%"  # people have written it that way already
 
-
-def _file_system(address: str) -> tuple[Any, str]:
-    import pyarrow as pa
+def _far_files(text: str, kind: str | None) -> list[LogFile]:
     from pyarrow import fs
 
-    try:
-        system, path = fs.FileSystem.from_uri(address)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise LogError(
-            f"{printable(address)}: cannot be opened: {printable(str(error).splitlines()[0])}. "
-            "Give an address such as s3://bucket/folder or gs://bucket/folder."
-        ) from error
-    return system, path
-
-
-def _far_files(address: str, kind: str | None) -> list[LogFile]:
-    from pyarrow import fs
-
-    scheme, _, rest = address.partition("://")
-    where, _, query = rest.partition("?")
-    head = where
-    if any(mark in where for mark in "*["):
-        head = where[: min(where.index(mark) for mark in "*[" if mark in where)].rpartition("/")[0]
-    tail = f"?{query}" if query else ""
-    system, path = _file_system(f"{scheme}://{quote(head, _AS_TYPED)}{tail}")
-    with naming(address, "a log"):
+    address = Address.of(text)
+    system, path = address.opened()
+    with naming(printable(address.shown), "a log"):
         info = system.get_file_info(path)
         if info.type == fs.FileType.File:
             found = [info]
         elif info.type == fs.FileType.NotFound:
-            raise LogError(f"{printable(address)}: there is no such file or folder.")
+            raise LogError(f"{printable(address.shown)}: there is no such file or folder.")
         else:
             found = system.get_file_info(fs.FileSelector(path, recursive=True))
     files = []
     for entry in sorted(found, key=lambda entry: entry.path):
         inner = entry.path[len(path) :].strip("/")
         hidden = any(part.startswith((".", "_")) for part in inner.split("/"))
-        fits = head == where or fnmatchcase(entry.path, unquote(where))
         known = kind or format_of(Path(entry.base_name))
-        if entry.type == fs.FileType.File and fits and not hidden and known:
-            name = f"{scheme}://{quote(entry.path, _PLAIN)}{tail}"
-            files.append(_file(name, entry, known, inner.split("/")))
+        if entry.type == fs.FileType.File and address.fits(entry.path) and not hidden and known:
+            far = FarFile(address.name_of(entry.path), system, entry.path, entry.size)
+            files.append(replace(_file(far.name, entry, known, inner.split("/")), far=far))
     if not files:
-        raise LogError(f"{printable(address)}: there are no log files.")
+        raise LogError(f"{printable(address.shown)}: there are no log files.")
     return files
 
 

@@ -25,6 +25,7 @@ from jumar.io.formats.lines import JsonLines
 from jumar.io.formats.minari import MinariFolder, is_minari, located
 from jumar.io.formats.objects import JsonObjects, lines_or_turns
 from jumar.io.formats.options import FileOptions
+from jumar.io.formats.places import FarFile, Place
 from jumar.io.formats.sniffing import format_by_content
 from jumar.io.formats.source import Source, naming, no_rows
 from jumar.io.formats.spooling import Spooled, spooled
@@ -32,6 +33,7 @@ from jumar.io.formats.text import is_compressed
 
 __all__ = [
     "FORMATS",
+    "FarFile",
     "FileOptions",
     "LogFormat",
     "Source",
@@ -119,6 +121,8 @@ def open_log(source: Any, kind: str | None = None, options: FileOptions | None =
     speaks the Arrow stream protocol; or a folder or name of a dataset. A pipe must have been
     `spooled`."""
     options = options or FileOptions()
+    if isinstance(source, FarFile):
+        return _far_log(source, kind, options)
     source = collected(source)
     if hasattr(source, "__arrow_c_stream__"):
         options.for_format("a table in memory", ())
@@ -144,14 +148,28 @@ def open_log(source: Any, kind: str | None = None, options: FileOptions | None =
         raise LogError(f"{name}: cannot tell the format. Say which it is: {_WHICH}.")
     if kind is None:
         raise no_format(name, f"; or say which it is: {_WHICH}")
+    empty = path.is_file() and path.stat().st_size == 0
+    return _opened(path, name, kind, options, empty)
+
+
+def _far_log(file: FarFile, kind: str | None, options: FileOptions) -> Source:
+    kind = kind or format_of(Path(file.path))
+    if kind is None:
+        raise no_format(file.name, f"; or say which it is: {_WHICH}")
+    if FORMATS[kind].is_folder is not None:
+        raise LogError(f"{file.name}: {kind} is not read from there. Copy it first.")
+    return _opened(file, file.name, kind, options, file.size == 0)
+
+
+def _opened(place: Place, name: str, kind: str, options: FileOptions, empty: bool) -> Source:
     known = FORMATS[kind]
     with naming(name, kind):
-        if path.is_file() and path.stat().st_size == 0:
+        if empty:
             raise LogError(f"{name}: the file is empty. A log needs a header and at least one row.")
         chosen: dict[str, str] = options.for_format(kind, known.options)
         if "name" in known.options:
             chosen = {**chosen, "name": name}
-        return known.open(path, **chosen)
+        return known.open(place, **chosen)
 
 
 def _no_file(path: Path) -> LogError:
