@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import quote, unquote
 
 from jumar.core.errors import LogError
-from jumar.core.text import printable
+from jumar.core.text import printable, shown
 
 HIDDEN = "***"
 PLAIN = "/:@=+,!~()'$&;*"  # in addresses all else is written as %20
@@ -31,9 +33,9 @@ SHOWN = (  # of a query; what else stands there might be a secret
     "force_virtual_addressing",
 )
 GOOGLE = ("gs", "gcs")
-PATIENCE = "retry_limit_seconds=20"  # of Google's client, which by itself tries for 15 minutes
+PATIENCE = "retry_limit_seconds=10"  # of Google's client, which by itself tries for 15 minutes
 
-_SWALLOWED = re.compile(r"^([a-z][a-z0-9+]*):/+(?=[^/])")
+_SWALLOWED = re.compile(r"^([a-z][a-z0-9+]+):/+(?=[^/])")
 
 
 def as_typed(log: str | os.PathLike[str]) -> str:
@@ -114,7 +116,6 @@ class Address:
 
     def opened(self) -> tuple[Any, str]:
         """The store, a file system of pyarrow, and the path of the folder in it."""
-        import pyarrow as pa
         from pyarrow import fs
 
         if self.secret == HIDDEN or f"={HIDDEN}" in self.query:
@@ -128,18 +129,30 @@ class Address:
             query = f"{query}&{PATIENCE}" if query else PATIENCE
         user = f"{quote(self.user, ':%')}@" if self.user else ""
         tail = f"?{query}" if query else ""
+        text = f"{self.scheme}://{user}{quote(self.folder, AS_TYPED)}{tail}"
+        remedy = "Give an address such as s3://bucket/folder or gs://bucket/folder"
+        with self._telling("cannot be opened", remedy):
+            found: tuple[Any, str] = fs.FileSystem.from_uri(text)
+        return found
+
+    def asked(self, question: Callable[..., Any], what: Any) -> Any:
+        """What the store answers, or an error that says that it does not."""
+        remedy = "Check the address with its region or endpoint, the network, and your credentials"
+        with self._telling("the store does not answer", remedy):
+            return question(what)
+
+    @contextmanager
+    def _telling(self, fact: str, remedy: str) -> Iterator[None]:
+        import pyarrow as pa
+
+        told = ""
         try:
-            found: tuple[Any, str] = fs.FileSystem.from_uri(
-                f"{self.scheme}://{user}{quote(self.folder, AS_TYPED)}{tail}"
-            )
-            return found
+            yield
         except (pa.ArrowException, OSError, ValueError) as error:
-            fact = self.without_secret(str(error).splitlines()[0])
-        # not chained to the error: that may show all of the address
-        raise LogError(
-            f"{printable(self.shown)}: cannot be opened: {printable(fact)}. "
-            "Give an address such as s3://bucket/folder or gs://bucket/folder."
-        )
+            told = self.without_secret(str(error).strip().partition("\n")[0].rstrip("."))
+            told = shown(told, most=200, cut="...") or type(error).__name__
+        if told:  # not chained to the error, which may show all of the address
+            raise LogError(f"{printable(self.shown)}: {fact}: {told}. {remedy}.")
 
     def without_secret(self, text: str) -> str:
         """What a library says, without what nobody shall read."""

@@ -18,7 +18,8 @@ from jumar.io.formats.delimited import DelimitedFile
 from jumar.io.formats.source import naming
 from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts
-from jumar.large.shards import PARQUET, LogFile, Unit
+from jumar.large.log_files import LogFile
+from jumar.large.shards import PARQUET, Unit
 
 BATCH_ROWS = 1 << 17  # larger ones gain nothing; a few megabytes
 WHOLE_ROWS = 1 << 20  # of a row group that is decoded at once, which is a tenth faster

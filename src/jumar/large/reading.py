@@ -30,8 +30,9 @@ from jumar.large.batches import (
     open_file,
     typed_batches,
 )
+from jumar.large.log_files import LogFile
 from jumar.large.rows import RowBatch, RowMaker, check_plain
-from jumar.large.shards import FilePlan, LogFile, Unit
+from jumar.large.shards import FilePlan, Unit
 
 if TYPE_CHECKING:
     from jumar.large.whole import WholeEpisodes

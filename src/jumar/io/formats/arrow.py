@@ -5,6 +5,7 @@ before it is used."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -94,6 +95,28 @@ class _Opened:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+
+def is_dataset(source: Any) -> bool:
+    """Is it a data set of pyarrow?"""
+    module = sys.modules.get("pyarrow.dataset")  # else nobody has made one
+    return module is not None and isinstance(source, module.Dataset)
+
+
+class DatasetRows(_Typed):
+    """A data set of pyarrow, with its filter; only the columns that are needed are read."""
+
+    name = "dataset"
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+        self._describe(dataset.schema)
+
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        with naming(self.name, "a data set"):
+            for batch in self._dataset.scanner(columns=list(columns)).to_batches():
+                batch.validate(full=True)
+                yield from sliced(batch)
 
 
 class TableInMemory(_Typed):
