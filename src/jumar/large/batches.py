@@ -14,6 +14,7 @@ from jumar.core.arrays import Array
 from jumar.core.errors import LogError
 from jumar.core.text import listing, printable
 from jumar.io.formats import FileOptions, Source, open_log
+from jumar.io.formats.arrow import ArrowFile
 from jumar.io.formats.delimited import DelimitedFile
 from jumar.io.formats.source import naming
 from jumar.io.logs.encoding import NotPlain
@@ -24,7 +25,8 @@ from jumar.large.shards import PARQUET, Unit
 BATCH_ROWS = 1 << 17  # larger ones gain nothing; a few megabytes
 WHOLE_ROWS = 1 << 20  # of a row group that is decoded at once, which is a tenth faster
 FEW_ROWS = 1 << 12  # in which an episode that has begun is likely to end
-TYPED = (PARQUET, "Arrow", "CSV", "TSV")
+ARROW = "Arrow"
+TYPED = (PARQUET, ARROW, "CSV", "TSV")
 
 
 def open_file(file: LogFile, options: FileOptions) -> Source:
@@ -68,9 +70,13 @@ def columns_of(file: LogFile, options: FileOptions) -> list[str]:
 
 
 def schema_of(file: LogFile) -> Any:
-    """The columns of a Parquet file and their types."""
+    """The columns of a Parquet or Arrow file and their types."""
     from pyarrow import parquet
 
+    if file.kind == ARROW:
+        source = open_log(file.place, ARROW)
+        assert isinstance(source, ArrowFile)
+        return source.schema
     with naming(file.name, file.kind), file.open() as handle:
         return parquet.ParquetFile(handle).schema_arrow
 
@@ -79,9 +85,9 @@ def check_alike(files: Sequence[LogFile], parts: Parts) -> None:
     """Columns of one name must have one type in all files of a kind that has types."""
     import pyarrow as pa
 
-    first: tuple[str, dict[str, str]] | None = None
+    firsts: dict[str, tuple[str, dict[str, str]]] = {}
     for file in files:
-        if file.kind != PARQUET:
+        if file.kind not in (PARQUET, ARROW):
             continue
         schema = schema_of(file)
         types = {}
@@ -92,9 +98,7 @@ def check_alike(files: Sequence[LogFile], parts: Parts) -> None:
                 types[name] = "string" if words else str(kind)
         told = {name for name, _ in file.partition}
         check_columns(file, [*types, *told], parts.columns)
-        if first is None:
-            first = file.name, types
-            continue
+        first = firsts.setdefault(file.kind, (file.name, types))
         for name, kind in types.items():
             if first[1].get(name, kind) != kind:
                 raise LogError(
