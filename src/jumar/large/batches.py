@@ -100,7 +100,8 @@ def check_alike(files: Sequence[LogFile], parts: Parts) -> None:
         check_columns(file, [*types, *told], parts.columns)
         first = firsts.setdefault(file.kind, (file.name, types))
         for name, kind in types.items():
-            if first[1].get(name, kind) != kind:
+            empty = file.kind == ARROW and "null" in (kind, first[1].get(name))
+            if first[1].get(name, kind) != kind and not empty:
                 raise LogError(
                     f"{file.name}, column {printable(name)!r}: is of type {kind}, but in "
                     f"{first[0]} it is of type {first[1][name]}. Write all files alike."

@@ -19,6 +19,7 @@ from jumar.io.logs.asking import OPTIONAL, Asked
 from jumar.io.logs.assembling import columns_of as logged_columns
 from jumar.io.logs.assembling import reading_of
 from jumar.io.logs.encoding import NotPlain
+from jumar.io.logs.labels import OF_EPISODES
 from jumar.io.logs.ordering import PIECE
 from jumar.io.logs.parts import Parts, find_parts
 from jumar.large import general, kernels
@@ -30,6 +31,7 @@ from jumar.large.batches import (
     open_file,
     typed_batches,
 )
+from jumar.large.constant import OneName
 from jumar.large.log_files import LogFile
 from jumar.large.rows import RowBatch, RowMaker, check_plain
 from jumar.large.shards import FilePlan, Unit
@@ -165,6 +167,9 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
     # in files of several kinds a label may be a number here and text there, and so may a step
     mixed = len({file.kind for file in plan.files}) > 1
     make = RowMaker(parts, reading.asked, *names, numbered=reading.each_file, mixed=mixed)
+    constant = [
+        OneName(part, parts.single[part], label) for part in OF_EPISODES if part in parts.single
+    ]
     skipping = first > 0 and _goes_on(plan, first, reading)
     if skipping:
         make.begin_after(last_label(plan.units[first - 1], label, reading.options))
@@ -172,11 +177,15 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
         unit, at = plan.units[i], 0
         if i > first and not _goes_on(plan, i, reading):
             make.begin_after(None)
+            for watch in constant:
+                watch.forget()
             if i >= last:
                 return
         few = i >= last
         for batch in typed_batches(unit, parts.columns, words, amounts, reading.options, few):
             rows = make(batch)
+            for watch in constant:
+                watch.check(batch, rows, unit.file.name, _before(unit) + at + 1)
             begin, end = 0, len(rows)
             if skipping or i >= last:
                 begins = np.flatnonzero(rows.begins)
