@@ -138,7 +138,7 @@ class Address:
     def asked(self, question: Callable[..., Any], what: Any) -> Any:
         """What the store answers, or an error that says that it does not."""
         remedy = "Check the address with its region or endpoint, the network, and your credentials"
-        with self._telling("the store does not answer", remedy):
+        with self._telling("the store does not answer, or lets nobody in", remedy):
             return question(what)
 
     @contextmanager

@@ -57,6 +57,8 @@ class _ToldToo(Source):
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         inside = [name for name in columns if name not in self._told]
         for batch in self._source.batches(inside, text):
+            if self.may_have_more:
+                self.seen.update(self._source.seen)
             yield with_told(batch, columns, self._told)
 
     def rows(self, n: int) -> Array:
