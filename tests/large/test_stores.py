@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
-import os
-import shutil
-import socket
-import subprocess
-import sys
+import pickle
 import time
 from itertools import pairwise
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
@@ -22,9 +20,11 @@ from commands import run_command
 from jumar.core.errors import LogError
 from jumar.large import counting
 from jumar.large.counting import count_logs
+from jumar.large.shards import plan
 from jumar.pipeline.in_parts import improve_logs
 from large.test_counting import a_table, controller
 from large.test_counts_files import the_same
+from object_store import quoted, serving
 
 
 def in_parts(table, n=4):
@@ -35,12 +35,26 @@ def in_parts(table, n=4):
     return [table.slice(a, b - a) for a, b in pairwise(cuts)]
 
 
+def as_bytes(table, kind):
+    """A file of this kind, perhaps compressed (csv.gz)."""
+    file = io.BytesIO()
+    if kind.startswith("csv"):
+        pyarrow.csv.write_csv(table, file)
+    elif kind == "arrow":
+        pyarrow.feather.write_feather(table, file, compression="uncompressed", chunksize=29)
+    elif kind == "parquet":
+        pq.write_table(table, file, row_group_size=40)
+    elif kind == "json":
+        file.write(json.dumps(table.to_pylist()).encode())
+    else:
+        file.write("".join(json.dumps(row) + "\n" for row in table.to_pylist()).encode())
+    raw = file.getvalue()
+    return gzip.compress(raw) if kind.endswith(".gz") else raw
+
+
 def save(table, path):
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".parquet":
-        pq.write_table(table, path, row_group_size=40)
-    else:
-        pyarrow.csv.write_csv(table, path)
+    path.write_bytes(as_bytes(table, path.suffix[1:]))
 
 
 @pytest.fixture
@@ -52,7 +66,7 @@ def expected(tmp_path):
 # ---- folders called key=value --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("kind", ["parquet", "csv", "ndjson"])
 @pytest.mark.parametrize("general", [False, True])
 @pytest.mark.parametrize("shard_rows", [1, 10**9])
 def test_a_folder_tells_the_cluster(tmp_path, expected, monkeypatch, kind, general, shard_rows):
@@ -156,60 +170,16 @@ def test_addresses_where_nothing_is(address, facts):
 # ---- an object store -----------------------------------------------------------------------------
 
 
-def moto() -> str | None:
-    """The program, beside this Python or where MOTO_SERVER says; not any that is on the path."""
-    beside = Path(sys.executable).parent / "moto_server"
-    return os.environ.get("MOTO_SERVER") or shutil.which(beside)
-
-
 @pytest.fixture(scope="module")
 def store():
-    """The query of addresses in an S3 server on this machine."""
-    program = moto()
-    if program is None:
-        pytest.skip("needs an S3 server: pip install 'moto[server]', or set MOTO_SERVER")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = subprocess.Popen(
-        [program, "-H", "127.0.0.1", "-p", str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        for _ in range(300):
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("AWS_ACCESS_KEY_ID", "nobody")
-            patch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
-            patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-            yield f"?endpoint_override=127.0.0.1:{port}&scheme=http&region=us-east-1"
-    finally:
-        server.kill()
-        server.wait()
-
-
-def upload(store, bucket, files):
-    from pyarrow import fs
-
-    system, _ = fs.FileSystem.from_uri(f"s3://{bucket}/x{store}&allow_bucket_creation=true")
-    system.create_dir(bucket)
-    for name, data in files.items():
-        with system.open_output_stream(f"{bucket}/{name}") as stream:
-            if isinstance(data, bytes):
-                stream.write(data)
-            else:
-                pq.write_table(data, stream, row_group_size=40)
+    with serving() as found:
+        yield found
 
 
 @pytest.mark.slow
 def test_counting_in_an_object_store(store, tmp_path, expected, capsys):
     parts = in_parts(a_table(21))
-    upload(store, "logs", {f"all 100%/site={i}/p.parquet": part for i, part in enumerate(parts)})
+    store.upload("logs", {f"all 100%/site={i}/p.parquet": part for i, part in enumerate(parts)})
     like = controller(jm.window(2))
     folder = f"s3://logs/all 100%25{store}"
     the_same(count_logs(folder, like), expected)
@@ -224,12 +194,9 @@ def test_counting_in_an_object_store(store, tmp_path, expected, capsys):
     assert ran.data["episodes"] == 60
     with pytest.raises(LogError, match=r"^s3://logs/none\?.*: there is no such file or folder"):
         count_logs(f"s3://logs/none{store}", like)
-    upload(store, "bad", {"a.parquet": parts[0], "b.parquet": b"PAR1 and no more"})
+    store.upload("bad", {"a.parquet": parts[0], "b.parquet": b"PAR1 and no more"})
     with pytest.raises(LogError, match=r"^s3://bad/b\.parquet\?.*cannot be read as Parquet"):
         count_logs(f"s3://bad{store}", like)
-    upload(store, "text", {"a.csv": b"episode,observation\n"})
-    with pytest.raises(LogError, match=r"^s3://text/a\.csv\?.*only Parquet .*Copy it first"):
-        count_logs(f"s3://text{store}", like)
 
 
 @pytest.mark.slow
@@ -237,7 +204,7 @@ def test_sorting_what_lies_in_an_object_store(store, expected):
     pytest.importorskip("duckdb", reason="needs DuckDB: pip install 'jumar[duckdb]'")
     table = a_table(21)
     odd, even = ([i for i in range(table.num_rows) if i % 2 == k] for k in (1, 0))
-    upload(store, "mixed", {"a.parquet": table.take(odd), "b.parquet": table.take(even)})
+    store.upload("mixed", {"a.parquet": table.take(odd), "b.parquet": table.take(even)})
     the_same(count_logs(f"s3://mixed{store}", controller(jm.window(2)), sort=True), expected)
 
 
@@ -247,10 +214,203 @@ def test_improving_in_an_object_store(store, tmp_path, capsys):
     behavior = jm.Controller.uniform(model.observations, model.actions)
     jm.write_logs(jm.simulate(model, behavior, episodes=2000), tmp_path / "log.parquet")
     behavior.save(tmp_path / "p.json")
-    upload(store, "tiger", {"logs/a.parquet": pq.read_table(tmp_path / "log.parquet")})
+    store.upload("tiger", {"logs/a.parquet": pq.read_table(tmp_path / "log.parquet")})
     asked = ["--policy", tmp_path / "p.json", "--discount", 0.95, "--json", "-o", tmp_path / "out"]
     ran = run_command(capsys, "improve", f"s3://tiger/logs{store}", *asked)
     assert ran.code == 0, ran.err
     here = improve_logs(tmp_path / "log.parquet", behavior, discount=0.95)
     text = ran.data["selection"]
     assert text == json.loads(json.dumps(here.assessment.to_dict()["selection"]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "arrow", "ndjson", "ndjson.gz", "json"])
+def test_every_format_is_read_where_it_lies(store, tmp_path, expected, monkeypatch, kind):
+    monkeypatch.setattr(counting, "SHARD_ROWS", 1)
+    bucket = "of-" + kind.replace(".", "-")
+    files = {f"site={i}/p.{kind}": as_bytes(p, kind) for i, p in enumerate(in_parts(a_table(21)))}
+    store.upload(bucket, files)
+    like, address = controller(jm.window(2)), f"s3://{bucket}{store}"
+    the_same(count_logs(address, like, columns={"cluster": "site"}), expected)
+    the_same(count_logs(address, like, engine="processes", jobs=2), expected)
+    # what is wrong with a row is said as here, with the address of its file
+    table = a_table(21)
+    words = table["observation"].to_pylist()
+    words[77] = "melted"
+    bad = as_bytes(table.set_column(2, "observation", pa.array(words)), kind)
+    store.upload(bucket, {f"bad/b.{kind}": bad})
+    (tmp_path / f"b.{kind}").write_bytes(bad)
+    with pytest.raises(LogError) as here:
+        count_logs(tmp_path / f"b.{kind}", like)
+    with pytest.raises(LogError) as there:
+        count_logs(f"s3://{bucket}/bad{store}", like)
+    place = str(there.value).partition(", row")[0]
+    assert place == f"s3://{bucket}/bad/b.{kind}{store}"
+    assert str(there.value).replace(place, str(tmp_path / f"b.{kind}")) == str(here.value)
+
+
+@pytest.mark.slow
+def test_text_in_an_object_store_that_is_not_plain(store, tmp_path, expected):
+    """Blank lines, decimal commas and another separator are recognised there, too."""
+    text = as_bytes(a_table(21), "csv").decode().replace(",", ";").replace(".", ",")
+    text = text.replace('"', "").replace("\n", "\n\n", 3)
+    store.upload("odd", {"a.csv": text.encode()})
+    the_same(count_logs(f"s3://odd{store}", controller(jm.window(2))), expected)
+    store.upload("empty", {"a.csv": b""})
+    with pytest.raises(LogError, match=r"^s3://empty/a\.csv\?.*: the file is empty"):
+        count_logs(f"s3://empty{store}", controller())
+    store.upload("cut", {"a.csv.gz": as_bytes(a_table(21), "csv.gz")[:-100]})
+    with pytest.raises(LogError, match=r"^s3://cut/a\.csv\.gz\?.*: cannot be read as CSV"):
+        count_logs(f"s3://cut{store}", controller())
+
+
+@pytest.mark.slow
+def test_one_file_of_a_store_is_read_into_memory(store, tmp_path, capsys):
+    table = a_table(21)
+    here = jm.read_logs(table)
+    for kind in ("parquet", "csv.gz", "ndjson"):
+        store.upload("single", {f"a.{kind}": as_bytes(table, kind)})
+        found = jm.read_logs(f"s3://single/a.{kind}{store}")
+        assert found.reward.tolist() == here.reward.tolist()
+    with pytest.raises(LogError, match=r"^s3://single\?.*this is a folder.*jumar count"):
+        jm.read_logs(f"s3://single{store}")
+    with pytest.raises(LogError, match=r"^s3://single/no\.csv\?.*there is no such file"):
+        jm.read_logs(f"s3://single/no.csv{store}")
+    controller().save(tmp_path / "p.json")
+    ran = run_command(
+        capsys, "check", f"s3://single/a.csv.gz{store}", "--policy", tmp_path / "p.json",
+        "--discount", 0.9, "--json",
+    )  # fmt: skip
+    assert ran.data["episodes"] == 60
+
+
+@pytest.mark.slow
+def test_credentials_in_an_address_are_used_and_travel(store, expected, monkeypatch):
+    parts = in_parts(a_table(21))
+    store.upload("private", {f"{i}.csv": as_bytes(part, "csv") for i, part in enumerate(parts)})
+    like = controller(jm.window(2))
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    with store.only_for_one() as (key, secret):
+        address = f"s3://{key}:{quoted(secret)}@private{store}"
+        found = count_logs(address, like)
+        the_same(found, expected)
+        assert secret not in str(found.files)
+        the_same(count_logs(address, like, engine="processes", jobs=2), expected)
+        the_same(count_logs(address.replace("%2F", "/"), like), expected)  # as people write it
+        for wrong in ("", f"{key}:wrong-{quoted(secret)}@"):
+            refused = rf"s3://{key + ':[*]+@' if wrong else ''}private\?.*lets nobody in"
+            with pytest.raises(LogError, match=refused) as told:
+                count_logs(f"s3://{wrong}private{store}", like)
+            assert secret not in str(told.value)
+            assert quoted(secret) not in str(told.value)
+
+
+@pytest.mark.slow
+def test_a_secret_is_not_recorded(store, tmp_path, capsys, monkeypatch):
+    model = jm.models.tiger()
+    behavior = jm.Controller.uniform(model.observations, model.actions)
+    jm.write_logs(jm.simulate(model, behavior, episodes=2000), tmp_path / "log.csv")
+    behavior.save(tmp_path / "p.json")
+    store.upload("hush", {"logs/a.csv": (tmp_path / "log.csv").read_bytes()})
+    address = f"s3://me:sw33t%2Fhush@hush/logs{store}"
+    asked = ["--policy", tmp_path / "p.json", "--discount", 0.95]
+    ran = run_command(capsys, "improve", address, *asked, "-o", tmp_path / "out")
+    assert ran.code == 0, ran.err
+    counts = tmp_path / "counts.parquet"
+    assert run_command(capsys, "count", address, *asked[:2], "-o", counts).code == 0
+    written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert any(path.name == "run.json" for path in written)
+    for text in (ran.out, ran.err, counts, *written):
+        raw = text.encode() if isinstance(text, str) else text.read_bytes()
+        assert b"sw33t" not in raw, text
+    run = json.loads((tmp_path / "out/run.json").read_text())
+    assert run["options"]["log"] == f"s3://me:***@hush/logs{store}"
+    # repeated: the secret must be given once more
+    again = ["improve", "--again", tmp_path / "out/run.json", "-o", tmp_path / "two"]
+    refused = run_command(capsys, *again)
+    assert refused.code == 1
+    assert "its secret was not recorded. Give the address with its secret" in refused.err
+    assert run_command(capsys, *again[:1], address, *again[1:]).code == 0
+    for name in ("improved.json", "certificate.json", "decisions.csv"):
+        one, two = ((tmp_path / out / name).read_text() for out in ("out", "two"))
+        assert one == two
+
+
+@pytest.mark.slow
+def test_a_run_on_an_address_is_repeated_from_its_record(store, tmp_path, capsys):
+    model = jm.models.tiger()
+    behavior = jm.Controller.uniform(model.observations, model.actions)
+    jm.write_logs(jm.simulate(model, behavior, episodes=2000), tmp_path / "log.parquet")
+    behavior.save(tmp_path / "p.json")
+    store.upload("again", {"logs/a.parquet": (tmp_path / "log.parquet").read_bytes()})
+    asked = ["--policy", tmp_path / "p.json", "--discount", 0.95, "-o", tmp_path / "out"]
+    first = run_command(capsys, "improve", f"s3://again/logs{store}", *asked)
+    assert first.code == 0, first.err
+    again = ["improve", "--again", tmp_path / "out/run.json", "-o", tmp_path / "two"]
+    assert run_command(capsys, *again).code == 0
+    for name in ("improved.json", "certificate.json", "decisions.csv"):
+        one, two = ((tmp_path / out / name).read_text() for out in ("out", "two"))
+        assert one == two
+
+
+# ---- stores that are not there -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        pytest.param(
+            "s3://me:hu%2Fsh@loft/logs?endpoint_override=127.0.0.1:9&scheme=http&region=us-east-1",
+            marks=pytest.mark.slow,
+        ),
+        "s3://me:hu/sh@loft:x/logs",
+        "s3://me:hu/sh@loft/logs?regio=hush",
+    ],
+)
+def test_no_message_shows_a_secret(address):
+    with pytest.raises(LogError, match=r"^s3://me:\*\*\*@loft") as told:
+        count_logs(address, controller())
+    shown = repr(told.value) + str(told.value.__cause__) + str(told.value.__context__)
+    assert "hu/sh" not in shown
+    assert "hu%2Fsh" not in shown
+    assert "hush" not in shown
+
+
+@pytest.mark.slow
+def test_google_s_store_is_understood_and_not_waited_for():
+    """There is none to try it with: an address is understood, and nobody waits for long."""
+    began = time.monotonic()
+    place = "gs://anonymous@loft/logs?endpoint_override=127.0.0.1:9&scheme=http"
+    with pytest.raises(LogError, match=r"^gs://anonymous@loft.*the store does not answer"):
+        count_logs(place, controller())
+    assert time.monotonic() - began < 60  # by itself, its client tries for 15 minutes
+
+
+def test_what_travels_is_small_and_has_the_credentials(monkeypatch):
+    """The file system is one object, however many files lie in it."""
+    from pyarrow import fs
+
+    asked = []
+
+    def info(path):
+        asked.append(path)
+        if isinstance(path, str):
+            return fs.FileInfo(path, fs.FileType.Directory)
+        return [fs.FileInfo(f"loft/{i:04d}.csv", fs.FileType.File, size=10**6) for i in range(500)]
+
+    from jumar.io.addresses import Address
+
+    monkeypatch.setattr(Address, "asked", lambda self, question, what: info(what))
+    query = "?endpoint_override=127.0.0.1:9&scheme=http&region=us-east-1"
+    found = plan([f"s3://me:hu%2Fsh@loft{query}"])
+    assert len(found.files) == 500
+    raw = pickle.dumps(found)
+    assert raw.count(b"hu/sh") == 1
+    assert len(raw) < 500 * 300
+    system = fs.S3FileSystem(
+        access_key="me", secret_key="hu/sh", endpoint_override="127.0.0.1:9", scheme="http",
+        region="us-east-1",
+    )  # fmt: skip
+    assert all(file.far.system.equals(system) for file in pickle.loads(raw).files)
+    assert "hu/sh" not in repr(found)

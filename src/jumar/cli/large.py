@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from jumar.cli import inputs
 from jumar.cli.app import progress_bar
-from jumar.cli.options import address
 from jumar.core.errors import ParameterError
+from jumar.io.addresses import as_typed
 
 if TYPE_CHECKING:
     from jumar.assessment.result import Result
@@ -25,7 +25,7 @@ def is_read_in_parts(log: Path, policies: Sequence[str] | None, others: Mapping[
     need it there, and whether they are given."""
     from jumar.io.formats import folder_format
 
-    text = address(log)
+    text = as_typed(log)
     folder = Path(log).is_dir() and folder_format(Path(log)) is None  # of logs
     several = "://" in text or folder or _is_pattern(text)
     if not several and not _is_large(Path(log)):
@@ -70,7 +70,7 @@ def improved(
     engine = {**workers, "engine": workers["engine"] or "here"}
     with progress_bar("Reading rows", 0, as_json) as progress:
         return improve_logs(
-            address(log),
+            as_typed(log),
             behavior,
             progress=progress,
             **engine,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,8 +14,6 @@ from jumar.core.errors import ParameterError
 if TYPE_CHECKING:
     from jumar.core.memory import Memory
     from jumar.evidence.rewards import RewardRange
-
-_ADDRESS = re.compile(r"^([a-z][a-z0-9+]*):/+(?=[^/])")
 
 SortFirst = Annotated[
     bool,
@@ -96,12 +93,3 @@ def pair(option: str, text: str) -> tuple[float, float]:
         raise ParameterError(
             f"{option} {text}: expected LO:HI, lower number first, such as -100:10."
         ) from error
-
-
-def address(log: Path | str) -> str:
-    """A path, or an address, of which a path has swallowed a stroke.
-
-    >>> address(Path("s3://bucket/logs")), address("logs/*.csv")
-    ('s3://bucket/logs', 'logs/*.csv')
-    """
-    return _ADDRESS.sub(r"\1://", str(log))

@@ -16,8 +16,9 @@ from typing import Annotated, Any
 import typer
 
 from jumar.cli.app import tell
-from jumar.cli.options import address, pair
+from jumar.cli.options import pair
 from jumar.core.errors import ParameterError
+from jumar.io.addresses import as_typed, is_address, shown_address
 from jumar.io.project import FILE, REST, Project, load_project, step_discount
 
 TABLES = ("columns", "bins", "prices")
@@ -222,9 +223,9 @@ def used(given: Mapping[str, Any]) -> Project:
 
 
 def typed(context: typer.Context) -> list[str]:
-    """The command as it was typed, the program's name first."""
+    """The command as it was typed, the program's name first; without the secrets of addresses."""
     words = context.obj if isinstance(context.obj, list) else sys.argv[1:]
-    return ["jumar", *words]
+    return ["jumar", *map(shown_address, words)]
 
 
 def _policy(texts: list[str]) -> str | dict[str, str]:
@@ -237,5 +238,7 @@ def _policy(texts: list[str]) -> str | dict[str, str]:
 
 
 def _whole(path: Path | str) -> str:
-    elsewhere = address(path)
-    return elsewhere if elsewhere == "-" or "://" in elsewhere else str(Path(path).resolve())
+    text = as_typed(path)
+    if is_address(text):
+        return shown_address(text)
+    return text if text == "-" or "://" in text else str(Path(path).resolve())

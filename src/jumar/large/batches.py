@@ -14,43 +14,31 @@ from jumar.core.arrays import Array
 from jumar.core.errors import LogError
 from jumar.core.text import listing, printable
 from jumar.io.formats import FileOptions, Source, open_log
+from jumar.io.formats.arrow import ArrowFile
 from jumar.io.formats.delimited import DelimitedFile
 from jumar.io.formats.source import naming
 from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts
-from jumar.large.shards import PARQUET, LogFile, Unit
+from jumar.large.log_files import LogFile
+from jumar.large.shards import PARQUET, Unit
 
 BATCH_ROWS = 1 << 17  # larger ones gain nothing; a few megabytes
 WHOLE_ROWS = 1 << 20  # of a row group that is decoded at once, which is a tenth faster
 FEW_ROWS = 1 << 12  # in which an episode that has begun is likely to end
-TYPED = (PARQUET, "Arrow", "CSV", "TSV")
+ARROW = "Arrow"
+TYPED = (PARQUET, ARROW, "CSV", "TSV")
 
 
 def open_file(file: LogFile, options: FileOptions) -> Source:
     """A file as a source, for what is said of it in messages and for the general way."""
-    if not file.is_local:
-        if file.kind == PARQUET:
-            return _ToldToo(_FarParquet(file), file)
-        raise LogError(f"{file.name}: only Parquet files are read from there. Copy it first.")
-    source = _local(file, options)
+    source = _opened(file, options)
     return _ToldToo(source, file) if file.partition else source
 
 
-def _local(file: LogFile, options: FileOptions) -> Source:
+def _opened(file: LogFile, options: FileOptions) -> Source:
     source = open_log(file.place, file.kind, options)
     source.name = file.name
     return source
-
-
-class _FarParquet(Source):
-    """A Parquet file in an object store."""
-
-    def __init__(self, file: LogFile) -> None:
-        self.name, self.names, self._file = file.name, schema_of(file).names, file
-
-    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
-        words = [name for name in text if name in columns]
-        return _of_parquet(Unit(self._file, None, 0, 0), columns, words, False)
 
 
 class _ToldToo(Source):
@@ -69,6 +57,8 @@ class _ToldToo(Source):
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         inside = [name for name in columns if name not in self._told]
         for batch in self._source.batches(inside, text):
+            if self.may_have_more:
+                self.seen.update(self._source.seen)
             yield with_told(batch, columns, self._told)
 
     def rows(self, n: int) -> Array:
@@ -82,9 +72,13 @@ def columns_of(file: LogFile, options: FileOptions) -> list[str]:
 
 
 def schema_of(file: LogFile) -> Any:
-    """The columns of a Parquet file and their types."""
+    """The columns of a Parquet or Arrow file and their types."""
     from pyarrow import parquet
 
+    if file.kind == ARROW:
+        source = open_log(file.place, ARROW)
+        assert isinstance(source, ArrowFile)
+        return source.schema
     with naming(file.name, file.kind), file.open() as handle:
         return parquet.ParquetFile(handle).schema_arrow
 
@@ -93,9 +87,9 @@ def check_alike(files: Sequence[LogFile], parts: Parts) -> None:
     """Columns of one name must have one type in all files of a kind that has types."""
     import pyarrow as pa
 
-    first: tuple[str, dict[str, str]] | None = None
+    firsts: dict[str, tuple[str, dict[str, str]]] = {}
     for file in files:
-        if file.kind != PARQUET:
+        if file.kind not in (PARQUET, ARROW):
             continue
         schema = schema_of(file)
         types = {}
@@ -106,11 +100,10 @@ def check_alike(files: Sequence[LogFile], parts: Parts) -> None:
                 types[name] = "string" if words else str(kind)
         told = {name for name, _ in file.partition}
         check_columns(file, [*types, *told], parts.columns)
-        if first is None:
-            first = file.name, types
-            continue
+        first = firsts.setdefault(file.kind, (file.name, types))
         for name, kind in types.items():
-            if first[1].get(name, kind) != kind:
+            empty = file.kind == ARROW and "null" in (kind, first[1].get(name))
+            if first[1].get(name, kind) != kind and not empty:
                 raise LogError(
                     f"{file.name}, column {printable(name)!r}: is of type {kind}, but in "
                     f"{first[0]} it is of type {first[1][name]}. Write all files alike."
@@ -142,8 +135,8 @@ def typed_batches(
     if file.kind == PARQUET:
         inside = [name for name in columns if name not in told]
         batches = _of_parquet(unit, inside, words, few)
-    elif file.kind in TYPED and file.is_local:
-        source = _local(file, options)
+    elif file.kind in TYPED:
+        source = _opened(file, options)
         inside = [name for name in columns if name not in told or name in source.names]
         check_columns(file, source.names, inside)
         if isinstance(source, DelimitedFile):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from jumar.core.journal import Watch, journal
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join
 from jumar.engines import Recipe
-from jumar.io.formats import FileOptions
+from jumar.io.formats import FileOptions, is_dataset
 from jumar.io.logs.asking import Asked, ask
 from jumar.io.logs.assembling import check_ends
 from jumar.io.problems import Problems
@@ -28,7 +28,7 @@ from jumar.large.counted import Counted, CountedFiles, FilePart, nothing
 from jumar.large.keeping import KeptShards
 from jumar.large.order import EpisodeOrder, Stretch, label_keys, repeated
 from jumar.large.reading import Portion, ReadGenerally, ShardReading, explain, parts_of, rows_of
-from jumar.large.shards import FilePlan, described, plan
+from jumar.large.shards import FilePlan, LogSource, described, plan
 from jumar.large.tally import Refused, tally
 
 SHARD_ROWS = 4_000_000
@@ -36,7 +36,7 @@ NO_PARTS: Ints = np.zeros(0, np.int64)
 
 Stretches = Mapping[str, Stretch | None]  # by file
 
-LogSources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+LogSources: TypeAlias = "LogSource | Sequence[LogSource]"
 Progress = Callable[[int, int], None]  # rows that are done, and all
 
 
@@ -131,7 +131,8 @@ def count_logs(
     ----------
     sources
         A file, a folder, a pattern such as ``"logs/*.parquet"``, an address such as
-        ``"s3://bucket/logs"``, or several of them; sorted by episode, then by step.
+        ``"s3://bucket/logs"``, a ``pyarrow.dataset``, or several of them; sorted by episode, then
+        by step.
     like
         The controller that made the logs: its names, and what it remembers.
     memory
@@ -193,13 +194,13 @@ def prepared(
 ) -> Iterator[Counting]:
     """The work, before anything is read but the first lines of each file. To `sort` takes reading
     all of it; the sorted log is gone afterwards."""
-    several = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    several = _several(sources)
     if not several:
         raise ParameterError("logs: there is nothing to count. Give a file or a folder.")
     file = {name: reading.pop(name, None) for name in ("separator", "encoding", "turns", "sheet")}
     asked = ask(**{**DEFAULTS, **reading})
     options = FileOptions.checked(*file.values())
-    found = plan(several, file_format)
+    found = plan(several, file_format, options)
     with ExitStack() as stack:
         if sort:
             _check_sortable(each_file)
@@ -207,6 +208,11 @@ def prepared(
 
             found, options = stack.enter_context(sorted_log(found, asked, options)), FileOptions()
         yield _job(found, like, memory, asked, options, each_file)
+
+
+def _several(sources: Any) -> list[LogSource]:
+    one = isinstance(sources, str | os.PathLike) or is_dataset(sources)
+    return [sources] if one else list(sources)
 
 
 def _check_sortable(each_file: bool) -> None:

@@ -19,6 +19,7 @@ from jumar.io.logs.asking import OPTIONAL, Asked
 from jumar.io.logs.assembling import columns_of as logged_columns
 from jumar.io.logs.assembling import reading_of
 from jumar.io.logs.encoding import NotPlain
+from jumar.io.logs.labels import OF_EPISODES
 from jumar.io.logs.ordering import PIECE
 from jumar.io.logs.parts import Parts, find_parts
 from jumar.large import general, kernels
@@ -30,8 +31,10 @@ from jumar.large.batches import (
     open_file,
     typed_batches,
 )
+from jumar.large.constant import OneName
+from jumar.large.log_files import LogFile
 from jumar.large.rows import RowBatch, RowMaker, check_plain
-from jumar.large.shards import FilePlan, LogFile, Unit
+from jumar.large.shards import FilePlan, Unit
 
 if TYPE_CHECKING:
     from jumar.large.whole import WholeEpisodes
@@ -161,9 +164,12 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
         *reading.asked.bins,
     ]
     names = reading.observations, reading.actions
-    # in files of several kinds a label may be a number here and text there
+    # in files of several kinds a label may be a number here and text there, and so may a step
     mixed = len({file.kind for file in plan.files}) > 1
-    make = RowMaker(parts, reading.asked, *names, numbered=reading.each_file or mixed)
+    make = RowMaker(parts, reading.asked, *names, numbered=reading.each_file, mixed=mixed)
+    constant = [
+        OneName(part, parts.single[part], label) for part in OF_EPISODES if part in parts.single
+    ]
     skipping = first > 0 and _goes_on(plan, first, reading)
     if skipping:
         make.begin_after(last_label(plan.units[first - 1], label, reading.options))
@@ -171,11 +177,15 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
         unit, at = plan.units[i], 0
         if i > first and not _goes_on(plan, i, reading):
             make.begin_after(None)
+            for watch in constant:
+                watch.forget()
             if i >= last:
                 return
         few = i >= last
         for batch in typed_batches(unit, parts.columns, words, amounts, reading.options, few):
             rows = make(batch)
+            for watch in constant:
+                watch.check(batch, rows, unit.file.name, _before(unit) + at + 1)
             begin, end = 0, len(rows)
             if skipping or i >= last:
                 begins = np.flatnonzero(rows.begins)
@@ -288,7 +298,7 @@ def _check_over(plan: FilePlan, i: int, label: str, reading: ShardReading) -> No
 def explain(portion: Portion, row: int, reading: ShardReading, unordered: bool) -> LogError:
     """What is wrong with a row that a compiled loop refused."""
     unit, file = portion.unit, portion.unit.file
-    place = f"{file.name}, row {unit.first + portion.first + row + 1}"
+    place = f"{file.name}, row {_before(unit) + portion.first + row + 1}"
     not_in_order = Unordered(
         f"{place}: the rows of this episode are not in order, and a log this large is read as "
         "it lies. Sort it by episode and step, or say sort=True (--sort), which needs DuckDB: "
@@ -302,7 +312,7 @@ def explain(portion: Portion, row: int, reading: ShardReading, unordered: bool) 
     begin = int(begins[-1]) if len(begins) else 0
     source = _Header(file.name, list(portion.batch.schema.names))
     piece = general.Piece(
-        _Shifted(source, unit, file.kind), [portion.batch.slice(begin)], portion.first + begin
+        _Shifted(source, unit), [portion.batch.slice(begin)], portion.first + begin
     )
     try:
         general.episodes_of(piece, reading.parts, reading.asked, reading.given)
@@ -311,12 +321,17 @@ def explain(portion: Portion, row: int, reading: ShardReading, unordered: bool) 
     return not_in_order  # sorted, nothing is wrong with it: an end stood before the last step
 
 
+def _before(unit: Unit) -> int:
+    """Rows of the file before a unit; in text the header is one."""
+    return unit.first + (1 if unit.file.kind in ("CSV", "TSV") else 0)
+
+
 class _Shifted(_Header):
     """A file whose rows begin elsewhere."""
 
-    def __init__(self, source: Source, unit: Unit, kind: str) -> None:
+    def __init__(self, source: Source, unit: Unit) -> None:
         super().__init__(source.name, source.names)
-        self._before = unit.first + (1 if kind in ("CSV", "TSV") else 0)  # the header is a row
+        self._before = _before(unit)
 
     def rows(self, n: int) -> Ints:
         return np.arange(1, n + 1, dtype=np.int64) + self._before

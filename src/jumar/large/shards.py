@@ -1,9 +1,9 @@
 """Which files, and which parts of them, make up a log.
 
 A log may be one file, several, a folder, or a pattern (``logs/2024-*.parquet``), on this machine or
-in an object store (``s3://bucket/logs``). Files are read in the order of their names. What is read
-at once is a *unit*: a row group of a Parquet file, or a whole file of another format. Units in a
-row make a *shard*, the work of one worker.
+in an object store (``s3://bucket/logs``), or a ``pyarrow.dataset``. Files are read in the order of
+their names. What is read at once is a *unit*: a row group of a Parquet file, or a whole file of
+another format. Units in a row make a *shard*, the work of one worker.
 
 An episode may go on from one unit to the next, and from one file to the next. It belongs to the
 shard in which it begins: the worker of that shard reads on until it is over, and the worker of the
@@ -17,52 +17,36 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote, unquote
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import unquote
 
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.text import counted, printable
 from jumar.engines import cores
-from jumar.io.formats import folder_format, format_of, located, no_format, open_log
+from jumar.io.addresses import Address
+from jumar.io.formats import (
+    FarFile,
+    FileOptions,
+    folder_format,
+    format_of,
+    is_dataset,
+    located,
+    open_log,
+)
 from jumar.io.formats.source import naming
+from jumar.large.datasets import dataset_files
+from jumar.large.log_files import LogFile, log_file
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
 
 PARQUET = "Parquet"
 PER_WORKER = 4  # shards: whoever is slow or late holds nobody up for long
 BYTES_OF_A_ROW = 40  # of text, more or less
 
-
-@dataclass(frozen=True)
-class LogFile:
-    """A file of a log."""
-
-    name: str  # a path or an address, as messages call it
-    kind: str  # of `FORMATS`
-    size: int  # bytes
-    changed: float = 0.0  # when, in seconds; 0 where it is not told
-    partition: tuple[tuple[str, str], ...] = ()  # columns that its folders tell
-    sorted_at: str = ""  # where the rows lie, if they were sorted
-
-    @property
-    def place(self) -> str:
-        """Where it is read."""
-        return self.sorted_at or self.name
-
-    @property
-    def is_local(self) -> bool:
-        return "://" not in self.place
-
-    def open(self) -> Any:
-        """The file for Arrow."""
-        import pyarrow as pa
-
-        if self.is_local:
-            return pa.OSFile(self.place)
-        system, path = _file_system(self.name)
-        with naming(self.name, self.kind):
-            return system.open_input_file(path)
+LogSource: TypeAlias = "str | os.PathLike[str] | Dataset"
 
 
 @dataclass(frozen=True)
@@ -131,11 +115,16 @@ class FilePlan:
         return first, last
 
 
-def plan(sources: Sequence[str | os.PathLike[str]], kind: str | None = None) -> FilePlan:
-    """The units of a log that lies in these files, folders or patterns."""
+def plan(
+    sources: Sequence[LogSource], kind: str | None = None, options: FileOptions | None = None
+) -> FilePlan:
+    """The units of a log that lies in these files, folders, patterns or data sets."""
     files: list[LogFile] = []
     for source in sources:
-        files += _files(str(source), kind)
+        if is_dataset(source):
+            files += dataset_files(source, options or FileOptions())
+        else:
+            files += _files(str(source), kind)
     twice = (
         {file.name for i, file in enumerate(files) if file in files[:i]} if len(files) < 999 else ()
     )
@@ -143,7 +132,7 @@ def plan(sources: Sequence[str | os.PathLike[str]], kind: str | None = None) -> 
         raise LogError(f"{name}: is given twice. Each file is counted once; name it once.")
     units = [unit for file in files for unit in _units(file)]
     if not units:
-        raise LogError(f"{printable(str(sources[0]))}: the log is empty: it has no rows.")
+        raise LogError(f"{files[0].name}: the log is empty: it has no rows.")
     return FilePlan(tuple(units), tuple(files))
 
 
@@ -194,16 +183,16 @@ def _files(source: str, kind: str | None) -> list[LogFile]:
                 f"{source}: the folder has no log files. Logs end in .parquet, .csv, .tsv, .arrow "
                 "or .ndjson; names that begin with a point or an underscore are passed over."
             )
-        return [_file(str(p), p.stat(), kind, p.relative_to(path).parts) for p in inside]
+        return [log_file(str(p), p.stat(), kind, p.relative_to(path).parts) for p in inside]
     if any(mark in source for mark in "*?[") and not path.exists():
         import glob
 
         found = sorted(p for p in glob.glob(source, recursive=True) if Path(p).is_file())
         if not found:
             raise LogError(f"{printable(source)}: no file fits this pattern. Check the path.")
-        return [_file(p, Path(p).stat(), kind, Path(p).parts) for p in found]
+        return [log_file(p, Path(p).stat(), kind, Path(p).parts) for p in found]
     opened = open_log(source, kind)  # says what is wrong with it
-    return [_file(opened.name, path.stat(), kind, ())]
+    return [log_file(opened.name, path.stat(), kind)]
 
 
 def _is_log(path: Path, root: Path) -> bool:
@@ -211,66 +200,31 @@ def _is_log(path: Path, root: Path) -> bool:
     return not hidden and format_of(path) is not None
 
 
-def _file(name: str, told: Any, kind: str | None, folders: Sequence[str]) -> LogFile:
-    known = kind or format_of(Path(name.rsplit("/", 1)[-1]))
-    if known is None:
-        raise no_format(name, "; or say which it is: --format CSV")
-    pairs = [folder.split("=", 1) for folder in folders[:-1] if "=" in folder]
-    partition = tuple((key, unquote(value)) for key, value in pairs)
-    if isinstance(told, os.stat_result):
-        return LogFile(name, known, told.st_size, told.st_mtime, partition)
-    return LogFile(name, known, told.size, told.mtime_ns / 1e9 if told.mtime_ns else 0.0, partition)
-
-
 # ---- object stores ------------------------------------------------------------------------------
 
-_PLAIN = "/:@=+,!~()'$&;*"  # in addresses all else is written as %20
-_AS_TYPED = _PLAIN + "%"  # people have written it that way already
 
-
-def _file_system(address: str) -> tuple[Any, str]:
-    import pyarrow as pa
+def _far_files(text: str, kind: str | None) -> list[LogFile]:
     from pyarrow import fs
 
-    try:
-        system, path = fs.FileSystem.from_uri(address)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise LogError(
-            f"{printable(address)}: cannot be opened: {printable(str(error).splitlines()[0])}. "
-            "Give an address such as s3://bucket/folder or gs://bucket/folder."
-        ) from error
-    return system, path
-
-
-def _far_files(address: str, kind: str | None) -> list[LogFile]:
-    from pyarrow import fs
-
-    scheme, _, rest = address.partition("://")
-    where, _, query = rest.partition("?")
-    head = where
-    if any(mark in where for mark in "*["):
-        head = where[: min(where.index(mark) for mark in "*[" if mark in where)].rpartition("/")[0]
-    tail = f"?{query}" if query else ""
-    system, path = _file_system(f"{scheme}://{quote(head, _AS_TYPED)}{tail}")
-    with naming(address, "a log"):
-        info = system.get_file_info(path)
-        if info.type == fs.FileType.File:
-            found = [info]
-        elif info.type == fs.FileType.NotFound:
-            raise LogError(f"{printable(address)}: there is no such file or folder.")
-        else:
-            found = system.get_file_info(fs.FileSelector(path, recursive=True))
+    address = Address.of(text)
+    system, path = address.opened()
+    info = address.asked(system.get_file_info, path)
+    if info.type == fs.FileType.File:
+        found = [info]
+    elif info.type == fs.FileType.NotFound:
+        raise LogError(f"{printable(address.shown)}: there is no such file or folder.")
+    else:
+        found = address.asked(system.get_file_info, fs.FileSelector(path, recursive=True))
     files = []
     for entry in sorted(found, key=lambda entry: entry.path):
         inner = entry.path[len(path) :].strip("/")
         hidden = any(part.startswith((".", "_")) for part in inner.split("/"))
-        fits = head == where or fnmatchcase(entry.path, unquote(where))
         known = kind or format_of(Path(entry.base_name))
-        if entry.type == fs.FileType.File and fits and not hidden and known:
-            name = f"{scheme}://{quote(entry.path, _PLAIN)}{tail}"
-            files.append(_file(name, entry, known, inner.split("/")))
+        if entry.type == fs.FileType.File and address.fits(entry.path) and not hidden and known:
+            far = FarFile(address.name_of(entry.path), system, entry.path, entry.size)
+            files.append(replace(log_file(far.name, entry, known, inner.split("/")), far=far))
     if not files:
-        raise LogError(f"{printable(address)}: there are no log files.")
+        raise LogError(f"{printable(address.shown)}: there are no log files.")
     return files
 
 

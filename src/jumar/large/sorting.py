@@ -29,8 +29,9 @@ from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts
 from jumar.io.temporary import clear_left_behind, temporary_name
 from jumar.large.batches import check_alike, open_file, schema_of, typed_batches
+from jumar.large.log_files import LogFile
 from jumar.large.reading import parts_of
-from jumar.large.shards import PARQUET, FilePlan, LogFile, plan
+from jumar.large.shards import PARQUET, FilePlan, plan
 
 MEMORY = "600MB"  # what DuckDB may hold; the rest lies on disk
 MOST_THREADS = 4  # each needs its share of that

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jumar.assessment.result import Result
 from jumar.core.controller import Controller
@@ -22,7 +22,10 @@ from jumar.io.controllers import controller_of
 from jumar.io.project import seconds
 from jumar.pipeline import DELTA
 
-LogFiles = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+if TYPE_CHECKING:
+    from jumar.large.shards import LogSource
+
+LogFiles: TypeAlias = "LogSource | Sequence[LogSource]"
 Progress = Callable[[int, int], None]  # rows that are done, and all
 
 
@@ -57,7 +60,8 @@ def improve_logs(
     ----------
     logs
         A file, a folder, a pattern such as ``"logs/*.parquet"``, an address such as
-        ``"s3://bucket/logs"``, or several of them; sorted by episode, then by step.
+        ``"s3://bucket/logs"``, a ``pyarrow.dataset``, or several of them; sorted by episode, then
+        by step.
     behavior
         The one controller that made the logs, or its file.
     discount

@@ -18,13 +18,22 @@ from typing import Any
 
 from jumar.core.errors import LogError
 from jumar.core.registry import Registry
-from jumar.io.formats.arrow import ArrowFile, ParquetFile, TableInMemory
+from jumar.core.text import printable
+from jumar.io.addresses import Address, as_typed, is_address
+from jumar.io.formats.arrow import (
+    ArrowFile,
+    DatasetRows,
+    ParquetFile,
+    TableInMemory,
+    is_dataset,
+)
 from jumar.io.formats.delimited import DelimitedFile
 from jumar.io.formats.excel import ExcelFile
 from jumar.io.formats.lines import JsonLines
 from jumar.io.formats.minari import MinariFolder, is_minari, located
 from jumar.io.formats.objects import JsonObjects, lines_or_turns
 from jumar.io.formats.options import FileOptions
+from jumar.io.formats.places import FarFile, Place
 from jumar.io.formats.sniffing import format_by_content
 from jumar.io.formats.source import Source, naming, no_rows
 from jumar.io.formats.spooling import Spooled, spooled
@@ -32,6 +41,7 @@ from jumar.io.formats.text import is_compressed
 
 __all__ = [
     "FORMATS",
+    "FarFile",
     "FileOptions",
     "LogFormat",
     "Source",
@@ -40,6 +50,7 @@ __all__ = [
     "folder_format",
     "format_of",
     "is_compressed",
+    "is_dataset",
     "located",
     "no_format",
     "no_rows",
@@ -115,16 +126,23 @@ def collected(source: Any) -> Any:
 
 
 def open_log(source: Any, kind: str | None = None, options: FileOptions | None = None) -> Source:
-    """The file at a path, or a table in memory: of pyarrow, pandas, polars or anything else that
-    speaks the Arrow stream protocol; or a folder or name of a dataset. A pipe must have been
-    `spooled`."""
+    """The file at a path or address, or a table in memory: of pyarrow, pandas, polars or anything
+    else that speaks the Arrow stream protocol; or a folder or name of a dataset, or one of pyarrow.
+    A pipe must have been `spooled`."""
     options = options or FileOptions()
+    if isinstance(source, FarFile):
+        return _far_log(source, kind, options)
     source = collected(source)
     if hasattr(source, "__arrow_c_stream__"):
         options.for_format("a table in memory", ())
         with naming("table", "Arrow"):
             return TableInMemory(source)
+    if is_dataset(source):
+        options.for_format("a data set", ())
+        return DatasetRows(source)
     name = str(source)
+    if is_address(as_typed(name)):
+        return _far_log(far_file(as_typed(name)), kind, options)
     path = Path(located(source))
     if isinstance(source, Spooled):
         name = source.name
@@ -144,14 +162,45 @@ def open_log(source: Any, kind: str | None = None, options: FileOptions | None =
         raise LogError(f"{name}: cannot tell the format. Say which it is: {_WHICH}.")
     if kind is None:
         raise no_format(name, f"; or say which it is: {_WHICH}")
+    empty = path.is_file() and path.stat().st_size == 0
+    return _opened(path, name, kind, options, empty)
+
+
+def far_file(text: str) -> FarFile:
+    """The file at an address in a store."""
+    from pyarrow import fs
+
+    address = Address.of(text)
+    system, path = address.opened()
+    info = address.asked(system.get_file_info, path)
+    if info.type == fs.FileType.NotFound:
+        raise LogError(f"{printable(address.shown)}: there is no such file. Check the address.")
+    if info.type != fs.FileType.File:
+        raise LogError(
+            f"{printable(address.shown)}: this is a folder. Give the address of a file; or read "
+            "the folder in parts: jumar improve, jumar count."
+        )
+    return FarFile(address.name_of(path), system, path, info.size)
+
+
+def _far_log(file: FarFile, kind: str | None, options: FileOptions) -> Source:
+    kind = kind or format_of(Path(file.path))
+    if kind is None:
+        raise no_format(file.name, f"; or say which it is: {_WHICH}")
+    if FORMATS[kind].is_folder is not None:
+        raise LogError(f"{file.name}: {kind} is not read from there. Copy it first.")
+    return _opened(file, file.name, kind, options, file.size == 0)
+
+
+def _opened(place: Place, name: str, kind: str, options: FileOptions, empty: bool) -> Source:
     known = FORMATS[kind]
     with naming(name, kind):
-        if path.is_file() and path.stat().st_size == 0:
+        if empty:
             raise LogError(f"{name}: the file is empty. A log needs a header and at least one row.")
         chosen: dict[str, str] = options.for_format(kind, known.options)
         if "name" in known.options:
             chosen = {**chosen, "name": name}
-        return known.open(path, **chosen)
+        return known.open(place, **chosen)
 
 
 def _no_file(path: Path) -> LogError:

@@ -5,11 +5,13 @@ before it is used."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 from jumar.core.episodes import METADATA
+from jumar.io.formats.places import FarFile, Place, arrow_file
 from jumar.io.formats.source import BATCH_ROWS, Source, naming, sliced
 
 MAGIC = b"ARROW1"  # with which a file begins, and a stream never does
@@ -18,34 +20,44 @@ MAGIC = b"ARROW1"  # with which a file begins, and a stream never does
 class _Typed(Source):
     """A source with an Arrow schema."""
 
+    schema: Any
+
     def _describe(self, schema: Any) -> None:
-        self.names = schema.names
+        self.names, self.schema = schema.names, schema
         self.metadata = (schema.metadata or {}).get(METADATA)
 
 
 class ParquetFile(_Typed):
     """A Parquet file."""
 
-    def __init__(self, path: Path, name: str | None = None) -> None:
-        from pyarrow import parquet
-
+    def __init__(self, path: Place, name: str | None = None) -> None:
         self.name, self._path = name or str(path), path
-        with parquet.ParquetFile(path) as file:
+        with _parquet(path) as file:
             self._describe(file.schema_arrow)
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
-        from pyarrow import parquet
-
-        with naming(self.name, "Parquet"), parquet.ParquetFile(self._path) as file:
+        with naming(self.name, "Parquet"), _parquet(self._path) as file:
             for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
                 batch.validate(full=True)
                 yield batch
 
 
+@contextmanager
+def _parquet(place: Place) -> Iterator[Any]:
+    from pyarrow import parquet
+
+    if not isinstance(place, FarFile):
+        with parquet.ParquetFile(place) as file:
+            yield file
+        return
+    with place.file() as handle:
+        yield parquet.ParquetFile(handle)
+
+
 class ArrowFile(_Typed):
     """An Arrow file (Feather version 2 is one), or an Arrow stream in a file."""
 
-    def __init__(self, path: Path, name: str | None = None) -> None:
+    def __init__(self, path: Place, name: str | None = None) -> None:
         self.name, self._path = name or str(path), path
         with _Opened(path) as (file, _):
             self._describe(file.schema)
@@ -61,15 +73,14 @@ class ArrowFile(_Typed):
 class _Opened:
     """An Arrow file that is closed afterwards; only some of its fields are decoded."""
 
-    def __init__(self, path: Path, fields: list[int] | None = None) -> None:
+    def __init__(self, path: Place, fields: list[int] | None = None) -> None:
         self._path, self._fields = path, fields
 
     def __enter__(self) -> tuple[Any, Iterator[Any]]:
         import pyarrow as pa
         from pyarrow import ipc
 
-        # not mapped into memory: a file that is cut short meanwhile would end the process
-        self._file = pa.OSFile(str(self._path))
+        self._file = arrow_file(self._path)
         options = ipc.IpcReadOptions(included_fields=self._fields)
         try:
             reader = ipc.open_file(self._file, options=options)
@@ -84,6 +95,28 @@ class _Opened:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+
+def is_dataset(source: Any) -> bool:
+    """Is it a data set of pyarrow?"""
+    module = sys.modules.get("pyarrow.dataset")  # else nobody has made one
+    return module is not None and isinstance(source, module.Dataset)
+
+
+class DatasetRows(_Typed):
+    """A data set of pyarrow, with its filter; only the columns that are needed are read."""
+
+    name = "dataset"
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+        self._describe(dataset.schema)
+
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        with naming(self.name, "a data set"):
+            for batch in self._dataset.scanner(columns=list(columns)).to_batches():
+                batch.validate(full=True)
+                yield from sliced(batch)
 
 
 class TableInMemory(_Typed):

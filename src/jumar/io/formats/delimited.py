@@ -12,7 +12,6 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from jumar.core.arrays import Array
 from jumar.core.errors import LogError
 from jumar.core.text import printable
+from jumar.io.formats.places import Place, arrow_stream
 from jumar.io.formats.separators import called, recognised
 from jumar.io.formats.source import Source, naming, no_rows
 from jumar.io.formats.text import BLOCK, TextFile
@@ -34,7 +34,7 @@ class DelimitedFile(Source):
 
     def __init__(
         self,
-        path: Path,
+        path: Place,
         kind: Literal["CSV", "TSV"],
         name: str | None = None,
         separator: str | None = None,
@@ -84,11 +84,10 @@ class DelimitedFile(Source):
         return self._read(kinds)
 
     def _read(self, kinds: Mapping[str, Any]) -> Iterator[Any]:
-        import pyarrow as pa
         from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, open_csv
 
         compression = "gzip" if self._file.compressed else None
-        with pa.input_stream(str(self._file.path), compression=compression) as stream:
+        with arrow_stream(self._file.path, compression) as stream:
             yield from open_csv(
                 stream,
                 read_options=ReadOptions(block_size=BLOCK, encoding=self._file.encoding or "utf8"),

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from jumar.core.arrays import Array
 from jumar.core.errors import JumarError, LogError, not_one_of
 from jumar.core.text import listing, shown
+from jumar.io.formats.places import Place, seekable
 from jumar.io.formats.source import BATCH_ROWS, Source, no_rows
 
 
@@ -26,7 +26,7 @@ class ExcelFile(Source):
 
     has_points = True
 
-    def __init__(self, path: Path, name: str | None = None, sheet: str | None = None) -> None:
+    def __init__(self, path: Place, name: str | None = None, sheet: str | None = None) -> None:
         self.name, self._path = name or str(path), path
         self._row: list[int] = []
         with self._workbook() as book:
@@ -97,7 +97,7 @@ class ExcelFile(Source):
             ) from error
         book = None
         try:
-            with self._path.open("rb") as file:
+            with seekable(self._path) as file:
                 book = load_workbook(file, read_only=True, data_only=True)
                 yield book
         except JumarError:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from jumar.core.arrays import Array, Ints
 from jumar.core.errors import LogError
 from jumar.core.text import printable
+from jumar.io.formats.places import Place
 from jumar.io.formats.source import Source, naming, no_rows
 from jumar.io.formats.text import TextFile
 
@@ -29,7 +29,7 @@ class JsonLines(Source):
     may_have_more = True
     has_points = True
 
-    def __init__(self, path: Path, name: str | None = None, encoding: str | None = None) -> None:
+    def __init__(self, path: Place, name: str | None = None, encoding: str | None = None) -> None:
         self.name, self._file = name or str(path), TextFile(path, encoding)
         self._rows: list[Array] = []
         self.seen = set()

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from jumar.core.errors import LogError, not_one_of
 from jumar.core.rows import row_words, turn_rows
 from jumar.core.text import printable
 from jumar.io.formats.lines import list_of_objects
+from jumar.io.formats.places import Place
 from jumar.io.formats.source import BATCH_ROWS, Source, naming, no_rows
 from jumar.io.formats.text import TextFile
 from jumar.io.problems import MOST, Problems
@@ -42,7 +42,7 @@ class JsonObjects(Source):
 
     def __init__(
         self,
-        path: Path,
+        path: Place,
         kind: str,
         name: str | None = None,
         encoding: str | None = None,
@@ -286,7 +286,7 @@ Opener = Callable[..., Source]
 def lines_or_turns(plain: Opener) -> Opener:
     """Opens NDJSON with the plain reader, or where there are turns with the one that knows them."""
 
-    def opened(path: Path, turns: str | None = None, **options: Any) -> Source:
+    def opened(path: Place, turns: str | None = None, **options: Any) -> Source:
         if turns is None:
             return plain(path, **options)
         return JsonObjects(path, "NDJSON", turns=turns, **options)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 from collections.abc import Iterator
 from io import TextIOWrapper
-from pathlib import Path
 from typing import IO
 
 from jumar.core.errors import ParameterError
 from jumar.core.text import printable
+from jumar.io.formats.places import Place, unzipped
 
 BLOCK = 1 << 22  # bytes read at a time
 GZIP = b"\x1f\x8b"
@@ -24,14 +23,14 @@ HOW_UTF_16 = f"{AS_UTF_8}; it begins like encoding='utf-16' (--encoding utf-16).
 class TextFile:
     """A file of text."""
 
-    def __init__(self, path: Path, encoding: str | None = None) -> None:
+    def __init__(self, path: Place, encoding: str | None = None) -> None:
         self.path = path
         self.encoding = encoding  # nothing: UTF-8
         self.compressed = is_compressed(path) or starts(path, 2) == GZIP
 
     def opened(self) -> IO[bytes]:
         """The bytes, decompressed."""
-        return gzip.open(self.path) if self.compressed else self.path.open("rb")  # type: ignore[return-value]
+        return unzipped(self.path) if self.compressed else self.path.open("rb")
 
     def lines(self) -> IO[str]:
         """The text; bytes that are not UTF-8 become lone surrogates. Line ends stay as they are."""
@@ -61,12 +60,12 @@ class TextFile:
             return HOW_UTF_16 if file.read(2) in UTF_16_MARKS else HOW_ENCODED
 
 
-def is_compressed(path: Path) -> bool:
+def is_compressed(path: Place) -> bool:
     """Whether the name says that the file is compressed."""
     return path.suffix.lower() == ".gz"
 
 
-def starts(path: Path, size: int) -> bytes:
+def starts(path: Place, size: int) -> bytes:
     """The first bytes of a file."""
     with path.open("rb") as file:
         return file.read(size)

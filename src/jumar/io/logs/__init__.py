@@ -36,7 +36,7 @@ from jumar.core.journal import Watch, journal
 from jumar.core.names import check_names
 from jumar.core.replay import Replays
 from jumar.core.text import counted, printable
-from jumar.io.formats import FORMATS, FileOptions, collected, open_log, spooled
+from jumar.io.formats import FORMATS, FileOptions, collected, is_dataset, open_log, spooled
 from jumar.io.logs.asking import Ends, Missing, Repeated, ask
 from jumar.io.logs.assembling import assemble
 from jumar.io.logs.loading import load
@@ -69,15 +69,15 @@ def log_of(log: LogLike, like: Controller | None = None) -> Episodes | Replays:
     """
     if isinstance(log, Episodes | Replays):
         return log
-    log = collected(log)
-    if not isinstance(log, str | os.PathLike | ArrowTable):
+    source = collected(log)
+    if not isinstance(source, str | os.PathLike | ArrowTable) and not is_dataset(source):
         raise ParameterError(
-            f"log: {printable(repr(log)[:40])} is no log. Pass a file, a table, or what "
+            f"log: {printable(repr(source)[:40])} is no log. Pass a file, a table, or what "
             "jumar.read_logs returns."
         )
     if like is None:
-        return read_logs(log)
-    return read_logs(log, observations=like.observations, actions=like.actions)
+        return read_logs(source)
+    return read_logs(source, observations=like.observations, actions=like.actions)
 
 
 def read_logs(
@@ -111,8 +111,9 @@ def read_logs(
     Parameters
     ----------
     source
-        A file, a pipe, "-" for standard input, a table of pandas, polars or pyarrow, or a dataset
-        of Minari: its folder, or its name, as minari:namespace/name-v0.
+        A file, its address in a store (``"s3://bucket/log.csv"``), a pipe, "-" for standard input,
+        a table of pandas, polars or pyarrow, a ``pyarrow.dataset``, or a dataset of Minari: its
+        folder, or its name, as minari:namespace/name-v0.
     observations
         The names of all observations, in order; use the controller's. Without it, those found,
         sorted.

@@ -80,10 +80,15 @@ def _two_names(log: Arranged, part: str, column: Coded, e: int) -> tuple[str, st
     here = slice(int(log.first[e]), int(log.first[e + 1]))
     told = log.first[e] + np.flatnonzero(code[here] != UNKNOWN)
     first, second = int(told[0]), int(told[code[told] != code[told[0]]][0])
-    names = [printable(column.names[code[row]]) for row in (second, first)]
+    names = column.names[code[second]], column.names[code[first]]
+    return two_names(log.where(second), part, names, row_words(log.rows.row[first]))
+
+
+def two_names(place: str, part: str, names: tuple[str, str], before: str) -> tuple[str, str]:
+    """The same, for a row, what it names, and another row before it."""
+    here, there = map(printable, names)
     return (
-        f"{log.where(second)}: the {part} is {names[0]!r}, but {names[1]!r} in "
-        f"{row_words(log.rows.row[first])} of the same episode.",
+        f"{place}: the {part} is {here!r}, but {there!r} in {before} of the same episode.",
         f"An episode has one {part}: correct the rows, start a new episode, or rename the column "
         "if it means something else.",
     )
