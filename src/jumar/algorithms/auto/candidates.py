@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -177,23 +177,28 @@ class Bench(ABC):
         settings: Sequence[Setting],
     ) -> Iterator[Fitted]:
         """Candidates with their expectations; the first row and value are the behavior's. Values
-        that nobody knows yet are solved for."""
+        that nobody knows yet are solved for. Where thresholds make no difference, in a log in which
+        everything was seen often, candidates share their tables."""
         q = [
             action_values(mdp, policy_value(mdp, policy)) if value is None else value
             for policy, value in zip(rows, values, strict=True)
         ]
         below = self._tables(mdp, numbered, rows[0], q[0], of_behavior=True)
         base = float(mdp.start @ (rows[0] * q[0]).sum(1))
+        known: dict[bytes, Fitted] = {}
         for i, setting in enumerate(settings, 1):
             if np.array_equal(rows[i], rows[0]):
                 continue
-            yield Fitted(
-                setting,
-                np.ascontiguousarray(rows[i][numbered.of]),
-                self._tables(mdp, numbered, rows[i], q[i], of_behavior=False),
-                below,
-                float(mdp.start @ (rows[i] * q[i]).sum(1)) - base,
-            )
+            mark = rows[i].tobytes() + q[i].tobytes()
+            if mark not in known:
+                known[mark] = Fitted(
+                    setting,
+                    np.ascontiguousarray(rows[i][numbered.of]),
+                    self._tables(mdp, numbered, rows[i], q[i], of_behavior=False),
+                    below,
+                    float(mdp.start @ (rows[i] * q[i]).sum(1)) - base,
+                )
+            yield replace(known[mark], setting=setting)
 
     def _tables(
         self, mdp: HistoryMdp, numbered: Numbered, rows: Floats, q: Floats, *, of_behavior: bool

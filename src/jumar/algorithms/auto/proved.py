@@ -200,10 +200,13 @@ def _prospects(bench: Bench, own: DealtPart, make: Make) -> Iterator[Prospect]:
             continue
         scores_of = bench.scorer(left_out, MOST_SCORED // FOLDS)
         models = Models(bench, left_out)
+        known: dict[int, tuple[Fitted, list[Floats]]] = {}  # by tables that candidates share
         for candidate in make(rest, 1 - 1 / FOLDS):
             expected.setdefault(candidate.setting, []).append(models.gain(candidate))
+            if id(candidate.above) not in known:
+                known[id(candidate.above)] = candidate, scores_of(candidate, floors)
             parts = found.setdefault(candidate.setting, [[] for _ in BUDGETS])
-            for part, scores in zip(parts, scores_of(candidate, floors), strict=True):
+            for part, scores in zip(parts, known[id(candidate.above)][1], strict=True):
                 part.append(scores)
     for setting, parts in found.items():
         whole = [np.concatenate(part) for part in parts]
