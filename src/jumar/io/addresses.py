@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from jumar.core.errors import LogError
-from jumar.core.text import printable, shown
+from jumar.core.text import shown
 
 HIDDEN = "***"
 PLAIN = "/:@=+,!~()'$&;*"  # in addresses all else is written as %20
@@ -90,6 +90,11 @@ class Address:
         return f"{self.scheme}://{user}{self.where}{self._shown_query}"
 
     @property
+    def called(self) -> str:
+        """The same, in a message."""
+        return shown(self.shown, most=200, cut="...")
+
+    @property
     def _shown_query(self) -> str:
         if not self.query:
             return ""
@@ -119,7 +124,7 @@ class Address:
 
         if self.secret == HIDDEN or f"={HIDDEN}" in self.query:
             raise LogError(
-                f"{printable(self.shown)}: its secret was not recorded. Give the address with its "
+                f"{self.called}: its secret was not recorded. Give the address with its "
                 "secret, or without any, and say it in the environment: AWS_ACCESS_KEY_ID and "
                 "AWS_SECRET_ACCESS_KEY."
             )
@@ -150,7 +155,7 @@ class Address:
             told = self.without_secret(str(error).strip().partition("\n")[0].rstrip("."))
             told = shown(told, most=200, cut="...") or type(error).__name__
         # not chained to the error, which may show all of the address
-        raise LogError(f"{printable(self.shown)}: {fact}: {told}. {remedy}.")
+        raise LogError(f"{self.called}: {fact}: {told}. {remedy}.")
 
     def without_secret(self, text: str) -> str:
         """What a library says, without what nobody shall read."""
