@@ -200,7 +200,7 @@ def test_the_credentials_of_a_file_system_travel(expected, monkeypatch):
     ("make", "facts"),
     [
         (lambda d: ds.dataset(d).filter(ds.field("step") > 1), "dataset: it is filtered.*Leave"),
-        (lambda d: ds.dataset(a_table(21)), r"dataset: it lies in memory.*dataset\.to_table\(\)"),
+        (lambda d: ds.dataset(a_table(21)), r"dataset: it lies in memory.*jumar\.read_logs"),
         (lambda d: ds.dataset([], schema=a_table(21).schema), "dataset: it has no files"),
         (lambda d: gone(d), r"/0\.parquet: cannot be read as Parquet"),
         (lambda d: some_groups(d), r"/0\.parquet: the dataset has only some row groups"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import quote, unquote
@@ -57,9 +57,9 @@ class Address:
     """An address, taken apart."""
 
     scheme: str
-    user: str  # KEY or KEY:SECRET, or nothing
+    user: str = field(repr=False)  # KEY or KEY:SECRET, or nothing
     where: str  # bucket and path, perhaps a pattern
-    query: str
+    query: str = field(repr=False)
 
     @classmethod
     def of(cls, text: str) -> Address:

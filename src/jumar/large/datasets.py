@@ -52,8 +52,8 @@ def _checked(fragment: Any, options: FileOptions) -> Any:
 
     if not isinstance(fragment, dataset.FileFragment):
         raise LogError(
-            "dataset: it lies in memory, and so needs not be read in parts. Pass "
-            "dataset.to_table() to jumar.read_logs or jumar.improve; or write it into a file."
+            "dataset: it lies in memory, and need not be read in parts. Pass it to "
+            "jumar.read_logs or jumar.improve; or write it into a file."
         )
     if not fragment.path:
         raise LogError("dataset: it was made of an open file. Make it of a path.")
