@@ -210,6 +210,11 @@ def apart(*arguments: Any) -> Any:
 
 
 def peak_mb() -> float:
+    """Of this program alone: what `getrusage` says begins with the peak of whoever started it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        return float(lines["VmHWM"].split()[0]) / 1e3
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
@@ -357,7 +362,7 @@ def improve(folder: Path, full: bool) -> None:
 
 def improve_maze(path: str) -> dict[str, float]:
     behavior, small = maze_behavior(), f"{path}.small.parquet"
-    write_maze(small, 100_000)
+    apart("write_maze", small, 100_000)
     improve_logs(small, behavior, discount=0.95)  # compiles
     figures: dict[str, float] = {}
 

@@ -7,6 +7,7 @@ import signal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
@@ -14,8 +15,9 @@ import jumar as jm
 from dask_cluster import cluster
 from jumar.large import counting
 from jumar.large.counting import count_logs
-from jumar.large.files import save_counts
+from jumar.large.files import load_counts, save_counts
 from jumar.pipeline.in_parts import improve_logs
+from object_store import quoted, serving
 
 pytest.importorskip("distributed", reason="needs dask: pip install 'jumar[cluster]'")
 
@@ -66,6 +68,9 @@ def test_the_same_file(logs, expected, tmp_path, monkeypatch):
     with cluster(tmp_path / "cluster") as found:
         there = count_logs(logs, LIKE, ends="cut", engine="dask", scheduler=found.address)
         assert written(there, tmp_path) == expected
+        dataset = ds.dataset(logs)
+        there = count_logs(dataset, LIKE, ends="cut", engine="dask", scheduler=found.address)
+        assert written(there, tmp_path) == expected
         asked = {"discount": 0.9, "ends": "cut"}
         here = improve_logs(logs, LIKE, **asked)
         there = improve_logs(logs, LIKE, **asked, engine="dask", scheduler=found.address)
@@ -89,3 +94,27 @@ def test_the_same_file_where_a_worker_is_killed(logs, expected, tmp_path, monkey
         assert killed
         assert killed[0] < FILES * ROWS // 2
         assert written(there, tmp_path) == expected
+
+
+def test_workers_read_from_a_store_with_the_credentials_of_an_address(
+    logs, expected, tmp_path, monkeypatch
+):
+    """Those who work know neither the address nor the secret before they are told."""
+    monkeypatch.setattr(counting, "SHARD_ROWS", 25_000)
+    with serving() as store:
+        store.upload("logs", {path.name: path.read_bytes() for path in sorted(logs.iterdir())})
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.delenv(name)
+        with store.only_for_one() as (key, secret), cluster(tmp_path / "cluster") as found:
+            address = f"s3://{key}:{quoted(secret)}@logs{store}"
+            there = count_logs(address, LIKE, ends="cut", engine="dask", scheduler=found.address)
+            here = count_logs(address, LIKE, ends="cut")
+            assert written(there, tmp_path) == written(here, tmp_path)
+            assert there.facts == load_counts(put(expected, tmp_path)).facts
+        for file in (tmp_path / "cluster").rglob("*"):
+            assert not file.is_file() or secret.encode() not in file.read_bytes()
+
+
+def put(raw, folder):
+    (folder / "here.parquet").write_bytes(raw)
+    return folder / "here.parquet"

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import quote, unquote
 
 from jumar.core.errors import LogError
-from jumar.core.text import printable, shown
+from jumar.core.text import shown
 
 HIDDEN = "***"
 PLAIN = "/:@=+,!~()'$&;*"  # in addresses all else is written as %20
@@ -57,9 +57,9 @@ class Address:
     """An address, taken apart."""
 
     scheme: str
-    user: str  # KEY or KEY:SECRET, or nothing
+    user: str = field(repr=False)  # KEY or KEY:SECRET, or nothing
     where: str  # bucket and path, perhaps a pattern
-    query: str
+    query: str = field(repr=False)
 
     @classmethod
     def of(cls, text: str) -> Address:
@@ -88,6 +88,11 @@ class Address:
         key = self.user.partition(":")[0] + (f":{HIDDEN}" if self.secret else "")
         user = f"{key}@" if self.user else ""
         return f"{self.scheme}://{user}{self.where}{self._shown_query}"
+
+    @property
+    def called(self) -> str:
+        """The same, in a message."""
+        return shown(self.shown, most=200, cut="...")
 
     @property
     def _shown_query(self) -> str:
@@ -119,7 +124,7 @@ class Address:
 
         if self.secret == HIDDEN or f"={HIDDEN}" in self.query:
             raise LogError(
-                f"{printable(self.shown)}: its secret was not recorded. Give the address with its "
+                f"{self.called}: its secret was not recorded. Give the address with its "
                 "secret, or without any, and say it in the environment: AWS_ACCESS_KEY_ID and "
                 "AWS_SECRET_ACCESS_KEY."
             )
@@ -150,7 +155,7 @@ class Address:
             told = self.without_secret(str(error).strip().partition("\n")[0].rstrip("."))
             told = shown(told, most=200, cut="...") or type(error).__name__
         # not chained to the error, which may show all of the address
-        raise LogError(f"{printable(self.shown)}: {fact}: {told}. {remedy}.")
+        raise LogError(f"{self.called}: {fact}: {told}. {remedy}.")
 
     def without_secret(self, text: str) -> str:
         """What a library says, without what nobody shall read."""

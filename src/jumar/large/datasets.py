@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.core.errors import LogError
-from jumar.core.text import printable
+from jumar.core.text import shown
 from jumar.io.formats import FarFile, FileOptions, format_of
 from jumar.io.formats.separators import MARKS
 from jumar.io.formats.source import naming
@@ -52,19 +52,20 @@ def _checked(fragment: Any, options: FileOptions) -> Any:
 
     if not isinstance(fragment, dataset.FileFragment):
         raise LogError(
-            "dataset: it lies in memory, and so needs not be read in parts. Pass "
-            "dataset.to_table() to jumar.read_logs or jumar.improve; or write it into a file."
+            "dataset: it lies in memory, and need not be read in parts. Pass it to "
+            "jumar.read_logs or jumar.improve; or write it into a file."
         )
     if not fragment.path:
         raise LogError("dataset: it was made of an open file. Make it of a path.")
-    name, kind = _name(fragment.filesystem, fragment.path), fragment.format.default_extname
+    name = shown(_name(fragment.filesystem, fragment.path), most=300)
+    kind = fragment.format.default_extname
     if kind not in KINDS:
-        raise LogError(f"{printable(name)}: {kind} is not read. Write it as Parquet.")
+        raise LogError(f"{name}: {kind} is not read. Write it as Parquet.")
     if isinstance(fragment, dataset.ParquetFileFragment):
         with naming(name, "Parquet"):
             if len(fragment.row_groups) < fragment.metadata.num_row_groups:
                 raise LogError(
-                    f"{printable(name)}: the dataset has only some row groups of this file, and "
+                    f"{name}: the dataset has only some row groups of this file, and "
                     "files are counted as a whole. Write these rows into a file of their own."
                 )
     if isinstance(fragment.format, dataset.CsvFileFormat):
@@ -77,13 +78,13 @@ def _check_csv(name: str, form: Any, options: FileOptions) -> None:
     mark, read = form.parse_options.delimiter, form.default_fragment_scan_options.read_options
     if read.column_names or read.autogenerate_column_names or read.skip_rows:
         raise LogError(
-            f"{printable(name)}: the dataset names the columns itself. A log needs a header: write "
+            f"{name}: the dataset names the columns itself. A log needs a header: write "
             "the names into the first row of each file."
         )
     if mark not in MARKS and options.separator is None:
-        raise LogError(f"{printable(name)}: say what stands between columns: separator={mark!r}.")
+        raise LogError(f"{name}: say what stands between columns: separator={mark!r}.")
     if read.encoding.lower() not in ("utf8", "utf-8") and options.encoding is None:
-        raise LogError(f"{printable(name)}: say how it is encoded: encoding={read.encoding!r}.")
+        raise LogError(f"{name}: say how it is encoded: encoding={read.encoding!r}.")
 
 
 def _by_system(fragments: Sequence[Any]) -> Iterator[tuple[Any, list[Any]]]:

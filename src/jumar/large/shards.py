@@ -212,7 +212,7 @@ def _far_files(text: str, kind: str | None) -> list[LogFile]:
     if info.type == fs.FileType.File:
         found = [info]
     elif info.type == fs.FileType.NotFound:
-        raise LogError(f"{printable(address.shown)}: there is no such file or folder.")
+        raise LogError(f"{address.called}: there is no such file or folder.")
     else:
         found = address.asked(system.get_file_info, fs.FileSelector(path, recursive=True))
     files = []
@@ -224,7 +224,7 @@ def _far_files(text: str, kind: str | None) -> list[LogFile]:
             far = FarFile(address.name_of(entry.path), system, entry.path, entry.size)
             files.append(replace(log_file(far.name, entry, known, inner.split("/")), far=far))
     if not files:
-        raise LogError(f"{printable(address.shown)}: there are no log files.")
+        raise LogError(f"{address.called}: there are no log files.")
     return files
 
 

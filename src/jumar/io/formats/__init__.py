@@ -18,7 +18,6 @@ from typing import Any
 
 from jumar.core.errors import LogError
 from jumar.core.registry import Registry
-from jumar.core.text import printable
 from jumar.io.addresses import Address, as_typed, is_address
 from jumar.io.formats.arrow import (
     ArrowFile,
@@ -174,10 +173,10 @@ def far_file(text: str) -> FarFile:
     system, path = address.opened()
     info = address.asked(system.get_file_info, path)
     if info.type == fs.FileType.NotFound:
-        raise LogError(f"{printable(address.shown)}: there is no such file. Check the address.")
+        raise LogError(f"{address.called}: there is no such file. Check the address.")
     if info.type != fs.FileType.File:
         raise LogError(
-            f"{printable(address.shown)}: this is a folder. Give the address of a file; or read "
+            f"{address.called}: this is a folder. Give the address of a file; or read "
             "the folder in parts: jumar improve, jumar count."
         )
     return FarFile(address.name_of(path), system, path, info.size)

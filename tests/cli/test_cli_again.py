@@ -1,0 +1,106 @@
+"""A run on a log that is read in parts, repeated from its record: all of it is the same."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import jumar as jm
+
+TIGER = jm.models.tiger()
+BEHAVIOR = jm.Controller.uniform(TIGER.observations, TIGER.actions, name="coin")
+SAME = ("improved.json", "certificate.json", "decisions.csv", "improved.py", "controller.svg")
+
+
+@pytest.fixture
+def days(tmp_path, monkeypatch):
+    """A folder of three logs whose episodes are numbered anew."""
+    (tmp_path / "logs").mkdir()
+    BEHAVIOR.save(tmp_path / "p.json")
+    for i in range(3):
+        log = jm.simulate(TIGER, BEHAVIOR, episodes=600, seed=i)
+        jm.write_logs(log, tmp_path / f"logs/day-{i}.parquet")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def scattered(days):
+    """The same days as one log, the rows of an episode in two files, last steps first."""
+    tables = []
+    for i, path in enumerate(sorted((days / "logs").iterdir())):
+        table = pq.read_table(path).replace_schema_metadata(None)
+        labels = pc.binary_join_element_wise(f"{i}", table["episode"].cast(pa.string()), "-")
+        at = table.column_names.index("episode")
+        tables.append(table.set_column(at, "episode", labels))
+    whole = pa.concat_tables(tables)
+    shutil.rmtree(days / "logs")
+    (days / "logs").mkdir()
+    for name, odd in (("a", 1), ("b", 0)):
+        rows = [i for i in range(len(whole)) if i % 2 == odd][::-1]
+        pq.write_table(whole.take(rows), days / f"logs/{name}.parquet")
+    return days
+
+
+def repeated(jumar, place, *asked, again=()):
+    """Run it, and once more from its record."""
+    first = jumar("improve", *asked, "-o", "out", "--seed", 7)
+    assert first.code == 0, first.err
+    second = jumar("improve", "--again", "out/run.json", "-o", "out2", *again)
+    assert second.code == 0, second.err
+    for name in SAME:
+        assert (place / "out2" / name).read_text() == (place / "out" / name).read_text(), name
+    one, two = (json.loads((place / name / "run.json").read_text()) for name in ("out", "out2"))
+    assert one["options"] == two["options"]
+    assert one["settings"] == two["settings"]
+    return one["options"]
+
+
+def test_a_folder_whose_episodes_are_numbered_anew(jumar, days):
+    asked = ["logs", "--policy", "p.json", "--discount", 0.95, "--each-file"]
+    options = repeated(jumar, days, *asked)
+    assert options["each_file"] is True
+    assert options["log"] == str(days / "logs")
+    # without the option it is another log, which is refused
+    refused = jumar("improve", *asked[:-1])
+    assert refused.code == 1
+    assert "--each-file" in refused.err
+
+
+def test_a_run_is_repeated_from_another_folder(jumar, days, monkeypatch):
+    asked = ["logs", "--policy", "p.json", "--discount", 0.95, "--each-file"]
+    assert jumar("improve", *asked, "-o", "out").code == 0
+    (days / "elsewhere").mkdir()
+    monkeypatch.chdir(days / "elsewhere")
+    assert jumar("improve", "--again", "../out/run.json", "-o", "out2").code == 0
+    for name in SAME:
+        one, two = days / "out" / name, days / "elsewhere/out2" / name
+        assert one.read_text() == two.read_text()
+
+
+def test_a_pattern_and_workers(jumar, days):
+    asked = ["logs/day-*.parquet", "--policy", "p.json", "--discount", 0.95, "--each-file"]
+    options = repeated(jumar, days, *asked, again=["--jobs", 1])
+    assert options["log"] == str(days / "logs/day-*.parquet")
+
+
+def test_what_was_sorted_is_sorted_again(jumar, scattered):
+    pytest.importorskip("duckdb", reason="needs DuckDB: pip install 'jumar[duckdb]'")
+    asked = ["logs", "--policy", "p.json", "--discount", 0.95, "--sort"]
+    options = repeated(jumar, scattered, *asked)
+    assert options["sort"] is True
+    assert jumar("improve", *asked[:-1]).code == 1  # it does lie in disorder
+
+
+def test_a_log_that_changed_is_another_one(jumar, days):
+    asked = ["logs", "--policy", "p.json", "--discount", 0.95, "--each-file"]
+    assert jumar("improve", *asked, "-o", "out").code == 0
+    (days / "logs/day-2.parquet").unlink()
+    assert jumar("improve", "--again", "out/run.json", "-o", "out2").code == 0
+    one, two = ((days / name / "certificate.json").read_text() for name in ("out", "out2"))
+    assert one != two
