@@ -1,0 +1,124 @@
+"""A search that can be stopped and goes on: arrays, and when they are pruned and grow.
+
+Nothing here looks at the clock, so what is found after some number of trials is the same everywhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jumar.core.arrays import Ints
+from jumar.truth.hsvi.informed import begin_twice, sweep_once, sweep_twice
+from jumar.truth.hsvi.plans import below, consider, prune_plans, reachable
+from jumar.truth.hsvi.points import prune_points
+from jumar.truth.hsvi.simple import SimpleBounds
+from jumar.truth.hsvi.tables import (
+    Late,
+    more_plans,
+    more_points,
+    no_plans,
+    no_points,
+    room_for,
+    roots_of,
+    tables,
+)
+from jumar.truth.hsvi.trials import NARROW, NO_ROOM, search
+from jumar.truth.pomdp import Pomdp
+
+TRIAL = 0.9  # a trial goes on where more is in doubt than this share of the bracket
+SETTLED = 1e-5  # of the scale of values: sweeps that change less are not worth their time
+SWEEPS = 1000
+
+
+class Search:
+    """From simple bounds to a bracket of relative width `gap`."""
+
+    def __init__(self, pomdp: Pomdp, simple: SimpleBounds, gap: float) -> None:
+        self.model = tables(pomdp, simple.scale)
+        self.roots = roots_of(pomdp)
+        self.gap, self.floor = gap, 8 * self.model.slack / (1 - pomdp.discount)
+        self.room = room_for(self.model)
+        self.plans = no_plans(self.model)
+        for a, value in enumerate(simple.below):
+            self.plans.value[:, a] = value
+            self.plans.number[a] = self.plans.action[a] = a
+            self.plans.then[a] = a
+            self.plans.size[:] = a + 1
+            consider(self.plans, a)
+        J, A = len(self.model.seen), len(pomdp.actions)
+        self.late = Late(simple.above.copy(), np.empty((J, A)))
+        self.points = no_points(self.late.once)
+        self._sweeps, self._stage = 0, 0
+        self._settled = SETTLED * simple.scale
+
+    @property
+    def lower(self) -> float:
+        return float(self.room.bracket[0])
+
+    @property
+    def upper(self) -> float:
+        return float(self.room.bracket[1])
+
+    @property
+    def backups(self) -> int:
+        return int(self.room.counts[0])
+
+    def go_on(self, work: int) -> str | None:
+        """Some more of it; returns why it ended, if it did."""
+        if self._stage < 2:
+            self._sweep()
+            return None
+        status = search(
+            self.model, self.late, self.plans, self.points, self.room, self.roots,
+            TRIAL, self.floor, self.gap, work,
+        )  # fmt: skip
+        if status == NO_ROOM:
+            self._make_room()
+        if status != NARROW:
+            return None
+        scale = max(abs(self.lower), abs(self.upper))
+        return "gap" if self.upper - self.lower <= self.gap * scale else "rounding"
+
+    def _sweep(self) -> None:
+        """Bounds for one who is told the state late, first after one step, then after two."""
+        if self._stage == 0:
+            fall = sweep_once(self.model, self.late)
+        else:
+            O, A = self.model.observations, self.late.once.shape[0]
+            fall = sweep_twice(self.model, self.late, np.zeros((O, A)))
+        self._sweeps += 1
+        if fall <= self._settled or self._sweeps >= SWEEPS:
+            self._sweeps = 0
+            self._stage += 1
+            if self._stage == 1:
+                begin_twice(self.model, self.late)
+            else:
+                self.points = no_points(self.late.once)
+
+    def _make_room(self) -> None:
+        """Leave out what has no use; take more room where that does not help much."""
+        plans, points = self.plans, self.points
+        S = points.corner.shape[1]
+        if points.size[0] + 1 >= len(points.mask) or points.size[1] + S >= len(points.state):
+            prune_points(points, self.room)
+            self.points = more_points(points)
+        if plans.size[0] + 1 >= len(plans.number) or plans.size[1] + 1 >= len(plans.action):
+            prune_plans(plans, self.points, self.roots, self.room)
+            self.plans, self.room = more_plans(plans, self.room)
+
+    def plan_graph(self) -> tuple[Ints, Ints, Ints]:
+        """The plans behind `lower`: (O,) which to begin with, (M,) what each does and (M, O) which
+        it goes on with."""
+        plans, roots, dense = self.plans, self.roots, self.room.dense
+        first = np.zeros(self.model.observations, np.int64)
+        for r, z in enumerate(roots.seen):
+            inside = slice(roots.begin[r], roots.begin[r + 1])
+            state = roots.state[inside]
+            dense[state] = roots.mass[inside]
+            _, column = below(plans, self.room.score, state, dense, len(state))
+            dense[state] = 0.0
+            first[z] = plans.number[column]
+        first[np.isin(np.arange(len(first)), roots.seen, invert=True)] = first[roots.seen[0]]
+        needed = reachable(plans, first)
+        kept, number = np.flatnonzero(needed), np.cumsum(needed) - 1
+        return number[first], plans.action[kept], number[plans.then[kept]]

@@ -1,0 +1,276 @@
+"""The search (HSVI: Smith and Simmons 2004, 2005).
+
+A *trial* starts from what is believed at first, does what looks best from above and follows the
+observation that leaves most in doubt, until what is left in doubt matters less than κ times the
+bracket. On the way back both bounds are backed up at every belief it met:
+
+    from below   a plan: the best action, given what the plans so far are worth after it
+    from above   a point: Q_a(b) = r(b, a) + γ Σ_z V(b M_az) for each a, from the bounds of V
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jumar.core.jit import compiled
+from jumar.core.kernels import Floats, Ints
+from jumar.truth.hsvi.plans import add_plan, below
+from jumar.truth.hsvi.points import ALL, above, add_point, lower_point, refresh
+from jumar.truth.hsvi.tables import Late, Model, Plans, Points, Room, Roots
+
+NO_ROOM, SPENT, NARROW = 1, 2, 3  # why `search` came back
+SAME = 1e-9  # beliefs that differ by less are one
+
+
+@compiled
+def follow(
+    model: Model, late: Late, points: Points, room: Room,
+    state: Ints, mass: Floats, n: int, a: int,
+) -> None:  # fmt: skip
+    """What follows action a in a belief, by observation; and the bounds of one told late."""
+    A, S = model.reward.shape
+    room.size[:] = 0
+    room.late[:] = 0.0
+    for i in range(n):
+        for j in range(model.first[a * S + state[i]], model.first[a * S + state[i] + 1]):
+            z = model.seen[j]
+            for b in range(A):
+                room.late[z, b] += mass[i] * late.twice[j, b]
+            room.counts[1] += model.pointer[j + 1] - model.pointer[j] + A
+            for k in range(model.pointer[j], model.pointer[j + 1]):
+                p, t = mass[i] * model.probability[k], model.next_state[k]
+                if p > 0.0:
+                    if room.mass[z, t] == 0.0:
+                        room.state[z, room.size[z]] = t
+                        room.size[z] += 1
+                    room.mass[z, t] += p
+    for z in range(model.observations):
+        for b in range(A):
+            q = 0.0
+            for i in range(room.size[z]):
+                q += room.mass[z, room.state[z, i]] * points.corner[b, room.state[z, i]]
+            room.late[z, b] = min(room.late[z, b], q)
+
+
+@compiled
+def forget(room: Room) -> None:
+    for z in range(len(room.size)):
+        for i in range(room.size[z]):
+            room.mass[z, room.state[z, i]] = 0.0
+
+
+@compiled
+def above_after(points: Points, room: Room, z: int) -> float:
+    room.counts[1] += points.size[0]
+    return above(points, room.late[z], room.state[z], room.mass[z], room.size[z], ALL)[0]
+
+
+@compiled
+def below_after(plans: Plans, room: Room, z: int) -> tuple[float, int]:
+    room.counts[1] += plans.size[0] * room.size[z] // 4
+    return below(plans, room.score, room.state[z], room.mass[z], room.size[z])
+
+
+@compiled
+def bounds_at(
+    plans: Plans, points: Points, room: Room, state: Ints, mass: Floats, n: int
+) -> tuple[float, float, int]:
+    """Both bounds, and the point behind the upper one."""
+    for i in range(n):
+        room.dense[state[i]] = mass[i]
+    for a in range(len(room.limit)):
+        room.limit[a] = 0.0
+        for i in range(n):
+            room.limit[a] += mass[i] * points.corner[a, state[i]]
+    low, _ = below(plans, room.score, state, room.dense, n)
+    high, point = above(points, room.limit, state, room.dense, n, ALL)
+    for i in range(n):
+        room.dense[state[i]] = 0.0
+    return low, high, point
+
+
+@compiled
+def distance(points: Points, i: int, room: Room, state: Ints, mass: Floats, n: int) -> float:
+    """Σ |b(s) - b_i(s)| between this belief and point i; infinite where they have other states."""
+    if i < 0 or points.begin[i + 1] - points.begin[i] != n:
+        return np.inf
+    for e in range(n):
+        room.dense[state[e]] = mass[e]
+    far = 0.0
+    for k in range(points.begin[i], points.begin[i + 1]):
+        far += abs(room.dense[points.state[k]] - points.mass[k])
+    for e in range(n):
+        room.dense[state[e]] = 0.0
+    return far
+
+
+@compiled
+def deeper(
+    model: Model, late: Late, plans: Plans, points: Points, room: Room, ε: float
+) -> bool:
+    """One step down, or False where it is not worth it."""
+    t = room.at[0]
+    if t + 1 >= len(room.stack_size):
+        return False
+    γ, n = model.discount, room.stack_size[t]
+    state, mass = room.stack_state[t], room.stack_mass[t]
+    if γ**t < 1e-100:
+        return False
+    allowed = ε / γ**t
+    low, high, point = bounds_at(plans, points, room, state, mass, n)
+    if high - low <= allowed:
+        return False
+    if distance(points, point, room, state, mass, n) <= SAME:
+        for i in range(n):  # at any belief a backup is right; here it makes no second point
+            state[i] = points.state[points.begin[point] + i]
+            mass[i] = points.mass[points.begin[point] + i]
+    highest, action = -np.inf, -1
+    for a in range(len(model.reward)):
+        q, limit = 0.0, 0.0
+        for i in range(n):
+            q += mass[i] * model.reward[a, state[i]]
+            limit += mass[i] * points.corner[a, state[i]]
+        if limit <= max(low, highest):
+            continue
+        follow(model, late, points, room, state, mass, n, a)
+        for z in range(model.observations):
+            if room.size[z]:
+                q += γ * above_after(points, room, z)
+        forget(room)
+        if q > highest:
+            highest, action = q, a
+    if action < 0:
+        return False
+    follow(model, late, points, room, state, mass, n, action)
+    widest, seen, weight = 0.0, -1, 1.0
+    for z in range(model.observations):
+        if room.size[z]:
+            total = 0.0
+            for i in range(room.size[z]):
+                total += room.mass[z, room.state[z, i]]
+            wide = above_after(points, room, z) - below_after(plans, room, z)[0]
+            if wide - total * allowed / γ > widest:
+                widest, seen, weight = wide - total * allowed / γ, z, total
+    if seen >= 0:
+        for i in range(room.size[seen]):
+            s = room.state[seen, i]
+            room.stack_state[t + 1, i] = s
+            room.stack_mass[t + 1, i] = room.mass[seen, s] / weight
+        room.stack_size[t + 1] = room.size[seen]
+        room.at[0] = t + 1
+        room.counts[2] = max(room.counts[2], t + 1)
+    forget(room)
+    return seen >= 0
+
+
+@compiled
+def back_up(model: Model, late: Late, plans: Plans, points: Points, room: Room) -> None:
+    """Both bounds at the belief of this level."""
+    t, γ, worth = room.at[0], model.discount, room.bracket[3]
+    n, state, mass = room.stack_size[t], room.stack_state[t], room.stack_mass[t]
+    low, high, point = bounds_at(plans, points, room, state, mass, n)
+    lower, upper, action = low + worth, -np.inf, -1
+    for a in range(len(model.reward)):
+        paid, limit = 0.0, 0.0
+        for i in range(n):
+            paid += mass[i] * model.reward[a, state[i]]
+            limit += mass[i] * points.corner[a, state[i]]
+        room.q[a] = limit + model.slack
+        if limit <= low:  # not better than what is sure: it does not matter how much worse
+            upper = max(upper, room.q[a])
+            continue
+        follow(model, late, points, room, state, mass, n, a)
+        q = paid
+        for z in range(model.observations):
+            if room.size[z]:
+                q += γ * above_after(points, room, z)
+        room.q[a] = q + model.slack
+        upper = max(upper, room.q[a])
+        if q > low:
+            q = paid
+            for z in range(model.observations):
+                room.then[z] = plans.usual[a, z]
+                if room.size[z]:
+                    v, room.then[z] = below_after(plans, room, z)
+                    q += γ * v
+            if q > lower:
+                lower, action = q, a
+                room.best_then[:] = room.then
+        forget(room)
+    room.counts[0] += 1
+    if action >= 0:
+        add_plan(model, plans, action, room.best_then)
+        room.counts[1] += len(model.probability)
+    if n == 1:
+        for a in range(len(room.q)):
+            points.corner[a, state[0]] = min(points.corner[a, state[0]], room.q[a] / mass[0])
+        if upper < high:
+            refresh(points)
+            room.counts[1] += points.size[1]
+    elif upper < high - worth:
+        if distance(points, point, room, state, mass, n) == 0.0:
+            lower_point(points, point, room.q)
+        else:
+            add_point(points, state, mass, n, room.q)
+
+
+@compiled
+def begin(model: Model, plans: Plans, points: Points, room: Room, roots: Roots) -> None:
+    """The bracket, and a new trial from the root that keeps it widest."""
+    lower, upper, widest, first = 0.0, 0.0, -1.0, 0
+    for r in range(len(roots.begin) - 1):
+        i, j = roots.begin[r], roots.begin[r + 1]
+        low, high, _ = bounds_at(
+            plans, points, room, roots.state[i:j], roots.mass[i:j], j - i
+        )
+        lower += low
+        upper += high
+        if high - low > widest:
+            widest, first = high - low, r
+    room.bracket[0] = max(room.bracket[0], lower - model.slack)
+    room.bracket[1] = min(room.bracket[1], upper + model.slack)
+    i, n = roots.begin[first], roots.begin[first + 1] - roots.begin[first]
+    total = 0.0
+    for e in range(n):
+        total += roots.mass[i + e]
+    for e in range(n):
+        room.stack_state[0, e] = roots.state[i + e]
+        room.stack_mass[0, e] = roots.mass[i + e] / total
+    room.stack_size[0] = n
+    room.bracket[2] = widest / total
+    gap = room.bracket[1] - room.bracket[0]
+    room.bracket[3] = max(1e-5 * (1.0 - model.discount) * gap, model.slack)
+    room.at[0], room.at[1] = 0, 0
+    room.at[2] += 1
+
+
+@compiled
+def search(
+    model: Model, late: Late, plans: Plans, points: Points, room: Room, roots: Roots,
+    κ: float, tolerance: float, gap: float, work: int,
+) -> int:  # fmt: skip
+    """Trials, until the bracket is narrow, more room is needed, or this much work is done.
+
+    Goes on where it stopped.
+    """
+    S = model.reward.shape[1]
+    room.counts[1] = 0
+    while True:
+        if plans.size[0] + 1 >= len(plans.number) or plans.size[1] + 1 >= len(plans.action):
+            return NO_ROOM
+        if points.size[0] + 1 >= len(points.mask) or points.size[1] + S >= len(points.state):
+            return NO_ROOM
+        if room.counts[1] > work:
+            return SPENT
+        if room.at[0] < 0:
+            begin(model, plans, points, room, roots)
+            lower, upper = room.bracket[0], room.bracket[1]
+            if upper - lower <= max(tolerance, gap * max(abs(lower), abs(upper))):
+                room.at[0] = -1
+                return NARROW
+        elif room.at[1] == 0:
+            if not deeper(model, late, plans, points, room, κ * room.bracket[2]):
+                room.at[1] = 1
+        else:
+            back_up(model, late, plans, points, room)
+            room.at[0] -= 1
