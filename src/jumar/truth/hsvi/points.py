@@ -40,17 +40,19 @@ def most_dropped(
     drop = points.drop[a]
     for i in range(points.size[0]):
         # c is at most the mass of b, as points have mass 1; and 0 where b lacks a state of b_i
-        if drop[i] * total <= most or points.mask[i] & outside or i == skip:
+        if drop[i] * total <= most or points.mask[i] & outside:
+            continue
+        # what ruled the point out last will probably do so again
+        if dense[points.key_state[i]] * drop[i] <= most * points.key_mass[i] or i == skip:
             continue
         c, least = np.inf, most / drop[i]
-        first = points.begin[i]
-        for k in range(first, points.begin[i + 1]):
-            c = min(c, dense[points.state[k]] / points.mass[k])
-            if c <= least:
-                if k > first:  # what rules the point out now will do so again: look there first
-                    points.state[k], points.state[first] = points.state[first], points.state[k]
-                    points.mass[k], points.mass[first] = points.mass[first], points.mass[k]
-                break
+        for k in range(points.begin[i], points.begin[i + 1]):
+            share = dense[points.state[k]] / points.mass[k]
+            if share < c:
+                c = share
+                if c <= least:
+                    points.key_state[i], points.key_mass[i] = points.state[k], points.mass[k]
+                    break
         if c > least:
             most, point = c * drop[i], i
             if most >= enough:
@@ -59,10 +61,8 @@ def most_dropped(
 
 
 @compiled
-def above(
-    points: Points, limit: Floats, state: Ints, dense: Floats, n: int, skip: int
-) -> tuple[float, int]:
-    """The bound for the belief with n states, `dense` by state, and the point behind it or -1.
+def above(points: Points, limit: Floats, state: Ints, dense: Floats, n: int, skip: int) -> float:
+    """The bound for the belief with n states, `dense` by state.
 
     `limit` holds what is known of each action from elsewhere.
     """
@@ -72,8 +72,7 @@ def above(
         total += dense[state[i]]
     total *= 1.0 + 1e-9
     outside = ~bits(state, n)
-    highest, point = -np.inf, -1
-    last, last_limit = -1, np.inf
+    highest, last, last_limit = -np.inf, -1, np.inf
     for _ in range(A):
         a = -1  # the most promising first: most others are then below what it is worth
         for b in range(A):
@@ -87,13 +86,29 @@ def above(
         for i in range(n):
             q += dense[state[i]] * points.corner[a, state[i]]
         # below the highest, it does not matter how far
-        most, i = most_dropped(points, a, dense, outside, total, q - highest, skip)
-        if q - most < limit[a]:
-            if q - most > highest:
-                highest, point = q - most, i
-        elif limit[a] > highest:
-            highest, point = limit[a], -1
-    return highest, point
+        most, _ = most_dropped(points, a, dense, outside, total, q - highest, skip)
+        highest = max(highest, min(q - most, limit[a]))
+    return highest
+
+
+@compiled
+def limits(points: Points, q: Floats, state: Ints, dense: Floats, n: int) -> int:
+    """(A,) the bound for every action; returns the point behind the largest, or -1."""
+    total = 0.0
+    for i in range(n):
+        total += dense[state[i]]
+    total *= 1.0 + 1e-9
+    outside = ~bits(state, n)
+    best, point = 0, -1
+    for a in range(len(q)):
+        q0 = 0.0
+        for i in range(n):
+            q0 += dense[state[i]] * points.corner[a, state[i]]
+        most, i = most_dropped(points, a, dense, outside, total, np.inf, ALL)
+        q[a] = q0 - most
+        if a == 0 or q[a] > q[best]:
+            best, point = a, i
+    return point
 
 
 @compiled
@@ -104,6 +119,7 @@ def add_point(points: Points, state: Ints, mass: Floats, n: int, q: Floats) -> N
         points.state[k + e], points.mass[k + e] = state[e], mass[e]
     points.begin[i + 1] = k + n
     points.mask[i] = bits(state, n)
+    points.key_state[i], points.key_mass[i] = state[0], mass[0]
     points.size[0] += 1
     points.size[1] += n
     points.value[:, i] = np.inf
@@ -142,7 +158,7 @@ def telling(points: Points, room: Room) -> Bools:
             room.limit[a] = 0.0
             for i in range(n):
                 room.limit[a] += points.mass[first + i] * points.corner[a, state[i]]
-        v, _ = above(points, room.limit, state.copy(), room.dense, n, p)
+        v = above(points, room.limit, state, room.dense, n, p)
         for i in range(n):
             room.dense[state[i]] = 0.0
         if v <= points.value[:, p].max():
@@ -159,7 +175,7 @@ def prune_points(points: Points, room: Room) -> None:
     entries = np.repeat(points.begin[kept] - begin[:-1], sizes) + np.arange(begin[-1])
     points.state[: len(entries)] = points.state[entries]
     points.mass[: len(entries)] = points.mass[entries]
-    for array in (points.value, points.drop, points.mask):
+    for array in (points.value, points.drop, points.mask, points.key_state, points.key_mass):
         array[..., :N] = array[..., kept]
     points.begin[: N + 1] = begin
     points.size[:] = N, len(entries)

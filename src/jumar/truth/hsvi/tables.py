@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import Bools, Floats, Ints
 from jumar.truth.pomdp import END, Pomdp
 
 UNIT = 2.0**-53  # rounding of one operation, relative
@@ -59,6 +59,8 @@ class Points(NamedTuple):
     value: Floats  # (A, N) at most the value of a there
     drop: Floats  # (A, N) how far below the corners' mean that is
     mask: Ints  # (N,) bit s mod 64 of each of its states
+    key_state: Ints  # (N,) the entry that ruled it out last
+    key_mass: Floats  # (N,)
 
 
 class Roots(NamedTuple):
@@ -84,7 +86,10 @@ class Room(NamedTuple):
     mass: Floats  # (O, S) by state
     late: Floats  # (O, A) bound for each next action
     limit: Floats  # (A,)
-    q: Floats  # (A,)
+    q: Floats  # (A,) bounds of the actions in the belief at hand
+    known: Bools  # (A,) were they backed up, rather than read off the points?
+    total: Floats  # (O,) probability of each observation
+    high: Floats  # (O,) bound of what follows it
     score: Floats  # (N,) of every plan
     then: Ints  # (O,) columns
     best_then: Ints  # (O,)
@@ -155,6 +160,8 @@ def no_points(corner: Floats) -> Points:
         value=np.zeros((A, FEW)),
         drop=np.zeros((A, FEW)),
         mask=np.zeros(FEW, np.int64),
+        key_state=np.zeros(FEW, np.int64),
+        key_mass=np.zeros(FEW),
     )
 
 
@@ -163,8 +170,8 @@ def room_for(model: Model) -> Room:
     O = model.observations
     return Room(
         at=np.array([-1, 0, 0]),
-        counts=np.zeros(3, np.int64),
-        bracket=np.array([-np.inf, np.inf, 0.0, 0.0]),
+        counts=np.zeros(4, np.int64),
+        bracket=np.array([-np.inf, np.inf, 0.0, 0.0, 0.0, 0.2]),
         stack_size=np.zeros(DEEPEST, np.int64),
         stack_state=np.zeros((DEEPEST, S), np.int64),
         stack_mass=np.zeros((DEEPEST, S)),
@@ -174,6 +181,9 @@ def room_for(model: Model) -> Room:
         late=np.zeros((O, A)),
         limit=np.zeros(A),
         q=np.zeros(A),
+        known=np.zeros(A, np.bool_),
+        total=np.zeros(O),
+        high=np.zeros(O),
         score=np.zeros(FEW + A),
         then=np.zeros(O, np.int64),
         best_then=np.zeros(O, np.int64),
@@ -195,8 +205,8 @@ def more_plans(plans: Plans, room: Room) -> tuple[Plans, Room]:
 def more_points(points: Points) -> Points:
     """Twice the room where less than a third is left."""
     if _crowded(points.size[0], len(points.mask)):
-        doubled = {name: _doubled(getattr(points, name)) for name in ("value", "drop", "mask")}
-        points = points._replace(begin=_doubled(points.begin), **doubled)
+        names = ("begin", "value", "drop", "mask", "key_state", "key_mass")
+        points = points._replace(**{name: _doubled(getattr(points, name)) for name in names})
     if _crowded(points.size[1] + points.corner.shape[1], len(points.state)):
         points = points._replace(state=_doubled(points.state), mass=_doubled(points.mass))
     return points

@@ -15,10 +15,11 @@ import numpy as np
 from jumar.core.jit import compiled
 from jumar.core.kernels import Floats, Ints
 from jumar.truth.hsvi.plans import add_plan, below
-from jumar.truth.hsvi.points import ALL, above, add_point, lower_point, refresh
+from jumar.truth.hsvi.points import ALL, above, add_point, limits, lower_point, refresh
 from jumar.truth.hsvi.tables import Late, Model, Plans, Points, Room, Roots
 
 NO_ROOM, SPENT, NARROW = 1, 2, 3  # why `search` came back
+DOUBT = 0.1
 SAME = 1e-9  # beliefs that differ by less are one
 
 
@@ -29,7 +30,6 @@ def follow(
 ) -> None:  # fmt: skip
     """What follows action a in a belief, by observation; and the bounds of one told late."""
     A, S = model.reward.shape
-    room.size[:] = 0
     room.late[:] = 0.0
     for i in range(n):
         for j in range(model.first[a * S + state[i]], model.first[a * S + state[i] + 1]):
@@ -57,12 +57,36 @@ def forget(room: Room) -> None:
     for z in range(len(room.size)):
         for i in range(room.size[z]):
             room.mass[z, room.state[z, i]] = 0.0
+        room.size[z] = 0
 
 
 @compiled
-def above_after(points: Points, room: Room, z: int) -> float:
-    room.counts[1] += points.size[0]
-    return above(points, room.late[z], room.state[z], room.mass[z], room.size[z], ALL)[0]
+def look_ahead(
+    model: Model, late: Late, points: Points, room: Room,
+    state: Ints, mass: Floats, n: int, a: int, negligible: float,
+) -> None:  # fmt: skip
+    """Back up the bound of action a; what follows it stays in the room. Observations of less than
+    `negligible` probability are not looked at closely."""
+    follow(model, late, points, room, state, mass, n, a)
+    q = 0.0
+    for z in range(model.observations):
+        room.total[z] = 0.0
+        if room.size[z]:
+            for i in range(room.size[z]):
+                room.total[z] += room.mass[z, room.state[z, i]]
+            if room.total[z] > negligible:
+                room.high[z] = above(
+                    points, room.late[z], room.state[z], room.mass[z], room.size[z], ALL
+                )
+                room.counts[1] += points.size[0]
+            else:
+                room.high[z] = room.late[z].max()
+            q += room.high[z]
+    q *= model.discount
+    for i in range(n):
+        q += mass[i] * model.reward[a, state[i]]
+    room.q[a] = min(room.q[a], q)
+    room.known[a] = True
 
 
 @compiled
@@ -74,19 +98,17 @@ def below_after(plans: Plans, room: Room, z: int) -> tuple[float, int]:
 @compiled
 def bounds_at(
     plans: Plans, points: Points, room: Room, state: Ints, mass: Floats, n: int
-) -> tuple[float, float, int]:
-    """Both bounds, and the point behind the upper one."""
+) -> tuple[float, int]:
+    """The lower bound; `room.q` holds the upper bounds of all actions. And the point behind the
+    highest of these."""
     for i in range(n):
         room.dense[state[i]] = mass[i]
-    for a in range(len(room.limit)):
-        room.limit[a] = 0.0
-        for i in range(n):
-            room.limit[a] += mass[i] * points.corner[a, state[i]]
     low, _ = below(plans, room.score, state, room.dense, n)
-    high, point = above(points, room.limit, state, room.dense, n, ALL)
+    point = limits(points, room.q, state, room.dense, n)
+    room.known[:] = False
     for i in range(n):
         room.dense[state[i]] = 0.0
-    return low, high, point
+    return low, point
 
 
 @compiled
@@ -105,58 +127,49 @@ def distance(points: Points, i: int, room: Room, state: Ints, mass: Floats, n: i
 
 
 @compiled
-def deeper(
-    model: Model, late: Late, plans: Plans, points: Points, room: Room, ε: float
-) -> bool:
+def deeper(model: Model, late: Late, plans: Plans, points: Points, room: Room, ε: float) -> bool:
     """One step down, or False where it is not worth it."""
-    t = room.at[0]
-    if t + 1 >= len(room.stack_size):
+    t, γ = room.at[0], model.discount
+    if t + 1 >= len(room.stack_size) or γ**t < 1e-100:
         return False
-    γ, n = model.discount, room.stack_size[t]
-    state, mass = room.stack_state[t], room.stack_mass[t]
-    if γ**t < 1e-100:
-        return False
+    n, state, mass = room.stack_size[t], room.stack_state[t], room.stack_mass[t]
     allowed = ε / γ**t
-    low, high, point = bounds_at(plans, points, room, state, mass, n)
-    if high - low <= allowed:
+    low, point = bounds_at(plans, points, room, state, mass, n)
+    if room.q.max() - low <= allowed:
         return False
     if distance(points, point, room, state, mass, n) <= SAME:
         for i in range(n):  # at any belief a backup is right; here it makes no second point
             state[i] = points.state[points.begin[point] + i]
             mass[i] = points.mass[points.begin[point] + i]
-    highest, action = -np.inf, -1
-    for a in range(len(model.reward)):
-        q, limit = 0.0, 0.0
-        for i in range(n):
-            q += mass[i] * model.reward[a, state[i]]
-            limit += mass[i] * points.corner[a, state[i]]
-        if limit <= max(low, highest):
-            continue
-        follow(model, late, points, room, state, mass, n, a)
-        for z in range(model.observations):
-            if room.size[z]:
-                q += γ * above_after(points, room, z)
+    negligible = unimportant(model, room, allowed)
+    a = last = room.q.argmax()
+    while not room.known[a]:
         forget(room)
-        if q > highest:
-            highest, action = q, a
-    if action < 0:
-        return False
-    follow(model, late, points, room, state, mass, n, action)
-    widest, seen, weight = 0.0, -1, 1.0
+        look_ahead(model, late, points, room, state, mass, n, a, negligible)
+        last, a = a, room.q.argmax()
+    if a != last:  # what follows it was overwritten
+        forget(room)
+        look_ahead(model, late, points, room, state, mass, n, a, negligible)
+    widest, seen = 0.0, -1
     for z in range(model.observations):
-        if room.size[z]:
-            total = 0.0
-            for i in range(room.size[z]):
-                total += room.mass[z, room.state[z, i]]
-            wide = above_after(points, room, z) - below_after(plans, room, z)[0]
-            if wide - total * allowed / γ > widest:
-                widest, seen, weight = wide - total * allowed / γ, z, total
+        if room.total[z] > 0.0:
+            excess = room.high[z] - room.total[z] * allowed / γ
+            excess -= below_after(plans, room, z)[0]
+            if excess > widest:
+                widest, seen = excess, z
     if seen >= 0:
+        # what is hardly possible is left out: points with few states say more about others
+        few = min(0.5, room.bracket[5] * allowed / γ / room.bracket[4]) / room.size[seen]
+        kept, weight = 0, 0.0
         for i in range(room.size[seen]):
             s = room.state[seen, i]
-            room.stack_state[t + 1, i] = s
-            room.stack_mass[t + 1, i] = room.mass[seen, s] / weight
-        room.stack_size[t + 1] = room.size[seen]
+            if room.mass[seen, s] > few * room.total[seen]:
+                room.stack_state[t + 1, kept] = s
+                weight += room.mass[seen, s]
+                kept += 1
+        for i in range(kept):
+            room.stack_mass[t + 1, i] = room.mass[seen, room.stack_state[t + 1, i]] / weight
+        room.stack_size[t + 1] = kept
         room.at[0] = t + 1
         room.counts[2] = max(room.counts[2], t + 1)
     forget(room)
@@ -164,50 +177,54 @@ def deeper(
 
 
 @compiled
-def back_up(model: Model, late: Late, plans: Plans, points: Points, room: Room) -> None:
+def unimportant(model: Model, room: Room, allowed: float) -> float:
+    return room.bracket[5] * allowed / room.bracket[4] / model.observations
+
+
+@compiled
+def back_up(
+    model: Model, late: Late, plans: Plans, points: Points, room: Room, ε: float
+) -> None:
     """Both bounds at the belief of this level."""
     t, γ, worth = room.at[0], model.discount, room.bracket[3]
     n, state, mass = room.stack_size[t], room.stack_state[t], room.stack_mass[t]
-    low, high, point = bounds_at(plans, points, room, state, mass, n)
-    lower, upper, action = low + worth, -np.inf, -1
-    for a in range(len(model.reward)):
-        paid, limit = 0.0, 0.0
-        for i in range(n):
-            paid += mass[i] * model.reward[a, state[i]]
-            limit += mass[i] * points.corner[a, state[i]]
-        room.q[a] = limit + model.slack
-        if limit <= low:  # not better than what is sure: it does not matter how much worse
-            upper = max(upper, room.q[a])
-            continue
-        follow(model, late, points, room, state, mass, n, a)
-        q = paid
-        for z in range(model.observations):
-            if room.size[z]:
-                q += γ * above_after(points, room, z)
-        room.q[a] = q + model.slack
-        upper = max(upper, room.q[a])
-        if q > low:
-            q = paid
+    low, point = bounds_at(plans, points, room, state, mass, n)
+    high = room.q.max()
+    lower, action = low + worth, -1
+    negligible = unimportant(model, room, ε / γ**t)
+    a = room.q.argmax()
+    while not room.known[a]:  # others are not better, however much they are worth
+        look_ahead(model, late, points, room, state, mass, n, a, negligible)
+        if room.q[a] > low:
+            q = 0.0
             for z in range(model.observations):
                 room.then[z] = plans.usual[a, z]
                 if room.size[z]:
                     v, room.then[z] = below_after(plans, room, z)
                     q += γ * v
+            for i in range(n):
+                q += mass[i] * model.reward[a, state[i]]
             if q > lower:
                 lower, action = q, a
                 room.best_then[:] = room.then
         forget(room)
+        a = room.q.argmax()
     room.counts[0] += 1
     if action >= 0:
         add_plan(model, plans, action, room.best_then)
         room.counts[1] += len(model.probability)
+        room.counts[3] += 1
+    room.q[:] += model.slack
+    upper = room.q.max()
     if n == 1:
-        for a in range(len(room.q)):
-            points.corner[a, state[0]] = min(points.corner[a, state[0]], room.q[a] / mass[0])
         if upper < high:
+            for b in range(len(room.q)):
+                points.corner[b, state[0]] = min(points.corner[b, state[0]], room.q[b] / mass[0])
             refresh(points)
             room.counts[1] += points.size[1]
+            room.counts[3] += 1
     elif upper < high - worth:
+        room.counts[3] += 1
         if distance(points, point, room, state, mass, n) == 0.0:
             lower_point(points, point, room.q)
         else:
@@ -220,9 +237,8 @@ def begin(model: Model, plans: Plans, points: Points, room: Room, roots: Roots) 
     lower, upper, widest, first = 0.0, 0.0, -1.0, 0
     for r in range(len(roots.begin) - 1):
         i, j = roots.begin[r], roots.begin[r + 1]
-        low, high, _ = bounds_at(
-            plans, points, room, roots.state[i:j], roots.mass[i:j], j - i
-        )
+        low, _ = bounds_at(plans, points, room, roots.state[i:j], roots.mass[i:j], j - i)
+        high = room.q.max()
         lower += low
         upper += high
         if high - low > widest:
@@ -239,9 +255,17 @@ def begin(model: Model, plans: Plans, points: Points, room: Room, roots: Roots) 
     room.stack_size[0] = n
     room.bracket[2] = widest / total
     gap = room.bracket[1] - room.bracket[0]
-    room.bracket[3] = max(1e-5 * (1.0 - model.discount) * gap, model.slack)
+    if room.counts[3] == 0:  # the last trial changed nothing: look more closely
+        room.bracket[5] /= 2
+    room.counts[3] = 0
+    room.bracket[3] = max(1e-4 * room.bracket[5] * (1.0 - model.discount) * gap, model.slack)
     room.at[0], room.at[1] = 0, 0
     room.at[2] += 1
+    least, most = np.inf, -np.inf
+    for s in range(points.corner.shape[1]):
+        v = points.corner[:, s].max()
+        least, most = min(least, v), max(most, v)
+    room.bracket[4] = most - least + gap
 
 
 @compiled
@@ -272,5 +296,5 @@ def search(
             if not deeper(model, late, plans, points, room, κ * room.bracket[2]):
                 room.at[1] = 1
         else:
-            back_up(model, late, plans, points, room)
+            back_up(model, late, plans, points, room, κ * room.bracket[2])
             room.at[0] -= 1
