@@ -169,7 +169,7 @@ def room_for(model: Model) -> Room:
     A, S = model.reward.shape
     O = model.observations
     return Room(
-        at=np.array([-1, 0, 0]),
+        at=np.array([-1, 0, 0, 0, 0, 0, 0]),
         counts=np.zeros(4, np.int64),
         bracket=np.array([-np.inf, np.inf, 0.0, 0.0, 0.0, 0.2]),
         stack_size=np.zeros(DEEPEST, np.int64),

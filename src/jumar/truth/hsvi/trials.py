@@ -20,6 +20,7 @@ from jumar.truth.hsvi.tables import Late, Model, Plans, Points, Room, Roots
 
 NO_ROOM, SPENT, NARROW = 1, 2, 3  # why `search` came back
 DOUBT = 0.1
+REPEAT = 3
 SAME = 1e-9  # beliefs that differ by less are one
 
 
@@ -183,13 +184,15 @@ def unimportant(model: Model, room: Room, allowed: float) -> float:
 
 @compiled
 def back_up(
-    model: Model, late: Late, plans: Plans, points: Points, room: Room, ε: float
+    model: Model, late: Late, plans: Plans, points: Points, room: Room, ε: float, stored: int
 ) -> None:
-    """Both bounds at the belief of this level."""
+    """Both bounds at the belief of this level; `stored` is its point, -1 if that is not known."""
     t, γ, worth = room.at[0], model.discount, room.bracket[3]
     n, state, mass = room.stack_size[t], room.stack_state[t], room.stack_mass[t]
     low, point = bounds_at(plans, points, room, state, mass, n)
     high = room.q.max()
+    if stored >= 0:
+        point = stored
     lower, action = low + worth, -1
     negligible = unimportant(model, room, ε / γ**t)
     a = room.q.argmax()
@@ -258,7 +261,7 @@ def begin(model: Model, plans: Plans, points: Points, room: Room, roots: Roots) 
     if room.counts[3] == 0:  # the last trial changed nothing: look more closely
         room.bracket[5] /= 2
     room.counts[3] = 0
-    room.bracket[3] = max(1e-4 * room.bracket[5] * (1.0 - model.discount) * gap, model.slack)
+    room.bracket[3] = max(0.1 * room.bracket[5] * (1.0 - model.discount) * gap, model.slack)
     room.at[0], room.at[1] = 0, 0
     room.at[2] += 1
     least, most = np.inf, -np.inf
@@ -295,6 +298,31 @@ def search(
         elif room.at[1] == 0:
             if not deeper(model, late, plans, points, room, κ * room.bracket[2]):
                 room.at[1] = 1
-        else:
-            back_up(model, late, plans, points, room, κ * room.bracket[2])
+                room.at[6] = room.at[0] + 1
+        elif room.at[0] >= room.at[4]:
+            back_up(model, late, plans, points, room, κ * room.bracket[2], -1)
             room.at[0] -= 1
+            if room.at[0] < 0:
+                room.at[0], room.at[4] = 0, 1
+                room.at[5] = REPEAT * room.at[6]
+        else:
+            if room.at[5] == 0:
+                room.at[0], room.at[4] = -1, 0
+                continue
+            room.at[5] -= 1
+            i = room.at[3]
+            if i >= points.size[0] + S:
+                i = 0
+            room.at[3] = i + 1
+            if i < points.size[0]:
+                n = points.begin[i + 1] - points.begin[i]
+                for e in range(n):
+                    room.stack_state[0, e] = points.state[points.begin[i] + e]
+                    room.stack_mass[0, e] = points.mass[points.begin[i] + e]
+                room.stack_size[0] = n
+                back_up(model, late, plans, points, room, κ * room.bracket[2], i)
+            else:
+                room.stack_state[0, 0] = i - points.size[0]
+                room.stack_mass[0, 0] = 1.0
+                room.stack_size[0] = 1
+                back_up(model, late, plans, points, room, κ * room.bracket[2], -1)
