@@ -4,16 +4,16 @@ The best policy acts on the belief b alone, and its value V solves the Bellman e
 
     V(b) = max_a r(b, a) + γ Σ_z' P(z' | b, a) V(b').
 
-Both bounds start from something simple, below from doing one thing for ever, above from being told
-the state late, and a search narrows them where it matters (`jumar.truth.hsvi`). It can be stopped at
-any time: what it has found is a bracket.
+Both bounds start from something simple: below from doing one thing for ever, above from being told
+the state late. A search narrows them where it matters (`jumar.truth.hsvi`). It can be stopped at any
+time: what it has found is a bracket.
 
-`lower` and `upper` are true bounds for the model as its numbers are written: everything that rounding can
-do is added to them (`jumar.truth.hsvi` says how). `lower` is moreover what a controller earns, and
+`lower` and `upper` are true bounds for the model as its numbers are written: whatever rounding can
+do is added to them (`jumar.truth.hsvi` says how). `lower` is also what a controller earns, and
 `controller()` gives it.
 
-The value is that for ever: `max_steps`, which cuts episodes off in simulations, does not count. It is
-an expectation over the first observation, which is seen before the first action.
+The value is that for ever: `max_steps`, which cuts episodes off in simulations, does not count. It
+is the mean over the first observation, which is seen before the first action.
 """
 
 from __future__ import annotations
@@ -25,23 +25,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import Ints
 from jumar.core.controller import Controller
-from jumar.core.errors import ModelError, NotConverged, ParameterError
+from jumar.core.errors import ModelError, ParameterError
 from jumar.core.memory import NamedNodes
-from jumar.solve.linear import solve_discounted
-from jumar.solve.solver import iterate_policy
-from jumar.truth.pomdp import END, Pomdp
+from jumar.truth.belief import first_beliefs
+from jumar.truth.hsvi.simple import SimpleBounds, simple_bounds
+from jumar.truth.hsvi.tables import UNIT
+from jumar.truth.pomdp import Pomdp
 
 if TYPE_CHECKING:
-    from jumar.truth.hsvi.tables import Late, Model, Plans, Points, Room, Roots
+    from jumar.truth.hsvi.searching import Search
 
 SECONDS, GAP = 60.0, 1e-9
-STRICTLY = 1e-14  # of the scale of the values: what is left over is added to the bounds
-TRIAL = 0.9  # a trial goes on where more is in doubt than this share of the bracket
-AT_ONCE = 10_000_000  # work between two looks at the clock: some hundredths of a second
-SWEEPS = 1000
-SETTLED = 1e-4  # of the scale of values: sweeps that change less are not worth their time
+AT_ONCE = 3_000_000  # numbers looked at between two looks at the clock: some hundredths of a second
+TELLING = 0.1  # seconds between two reports
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Optimum:
     compiling: float  # of them, for machine code that is kept for later calls
     backups: int
     stopped: str
-    plans: PlanGraph | None = field(default=None, repr=False, compare=False)
+    plans: PlanGraph = field(repr=False, compare=False)  # behind `lower`
 
     @property
     def width(self) -> float:
@@ -74,9 +72,7 @@ class Optimum:
         return self.lower + self.width / 2
 
     def controller(self, name: str = "best") -> Controller:
-        """A controller whose exact value is at least `lower`."""
-        if self.plans is None:
-            raise ParameterError("This bracket was found without a controller.")
+        """A controller that earns at least `lower`: its exact value is not less."""
         return self.plans.controller(name)
 
 
@@ -157,33 +153,71 @@ def optimum(
             f"Model {pomdp.name!r} has discount 1, where the bounds of the optimum need not "
             "exist. Use a discount close to 1, such as 0.999."
         )
-    began = told = perf_counter()
-    simple = simple_bounds(pomdp)
-    lower, upper = _before_the_search(pomdp, simple)
-    compiling, search, stopped = 0.0, None, "time"
+    return _Run(pomdp, seconds, gap, progress).result()
 
-    def found(stopped: str) -> Optimum:
-        return Optimum(
-            lower=max(lower, search.lower) if search else lower,
-            upper=min(upper, search.upper) if search else upper,
-            seconds=perf_counter() - began,
-            compiling=compiling,
-            backups=search.backups if search else 0,
-            stopped=stopped,
-        )
 
-    try:
-        compiling = _compile()
-        from jumar.truth.hsvi.searching import Search
-        search = Search(pomdp, simple, gap)
-        while (now := perf_counter()) - began < seconds:
-            reason = search.go_on(AT_ONCE)
-            if reason:
-                stopped = reason
-                break
-            if progress is not None and now - told > TELLING:
-                told = now
-                progress(found(""))
-    except KeyboardInterrupt:
-        stopped = "interrupted"
-    return found(stopped)
+class _Run:
+    """One search against the clock."""
+
+    def __init__(
+        self,
+        pomdp: Pomdp,
+        seconds: float,
+        gap: float,
+        progress: Callable[[Optimum], None] | None,
+    ) -> None:
+        self.began = self.told = perf_counter()
+        self.pomdp, self.seconds, self.gap, self.progress = pomdp, seconds, gap, progress
+        self.simple = simple_bounds(pomdp)
+        self.lower, self.upper, self.plans = _without_search(pomdp, self.simple)
+        self.compiling = 0.0
+        self.search: Search | None = None
+
+    def result(self) -> Optimum:
+        stopped = "time"
+        try:
+            stopped = self._search()
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+        if self.search is not None and self.search.begun and self.search.lower > self.lower:
+            pomdp, graph = self.pomdp, self.search.plan_graph()
+            self.plans = PlanGraph(pomdp.observations, pomdp.actions, *graph)
+        return self._found(stopped)
+
+    def _search(self) -> str:
+        self._tell()
+        from jumar.truth.hsvi.searching import Search, compile_loops
+
+        self.compiling = compile_loops()
+        self.search = Search(self.pomdp, self.simple, self.gap)
+        while perf_counter() - self.began < self.seconds:
+            stopped = self.search.go_on(AT_ONCE)
+            if stopped is not None:
+                return stopped
+            if perf_counter() - self.told > TELLING:
+                self._tell()
+        return "time"
+
+    def _tell(self) -> None:
+        self.told = perf_counter()
+        if self.progress is not None:
+            self.progress(self._found(""))
+
+    def _found(self, stopped: str) -> Optimum:
+        lower, upper, backups = self.lower, self.upper, 0
+        if self.search is not None:
+            lower, upper = max(lower, self.search.lower), min(upper, self.search.upper)
+            backups = self.search.backups
+        seconds = perf_counter() - self.began
+        return Optimum(lower, upper, seconds, self.compiling, backups, stopped, self.plans)
+
+
+def _without_search(pomdp: Pomdp, simple: SimpleBounds) -> tuple[float, float, PlanGraph]:
+    """The bracket before anything is searched, and the plans to do one thing for ever."""
+    law, beliefs = first_beliefs(pomdp)
+    low, high = beliefs @ simple.below.T, beliefs @ simple.above.T  # (O, A)
+    A, O = len(pomdp.actions), len(pomdp.observations)
+    for_ever = np.repeat(np.arange(A)[:, None], O, axis=1)
+    plans = PlanGraph(pomdp.observations, pomdp.actions, low.argmax(1), np.arange(A), for_ever)
+    slack = 4 * (len(pomdp.states) + O) * UNIT * simple.scale
+    return float(law @ low.max(1)) - slack, float(law @ high.max(1)) + slack, plans

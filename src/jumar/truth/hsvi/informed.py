@@ -4,12 +4,12 @@ Told after one action (the fast informed bound of Hauskrecht 2000),
 
     Q(s, a) = r(s, a) + γ Σ_z max_a' Σ_s' M_az(s, s') Q(s', a'),
 
-and told after two, with j = (a, s, z) for "was in s, did a, saw z", not divided by the probability of z:
+and told after two, where j = (a, s, z) stands for "was in s, did a, saw z", weighted with P(z):
 
     Q(j, a') = Σ_s' M_az(s, s') r(s', a') + γ Σ_z' max_a'' Σ_s' M_az(s, s') Q((a', s', z'), a'').
 
-Both operators are monotone, so every sweep that starts from a bound leaves a bound, a finished one or
-not: values only fall.
+Both operators are monotone. So every sweep that starts from a bound leaves a bound, also half a
+sweep, and values only fall.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The bound from below: V(b) ≥ Σ b(s) α(s) for the value α of any plan.
 
 A plan does an action and goes on, after each observation, with an earlier plan. The first plans
-do one thing for ever. So every α is the value of a finite-state controller, less what rounding could
-have added.
+do one thing for ever. So every α is the value of a finite-state controller, less what rounding
+could have added.
 """
 
 from __future__ import annotations

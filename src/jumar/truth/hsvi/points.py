@@ -1,13 +1,14 @@
 """The bound from above: values at some beliefs, and what they say about all others.
 
-The value Q_a(b) of action a and the best policy after it is convex in b. It is known at the corners, the
-beliefs that are sure of a state, and at points b_i, and every bound is kept for each action. With
+The value Q_a(b) of action a and the best policy after it is convex in b. Bounds of it are known at
+the corners, which are the beliefs that are sure of a state, and at points b_i. With
 q₀(b) = Σ b(s) Q_a(s),
 
-    Q_a(b) ≤ q₀(b) - max_i c_i (q₀(b_i) - Q_a(b_i)),    c_i = min over s with b_i(s) > 0 of b(s) / b_i(s):
+    Q_a(b) ≤ q₀(b) - max_i c_i (q₀(b_i) - Q_a(b_i)),
+    c_i = min over s with b_i(s) > 0 of b(s) / b_i(s):
 
-b holds c_i times b_i, and the rest of it is shared out to the corners (the sawtooth of Hauskrecht 2000).
-V(b) is at most the largest of these over a. That says more than points of V would: each action may
+b holds c_i times b_i, and the rest of it is shared out to the corners (the sawtooth of Hauskrecht
+2000). V(b) is at most the largest of these over a. That says more than points of V would: each action may
 take another point.
 """
 
@@ -18,8 +19,6 @@ import numpy as np
 from jumar.core.jit import compiled
 from jumar.core.kernels import Bools, Floats, Ints
 from jumar.truth.hsvi.tables import Points, Room
-
-ALL = -1
 
 
 @compiled
@@ -35,7 +34,7 @@ def most_dropped(
     points: Points, a: int, dense: Floats, outside: int, total: float, enough: float, skip: int
 ) -> tuple[float, int]:
     """max_i c_i (q₀(b_i) - Q_a(b_i)) and its point, -1 if there is none. The search ends when it is
-    `enough`, and `skip` is left out."""
+    `enough`. Point `skip` is left out, if there is such a point."""
     most, point = 0.0, -1
     drop = points.drop[a]
     for i in range(points.size[0]):
@@ -74,10 +73,10 @@ def above(points: Points, limit: Floats, state: Ints, dense: Floats, n: int, ski
     outside = ~bits(state, n)
     highest, last, last_limit = -np.inf, -1, np.inf
     for _ in range(A):
-        a = -1  # the most promising first: most others are then below what it is worth
+        a = A  # the most promising first: most others are then below what it is worth
         for b in range(A):
             left = limit[b] < last_limit or (limit[b] == last_limit and b > last)
-            if left and (a < 0 or limit[b] > limit[a]):
+            if left and (a == A or limit[b] > limit[a]):
                 a = b
         if limit[a] <= highest:
             break
@@ -104,7 +103,7 @@ def limits(points: Points, q: Floats, state: Ints, dense: Floats, n: int) -> int
         q0 = 0.0
         for i in range(n):
             q0 += dense[state[i]] * points.corner[a, state[i]]
-        most, i = most_dropped(points, a, dense, outside, total, np.inf, ALL)
+        most, i = most_dropped(points, a, dense, outside, total, np.inf, points.size[0])
         q[a] = q0 - most
         if a == 0 or q[a] > q[best]:
             best, point = a, i

@@ -1,9 +1,12 @@
 """A search that can be stopped and goes on: arrays, and when they are pruned and grow.
 
-Nothing here looks at the clock, so what is found after some number of trials is the same everywhere.
+Nothing here looks at the clock: what is found after some number of trials is the same everywhere.
 """
 
 from __future__ import annotations
+
+from functools import cache
+from time import perf_counter
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from jumar.core.arrays import Ints
 from jumar.truth.hsvi.informed import begin_twice, sweep_once, sweep_twice
 from jumar.truth.hsvi.plans import below, consider, prune_plans, reachable
 from jumar.truth.hsvi.points import prune_points
-from jumar.truth.hsvi.simple import SimpleBounds
+from jumar.truth.hsvi.simple import SimpleBounds, simple_bounds
 from jumar.truth.hsvi.tables import (
     Late,
     more_plans,
@@ -23,11 +26,39 @@ from jumar.truth.hsvi.tables import (
     tables,
 )
 from jumar.truth.hsvi.trials import NARROW, NO_ROOM, search
-from jumar.truth.pomdp import Pomdp
+from jumar.truth.pomdp import Pomdp, from_arrays
 
-TRIAL = 0.9  # a trial goes on where more is in doubt than this share of the bracket
 SETTLED = 1e-5  # of the scale of values: sweeps that change less are not worth their time
 SWEEPS = 1000
+
+
+@cache
+def _compile() -> None:
+    """Compile, or fetch what was compiled before, by a search that takes no time."""
+    model = from_arrays(
+        name="coin",
+        states=["heads", "tails"],
+        actions=["call-heads", "call-tails", "look"],
+        observations=["heads", "tails"],
+        transition=[np.full((2, 2), 0.5)] * 2 + [np.eye(2)],
+        observation=[[[0.8, 0.2], [0.2, 0.8]]] * 3,
+        reward=[[1, -3], [-3, 1], [-0.1, -0.1]],
+        start=[0.5, 0.5],
+        first_observation=[[0.5, 0.5]] * 2,
+        discount=0.9,
+    )
+    search = Search(model, simple_bounds(model), 1e-3)
+    while search.go_on(1000) is None:
+        pass
+    prune_points(search.points, search.room)
+    prune_plans(search.plans, search.points, search.roots, search.room)
+
+
+def compile_loops() -> float:
+    """Seconds it took, in a process that had not done so."""
+    begin = perf_counter()
+    _compile()
+    return perf_counter() - begin
 
 
 class Search:
@@ -63,6 +94,10 @@ class Search:
     def backups(self) -> int:
         return int(self.room.counts[0])
 
+    @property
+    def begun(self) -> bool:
+        return self._stage == 2
+
     def go_on(self, work: int) -> str | None:
         """Some more of it; returns why it ended, if it did."""
         if self._stage < 2:
@@ -70,7 +105,7 @@ class Search:
             return None
         status = search(
             self.model, self.late, self.plans, self.points, self.room, self.roots,
-            TRIAL, self.floor, self.gap, work,
+            self.floor, self.gap, work,
         )  # fmt: skip
         if status == NO_ROOM:
             self._make_room()

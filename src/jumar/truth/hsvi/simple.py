@@ -1,7 +1,7 @@
 """Bounds that need no search: doing one thing for ever, and always seeing the state.
 
-A function v with v ≤ T v for the Bellman operator T of a policy is below its value, one with v ≥ T v
-for all actions is above the best value. What a linear solve returns misses that by a residual δ;
+A function v with v ≤ T v for the Bellman operator T of a policy is below its value, one with
+v ≥ T v for all actions is above the best value. What a linear solve returns misses that by a residual δ;
 v ∓ δ / (1 - γ) does not. Row sums ρ of the model may be off by rounding: then it is 1 - γρ.
 """
 
@@ -36,17 +36,18 @@ def simple_bounds(pomdp: Pomdp) -> SimpleBounds:
     weight, reward = pomdp.discount * pomdp.probability[go], pomdp.expected_reward
     steps = pair, target, weight
     sums = np.bincount(pair, weight, S * A)
-    most = int(np.bincount(pair, minlength=1).max(initial=0)) + 8
+    most = int(np.diff(pomdp.pointer).max()) + 8  # operations in a sum, and some more
     rest = 1 - float(sums.max(initial=0.0)) * (1 + most * UNIT)
     if rest < 1e-12:
         raise ModelError(
             f"Model {pomdp.name!r}: discount {pomdp.discount!r} is so close to 1 that nothing can "
             "be proved with numbers of 16 digits. Use 0.999999 or less."
         )
-    crude = float(np.abs(reward).max(initial=0.0)) / rest
+    largest = float(np.abs(pomdp.reward[pomdp.probability > 0]).max(initial=0.0))
+    crude = largest / rest  # no value is larger
 
     def rounding(v: Floats) -> float:
-        return 2 * most * UNIT * (float(np.abs(v).max()) + crude * rest)
+        return 2 * most * UNIT * (float(np.abs(v).max()) + largest)
 
     def at_least_the_best(reward: Floats) -> Floats:
         """(S,) at least the most that can be earned where the state is seen."""
@@ -66,7 +67,7 @@ def simple_bounds(pomdp: Pomdp) -> SimpleBounds:
         over = float((v - _backup(steps, reward, v)[:, a]).max()) + rounding(v)
         below[a] = np.maximum(v - max(0.0, over) / rest, -crude)
     above = _backup(steps, reward, best).T + rounding(best)
-    scale = max(float(best.max()), float(worst.max()), crude * rest)
+    scale = max(float(best.max()), float(worst.max()), largest)
     return SimpleBounds(below, np.ascontiguousarray(above), scale)
 
 

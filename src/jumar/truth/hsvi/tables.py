@@ -10,7 +10,8 @@ from jumar.core.arrays import Bools, Floats, Ints
 from jumar.truth.pomdp import END, Pomdp
 
 UNIT = 2.0**-53  # rounding of one operation, relative
-DEEPEST = 2000  # levels of a trial: 0.99^2000 is 2e-9
+LEVELS = 2000  # of a trial: 0.99^2000 is 2e-9
+CARE_AT_FIRST = 0.2
 FEW = 64  # plans or points to make room for at first
 
 
@@ -72,12 +73,31 @@ class Roots(NamedTuple):
     mass: Floats  # probability of state and observation
 
 
+# places in Room.at
+LEVEL = 0  # of the belief at hand, -1 between trials
+PHASE = 1  # DOWN, BACK or AGAIN
+TRIAL = 2  # its number
+CURSOR = 3  # the next point to back up again
+AGAIN_LEFT = 4  # how many of them
+# places in Room.counts
+BACKUPS = 0
+WORK = 1  # since last asked: numbers looked at
+CHANGES = 2  # of bounds, in this trial
+DEEPEST = 3  # level so far
+# places in Room.aims
+NARROWED = 0  # width at the root of the trial
+WORTH = 1  # least change that is kept
+SPAN = 2  # between the values of states
+CARE = 3  # share of what is left in doubt that may be given away to be quick
+
+
 class Room(NamedTuple):
     """Where a trial stands, and space to compute in. D levels."""
 
-    at: Ints  # (3,) level or -1, is it on the way back?, trials begun
-    counts: Ints  # (3,) backups, work since last asked, deepest level
-    bracket: Floats  # (4,) lower, upper, width the trial is to narrow, least change worth keeping
+    at: Ints  # (5,) where it stands: LEVEL, PHASE, ...
+    counts: Ints  # (4,) BACKUPS, ...
+    bracket: Floats  # (2,) lower and upper
+    aims: Floats  # (4,) NARROWED, ...
     stack_size: Ints  # (D,)
     stack_state: Ints  # (D, S)
     stack_mass: Floats  # (D, S)
@@ -126,7 +146,7 @@ def roots_of(pomdp: Pomdp) -> Roots:
     joint = (pomdp.start[:, None] * pomdp.first_observation).T
     z, s = np.nonzero(joint)
     seen, sizes = np.unique(z, return_counts=True)
-    return Roots(seen, _from_zero(sizes), s, joint[z, s])
+    return Roots(seen, _from_zero(sizes), s.copy(), joint[z, s])  # s is a view with gaps
 
 
 def no_plans(model: Model) -> Plans:
@@ -169,12 +189,13 @@ def room_for(model: Model) -> Room:
     A, S = model.reward.shape
     O = model.observations
     return Room(
-        at=np.array([-1, 0, 0, 0, 0, 0, 0]),
-        counts=np.zeros(4, np.int64),
-        bracket=np.array([-np.inf, np.inf, 0.0, 0.0, 0.0, 0.2]),
-        stack_size=np.zeros(DEEPEST, np.int64),
-        stack_state=np.zeros((DEEPEST, S), np.int64),
-        stack_mass=np.zeros((DEEPEST, S)),
+        at=np.array([-1, 0, 0, 0, 0]),
+        counts=np.array([0, 0, 1, 0]),
+        bracket=np.array([-np.inf, np.inf]),
+        aims=np.array([0.0, 0.0, 0.0, CARE_AT_FIRST]),
+        stack_size=np.zeros(LEVELS, np.int64),
+        stack_state=np.zeros((LEVELS, S), np.int64),
+        stack_mass=np.zeros((LEVELS, S)),
         size=np.zeros(O, np.int64),
         state=np.zeros((O, S), np.int64),
         mass=np.zeros((O, S)),

@@ -6,6 +6,13 @@ bracket. On the way back both bounds are backed up at every belief it met:
 
     from below   a plan: the best action, given what the plans so far are worth after it
     from above   a point: Q_a(b) = r(b, a) + γ Σ_z V(b M_az) for each a, from the bounds of V
+
+What one trial finds out concerns beliefs that other trials met: in a process that starts again, all
+of them. So between two trials some stored beliefs are backed up again, in turn.
+
+A backup is right at any belief. So it need not be done where exactly the trial is: states that are
+hardly possible are left out, and a belief next to a stored one is replaced by it. What that gives
+away is a share of what is in doubt (`CARE`); it is halved when a trial changes nothing.
 """
 
 from __future__ import annotations
@@ -15,12 +22,33 @@ import numpy as np
 from jumar.core.jit import compiled
 from jumar.core.kernels import Floats, Ints
 from jumar.truth.hsvi.plans import add_plan, below
-from jumar.truth.hsvi.points import ALL, above, add_point, limits, lower_point, refresh
-from jumar.truth.hsvi.tables import Late, Model, Plans, Points, Room, Roots
+from jumar.truth.hsvi.points import above, add_point, limits, lower_point, refresh
+from jumar.truth.hsvi.tables import (
+    AGAIN_LEFT,
+    BACKUPS,
+    CARE,
+    CHANGES,
+    CURSOR,
+    DEEPEST,
+    LEVEL,
+    NARROWED,
+    PHASE,
+    SPAN,
+    TRIAL,
+    WORK,
+    WORTH,
+    Late,
+    Model,
+    Plans,
+    Points,
+    Room,
+    Roots,
+)
 
 NO_ROOM, SPENT, NARROW = 1, 2, 3  # why `search` came back
-DOUBT = 0.1
-REPEAT = 3
+DOWN, BACK, AGAIN = 0, 1, 2  # what a trial is doing
+DOUBT = 0.9  # a trial goes on where more is in doubt than this share of what is at its root
+REPEATED = 3  # stored beliefs that are backed up again, for each that a trial met
 SAME = 1e-9  # beliefs that differ by less are one
 
 
@@ -37,7 +65,7 @@ def follow(
             z = model.seen[j]
             for b in range(A):
                 room.late[z, b] += mass[i] * late.twice[j, b]
-            room.counts[1] += model.pointer[j + 1] - model.pointer[j] + A
+            room.counts[WORK] += model.pointer[j + 1] - model.pointer[j] + A
             for k in range(model.pointer[j], model.pointer[j + 1]):
                 p, t = mass[i] * model.probability[k], model.next_state[k]
                 if p > 0.0:
@@ -77,9 +105,9 @@ def look_ahead(
                 room.total[z] += room.mass[z, room.state[z, i]]
             if room.total[z] > negligible:
                 room.high[z] = above(
-                    points, room.late[z], room.state[z], room.mass[z], room.size[z], ALL
+                    points, room.late[z], room.state[z], room.mass[z], room.size[z], points.size[0]
                 )
-                room.counts[1] += points.size[0]
+                room.counts[WORK] += points.size[0]
             else:
                 room.high[z] = room.late[z].max()
             q += room.high[z]
@@ -92,7 +120,7 @@ def look_ahead(
 
 @compiled
 def below_after(plans: Plans, room: Room, z: int) -> tuple[float, int]:
-    room.counts[1] += plans.size[0] * room.size[z] // 4
+    room.counts[WORK] += plans.size[0] * room.size[z] // 4
     return below(plans, room.score, room.state[z], room.mass[z], room.size[z])
 
 
@@ -130,7 +158,7 @@ def distance(points: Points, i: int, room: Room, state: Ints, mass: Floats, n: i
 @compiled
 def deeper(model: Model, late: Late, plans: Plans, points: Points, room: Room, ε: float) -> bool:
     """One step down, or False where it is not worth it."""
-    t, γ = room.at[0], model.discount
+    t, γ = room.at[LEVEL], model.discount
     if t + 1 >= len(room.stack_size) or γ**t < 1e-100:
         return False
     n, state, mass = room.stack_size[t], room.stack_state[t], room.stack_mass[t]
@@ -142,15 +170,15 @@ def deeper(model: Model, late: Late, plans: Plans, points: Points, room: Room, �
         for i in range(n):  # at any belief a backup is right; here it makes no second point
             state[i] = points.state[points.begin[point] + i]
             mass[i] = points.mass[points.begin[point] + i]
-    negligible = unimportant(model, room, allowed)
-    a = last = room.q.argmax()
-    while not room.known[a]:
+    negligible = room.aims[CARE] * allowed / room.aims[SPAN] / model.observations
+    a = room.q.argmax()
+    while True:  # until the action that looks best is the one whose consequences are at hand
         forget(room)
         look_ahead(model, late, points, room, state, mass, n, a, negligible)
-        last, a = a, room.q.argmax()
-    if a != last:  # what follows it was overwritten
-        forget(room)
-        look_ahead(model, late, points, room, state, mass, n, a, negligible)
+        best = room.q.argmax()
+        if best == a:
+            break
+        a = best
     widest, seen = 0.0, -1
     for z in range(model.observations):
         if room.total[z] > 0.0:
@@ -160,7 +188,7 @@ def deeper(model: Model, late: Late, plans: Plans, points: Points, room: Room, �
                 widest, seen = excess, z
     if seen >= 0:
         # what is hardly possible is left out: points with few states say more about others
-        few = min(0.5, room.bracket[5] * allowed / γ / room.bracket[4]) / room.size[seen]
+        few = min(0.5, room.aims[CARE] * allowed / γ / room.aims[SPAN]) / room.size[seen]
         kept, weight = 0, 0.0
         for i in range(room.size[seen]):
             s = room.state[seen, i]
@@ -171,15 +199,10 @@ def deeper(model: Model, late: Late, plans: Plans, points: Points, room: Room, �
         for i in range(kept):
             room.stack_mass[t + 1, i] = room.mass[seen, room.stack_state[t + 1, i]] / weight
         room.stack_size[t + 1] = kept
-        room.at[0] = t + 1
-        room.counts[2] = max(room.counts[2], t + 1)
+        room.at[LEVEL] = t + 1
+        room.counts[DEEPEST] = max(room.counts[DEEPEST], t + 1)
     forget(room)
     return seen >= 0
-
-
-@compiled
-def unimportant(model: Model, room: Room, allowed: float) -> float:
-    return room.bracket[5] * allowed / room.bracket[4] / model.observations
 
 
 @compiled
@@ -187,14 +210,14 @@ def back_up(
     model: Model, late: Late, plans: Plans, points: Points, room: Room, ε: float, stored: int
 ) -> None:
     """Both bounds at the belief of this level; `stored` is its point, -1 if that is not known."""
-    t, γ, worth = room.at[0], model.discount, room.bracket[3]
+    t, γ, worth = room.at[LEVEL], model.discount, room.aims[WORTH]
     n, state, mass = room.stack_size[t], room.stack_state[t], room.stack_mass[t]
     low, point = bounds_at(plans, points, room, state, mass, n)
     high = room.q.max()
     if stored >= 0:
         point = stored
     lower, action = low + worth, -1
-    negligible = unimportant(model, room, ε / γ**t)
+    negligible = room.aims[CARE] * ε / γ**t / room.aims[SPAN] / model.observations
     a = room.q.argmax()
     while not room.known[a]:  # others are not better, however much they are worth
         look_ahead(model, late, points, room, state, mass, n, a, negligible)
@@ -212,11 +235,11 @@ def back_up(
                 room.best_then[:] = room.then
         forget(room)
         a = room.q.argmax()
-    room.counts[0] += 1
+    room.counts[BACKUPS] += 1
     if action >= 0:
         add_plan(model, plans, action, room.best_then)
-        room.counts[1] += len(model.probability)
-        room.counts[3] += 1
+        room.counts[WORK] += len(model.probability)
+        room.counts[CHANGES] += 1
     room.q[:] += model.slack
     upper = room.q.max()
     if n == 1:
@@ -224,10 +247,10 @@ def back_up(
             for b in range(len(room.q)):
                 points.corner[b, state[0]] = min(points.corner[b, state[0]], room.q[b] / mass[0])
             refresh(points)
-            room.counts[1] += points.size[1]
-            room.counts[3] += 1
+            room.counts[WORK] += points.size[1]
+            room.counts[CHANGES] += 1
     elif upper < high - worth:
-        room.counts[3] += 1
+        room.counts[CHANGES] += 1
         if distance(points, point, room, state, mass, n) == 0.0:
             lower_point(points, point, room.q)
         else:
@@ -235,10 +258,29 @@ def back_up(
 
 
 @compiled
+def next_again(points: Points, room: Room) -> int:
+    """Put the next point or corner, in turn, where `back_up` looks; returns the point or -1."""
+    i, N = room.at[CURSOR], points.size[0]
+    if i >= N + points.corner.shape[1]:
+        i = 0
+    room.at[CURSOR] = i + 1
+    if i >= N:
+        room.stack_state[0, 0], room.stack_mass[0, 0] = i - N, 1.0
+        room.stack_size[0] = 1
+        return -1
+    n = points.begin[i + 1] - points.begin[i]
+    for e in range(n):
+        room.stack_state[0, e] = points.state[points.begin[i] + e]
+        room.stack_mass[0, e] = points.mass[points.begin[i] + e]
+    room.stack_size[0] = n
+    return i
+
+
+@compiled
 def begin(model: Model, plans: Plans, points: Points, room: Room, roots: Roots) -> None:
     """The bracket, and a new trial from the root that keeps it widest."""
     lower, upper, widest, first = 0.0, 0.0, -1.0, 0
-    for r in range(len(roots.begin) - 1):
+    for r in range(len(roots.seen)):
         i, j = roots.begin[r], roots.begin[r + 1]
         low, _ = bounds_at(plans, points, room, roots.state[i:j], roots.mass[i:j], j - i)
         high = room.q.max()
@@ -256,73 +298,60 @@ def begin(model: Model, plans: Plans, points: Points, room: Room, roots: Roots) 
         room.stack_state[0, e] = roots.state[i + e]
         room.stack_mass[0, e] = roots.mass[i + e] / total
     room.stack_size[0] = n
-    room.bracket[2] = widest / total
     gap = room.bracket[1] - room.bracket[0]
-    if room.counts[3] == 0:  # the last trial changed nothing: look more closely
-        room.bracket[5] /= 2
-    room.counts[3] = 0
-    room.bracket[3] = max(0.1 * room.bracket[5] * (1.0 - model.discount) * gap, model.slack)
-    room.at[0], room.at[1] = 0, 0
-    room.at[2] += 1
+    if room.counts[CHANGES] == 0:  # by the last trial: look more closely
+        room.aims[CARE] /= 2
     least, most = np.inf, -np.inf
     for s in range(points.corner.shape[1]):
         v = points.corner[:, s].max()
         least, most = min(least, v), max(most, v)
-    room.bracket[4] = most - least + gap
+    room.aims[NARROWED] = widest / total
+    room.aims[WORTH] = max(0.1 * room.aims[CARE] * (1.0 - model.discount) * gap, model.slack)
+    room.aims[SPAN] = most - least + gap
+    room.counts[CHANGES] = 0
+    room.at[LEVEL], room.at[PHASE] = 0, DOWN
+    room.at[TRIAL] += 1
 
 
 @compiled
 def search(
     model: Model, late: Late, plans: Plans, points: Points, room: Room, roots: Roots,
-    κ: float, tolerance: float, gap: float, work: int,
+    tolerance: float, gap: float, work: int,
 ) -> int:  # fmt: skip
     """Trials, until the bracket is narrow, more room is needed, or this much work is done.
 
     Goes on where it stopped.
     """
     S = model.reward.shape[1]
-    room.counts[1] = 0
+    room.counts[WORK] = 0
     while True:
         if plans.size[0] + 1 >= len(plans.number) or plans.size[1] + 1 >= len(plans.action):
             return NO_ROOM
         if points.size[0] + 1 >= len(points.mask) or points.size[1] + S >= len(points.state):
             return NO_ROOM
-        if room.counts[1] > work:
+        if room.counts[WORK] > work:
             return SPENT
-        if room.at[0] < 0:
+        ε = DOUBT * room.aims[NARROWED]
+        if room.at[LEVEL] < 0:
             begin(model, plans, points, room, roots)
             lower, upper = room.bracket[0], room.bracket[1]
             if upper - lower <= max(tolerance, gap * max(abs(lower), abs(upper))):
-                room.at[0] = -1
+                room.at[LEVEL] = -1
                 return NARROW
-        elif room.at[1] == 0:
-            if not deeper(model, late, plans, points, room, κ * room.bracket[2]):
-                room.at[1] = 1
-                room.at[6] = room.at[0] + 1
-        elif room.at[0] >= room.at[4]:
-            back_up(model, late, plans, points, room, κ * room.bracket[2], -1)
-            room.at[0] -= 1
-            if room.at[0] < 0:
-                room.at[0], room.at[4] = 0, 1
-                room.at[5] = REPEAT * room.at[6]
+        elif room.at[PHASE] == DOWN:
+            if not deeper(model, late, plans, points, room, ε):
+                room.at[PHASE] = BACK
+                room.at[AGAIN_LEFT] = REPEATED * (room.at[LEVEL] + 1)
+        elif room.at[PHASE] == AGAIN and room.at[AGAIN_LEFT] == 0:
+            room.at[LEVEL] = -1
         else:
-            if room.at[5] == 0:
-                room.at[0], room.at[4] = -1, 0
-                continue
-            room.at[5] -= 1
-            i = room.at[3]
-            if i >= points.size[0] + S:
-                i = 0
-            room.at[3] = i + 1
-            if i < points.size[0]:
-                n = points.begin[i + 1] - points.begin[i]
-                for e in range(n):
-                    room.stack_state[0, e] = points.state[points.begin[i] + e]
-                    room.stack_mass[0, e] = points.mass[points.begin[i] + e]
-                room.stack_size[0] = n
-                back_up(model, late, plans, points, room, κ * room.bracket[2], i)
+            stored = -1
+            if room.at[PHASE] == AGAIN:
+                stored = next_again(points, room)
+            back_up(model, late, plans, points, room, ε, stored)
+            if room.at[PHASE] == AGAIN:
+                room.at[AGAIN_LEFT] -= 1
+            elif room.at[LEVEL] > 0:
+                room.at[LEVEL] -= 1
             else:
-                room.stack_state[0, 0] = i - points.size[0]
-                room.stack_mass[0, 0] = 1.0
-                room.stack_size[0] = 1
-                back_up(model, late, plans, points, room, κ * room.bracket[2], -1)
+                room.at[PHASE] = AGAIN
