@@ -5,8 +5,8 @@ The best policy acts on the belief b alone, and its value V solves the Bellman e
     V(b) = max_a r(b, a) + γ Σ_z' P(z' | b, a) V(b').
 
 Both bounds start from something simple: below from doing one thing for ever, above from being told
-the state late. A search narrows them where it matters (`jumar.truth.hsvi`). It can be stopped at any
-time: what it has found is a bracket.
+the state late. A search narrows them where it matters (`jumar.truth.hsvi`). It can be stopped at
+any time: what it has found is a bracket.
 
 `lower` and `upper` are true bounds for the model as its numbers are written: whatever rounding can
 do is added to them (`jumar.truth.hsvi` says how). `lower` is also what a controller earns, and
@@ -18,6 +18,7 @@ is the mean over the first observation, which is seen before the first action.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 SECONDS, GAP = 60.0, 1e-9
 AT_ONCE = 3_000_000  # numbers looked at between two looks at the clock: some hundredths of a second
 TELLING = 0.1  # seconds between two reports
+YARDSTICK_GAP = 1e-3
+YARDSTICK_WORK = 1_000_000_000  # numbers looked at: ten seconds at the most
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,9 @@ class Optimum:
 
 
 def relative_gap(lower: float, upper: float) -> float:
+    """Of a bracket; infinite as long as there is none."""
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        return math.inf
     scale = max(abs(lower), abs(upper))
     return (upper - lower) / scale if scale > 0 else 0.0
 
@@ -221,3 +227,26 @@ def _without_search(pomdp: Pomdp, simple: SimpleBounds) -> tuple[float, float, P
     plans = PlanGraph(pomdp.observations, pomdp.actions, low.argmax(1), np.arange(A), for_ever)
     slack = 4 * (len(pomdp.states) + O) * UNIT * simple.scale
     return float(law @ low.max(1)) - slack, float(law @ high.max(1)) + slack, plans
+
+
+def yardstick(pomdp: Pomdp) -> float | None:
+    """The best value as one number, to measure others by; None where it is not known well enough.
+
+    It is the middle of a bracket that is narrower than a thousandth of it. The search is given an
+    amount of work instead of a time, so the number is the same on every machine.
+
+    >>> from jumar import models
+    >>> round(yardstick(models.tiger()), 6)
+    5.021252
+    """
+    if pomdp.discount >= 1:
+        return None
+    from jumar.truth.hsvi.searching import Search
+
+    search = Search(pomdp, simple_bounds(pomdp), GAP)
+    for _ in range(YARDSTICK_WORK // AT_ONCE):
+        if search.go_on(AT_ONCE) is not None:
+            break
+    if not relative_gap(search.lower, search.upper) <= YARDSTICK_GAP:
+        return None
+    return search.lower + (search.upper - search.lower) / 2

@@ -8,8 +8,8 @@ q₀(b) = Σ b(s) Q_a(s),
     c_i = min over s with b_i(s) > 0 of b(s) / b_i(s):
 
 b holds c_i times b_i, and the rest of it is shared out to the corners (the sawtooth of Hauskrecht
-2000). V(b) is at most the largest of these over a. That says more than points of V would: each action may
-take another point.
+2000). V(b) is at most the largest of these over a. That says more than points of V would: each
+action may take another point.
 """
 
 from __future__ import annotations

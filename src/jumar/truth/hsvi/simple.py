@@ -1,8 +1,9 @@
 """Bounds that need no search: doing one thing for ever, and always seeing the state.
 
 A function v with v ≤ T v for the Bellman operator T of a policy is below its value, one with
-v ≥ T v for all actions is above the best value. What a linear solve returns misses that by a residual δ;
-v ∓ δ / (1 - γ) does not. Row sums ρ of the model may be off by rounding: then it is 1 - γρ.
+v ≥ T v for all actions is above the best value. What a linear solve returns misses that by a
+residual δ; v ∓ δ / (1 - γ) does not. Row sums ρ of the model may be off by rounding: then it is
+1 - γρ.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def simple_bounds(pomdp: Pomdp) -> SimpleBounds:
         except (NotConverged, ZeroDivisionError):
             return v
         short = float((_backup(steps, reward, found).max(1) - found).max()) + rounding(found)
-        return np.minimum(v, found + max(0.0, short) / rest)
+        least: Floats = np.minimum(v, found + max(0.0, short) / rest)
+        return least
 
     best, worst = at_least_the_best(reward), at_least_the_best(-reward)
     below = np.empty((A, S))

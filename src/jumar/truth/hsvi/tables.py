@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Ints
+from jumar.core.arrays import Bools, Floats, Ints, sum_by
 from jumar.truth.pomdp import END, Pomdp
 
 UNIT = 2.0**-53  # rounding of one operation, relative
@@ -134,7 +134,7 @@ def tables(pomdp: Pomdp, scale: float) -> Model:
         seen=triple % O,
         pointer=_from_zero(outcomes),
         next_state=kept % S,
-        probability=np.bincount(which, pomdp.probability[go], len(kept)),
+        probability=sum_by(which, pomdp.probability[go], len(kept)),
         reward=np.ascontiguousarray(pomdp.expected_reward.T),
         observations=O,
         discount=pomdp.discount,
@@ -237,7 +237,7 @@ def _crowded(used: int, room: int) -> bool:
     return 3 * used > 2 * room
 
 
-def _doubled(array: Floats | Ints) -> Floats | Ints:
+def _doubled(array: Any) -> Any:
     """Along the last axis."""
     return np.concatenate([array, np.zeros_like(array)], axis=-1)
 

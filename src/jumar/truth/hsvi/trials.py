@@ -171,11 +171,11 @@ def deeper(model: Model, late: Late, plans: Plans, points: Points, room: Room, �
             state[i] = points.state[points.begin[point] + i]
             mass[i] = points.mass[points.begin[point] + i]
     negligible = room.aims[CARE] * allowed / room.aims[SPAN] / model.observations
-    a = room.q.argmax()
+    a = int(room.q.argmax())
     while True:  # until the action that looks best is the one whose consequences are at hand
         forget(room)
         look_ahead(model, late, points, room, state, mass, n, a, negligible)
-        best = room.q.argmax()
+        best = int(room.q.argmax())
         if best == a:
             break
         a = best
@@ -218,7 +218,7 @@ def back_up(
         point = stored
     lower, action = low + worth, -1
     negligible = room.aims[CARE] * ε / γ**t / room.aims[SPAN] / model.observations
-    a = room.q.argmax()
+    a = int(room.q.argmax())
     while not room.known[a]:  # others are not better, however much they are worth
         look_ahead(model, late, points, room, state, mass, n, a, negligible)
         if room.q[a] > low:
@@ -234,7 +234,7 @@ def back_up(
                 lower, action = q, a
                 room.best_then[:] = room.then
         forget(room)
-        a = room.q.argmax()
+        a = int(room.q.argmax())
     room.counts[BACKUPS] += 1
     if action >= 0:
         add_plan(model, plans, action, room.best_then)
@@ -273,7 +273,7 @@ def next_again(points: Points, room: Room) -> int:
         room.stack_state[0, e] = points.state[points.begin[i] + e]
         room.stack_mass[0, e] = points.mass[points.begin[i] + e]
     room.stack_size[0] = n
-    return i
+    return int(i)
 
 
 @compiled
