@@ -67,7 +67,7 @@ class Search:
     def __init__(self, pomdp: Pomdp, simple: SimpleBounds, gap: float) -> None:
         self.model = tables(pomdp, simple.scale)
         self.roots = roots_of(pomdp)
-        self.gap, self.floor = gap, 8 * self.model.slack / (1 - pomdp.discount)
+        self.gap, self.floor = float(gap), 8 * self.model.slack / (1 - pomdp.discount)
         self.room = room_for(self.model)
         self.plans = no_plans(self.model)
         for a, value in enumerate(simple.below):
