@@ -321,8 +321,7 @@ def test_bounds_only_ever_come_closer(seed):
     for _ in range(400):
         if search.go_on(20_000) is not None:
             break
-        if search.begun:
-            found.append((search.lower, search.upper))
+        found.append((search.lower, search.upper))
     lower, upper = np.transpose([bracket for bracket in found if np.isfinite(bracket).all()])
     assert (np.diff(lower) >= 0).all()
     assert (np.diff(upper) <= 0).all()

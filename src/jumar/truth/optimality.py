@@ -185,7 +185,7 @@ class _Run:
             stopped = self._search()
         except KeyboardInterrupt:
             stopped = "interrupted"
-        if self.search is not None and self.search.begun and self.search.lower > self.lower:
+        if self.search is not None and self.search.lower > self.lower:
             pomdp, graph = self.pomdp, self.search.plan_graph()
             self.plans = PlanGraph(pomdp.observations, pomdp.actions, *graph)
         return self._found(stopped)

@@ -17,7 +17,6 @@ from __future__ import annotations
 import numpy as np
 
 from jumar.core.jit import compiled
-from jumar.core.kernels import Floats
 from jumar.truth.hsvi.tables import Late, Model
 
 
@@ -44,21 +43,21 @@ def sweep_once(model: Model, late: Late) -> float:
 
 @compiled
 def begin_twice(model: Model, late: Late) -> None:
-    """Q(j, a') from Q(s, a), from which sweeps go on."""
+    """Q(j, a') from Q(s, a): one told earlier knows more."""
     for j in range(len(model.seen)):
         for b in range(model.reward.shape[0]):
             q = 0.0
             for k in range(model.pointer[j], model.pointer[j + 1]):
                 q += model.probability[k] * late.once[b, model.next_state[k]]
-            late.twice[j, b] = q + model.slack
+            late.twice[j, b] = min(late.twice[j, b], q + model.slack)
 
 
 @compiled
-def sweep_twice(model: Model, late: Late, follows: Floats) -> float:
-    """One sweep over Q(j, a'), and over Q(s, a) with it; returns the largest fall.
-    `follows` is (O, A) zeros."""
+def sweep_twice(model: Model, late: Late) -> float:
+    """One sweep over Q(j, a'), and over Q(s, a) with it; returns the largest fall."""
     A, S = model.reward.shape
     γ, fall = model.discount, 0.0
+    follows = np.zeros((model.observations, A))
     for pair in range(A * S):
         after = 0.0
         for j in range(model.first[pair], model.first[pair + 1]):

@@ -136,6 +136,13 @@ def lower_point(points: Points, i: int, q: Floats) -> None:
 
 
 @compiled
+def lower_corners(points: Points, q: Floats) -> None:
+    """(A, S) bounds that were found elsewhere."""
+    points.corner[:] = np.minimum(points.corner, q)
+    refresh(points)
+
+
+@compiled
 def refresh(points: Points) -> None:
     """Corners have fallen."""
     for i in range(points.size[0]):

@@ -13,10 +13,12 @@ import numpy as np
 from jumar.core.arrays import Ints
 from jumar.truth.hsvi.informed import begin_twice, sweep_once, sweep_twice
 from jumar.truth.hsvi.plans import below, consider, prune_plans, reachable
-from jumar.truth.hsvi.points import prune_points
+from jumar.truth.hsvi.points import lower_corners, prune_points
 from jumar.truth.hsvi.simple import SimpleBounds, simple_bounds
 from jumar.truth.hsvi.tables import (
+    WORK,
     Late,
+    Model,
     more_plans,
     more_points,
     no_plans,
@@ -29,7 +31,8 @@ from jumar.truth.hsvi.trials import NARROW, NO_ROOM, search
 from jumar.truth.pomdp import Pomdp, from_arrays
 
 SETTLED = 1e-5  # of the scale of values: sweeps that change less are not worth their time
-SWEEPS = 1000
+PREPARED = 300_000_000  # work of sweeps before the search; then both take turns
+TOO_LONG = 1_000_000_000  # work of one sweep that is left out
 
 
 @cache
@@ -77,9 +80,12 @@ class Search:
             self.plans.size[:] = a + 1
             consider(self.plans, a)
         J, A = len(self.model.seen), len(pomdp.actions)
-        self.late = Late(simple.above.copy(), np.empty((J, A)))
+        self.late = Late(simple.above.copy(), np.full((J, A), np.inf))
+        begin_twice(self.model, self.late)
         self.points = no_points(self.late.once)
-        self._sweeps, self._stage = 0, 0
+        self._sweeping = [sweep_once, sweep_twice]  # what is still to be swept
+        self._takes = _work_of_a_sweep(self.model)
+        self._swept = 0
         self._settled = SETTLED * simple.scale
 
     @property
@@ -94,18 +100,18 @@ class Search:
     def backups(self) -> int:
         return int(self.room.counts[0])
 
-    @property
-    def begun(self) -> bool:
-        return self._stage == 2
-
     def go_on(self, work: int) -> str | None:
         """Some more of it; returns why it ended, if it did."""
-        if self._stage < 2:
+        done = int(self.room.counts[WORK])
+        if self._sweeping and self._swept <= done + PREPARED:
             self._sweep()
             return None
+        until = done + work
+        if self._sweeping:
+            until = min(until, self._swept - PREPARED)
         status = search(
             self.model, self.late, self.plans, self.points, self.room, self.roots,
-            self.floor, self.gap, work,
+            self.floor, self.gap, until,
         )  # fmt: skip
         if status == NO_ROOM:
             self._make_room()
@@ -116,19 +122,15 @@ class Search:
 
     def _sweep(self) -> None:
         """Bounds for one who is told the state late, first after one step, then after two."""
-        if self._stage == 0:
-            fall = sweep_once(self.model, self.late)
-        else:
-            O, A = self.model.observations, self.late.once.shape[0]
-            fall = sweep_twice(self.model, self.late, np.zeros((O, A)))
-        self._sweeps += 1
-        if fall <= self._settled or self._sweeps >= SWEEPS:
-            self._sweeps = 0
-            self._stage += 1
-            if self._stage == 1:
-                begin_twice(self.model, self.late)
-            else:
-                self.points = no_points(self.late.once)
+        sweep, takes = self._sweeping[0], self._takes[2 - len(self._sweeping)]
+        fall = 0.0
+        if takes <= TOO_LONG:
+            fall = sweep(self.model, self.late)
+            self._swept += takes
+        if fall <= self._settled:
+            self._sweeping.pop(0)
+            begin_twice(self.model, self.late)
+        lower_corners(self.points, self.late.once)
 
     def _make_room(self) -> None:
         """Leave out what has no use; take more room where that does not help much."""
@@ -157,3 +159,10 @@ class Search:
         needed = reachable(plans, first)
         kept, number = np.flatnonzero(needed), np.cumsum(needed) - 1
         return number[first], plans.action[kept], number[plans.then[kept]]
+
+
+def _work_of_a_sweep(model: Model) -> tuple[int, int]:
+    """Numbers looked at in one sweep, told once and told twice."""
+    A, S = model.reward.shape
+    after = np.diff(model.first).reshape(A, S).sum(0)  # triples that begin in a state
+    return A * len(model.next_state) + 1, A * A * int(after[model.next_state].sum()) + 1

@@ -81,7 +81,7 @@ CURSOR = 3  # the next point to back up again
 AGAIN_LEFT = 4  # how many of them
 # places in Room.counts
 BACKUPS = 0
-WORK = 1  # since last asked: numbers looked at
+WORK = 1  # numbers looked at
 CHANGES = 2  # of bounds, in this trial
 DEEPEST = 3  # level so far
 # places in Room.aims

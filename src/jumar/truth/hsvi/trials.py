@@ -316,20 +316,19 @@ def begin(model: Model, plans: Plans, points: Points, room: Room, roots: Roots) 
 @compiled
 def search(
     model: Model, late: Late, plans: Plans, points: Points, room: Room, roots: Roots,
-    tolerance: float, gap: float, work: int,
+    tolerance: float, gap: float, until: int,
 ) -> int:  # fmt: skip
-    """Trials, until the bracket is narrow, more room is needed, or this much work is done.
+    """Trials, until the bracket is narrow, more room is needed, or so much work is done in all.
 
-    Goes on where it stopped.
+    Goes on where it stopped, so that it does not matter how often it stops.
     """
     S = model.reward.shape[1]
-    room.counts[WORK] = 0
     while True:
         if plans.size[0] + 1 >= len(plans.number) or plans.size[1] + 1 >= len(plans.action):
             return NO_ROOM
         if points.size[0] + 1 >= len(points.mask) or points.size[1] + S >= len(points.state):
             return NO_ROOM
-        if room.counts[WORK] > work:
+        if room.counts[WORK] > until:
             return SPENT
         ε = DOUBT * room.aims[NARROWED]
         if room.at[LEVEL] < 0:
