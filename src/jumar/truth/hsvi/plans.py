@@ -11,7 +11,7 @@ import numpy as np
 
 from jumar.core.jit import compiled
 from jumar.core.kernels import Bools, Floats, Ints
-from jumar.truth.hsvi.tables import Model, Plans, Points, Room, Roots
+from jumar.truth.hsvi.tables import WORTH, Model, Plans, Points, Room, Roots
 
 
 @compiled
@@ -67,30 +67,45 @@ def consider(plans: Plans, j: int) -> None:
 
 
 @compiled
+def keep_best(keep: Bools, plans: Plans, room: Room, state: Ints, n: int, worth: float) -> None:
+    """Keep the best plan for the belief in `room.dense`, unless one that is kept is nearly as
+    good."""
+    most, best = below(plans, room.score, state, room.dense, n)
+    for j in range(plans.size[0]):
+        if keep[j] and room.score[j] >= most - worth:
+            return
+    keep[best] = True
+
+
+@compiled
 def best_somewhere(plans: Plans, points: Points, roots: Roots, room: Room) -> Bools:
-    """(N,) is the plan best at a root, a point or a corner?"""
+    """(N,) is the plan best at a root, or does it matter at a point or a corner?"""
     keep = np.zeros(plans.size[0], np.bool_)
-    dense = room.dense
-    for r in range(len(roots.begin) - 1):
+    dense, worth = room.dense, 0.5 * room.aims[WORTH]
+    for r in range(len(roots.seen)):
         state = roots.state[roots.begin[r] : roots.begin[r + 1]]
         for i in range(len(state)):
             dense[state[i]] = roots.mass[roots.begin[r] + i]
-        keep[below(plans, room.score, state, dense, len(state))[1]] = True
+        keep_best(keep, plans, room, state, len(state), 0.0)  # the bracket never gets wider
         dense[:] = 0.0
     for p in range(points.size[0]):
         state = points.state[points.begin[p] : points.begin[p + 1]]
         for i in range(len(state)):
             dense[state[i]] = points.mass[points.begin[p] + i]
-        keep[below(plans, room.score, state, dense, len(state))[1]] = True
+        keep_best(keep, plans, room, state, len(state), worth)
         for s in state:
             dense[s] = 0.0
+    corner = np.zeros(1, np.int64)
     for s in range(len(dense)):
-        keep[plans.value[s, : plans.size[0]].argmax()] = True
+        corner[0] = s
+        dense[s] = 1.0
+        keep_best(keep, plans, room, corner, 1, worth)
+        dense[s] = 0.0
     return keep
 
 
 def prune_plans(plans: Plans, points: Points, roots: Roots, room: Room) -> None:
-    """Compare only plans that are best somewhere; remember those they go on with."""
+    """Compare only plans that matter somewhere; remember those they go on with."""
     columns = np.flatnonzero(best_somewhere(plans, points, roots, room))
     N = len(columns)
     plans.value[:, :N] = plans.value[:, columns]

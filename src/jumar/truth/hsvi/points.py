@@ -18,7 +18,7 @@ import numpy as np
 
 from jumar.core.jit import compiled
 from jumar.core.kernels import Bools, Floats, Ints
-from jumar.truth.hsvi.tables import Points, Room
+from jumar.truth.hsvi.tables import WORTH, Points, Room
 
 
 @compiled
@@ -151,9 +151,10 @@ def refresh(points: Points) -> None:
 
 @compiled
 def telling(points: Points, room: Room) -> Bools:
-    """(N,) does the point say more about itself than all others do? Those that do not are left
-    out one by one."""
+    """(N,) does the point say more about itself than all others do, and does it matter? Those that
+    do not are left out one by one."""
     A = len(points.corner)
+    worth = 0.5 * room.aims[WORTH]
     keep = np.ones(points.size[0], np.bool_)
     for p in range(points.size[0]):
         first, n = points.begin[p], points.begin[p + 1] - points.begin[p]
@@ -167,7 +168,7 @@ def telling(points: Points, room: Room) -> Bools:
         v = above(points, room.limit, state, room.dense, n, p)
         for i in range(n):
             room.dense[state[i]] = 0.0
-        if v <= points.value[:, p].max():
+        if v <= points.value[:, p].max() + worth:
             keep[p] = False
             points.drop[:, p] = 0.0
     return keep
