@@ -32,7 +32,8 @@ WHY = {
 def optimum(
     model: ModelName,
     seconds: Annotated[
-        float, typer.Option(help="Time to search, by the clock, all in all.")
+        float,
+        typer.Option(help="Time to search, by the clock; compiling, done once, comes on top."),
     ] = 60.0,
     gap: Annotated[
         float,

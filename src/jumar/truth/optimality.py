@@ -18,7 +18,6 @@ is the mean over the first observation, which is seen before the first action.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -32,7 +31,7 @@ from jumar.core.errors import ModelError, ParameterError
 from jumar.core.memory import NamedNodes
 from jumar.truth.belief import first_beliefs
 from jumar.truth.hsvi.simple import SimpleBounds, simple_bounds
-from jumar.truth.hsvi.tables import UNIT
+from jumar.truth.hsvi.tables import UNIT, relative_gap
 from jumar.truth.pomdp import Pomdp
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class Optimum:
 
     lower: float
     upper: float
-    seconds: float  # by the clock, all in all
+    seconds: float  # by the clock, all in all: this is how long one had to wait
     compiling: float  # of them, for machine code that is kept for later calls
     backups: int
     stopped: str
@@ -77,14 +76,6 @@ class Optimum:
     def controller(self, name: str = "best") -> Controller:
         """A controller that earns at least `lower`: its exact value is not less."""
         return self.plans.controller(name)
-
-
-def relative_gap(lower: float, upper: float) -> float:
-    """Of a bracket; infinite as long as there is none."""
-    if not (math.isfinite(lower) and math.isfinite(upper)):
-        return math.inf
-    scale = max(abs(lower), abs(upper))
-    return (upper - lower) / scale if scale > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +122,8 @@ def optimum(
     pomdp
         The model.
     seconds
-        Time to search, by the clock. The first call in a new installation compiles for some
-        seconds, which count; `Optimum.compiling` tells how many they were.
+        Time to search, by the clock. Compiling does not count: the first call in a new
+        installation does so for ten seconds or more, and `Optimum.compiling` tells how many.
     gap
         Width of the bracket, relative to the value, at which to stop before.
     progress
@@ -196,7 +187,7 @@ class _Run:
 
         self.compiling = compile_loops()
         self.search = Search(self.pomdp, self.simple, self.gap)
-        while perf_counter() - self.began < self.seconds:
+        while perf_counter() - self.began - self.compiling < self.seconds:
             stopped = self.search.go_on(AT_ONCE)
             if stopped is not None:
                 return stopped

@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from jumar.core.jit import compiled
+from jumar.truth.hsvi.points import highest_of
 from jumar.truth.hsvi.tables import Late, Model
 
 
@@ -29,12 +30,13 @@ def sweep_once(model: Model, late: Late) -> float:
         for s in range(S):
             q = 0.0
             for j in range(model.first[a * S + s], model.first[a * S + s + 1]):
-                follows[:] = 0.0
+                for b in range(A):
+                    follows[b] = 0.0
                 for k in range(model.pointer[j], model.pointer[j + 1]):
                     p, t = model.probability[k], model.next_state[k]
                     for b in range(A):
                         follows[b] += p * late.once[b, t]
-                q += follows.max()
+                q += follows[highest_of(follows)]
             q = model.reward[a, s] + model.discount * q + model.slack
             fall = max(fall, late.once[a, s] - q)
             late.once[a, s] = min(late.once[a, s], q)
@@ -73,8 +75,9 @@ def sweep_twice(model: Model, late: Late) -> float:
                             follows[z, c] += p * late.twice[i, c]
                 q = 0.0
                 for z in range(model.observations):
-                    q += follows[z].max()
-                follows[:] = 0.0
+                    q += follows[z, highest_of(follows[z])]
+                    for c in range(A):
+                        follows[z, c] = 0.0
                 q = paid + γ * q + model.slack
                 fall = max(fall, late.twice[j, b] - q)
                 late.twice[j, b] = min(late.twice[j, b], q)

@@ -18,7 +18,8 @@ from jumar.truth.hsvi.tables import WORTH, Model, Plans, Points, Room, Roots
 def below(plans: Plans, score: Floats, state: Ints, dense: Floats, n: int) -> tuple[float, int]:
     """The bound for the belief with n states, `dense` by state; and the column of the best plan."""
     N = plans.size[0]
-    score[:N] = 0.0
+    for j in range(N):
+        score[j] = 0.0
     for i in range(n):
         p, row = dense[state[i]], plans.value[state[i]]
         for j in range(N):
@@ -67,46 +68,41 @@ def consider(plans: Plans, j: int) -> None:
 
 
 @compiled
-def keep_best(keep: Bools, plans: Plans, room: Room, state: Ints, n: int, worth: float) -> None:
-    """Keep the best plan for the belief in `room.dense`, unless one that is kept is nearly as
-    good."""
-    most, best = below(plans, room.score, state, room.dense, n)
-    for j in range(plans.size[0]):
-        if keep[j] and room.score[j] >= most - worth:
-            return
-    keep[best] = True
-
-
-@compiled
-def best_somewhere(plans: Plans, points: Points, roots: Roots, room: Room) -> Bools:
-    """(N,) is the plan best at a root, or does it matter at a point or a corner?"""
+def matters(plans: Plans, points: Points, roots: Roots, room: Room) -> Bools:
+    """(N,) is the plan best at a root, or better at a point or a corner than those kept so far?"""
+    R, P, S = len(roots.seen), points.size[0], len(room.dense)
     keep = np.zeros(plans.size[0], np.bool_)
-    dense, worth = room.dense, 0.5 * room.aims[WORTH]
-    for r in range(len(roots.seen)):
-        state = roots.state[roots.begin[r] : roots.begin[r + 1]]
-        for i in range(len(state)):
-            dense[state[i]] = roots.mass[roots.begin[r] + i]
-        keep_best(keep, plans, room, state, len(state), 0.0)  # the bracket never gets wider
-        dense[:] = 0.0
-    for p in range(points.size[0]):
-        state = points.state[points.begin[p] : points.begin[p + 1]]
-        for i in range(len(state)):
-            dense[state[i]] = points.mass[points.begin[p] + i]
-        keep_best(keep, plans, room, state, len(state), worth)
-        for s in state:
-            dense[s] = 0.0
-    corner = np.zeros(1, np.int64)
-    for s in range(len(dense)):
-        corner[0] = s
-        dense[s] = 1.0
-        keep_best(keep, plans, room, corner, 1, worth)
-        dense[s] = 0.0
+    state, mass = np.zeros(S, np.int64), np.zeros(S)
+    for which in range(R + P + S):
+        if which < R:
+            first, n = roots.begin[which], roots.begin[which + 1] - roots.begin[which]
+            for i in range(n):
+                state[i], mass[i] = roots.state[first + i], roots.mass[first + i]
+            worth = 0.0  # so that the bracket never gets wider
+        elif which < R + P:
+            first = points.begin[which - R]
+            n = points.begin[which - R + 1] - first
+            for i in range(n):
+                state[i], mass[i] = points.state[first + i], points.mass[first + i]
+            worth = 0.5 * room.aims[WORTH]
+        else:
+            n, state[0], mass[0] = 1, which - R - P, 1.0
+        for i in range(n):
+            room.dense[state[i]] = mass[i]
+        most, best = below(plans, room.score, state, room.dense, n)
+        for i in range(n):
+            room.dense[state[i]] = 0.0
+        for j in range(plans.size[0]):
+            if keep[j] and room.score[j] >= most - worth:
+                best = j
+                break
+        keep[best] = True
     return keep
 
 
 def prune_plans(plans: Plans, points: Points, roots: Roots, room: Room) -> None:
     """Compare only plans that matter somewhere; remember those they go on with."""
-    columns = np.flatnonzero(best_somewhere(plans, points, roots, room))
+    columns = np.flatnonzero(matters(plans, points, roots, room))
     N = len(columns)
     plans.value[:, :N] = plans.value[:, columns]
     plans.number[:N] = plans.number[columns]

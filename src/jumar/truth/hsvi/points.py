@@ -30,6 +30,16 @@ def bits(state: Ints, n: int) -> int:
 
 
 @compiled
+def highest_of(q: Floats) -> int:
+    """argmax: numpy's takes ten times as long to compile."""
+    best = 0
+    for a in range(1, len(q)):
+        if q[a] > q[best]:
+            best = a
+    return best
+
+
+@compiled
 def most_dropped(
     points: Points, a: int, dense: Floats, outside: int, total: float, enough: float, skip: int
 ) -> tuple[float, int]:
@@ -111,8 +121,8 @@ def limits(points: Points, q: Floats, state: Ints, dense: Floats, n: int) -> int
 
 
 @compiled
-def add_point(points: Points, state: Ints, mass: Floats, n: int, q: Floats) -> None:
-    """A new point, with a bound for every action."""
+def add_point(points: Points, state: Ints, mass: Floats, n: int) -> int:
+    """A new point, about which nothing is known yet."""
     i, k = points.size[0], points.size[1]
     for e in range(n):
         points.state[k + e], points.mass[k + e] = state[e], mass[e]
@@ -121,24 +131,24 @@ def add_point(points: Points, state: Ints, mass: Floats, n: int, q: Floats) -> N
     points.key_state[i], points.key_mass[i] = state[0], mass[0]
     points.size[0] += 1
     points.size[1] += n
-    points.value[:, i] = np.inf
-    lower_point(points, i, q)
+    for a in range(len(points.value)):
+        points.value[a, i] = np.inf
+    return int(i)
 
 
 @compiled
-def lower_point(points: Points, i: int, q: Floats) -> None:
-    for a in range(len(q)):
-        q0 = 0.0
-        for k in range(points.begin[i], points.begin[i + 1]):
-            q0 += points.mass[k] * points.corner[a, points.state[k]]
-        points.value[a, i] = min(points.value[a, i], q[a])
-        points.drop[a, i] = max(0.0, q0 - points.value[a, i])
+def lower_point(points: Points, i: int, a: int, q: float) -> None:
+    """A bound of action a at a point."""
+    q0 = 0.0
+    for k in range(points.begin[i], points.begin[i + 1]):
+        q0 += points.mass[k] * points.corner[a, points.state[k]]
+    points.value[a, i] = min(points.value[a, i], q)
+    points.drop[a, i] = max(0.0, q0 - points.value[a, i])
 
 
-@compiled
 def lower_corners(points: Points, q: Floats) -> None:
     """(A, S) bounds that were found elsewhere."""
-    points.corner[:] = np.minimum(points.corner, q)
+    np.minimum(points.corner, q, out=points.corner)
     refresh(points)
 
 
@@ -146,7 +156,8 @@ def lower_corners(points: Points, q: Floats) -> None:
 def refresh(points: Points) -> None:
     """Corners have fallen."""
     for i in range(points.size[0]):
-        lower_point(points, i, points.value[:, i].copy())
+        for a in range(len(points.corner)):
+            lower_point(points, i, a, points.value[a, i])
 
 
 @compiled
@@ -168,9 +179,13 @@ def telling(points: Points, room: Room) -> Bools:
         v = above(points, room.limit, state, room.dense, n, p)
         for i in range(n):
             room.dense[state[i]] = 0.0
-        if v <= points.value[:, p].max() + worth:
+        known = -np.inf
+        for a in range(A):
+            known = max(known, points.value[a, p])
+        if v <= known + worth:
             keep[p] = False
-            points.drop[:, p] = 0.0
+            for a in range(A):
+                points.drop[a, p] = 0.0
     return keep
 
 

@@ -16,6 +16,7 @@ from jumar.truth.hsvi.plans import below, consider, prune_plans, reachable
 from jumar.truth.hsvi.points import lower_corners, prune_points
 from jumar.truth.hsvi.simple import SimpleBounds, simple_bounds
 from jumar.truth.hsvi.tables import (
+    LEVEL,
     WORK,
     Late,
     Model,
@@ -23,11 +24,12 @@ from jumar.truth.hsvi.tables import (
     more_points,
     no_plans,
     no_points,
+    relative_gap,
     room_for,
     roots_of,
     tables,
 )
-from jumar.truth.hsvi.trials import NARROW, NO_ROOM, search
+from jumar.truth.hsvi.trials import step
 from jumar.truth.pomdp import Pomdp, from_arrays
 
 SETTLED = 1e-5  # of the scale of values: sweeps that change less are not worth their time
@@ -109,16 +111,20 @@ class Search:
         until = done + work
         if self._sweeping:
             until = min(until, self._swept - PREPARED)
-        status = search(
-            self.model, self.late, self.plans, self.points, self.room, self.roots,
-            self.floor, self.gap, until,
-        )  # fmt: skip
-        if status == NO_ROOM:
+        while self.room.counts[WORK] <= until:
             self._make_room()
-        if status != NARROW:
-            return None
-        scale = max(abs(self.lower), abs(self.upper))
-        return "gap" if self.upper - self.lower <= self.gap * scale else "rounding"
+            begins = self.room.at[LEVEL] < 0
+            step(self.model, self.late, self.plans, self.points, self.room, self.roots)
+            if begins and self._narrow():
+                self.room.at[LEVEL] = -1
+                return "gap" if self._gap() <= self.gap else "rounding"
+        return None
+
+    def _gap(self) -> float:
+        return relative_gap(self.lower, self.upper)
+
+    def _narrow(self) -> bool:
+        return self._gap() <= self.gap or self.upper - self.lower <= self.floor
 
     def _sweep(self) -> None:
         """Bounds for one who is told the state late, first after one step, then after two."""

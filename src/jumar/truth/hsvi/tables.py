@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,7 +110,8 @@ class Room(NamedTuple):
     q: Floats  # (A,) bounds of the actions in the belief at hand
     known: Bools  # (A,) were they backed up, rather than read off the points?
     total: Floats  # (O,) probability of each observation
-    high: Floats  # (O,) bound of what follows it
+    high: Floats  # (O,) bounds of what follows it, from above
+    low: Floats  # (O,) and from below
     score: Floats  # (N,) of every plan
     then: Ints  # (O,) columns
     best_then: Ints  # (O,)
@@ -205,6 +207,7 @@ def room_for(model: Model) -> Room:
         known=np.zeros(A, np.bool_),
         total=np.zeros(O),
         high=np.zeros(O),
+        low=np.zeros(O),
         score=np.zeros(FEW + A),
         then=np.zeros(O, np.int64),
         best_then=np.zeros(O, np.int64),
@@ -240,6 +243,14 @@ def _crowded(used: int, room: int) -> bool:
 def _doubled(array: Any) -> Any:
     """Along the last axis."""
     return np.concatenate([array, np.zeros_like(array)], axis=-1)
+
+
+def relative_gap(lower: float, upper: float) -> float:
+    """Of a bracket; infinite as long as there is none."""
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        return math.inf
+    scale = max(abs(lower), abs(upper))
+    return (upper - lower) / scale if scale > 0 else 0.0
 
 
 def _from_zero(sizes: Ints) -> Ints:

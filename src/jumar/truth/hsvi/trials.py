@@ -22,7 +22,7 @@ import numpy as np
 from jumar.core.jit import compiled
 from jumar.core.kernels import Floats, Ints
 from jumar.truth.hsvi.plans import add_plan, below
-from jumar.truth.hsvi.points import above, add_point, limits, lower_point, refresh
+from jumar.truth.hsvi.points import above, add_point, highest_of, limits, lower_point, refresh
 from jumar.truth.hsvi.tables import (
     AGAIN_LEFT,
     BACKUPS,
@@ -45,11 +45,10 @@ from jumar.truth.hsvi.tables import (
     Roots,
 )
 
-NO_ROOM, SPENT, NARROW = 1, 2, 3  # why `search` came back
 DOWN, BACK, AGAIN = 0, 1, 2  # what a trial is doing
 DOUBT = 0.9  # a trial goes on where more is in doubt than this share of what is at its root
 REPEATED = 3  # stored beliefs that are backed up again, for each that a trial met
-SAME = 1e-9  # beliefs that differ by less are one
+SAME = 1e-12  # beliefs that differ by less are one
 
 
 @compiled
@@ -59,7 +58,9 @@ def follow(
 ) -> None:  # fmt: skip
     """What follows action a in a belief, by observation; and the bounds of one told late."""
     A, S = model.reward.shape
-    room.late[:] = 0.0
+    for z in range(model.observations):
+        for b in range(A):
+            room.late[z, b] = 0.0
     for i in range(n):
         for j in range(model.first[a * S + state[i]], model.first[a * S + state[i] + 1]):
             z = model.seen[j]
@@ -109,19 +110,13 @@ def look_ahead(
                 )
                 room.counts[WORK] += points.size[0]
             else:
-                room.high[z] = room.late[z].max()
+                room.high[z] = room.late[z, highest_of(room.late[z])]
             q += room.high[z]
     q *= model.discount
     for i in range(n):
         q += mass[i] * model.reward[a, state[i]]
     room.q[a] = min(room.q[a], q)
     room.known[a] = True
-
-
-@compiled
-def below_after(plans: Plans, room: Room, z: int) -> tuple[float, int]:
-    room.counts[WORK] += plans.size[0] * room.size[z] // 4
-    return below(plans, room.score, room.state[z], room.mass[z], room.size[z])
 
 
 @compiled
@@ -134,7 +129,8 @@ def bounds_at(
         room.dense[state[i]] = mass[i]
     low, _ = below(plans, room.score, state, room.dense, n)
     point = limits(points, room.q, state, room.dense, n)
-    room.known[:] = False
+    for a in range(len(room.known)):
+        room.known[a] = False
     for i in range(n):
         room.dense[state[i]] = 0.0
     return low, point
@@ -156,105 +152,125 @@ def distance(points: Points, i: int, room: Room, state: Ints, mass: Floats, n: i
 
 
 @compiled
-def deeper(model: Model, late: Late, plans: Plans, points: Points, room: Room, ε: float) -> bool:
-    """One step down, or False where it is not worth it."""
-    t, γ = room.at[LEVEL], model.discount
-    if t + 1 >= len(room.stack_size) or γ**t < 1e-100:
-        return False
+def look_below(model: Model, plans: Plans, room: Room, a: int) -> float:
+    """The best plan after each observation, for what is in the room; returns what they are worth
+    before the action is paid for."""
+    q = 0.0
+    for z in range(model.observations):
+        room.then[z] = plans.usual[a, z]
+        if room.size[z]:
+            room.low[z], room.then[z] = below(
+                plans, room.score, room.state[z], room.mass[z], room.size[z]
+            )
+            room.counts[WORK] += plans.size[0] * room.size[z] // 4
+            q += room.low[z]
+    return model.discount * q
+
+
+@compiled
+def turn_back(room: Room) -> None:
+    room.at[PHASE] = BACK
+    room.at[AGAIN_LEFT] = REPEATED * (room.at[LEVEL] + 1)
+
+
+@compiled
+def go_down(model: Model, room: Room, allowed: float) -> None:
+    """To the belief that leaves most in doubt, after the action whose consequences are at hand."""
+    t, widest, seen = room.at[LEVEL], 0.0, -1
+    for z in range(model.observations):
+        if room.size[z]:
+            excess = room.high[z] - room.low[z] - room.total[z] * allowed
+            if excess > widest:
+                widest, seen = excess, z
+    if seen < 0:
+        turn_back(room)
+        return
+    # what is hardly possible is left out: points with few states say more about others
+    few = min(0.5, room.aims[CARE] * allowed / room.aims[SPAN]) / room.size[seen]
+    kept, weight = 0, 0.0
+    for i in range(room.size[seen]):
+        s = room.state[seen, i]
+        if room.mass[seen, s] > few * room.total[seen]:
+            room.stack_state[t + 1, kept] = s
+            weight += room.mass[seen, s]
+            kept += 1
+    for i in range(kept):
+        room.stack_mass[t + 1, i] = room.mass[seen, room.stack_state[t + 1, i]] / weight
+    room.stack_size[t + 1] = kept
+    room.at[LEVEL] = t + 1
+    room.counts[DEEPEST] = max(room.counts[DEEPEST], t + 1)
+
+
+@compiled
+def keep_point(model: Model, points: Points, room: Room, high: float, point: int) -> None:
+    """The bounds of all actions, as they were backed up, at the belief of this level."""
+    t = room.at[LEVEL]
+    n, state, mass = room.stack_size[t], room.stack_state[t], room.stack_mass[t]
+    upper = room.q[highest_of(room.q)] + model.slack
+    if n == 1 and upper < high:
+        for a in range(len(room.q)):
+            q = (room.q[a] + model.slack) / mass[0]
+            points.corner[a, state[0]] = min(points.corner[a, state[0]], q)
+        refresh(points)
+        room.counts[WORK] += points.size[1]
+        room.counts[CHANGES] += 1
+    elif n > 1 and upper < high - room.aims[WORTH]:
+        room.counts[CHANGES] += 1
+        if distance(points, point, room, state, mass, n) > 0.0:
+            point = add_point(points, state, mass, n)
+        for a in range(len(room.q)):
+            lower_point(points, point, a, room.q[a] + model.slack)
+
+
+@compiled
+def visit(
+    model: Model, late: Late, plans: Plans, points: Points, room: Room, ε: float, stored: int
+) -> None:
+    """The belief of this level: on the way down see where to go, on the way back change both
+    bounds. `stored` is its point, -1 if that is not known."""
+    t, γ, down = room.at[LEVEL], model.discount, room.at[PHASE] == DOWN
+    if down and (t + 1 >= len(room.stack_size) or γ**t < 1e-100):
+        turn_back(room)
+        return
     n, state, mass = room.stack_size[t], room.stack_state[t], room.stack_mass[t]
     allowed = ε / γ**t
     low, point = bounds_at(plans, points, room, state, mass, n)
-    if room.q.max() - low <= allowed:
-        return False
-    if distance(points, point, room, state, mass, n) <= SAME:
+    high = room.q[highest_of(room.q)]
+    if down and high - low <= allowed:
+        turn_back(room)
+        return
+    if stored >= 0:
+        point = stored
+    elif down and distance(points, point, room, state, mass, n) <= SAME:
         for i in range(n):  # at any belief a backup is right; here it makes no second point
             state[i] = points.state[points.begin[point] + i]
             mass[i] = points.mass[points.begin[point] + i]
     negligible = room.aims[CARE] * allowed / room.aims[SPAN] / model.observations
-    a = int(room.q.argmax())
-    while True:  # until the action that looks best is the one whose consequences are at hand
-        forget(room)
+    lower, action, a = low + room.aims[WORTH], -1, highest_of(room.q)
+    while True:  # others are not better, however much they are worth
         look_ahead(model, late, points, room, state, mass, n, a, negligible)
-        best = int(room.q.argmax())
-        if best == a:
+        q = look_below(model, plans, room, a)
+        for i in range(n):
+            q += mass[i] * model.reward[a, state[i]]
+        if q > lower:
+            lower, action = q, a
+            for z in range(model.observations):
+                room.best_then[z] = room.then[z]
+        best = highest_of(room.q)
+        if best == a or (room.known[best] and not down):
             break
         a = best
-    widest, seen = 0.0, -1
-    for z in range(model.observations):
-        if room.total[z] > 0.0:
-            excess = room.high[z] - room.total[z] * allowed / γ
-            excess -= below_after(plans, room, z)[0]
-            if excess > widest:
-                widest, seen = excess, z
-    if seen >= 0:
-        # what is hardly possible is left out: points with few states say more about others
-        few = min(0.5, room.aims[CARE] * allowed / γ / room.aims[SPAN]) / room.size[seen]
-        kept, weight = 0, 0.0
-        for i in range(room.size[seen]):
-            s = room.state[seen, i]
-            if room.mass[seen, s] > few * room.total[seen]:
-                room.stack_state[t + 1, kept] = s
-                weight += room.mass[seen, s]
-                kept += 1
-        for i in range(kept):
-            room.stack_mass[t + 1, i] = room.mass[seen, room.stack_state[t + 1, i]] / weight
-        room.stack_size[t + 1] = kept
-        room.at[LEVEL] = t + 1
-        room.counts[DEEPEST] = max(room.counts[DEEPEST], t + 1)
-    forget(room)
-    return seen >= 0
-
-
-@compiled
-def back_up(
-    model: Model, late: Late, plans: Plans, points: Points, room: Room, ε: float, stored: int
-) -> None:
-    """Both bounds at the belief of this level; `stored` is its point, -1 if that is not known."""
-    t, γ, worth = room.at[LEVEL], model.discount, room.aims[WORTH]
-    n, state, mass = room.stack_size[t], room.stack_state[t], room.stack_mass[t]
-    low, point = bounds_at(plans, points, room, state, mass, n)
-    high = room.q.max()
-    if stored >= 0:
-        point = stored
-    lower, action = low + worth, -1
-    negligible = room.aims[CARE] * ε / γ**t / room.aims[SPAN] / model.observations
-    a = int(room.q.argmax())
-    while not room.known[a]:  # others are not better, however much they are worth
-        look_ahead(model, late, points, room, state, mass, n, a, negligible)
-        if room.q[a] > low:
-            q = 0.0
-            for z in range(model.observations):
-                room.then[z] = plans.usual[a, z]
-                if room.size[z]:
-                    v, room.then[z] = below_after(plans, room, z)
-                    q += γ * v
-            for i in range(n):
-                q += mass[i] * model.reward[a, state[i]]
-            if q > lower:
-                lower, action = q, a
-                room.best_then[:] = room.then
         forget(room)
-        a = int(room.q.argmax())
-    room.counts[BACKUPS] += 1
-    if action >= 0:
-        add_plan(model, plans, action, room.best_then)
-        room.counts[WORK] += len(model.probability)
-        room.counts[CHANGES] += 1
-    room.q[:] += model.slack
-    upper = room.q.max()
-    if n == 1:
-        if upper < high:
-            for b in range(len(room.q)):
-                points.corner[b, state[0]] = min(points.corner[b, state[0]], room.q[b] / mass[0])
-            refresh(points)
-            room.counts[WORK] += points.size[1]
+    if down:
+        go_down(model, room, allowed / γ)
+    else:
+        room.counts[BACKUPS] += 1
+        if action >= 0:
+            add_plan(model, plans, action, room.best_then)
+            room.counts[WORK] += len(model.probability)
             room.counts[CHANGES] += 1
-    elif upper < high - worth:
-        room.counts[CHANGES] += 1
-        if distance(points, point, room, state, mass, n) == 0.0:
-            lower_point(points, point, room.q)
-        else:
-            add_point(points, state, mass, n, room.q)
+        keep_point(model, points, room, high, point)
+    forget(room)
 
 
 @compiled
@@ -276,81 +292,51 @@ def next_again(points: Points, room: Room) -> int:
     return int(i)
 
 
-@compiled
 def begin(model: Model, plans: Plans, points: Points, room: Room, roots: Roots) -> None:
     """The bracket, and a new trial from the root that keeps it widest."""
-    lower, upper, widest, first = 0.0, 0.0, -1.0, 0
-    for r in range(len(roots.seen)):
-        i, j = roots.begin[r], roots.begin[r + 1]
-        low, _ = bounds_at(plans, points, room, roots.state[i:j], roots.mass[i:j], j - i)
-        high = room.q.max()
-        lower += low
-        upper += high
-        if high - low > widest:
-            widest, first = high - low, r
-    room.bracket[0] = max(room.bracket[0], lower - model.slack)
-    room.bracket[1] = min(room.bracket[1], upper + model.slack)
-    i, n = roots.begin[first], roots.begin[first + 1] - roots.begin[first]
-    total = 0.0
-    for e in range(n):
-        total += roots.mass[i + e]
-    for e in range(n):
-        room.stack_state[0, e] = roots.state[i + e]
-        room.stack_mass[0, e] = roots.mass[i + e] / total
+    lows, highs = np.zeros(len(roots.seen)), np.zeros(len(roots.seen))
+    for r in range(len(lows)):
+        inside = slice(roots.begin[r], roots.begin[r + 1])
+        state, mass = roots.state[inside], roots.mass[inside]
+        lows[r], _ = bounds_at(plans, points, room, state, mass, len(state))
+        highs[r] = room.q.max()
+    room.bracket[0] = max(room.bracket[0], lows.sum() - model.slack)
+    room.bracket[1] = min(room.bracket[1], highs.sum() + model.slack)
+    widest = int((highs - lows).argmax())
+    inside = slice(roots.begin[widest], roots.begin[widest + 1])
+    n, total = inside.stop - inside.start, roots.mass[inside].sum()
+    room.stack_state[0, :n] = roots.state[inside]
+    room.stack_mass[0, :n] = roots.mass[inside] / total
     room.stack_size[0] = n
-    gap = room.bracket[1] - room.bracket[0]
     if room.counts[CHANGES] == 0:  # by the last trial: look more closely
         room.aims[CARE] /= 2
-    least, most = np.inf, -np.inf
-    for s in range(points.corner.shape[1]):
-        v = points.corner[:, s].max()
-        least, most = min(least, v), max(most, v)
-    room.aims[NARROWED] = widest / total
-    room.aims[WORTH] = max(0.1 * room.aims[CARE] * (1.0 - model.discount) * gap, model.slack)
-    room.aims[SPAN] = most - least + gap
+    gap = room.bracket[1] - room.bracket[0]
+    best = points.corner.max(0)
+    room.aims[NARROWED] = (highs - lows)[widest] / total
+    room.aims[WORTH] = max(0.1 * room.aims[CARE] * (1 - model.discount) * gap, model.slack)
+    room.aims[SPAN] = best.max() - best.min() + gap
     room.counts[CHANGES] = 0
     room.at[LEVEL], room.at[PHASE] = 0, DOWN
     room.at[TRIAL] += 1
 
 
-@compiled
-def search(
-    model: Model, late: Late, plans: Plans, points: Points, room: Room, roots: Roots,
-    tolerance: float, gap: float, until: int,
-) -> int:  # fmt: skip
-    """Trials, until the bracket is narrow, more room is needed, or so much work is done in all.
+def step(model: Model, late: Late, plans: Plans, points: Points, room: Room, roots: Roots) -> None:
+    """One belief further in the trial, or the beginning of the next one.
 
-    Goes on where it stopped, so that it does not matter how often it stops.
+    It is not compiled: inside one more compiled loop everything would be compiled once more, and
+    a call takes a hundredth of a millisecond.
     """
-    S = model.reward.shape[1]
-    while True:
-        if plans.size[0] + 1 >= len(plans.number) or plans.size[1] + 1 >= len(plans.action):
-            return NO_ROOM
-        if points.size[0] + 1 >= len(points.mask) or points.size[1] + S >= len(points.state):
-            return NO_ROOM
-        if room.counts[WORK] > until:
-            return SPENT
-        ε = DOUBT * room.aims[NARROWED]
-        if room.at[LEVEL] < 0:
-            begin(model, plans, points, room, roots)
-            lower, upper = room.bracket[0], room.bracket[1]
-            if upper - lower <= max(tolerance, gap * max(abs(lower), abs(upper))):
-                room.at[LEVEL] = -1
-                return NARROW
-        elif room.at[PHASE] == DOWN:
-            if not deeper(model, late, plans, points, room, ε):
-                room.at[PHASE] = BACK
-                room.at[AGAIN_LEFT] = REPEATED * (room.at[LEVEL] + 1)
-        elif room.at[PHASE] == AGAIN and room.at[AGAIN_LEFT] == 0:
-            room.at[LEVEL] = -1
-        else:
-            stored = -1
-            if room.at[PHASE] == AGAIN:
-                stored = next_again(points, room)
-            back_up(model, late, plans, points, room, ε, stored)
-            if room.at[PHASE] == AGAIN:
-                room.at[AGAIN_LEFT] -= 1
-            elif room.at[LEVEL] > 0:
-                room.at[LEVEL] -= 1
-            else:
-                room.at[PHASE] = AGAIN
+    if room.at[LEVEL] < 0:
+        begin(model, plans, points, room, roots)
+        return
+    phase, stored = room.at[PHASE], -1
+    if phase == AGAIN:
+        stored = next_again(points, room)
+        room.at[AGAIN_LEFT] -= 1
+    visit(model, late, plans, points, room, DOUBT * room.aims[NARROWED], stored)
+    if phase == BACK:
+        room.at[LEVEL] -= 1
+        if room.at[LEVEL] < 0 and room.at[AGAIN_LEFT] > 0:
+            room.at[LEVEL], room.at[PHASE] = 0, AGAIN
+    elif phase == AGAIN and room.at[AGAIN_LEFT] == 0:
+        room.at[LEVEL] = -1
