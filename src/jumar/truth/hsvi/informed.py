@@ -18,11 +18,11 @@ import numpy as np
 
 from jumar.core.jit import compiled
 from jumar.truth.hsvi.points import highest_of
-from jumar.truth.hsvi.tables import Late, Model
+from jumar.truth.hsvi.tables import Dynamics, Late
 
 
 @compiled
-def sweep_once(model: Model, late: Late) -> float:
+def sweep_once(model: Dynamics, late: Late) -> float:
     """One sweep over Q(s, a), in place; returns the largest fall."""
     A, S = model.reward.shape
     follows, fall = np.zeros(A), 0.0
@@ -44,7 +44,7 @@ def sweep_once(model: Model, late: Late) -> float:
 
 
 @compiled
-def begin_twice(model: Model, late: Late) -> None:
+def begin_twice(model: Dynamics, late: Late) -> None:
     """Q(j, a') from Q(s, a): one told earlier knows more."""
     for j in range(len(model.seen)):
         for b in range(model.reward.shape[0]):
@@ -55,7 +55,7 @@ def begin_twice(model: Model, late: Late) -> None:
 
 
 @compiled
-def sweep_twice(model: Model, late: Late) -> float:
+def sweep_twice(model: Dynamics, late: Late) -> float:
     """One sweep over Q(j, a'), and over Q(s, a) with it; returns the largest fall."""
     A, S = model.reward.shape
     γ, fall = model.discount, 0.0

@@ -11,7 +11,7 @@ import numpy as np
 
 from jumar.core.jit import compiled
 from jumar.core.kernels import Bools, Floats, Ints
-from jumar.truth.hsvi.tables import WORTH, Model, Plans, Points, Room, Roots
+from jumar.truth.hsvi.tables import WORTH, Dynamics, Plans, Points, Room, Roots
 
 
 @compiled
@@ -32,7 +32,7 @@ def below(plans: Plans, score: Floats, state: Ints, dense: Floats, n: int) -> tu
 
 
 @compiled
-def add_plan(model: Model, plans: Plans, a: int, then: Ints) -> None:
+def add_plan(model: Dynamics, plans: Plans, a: int, then: Ints) -> None:
     """Do a, then go on with the plans in these columns."""
     S = model.reward.shape[1]
     j, m = plans.size[0], plans.size[1]

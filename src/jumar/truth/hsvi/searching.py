@@ -18,8 +18,8 @@ from jumar.truth.hsvi.simple import SimpleBounds, simple_bounds
 from jumar.truth.hsvi.tables import (
     LEVEL,
     WORK,
+    Dynamics,
     Late,
-    Model,
     more_plans,
     more_points,
     no_plans,
@@ -167,7 +167,7 @@ class Search:
         return number[first], plans.action[kept], number[plans.then[kept]]
 
 
-def _work_of_a_sweep(model: Model) -> tuple[int, int]:
+def _work_of_a_sweep(model: Dynamics) -> tuple[int, int]:
     """Numbers looked at in one sweep, told once and told twice."""
     A, S = model.reward.shape
     after = np.diff(model.first).reshape(A, S).sum(0)  # triples that begin in a state

@@ -16,7 +16,7 @@ CARE_AT_FIRST = 0.2
 FEW = 64  # plans or points to make room for at first
 
 
-class Model(NamedTuple):
+class Dynamics(NamedTuple):
     """S states, A actions, O observations, K outcomes that go on, J triples (a, s, z)."""
 
     first: Ints  # (A*S + 1,) where the triples of a and s begin
@@ -118,7 +118,7 @@ class Room(NamedTuple):
     dense: Floats  # (S,) zero between calls
 
 
-def tables(pomdp: Pomdp, scale: float) -> Model:
+def tables(pomdp: Pomdp, scale: float) -> Dynamics:
     """The model; `scale` is more than any value can be."""
     S, A, O = len(pomdp.states), len(pomdp.actions), len(pomdp.observations)
     go = (pomdp.next_state != END) & (pomdp.probability > 0)
@@ -131,7 +131,7 @@ def tables(pomdp: Pomdp, scale: float) -> Model:
     most = int(np.bincount(kept // (S * O), minlength=1).max(initial=0))
     # S states are summed three times, O observations and the outcomes of a pair once
     operations = 3 * S + O + most + 2 * len(pomdp.actions) + 16
-    return Model(
+    return Dynamics(
         first=_from_zero(pairs),
         seen=triple % O,
         pointer=_from_zero(outcomes),
@@ -151,7 +151,7 @@ def roots_of(pomdp: Pomdp) -> Roots:
     return Roots(seen, _from_zero(sizes), s.copy(), joint[z, s])  # s is a view with gaps
 
 
-def no_plans(model: Model) -> Plans:
+def no_plans(model: Dynamics) -> Plans:
     A, S = model.reward.shape
     O = model.observations
     weight = np.zeros((A, O, S))
@@ -187,7 +187,7 @@ def no_points(corner: Floats) -> Points:
     )
 
 
-def room_for(model: Model) -> Room:
+def room_for(model: Dynamics) -> Room:
     A, S = model.reward.shape
     O = model.observations
     return Room(

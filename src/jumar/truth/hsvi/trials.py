@@ -37,8 +37,8 @@ from jumar.truth.hsvi.tables import (
     TRIAL,
     WORK,
     WORTH,
+    Dynamics,
     Late,
-    Model,
     Plans,
     Points,
     Room,
@@ -53,7 +53,7 @@ SAME = 1e-12  # beliefs that differ by less are one
 
 @compiled
 def follow(
-    model: Model, late: Late, points: Points, room: Room,
+    model: Dynamics, late: Late, points: Points, room: Room,
     state: Ints, mass: Floats, n: int, a: int,
 ) -> None:  # fmt: skip
     """What follows action a in a belief, by observation; and the bounds of one told late."""
@@ -92,7 +92,7 @@ def forget(room: Room) -> None:
 
 @compiled
 def look_ahead(
-    model: Model, late: Late, points: Points, room: Room,
+    model: Dynamics, late: Late, points: Points, room: Room,
     state: Ints, mass: Floats, n: int, a: int, negligible: float,
 ) -> None:  # fmt: skip
     """Back up the bound of action a; what follows it stays in the room. Observations of less than
@@ -152,7 +152,7 @@ def distance(points: Points, i: int, room: Room, state: Ints, mass: Floats, n: i
 
 
 @compiled
-def look_below(model: Model, plans: Plans, room: Room, a: int) -> float:
+def look_below(model: Dynamics, plans: Plans, room: Room, a: int) -> float:
     """The best plan after each observation, for what is in the room; returns what they are worth
     before the action is paid for."""
     q = 0.0
@@ -174,7 +174,7 @@ def turn_back(room: Room) -> None:
 
 
 @compiled
-def go_down(model: Model, room: Room, allowed: float) -> None:
+def go_down(model: Dynamics, room: Room, allowed: float) -> None:
     """To the belief that leaves most in doubt, after the action whose consequences are at hand."""
     t, widest, seen = room.at[LEVEL], 0.0, -1
     for z in range(model.observations):
@@ -202,7 +202,7 @@ def go_down(model: Model, room: Room, allowed: float) -> None:
 
 
 @compiled
-def keep_point(model: Model, points: Points, room: Room, high: float, point: int) -> None:
+def keep_point(model: Dynamics, points: Points, room: Room, high: float, point: int) -> None:
     """The bounds of all actions, as they were backed up, at the belief of this level."""
     t = room.at[LEVEL]
     n, state, mass = room.stack_size[t], room.stack_state[t], room.stack_mass[t]
@@ -224,7 +224,7 @@ def keep_point(model: Model, points: Points, room: Room, high: float, point: int
 
 @compiled
 def visit(
-    model: Model, late: Late, plans: Plans, points: Points, room: Room, ε: float, stored: int
+    model: Dynamics, late: Late, plans: Plans, points: Points, room: Room, ε: float, stored: int
 ) -> None:
     """The belief of this level: on the way down see where to go, on the way back change both
     bounds. `stored` is its point, -1 if that is not known."""
@@ -292,7 +292,7 @@ def next_again(points: Points, room: Room) -> int:
     return int(i)
 
 
-def begin(model: Model, plans: Plans, points: Points, room: Room, roots: Roots) -> None:
+def begin(model: Dynamics, plans: Plans, points: Points, room: Room, roots: Roots) -> None:
     """The bracket, and a new trial from the root that keeps it widest."""
     lows, highs = np.zeros(len(roots.seen)), np.zeros(len(roots.seen))
     for r in range(len(lows)):
@@ -320,7 +320,9 @@ def begin(model: Model, plans: Plans, points: Points, room: Room, roots: Roots) 
     room.at[TRIAL] += 1
 
 
-def step(model: Model, late: Late, plans: Plans, points: Points, room: Room, roots: Roots) -> None:
+def step(
+    model: Dynamics, late: Late, plans: Plans, points: Points, room: Room, roots: Roots
+) -> None:
     """One belief further in the trial, or the beginning of the next one.
 
     It is not compiled: inside one more compiled loop everything would be compiled once more, and
