@@ -197,7 +197,7 @@ def test_what_a_look_every_so_many_years_is_worth(tmp_path, every, exploration, 
 def test_no_schedule_beats_the_bracket_of_the_best_policy(tmp_path):
     """The best is worth between -4603.4 and -4602.4, found by another program."""
     assert evaluate(BRIDGE, schedule(tmp_path, 1)).value < -4603.4
-    assert models.optimum("bridge_repair") is None
+    assert -4603.4 < models.optimum("bridge_repair") < -4602.4
 
 
 def test_an_untouched_bridge_by_hand():

@@ -19,6 +19,7 @@ import typer
 
 # they register themselves
 from jumar.cli import (  # noqa: F401
+    best,
     checks,
     commands,
     converting,

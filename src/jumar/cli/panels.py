@@ -20,7 +20,7 @@ COMMANDS = {
     "Main job": "init check improve samples",
     "Look closer": "show export estimate convert algorithms",
     "Large logs": "count merge",
-    "Research": "models train simulate evaluate plan study paper",
+    "Research": "models train simulate evaluate optimum plan study paper",
 }
 # the options of commands that read a log, each panel in the order of the help
 OPTIONS = {

@@ -16,7 +16,7 @@ from jumar import models
 from jumar.core import kernels
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.controller import Controller
-from jumar.core.errors import ModelError, NotConverged, ParameterError, StudyError, TooLarge
+from jumar.core.errors import ParameterError, StudyError, TooLarge
 from jumar.core.memory import Memory, window
 from jumar.core.memory.refinement import join, projection, refines
 from jumar.core.randomness import random_stream
@@ -28,7 +28,7 @@ from jumar.study.spec import BehaviorSpec, StudySpec
 from jumar.study.tasks import coarsening, make_task, whatever_happens
 from jumar.truth.chain import check_names_agree, unroll
 from jumar.truth.evaluation import evaluate
-from jumar.truth.optimality import optimum
+from jumar.truth.optimality import yardstick
 from jumar.truth.pomdp import Pomdp
 from jumar.truth.simulation import (
     check_log_size,
@@ -88,7 +88,7 @@ def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
         pomdp=pomdp,
         behavior=controller,
         value=found.value,
-        optimum=_optimum(pomdp),
+        optimum=yardstick(pomdp),
         memories=memories,
         tasks=tuple(task for task, _ in made),
         finest=finest,
@@ -143,15 +143,6 @@ def _what_fits(behavior: BehaviorSpec, pomdp: Pomdp, controller: Controller, k: 
 
 def _window(behavior: BehaviorSpec, controller: Controller, k: int) -> Memory:
     return window(k, behavior.with_actions).on(*controller.memory.alphabet)
-
-
-def _optimum(pomdp: Pomdp) -> float | None:
-    """The value of the best policy of all, where it can be computed in reasonable time."""
-    try:
-        bracket = optimum(pomdp, tolerance=1e-9, most=20_000)
-    except (TooLarge, NotConverged, ModelError):
-        return None
-    return (bracket.lower + bracket.upper) / 2
 
 
 def _controller(spec: StudySpec, behavior: BehaviorSpec, pomdp: Pomdp) -> Controller:

@@ -4,213 +4,240 @@ The best policy acts on the belief b alone, and its value V solves the Bellman e
 
     V(b) = max_a r(b, a) + γ Σ_z' P(z' | b, a) V(b').
 
-Only beliefs that can be reached matter, but there may be infinitely many. So a finite part of them
-is expanded, and what follows the others is bounded from both sides:
+Both bounds start from something simple: below from doing one thing for ever, above from being told
+the state late. A search narrows them where it matters (`jumar.truth.hsvi`). It can be stopped at
+any time: what it has found is a bracket.
 
-    max_a Σ_s b(s) α_a(s)  ≤  V(b)  ≤  max_a Σ_s b(s) Q(s, a)
+`lower` and `upper` are true bounds for the model as its numbers are written: whatever rounding can
+do is added to them (`jumar.truth.hsvi` says how). `lower` is also what a controller earns, and
+`controller()` gives it.
 
-with α_a the value of doing a for ever, and Q the best value when the state is seen from the next
-step on. Solving the expanded part with one bound, then with the other, gives lower and upper values
-everywhere. With w(b) the discounted probability that the policy greedy for the upper values reaches
-b, and 0 where b is expanded,
-
-    upper - lower  ≤  Σ_b w(b) (upper(b) - lower(b)),
-
-so it suffices to expand where that sum is large. Beliefs at which both bounds agree, such as
-those where ending at once is surely best, are never expanded.
-
-`lower` and `upper` are true bounds up to the rounding of one linear solve: what policy iteration
-leaves over, residual/(1-γ), and what merging equal beliefs can change, ½ ‖b - b'‖₁ times the
-span of the values over 1-γ, is added to the bracket.
+The value is that for ever: `max_steps`, which cuts episodes off in simulations, does not count. It
+is the mean over the first observation, which is seen before the first action.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints
-from jumar.core.errors import ModelError, NotConverged, ParameterError, TooLarge
-from jumar.solve.linear import solve_discounted
-from jumar.solve.solver import iterate_policy
-from jumar.truth.belief import MOST_BELIEFS, BeliefGraph, Explorer
-from jumar.truth.pomdp import END, Pomdp
+from jumar.core.arrays import Ints
+from jumar.core.controller import Controller
+from jumar.core.errors import ModelError, ParameterError
+from jumar.core.memory import NamedNodes
+from jumar.truth.belief import first_beliefs
+from jumar.truth.hsvi.simple import SimpleBounds, simple_bounds
+from jumar.truth.hsvi.tables import UNIT, relative_gap
+from jumar.truth.pomdp import Pomdp
 
-STRICTLY = 1e-14  # of the scale of the values: a bracket may be asked for that is as narrow
-_NO_GUESS: Ints = np.zeros(0, np.int64)
+if TYPE_CHECKING:
+    from jumar.truth.hsvi.searching import Search
+
+SECONDS, GAP = 60.0, 1e-9
+AT_ONCE = 3_000_000  # numbers looked at between two looks at the clock: some hundredths of a second
+TELLING = 0.1  # seconds between two reports
+YARDSTICK_GAP = 1e-3
+YARDSTICK_WORK = 1_000_000_000  # numbers looked at: ten seconds at the most
 
 
 @dataclass(frozen=True)
 class Optimum:
     """The best value lies between `lower` and `upper`.
 
-    `exact` says that the expanded beliefs are all that the best policy can reach before its value
-    is settled, so that nothing but rounding keeps the two apart.
+    `stopped` says why the search ended: "gap" (the bracket is as narrow as asked for), "rounding"
+    (it cannot get narrower), "time", or "interrupted" (Ctrl-C).
     """
 
     lower: float
     upper: float
-    n_beliefs: int
-    exact: bool
+    seconds: float  # by the clock, all in all: this is how long one had to wait
+    compiling: float  # of them, for machine code that is kept for later calls
+    backups: int
+    stopped: str
+    plans: PlanGraph = field(repr=False, compare=False)  # behind `lower`
+
+    @property
+    def width(self) -> float:
+        return self.upper - self.lower
+
+    @property
+    def gap(self) -> float:
+        """The width, relative to the larger of both bounds."""
+        return relative_gap(self.lower, self.upper)
+
+    @property
+    def middle(self) -> float:
+        return self.lower + self.width / 2
+
+    def controller(self, name: str = "best") -> Controller:
+        """A controller that earns at least `lower`: its exact value is not less."""
+        return self.plans.controller(name)
 
 
-def optimum(pomdp: Pomdp, tolerance: float = 1e-9, most: int = MOST_BELIEFS) -> Optimum:
+@dataclass(frozen=True, eq=False)
+class PlanGraph:
+    """The plans behind a lower bound. M plans; each does an action and goes on with another."""
+
+    observations: tuple[str, ...]
+    actions: tuple[str, ...]
+    first: Ints  # (O,) the plan to begin with after a first observation
+    action: Ints  # (M,)
+    then: Ints  # (M, O)
+
+    def controller(self, name: str = "best") -> Controller:
+        """Node n is the plan that was followed last; the first node is followed by none."""
+        M, O = self.then.shape
+        A = len(self.actions)
+        after = np.vstack([self.first, self.then]) + 1  # (1 + M, O) the plan to follow on seeing z
+        states = np.column_stack([np.repeat(np.arange(M + 1), O), np.tile(np.arange(O), M + 1)])
+        nodes = ("start", *(f"{self.actions[a]} {m}" for m, a in enumerate(self.action)))
+        return Controller(
+            observations=self.observations,
+            actions=self.actions,
+            memory=NamedNodes(nodes, np.repeat(after[:, :, None], A, axis=2)),
+            states=states,
+            rows=np.eye(A)[self.action[after.ravel() - 1]],
+            otherwise=np.full(A, 1 / A),
+            name=name,
+        )
+
+
+def optimum(
+    pomdp: Pomdp,
+    *,
+    seconds: float = SECONDS,
+    gap: float = GAP,
+    progress: Callable[[Optimum], None] | None = None,
+) -> Optimum:
     """A bracket around the value of the best policy of all, for ever.
+
+    The bracket is right whenever the search ends; more time makes it narrower. Ctrl-C ends it too.
 
     Parameters
     ----------
     pomdp
         The model.
-    tolerance
-        Width of the bracket at most.
-    most
-        Beliefs to look at, at most. NotConverged is raised where they do not do.
+    seconds
+        Time to search, by the clock. Compiling does not count: the first call in a new
+        installation does so for ten seconds or more, and `Optimum.compiling` tells how many.
+    gap
+        Width of the bracket, relative to the value, at which to stop before.
+    progress
+        Is told the bracket so far, some times per second.
 
     Returns
     -------
     Optimum
-        `lower` and `upper`, and whether they are `exact`.
+        `lower` and `upper`, `gap`, why it `stopped`, and a `controller()` that earns `lower`.
 
     Examples
     --------
     >>> from jumar import models
     >>> best = optimum(models.tiger())
-    >>> round(best.lower, 6), round(best.upper, 6), best.exact
-    (5.021252, 5.021252, True)
+    >>> round(best.lower, 6), round(best.upper, 6), best.stopped
+    (5.021252, 5.021252, 'gap')
     """
-    if not tolerance > 0:
-        raise ParameterError(f"tolerance: {tolerance} must be positive.")
+    if not seconds > 0:
+        raise ParameterError(f"seconds: {seconds} must be positive.")
+    if not gap >= 0:
+        raise ParameterError(f"gap: {gap} must not be negative.")
     if pomdp.discount >= 1:
         raise ModelError(
             f"Model {pomdp.name!r} has discount 1, where the bounds of the optimum need not "
             "exist. Use a discount close to 1, such as 0.999."
         )
-    bounds = _bounds(pomdp)
-    explorer = Explorer(pomdp, most)
-    policies = _NO_GUESS, _NO_GUESS  # each round starts from the policies of the last one
-    while True:
-        found, worst, policies = _bracket(
-            pomdp.discount, explorer.graph(), bounds, tolerance, policies
-        )
-        if found.upper - found.lower <= tolerance:
-            return found
-        if len(worst) == 0:
-            raise NotConverged(
-                f"{_reached(pomdp, found)} Rounding keeps the bounds apart; ask for a tolerance "
-                f"of {found.upper - found.lower:.2g} or more."
-            )
+    return _Run(pomdp, seconds, gap, progress).result()
+
+
+class _Run:
+    """One search against the clock."""
+
+    def __init__(
+        self,
+        pomdp: Pomdp,
+        seconds: float,
+        gap: float,
+        progress: Callable[[Optimum], None] | None,
+    ) -> None:
+        self.began = self.told = perf_counter()
+        self.pomdp, self.seconds, self.gap, self.progress = pomdp, seconds, gap, progress
+        self.simple = simple_bounds(pomdp)
+        self.lower, self.upper, self.plans = _without_search(pomdp, self.simple)
+        self.compiling = 0.0
+        self.search: Search | None = None
+
+    def result(self) -> Optimum:
+        stopped = "time"
         try:
-            explorer.expand(worst)
-        except TooLarge as error:
-            raise TooLarge(f"{_reached(pomdp, found)} {error}") from error
+            stopped = self._search()
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+        if self.search is not None and self.search.lower > self.lower:
+            pomdp, graph = self.pomdp, self.search.plan_graph()
+            self.plans = PlanGraph(pomdp.observations, pomdp.actions, *graph)
+        return self._found(stopped)
+
+    def _search(self) -> str:
+        self._tell()
+        from jumar.truth.hsvi.searching import Search, compile_loops
+
+        self.compiling = compile_loops()
+        self.search = Search(self.pomdp, self.simple, self.gap)
+        while perf_counter() - self.began - self.compiling < self.seconds:
+            stopped = self.search.go_on(AT_ONCE)
+            if stopped is not None:
+                return stopped
+            if perf_counter() - self.told > TELLING:
+                self._tell()
+        return "time"
+
+    def _tell(self) -> None:
+        self.told = perf_counter()
+        if self.progress is not None:
+            self.progress(self._found(""))
+
+    def _found(self, stopped: str) -> Optimum:
+        lower, upper, backups = self.lower, self.upper, 0
+        if self.search is not None:
+            lower, upper = max(lower, self.search.lower), min(upper, self.search.upper)
+            backups = self.search.backups
+        seconds = perf_counter() - self.began
+        return Optimum(lower, upper, seconds, self.compiling, backups, stopped, self.plans)
 
 
-def _reached(pomdp: Pomdp, found: Optimum) -> str:
-    return (
-        f"Optimum of {pomdp.name}: between {found.lower:.10g} and {found.upper:.10g} after "
-        f"{found.n_beliefs} beliefs."
-    )
+def _without_search(pomdp: Pomdp, simple: SimpleBounds) -> tuple[float, float, PlanGraph]:
+    """The bracket before anything is searched, and the plans to do one thing for ever."""
+    law, beliefs = first_beliefs(pomdp)
+    low, high = beliefs @ simple.below.T, beliefs @ simple.above.T  # (O, A)
+    A, O = len(pomdp.actions), len(pomdp.observations)
+    for_ever = np.repeat(np.arange(A)[:, None], O, axis=1)
+    plans = PlanGraph(pomdp.observations, pomdp.actions, low.argmax(1), np.arange(A), for_ever)
+    slack = 4 * (len(pomdp.states) + O) * UNIT * simple.scale
+    return float(law @ low.max(1)) - slack, float(law @ high.max(1)) + slack, plans
 
 
-@dataclass(frozen=True)
-class _Bounds:
-    below: Floats  # (A, S) value of doing a for ever
-    above: Floats  # (S, A) best value when the state is seen from the next step on
-    span: float  # between the values of any two policies in any two states
+def yardstick(pomdp: Pomdp) -> float | None:
+    """The best value as one number, to measure others by; None where it is not known well enough.
 
+    It is the middle of a bracket that is narrower than a thousandth of it. The search is given an
+    amount of work instead of a time, so the number is the same on every machine.
 
-def _bounds(pomdp: Pomdp) -> _Bounds:
-    A, γ = len(pomdp.actions), pomdp.discount
-    pair, target = pomdp.pair_of_outcome, pomdp.next_state
-    weight, reward = γ * pomdp.probability, pomdp.expected_reward
-    blind = []
-    for a in range(A):
-        chosen = pair % A == a
-        blind.append(
-            solve_discounted(pair[chosen] // A, target[chosen], weight[chosen], reward[:, a])
-        )
-    go = target != END
-    pair, target, weight = pair[go], target[go], weight[go]
-    best, slack, _ = _policy_iteration(pair, target, weight, reward, γ)
-    least, more_slack, _ = _policy_iteration(pair, target, weight, -reward, γ)
-    above = _backup(pair, target, weight, reward, best + slack)
-    span = float(best.max() + least.max()) + slack + more_slack
-    return _Bounds(np.array(blind), above, span)
-
-
-def _bracket(
-    γ: float, graph: BeliefGraph, bounds: _Bounds, tolerance: float, guesses: tuple[Ints, Ints]
-) -> tuple[Optimum, Ints, tuple[Ints, Ints]]:
-    """The bracket this graph gives, which beliefs keep it wide, and the policies behind it."""
-    A = graph.reward.shape[1]
-    below = (graph.beliefs @ bounds.below.T).max(1)
-    above = np.maximum((graph.beliefs @ bounds.above).max(1), below)
-    weight = γ * graph.probability
-    steps = graph.pair, graph.successor, weight
-    unknown = ~graph.expanded[:, None]  # have no steps: whatever is done there pays the bound
-    pays = [np.where(unknown, bound[:, None], graph.reward) for bound in (below, above)]
-    low, low_slack, low_policy = _policy_iteration(*steps, pays[0], γ, guesses[0])
-    high, high_slack, high_policy = _policy_iteration(*steps, pays[1], γ, guesses[1])
-    merging = graph.merged / 2 * bounds.span / (1 - γ)
-
-    taken = high_policy[graph.pair // A] == graph.pair % A
-    w = solve_discounted(
-        graph.pair[taken] // A, graph.successor[taken], weight[taken], graph.start, transpose=True
-    )
-    rounding = 1e-14 * max(1.0, float(np.abs(above).max()))
-    open_ = ~graph.expanded & (w > 0) & (above - below > rounding)
-    share = w * (above - below)
-    worst = np.flatnonzero(open_ & (share > tolerance / (2 * max(1, open_.sum()))))
-    found = Optimum(
-        lower=float(graph.start @ low) - low_slack - merging,
-        upper=float(graph.start @ high) + high_slack + merging,
-        n_beliefs=len(graph),
-        exact=not open_.any(),
-    )
-    return found, worst, (low_policy, high_policy)
-
-
-def _policy_iteration(
-    pair: Ints,
-    successor: Ints,
-    weight: Floats,
-    reward: Floats,
-    γ: float,
-    guess: Ints = _NO_GUESS,
-) -> tuple[Floats, float, Ints]:
-    """(N,) the value v of a policy, how far at most the best value is above it, the policy.
-
-    `weight` is γ·p. The number in the middle bounds the rounding of v as well. The search starts
-    from `guess`, which may leave out the last states.
+    >>> from jumar import models
+    >>> round(yardstick(models.tiger()), 6)
+    5.021252
     """
-    N, A = reward.shape
-    state, one_hot = pair // A, np.eye(A)
-    first = np.zeros(N, np.int64)
-    first[: len(guess)] = guess
+    if pomdp.discount >= 1:
+        return None
+    from jumar.truth.hsvi.searching import Search
 
-    def value_of(policy: Floats) -> Floats:
-        taken = policy.ravel()[pair] > 0
-        right = (policy * reward).sum(1)
-        return solve_discounted(state[taken], successor[taken], weight[taken], right)
-
-    found = iterate_policy(
-        one_hot[first],
-        value_of,
-        lambda v: _backup(pair, successor, weight, reward, v),
-        lambda q: one_hot[q.argmax(1)],
-        discount=γ,
-        strictly=STRICTLY,
-    )
-    v, q = found.values, found.q
-    now = (found.policy * q).sum(1)
-    # tighter than the gap of the trace, which leaves room for ties
-    residual = float(np.abs(now - v).max()) + float((q.max(1) - now).max())
-    return v, residual / (1 - γ), found.policy.argmax(1)
-
-
-def _backup(pair: Ints, successor: Ints, weight: Floats, reward: Floats, v: Floats) -> Floats:
-    """(N, A) reward now and the discounted value of what follows."""
-    follows = np.bincount(pair, weight * v[successor], reward.size)
-    q: Floats = reward + follows.reshape(reward.shape)
-    return q
+    search = Search(pomdp, simple_bounds(pomdp), GAP)
+    for _ in range(YARDSTICK_WORK // AT_ONCE):
+        if search.go_on(AT_ONCE) is not None:
+            break
+    if not relative_gap(search.lower, search.upper) <= YARDSTICK_GAP:
+        return None
+    return search.lower + (search.upper - search.lower) / 2

@@ -65,6 +65,7 @@ MODELS: Registry[ModelEntry] = Registry(
             "jumar.truth.models.fields:bridge_repair",
             "a steel bridge that corrodes; repair and inspect it year by year",
             Training(softmax=0.005),
+            optimum=-4603.3884447,
             source="Ellis, Jiang and Corotis 1995; runs for ever, discount and start are ours",
         ),
         "sumatran_tiger": ModelEntry(

@@ -1,0 +1,203 @@
+"""The bound from above: values at some beliefs, and what they say about all others.
+
+The value Q_a(b) of action a and the best policy after it is convex in b. Bounds of it are known at
+the corners, which are the beliefs that are sure of a state, and at points b_i. With
+q₀(b) = Σ b(s) Q_a(s),
+
+    Q_a(b) ≤ q₀(b) - max_i c_i (q₀(b_i) - Q_a(b_i)),
+    c_i = min over s with b_i(s) > 0 of b(s) / b_i(s):
+
+b holds c_i times b_i, and the rest of it is shared out to the corners (the sawtooth of Hauskrecht
+2000). V(b) is at most the largest of these over a. That says more than points of V would: each
+action may take another point.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jumar.core.jit import compiled
+from jumar.core.kernels import Bools, Floats, Ints
+from jumar.truth.hsvi.tables import WORTH, Points, Room
+
+
+@compiled
+def bits(state: Ints, n: int) -> int:
+    found = 0
+    for i in range(n):
+        found |= 1 << (state[i] & 63)
+    return found
+
+
+@compiled
+def highest_of(q: Floats) -> int:
+    """argmax: numpy's takes ten times as long to compile."""
+    best = 0
+    for a in range(1, len(q)):
+        if q[a] > q[best]:
+            best = a
+    return best
+
+
+@compiled
+def most_dropped(
+    points: Points, a: int, dense: Floats, outside: int, total: float, enough: float, skip: int
+) -> tuple[float, int]:
+    """max_i c_i (q₀(b_i) - Q_a(b_i)) and its point, -1 if there is none. The search ends when it is
+    `enough`. Point `skip` is left out, if there is such a point."""
+    most, point = 0.0, -1
+    drop = points.drop[a]
+    for i in range(points.size[0]):
+        # c is at most the mass of b, as points have mass 1; and 0 where b lacks a state of b_i
+        if drop[i] * total <= most or points.mask[i] & outside:
+            continue
+        # what ruled the point out last will probably do so again
+        if dense[points.key_state[i]] * drop[i] <= most * points.key_mass[i] or i == skip:
+            continue
+        c, least = np.inf, most / drop[i]
+        for k in range(points.begin[i], points.begin[i + 1]):
+            share = dense[points.state[k]] / points.mass[k]
+            if share < c:
+                c = share
+                if c <= least:
+                    points.key_state[i], points.key_mass[i] = points.state[k], points.mass[k]
+                    break
+        if c > least:
+            most, point = c * drop[i], i
+            if most >= enough:
+                break
+    return most, point
+
+
+@compiled
+def above(points: Points, limit: Floats, state: Ints, dense: Floats, n: int, skip: int) -> float:
+    """The bound for the belief with n states, `dense` by state.
+
+    `limit` holds what is known of each action from elsewhere.
+    """
+    A = len(limit)
+    total = 0.0
+    for i in range(n):
+        total += dense[state[i]]
+    total *= 1.0 + 1e-9
+    outside = ~bits(state, n)
+    highest, last, last_limit = -np.inf, -1, np.inf
+    for _ in range(A):
+        a = A  # the most promising first: most others are then below what it is worth
+        for b in range(A):
+            left = limit[b] < last_limit or (limit[b] == last_limit and b > last)
+            if left and (a == A or limit[b] > limit[a]):
+                a = b
+        if limit[a] <= highest:
+            break
+        last, last_limit = a, limit[a]
+        q = 0.0
+        for i in range(n):
+            q += dense[state[i]] * points.corner[a, state[i]]
+        # below the highest, it does not matter how far
+        most, _ = most_dropped(points, a, dense, outside, total, q - highest, skip)
+        highest = max(highest, min(q - most, limit[a]))
+    return highest
+
+
+@compiled
+def limits(points: Points, q: Floats, state: Ints, dense: Floats, n: int) -> int:
+    """(A,) the bound for every action; returns the point behind the largest, or -1."""
+    total = 0.0
+    for i in range(n):
+        total += dense[state[i]]
+    total *= 1.0 + 1e-9
+    outside = ~bits(state, n)
+    best, point = 0, -1
+    for a in range(len(q)):
+        q0 = 0.0
+        for i in range(n):
+            q0 += dense[state[i]] * points.corner[a, state[i]]
+        most, i = most_dropped(points, a, dense, outside, total, np.inf, points.size[0])
+        q[a] = q0 - most
+        if a == 0 or q[a] > q[best]:
+            best, point = a, i
+    return point
+
+
+@compiled
+def add_point(points: Points, state: Ints, mass: Floats, n: int) -> int:
+    """A new point, about which nothing is known yet."""
+    i, k = points.size[0], points.size[1]
+    for e in range(n):
+        points.state[k + e], points.mass[k + e] = state[e], mass[e]
+    points.begin[i + 1] = k + n
+    points.mask[i] = bits(state, n)
+    points.key_state[i], points.key_mass[i] = state[0], mass[0]
+    points.size[0] += 1
+    points.size[1] += n
+    for a in range(len(points.value)):
+        points.value[a, i] = np.inf
+    return int(i)
+
+
+@compiled
+def lower_point(points: Points, i: int, a: int, q: float) -> None:
+    """A bound of action a at a point."""
+    q0 = 0.0
+    for k in range(points.begin[i], points.begin[i + 1]):
+        q0 += points.mass[k] * points.corner[a, points.state[k]]
+    points.value[a, i] = min(points.value[a, i], q)
+    points.drop[a, i] = max(0.0, q0 - points.value[a, i])
+
+
+def lower_corners(points: Points, q: Floats) -> None:
+    """(A, S) bounds that were found elsewhere."""
+    np.minimum(points.corner, q, out=points.corner)
+    refresh(points)
+
+
+@compiled
+def refresh(points: Points) -> None:
+    """Corners have fallen."""
+    for i in range(points.size[0]):
+        for a in range(len(points.corner)):
+            lower_point(points, i, a, points.value[a, i])
+
+
+@compiled
+def telling(points: Points, room: Room) -> Bools:
+    """(N,) does the point say more about itself than all others do, and does it matter? Those that
+    do not are left out one by one."""
+    A = len(points.corner)
+    worth = 0.5 * room.aims[WORTH]
+    keep = np.ones(points.size[0], np.bool_)
+    for p in range(points.size[0]):
+        first, n = points.begin[p], points.begin[p + 1] - points.begin[p]
+        state = points.state[first : first + n]
+        for i in range(n):
+            room.dense[state[i]] = points.mass[first + i]
+        for a in range(A):
+            room.limit[a] = 0.0
+            for i in range(n):
+                room.limit[a] += points.mass[first + i] * points.corner[a, state[i]]
+        v = above(points, room.limit, state, room.dense, n, p)
+        for i in range(n):
+            room.dense[state[i]] = 0.0
+        known = -np.inf
+        for a in range(A):
+            known = max(known, points.value[a, p])
+        if v <= known + worth:
+            keep[p] = False
+            for a in range(A):
+                points.drop[a, p] = 0.0
+    return keep
+
+
+def prune_points(points: Points, room: Room) -> None:
+    kept = np.flatnonzero(telling(points, room))
+    N = len(kept)
+    sizes = np.diff(points.begin)[kept]
+    begin = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    entries = np.repeat(points.begin[kept] - begin[:-1], sizes) + np.arange(begin[-1])
+    points.state[: len(entries)] = points.state[entries]
+    points.mass[: len(entries)] = points.mass[entries]
+    for array in (points.value, points.drop, points.mask, points.key_state, points.key_mass):
+        array[..., :N] = array[..., kept]
+    points.begin[: N + 1] = begin
+    points.size[:] = N, len(entries)
