@@ -15,6 +15,7 @@ from jumar.core.memory import window
 from jumar.core.randomness import random_stream
 from jumar.truth.evaluation import evaluate
 from jumar.truth.models import MODELS, build, entry, optimum, parse
+from jumar.truth.optimality import optimum as best_of
 from jumar.truth.pomdp import END, Pomdp
 from jumar.truth.training import train_behavior
 
@@ -102,6 +103,14 @@ def test_a_wrong_option_is_told(spec, fact):
 def test_a_reward_that_is_no_number_makes_no_model():
     with refuses(ModelError, "rewards", "finite"):
         build("cheese_maze:step_reward=nan")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_optimum_on_record_lies_in_its_bracket(name):
+    found = best_of(build(name), seconds=60, gap=1e-7)
+    room = 1e-9 * abs(found.upper)
+    assert found.lower - room <= optimum(name) <= found.upper + room
+    assert found.upper - found.lower <= 1e-6 * abs(found.upper)
 
 
 def test_the_optimum_on_record_is_for_the_default_options_only():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jumar.cli.app import Json, ModelName, app, say
+from jumar.cli.app import Json, ModelName, app, build_model, say
 from jumar.core.text import counted
 from jumar.io.plain import finite
 
@@ -52,10 +52,9 @@ def optimum(
     Both bounds are proved, whenever the search ends: when the bracket is narrow enough, when the
     time is up, or with Ctrl-C.
     """
-    from jumar import models
     from jumar.truth.optimality import optimum as run
 
-    pomdp = models.build(model)
+    pomdp = build_model(model)
     with _bracket_line(model, seconds, as_json) as tell:
         found = run(pomdp, seconds=seconds, gap=gap, progress=tell)
     data: dict[str, Any] = {
