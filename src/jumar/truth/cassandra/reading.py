@@ -18,14 +18,13 @@ from jumar.core.errors import ModelError, ModelWarning, ParameterError, not_one_
 from jumar.core.room import check_room
 from jumar.core.text import counted, printable
 from jumar.truth.cassandra.laws import GivenRows, Laws
-from jumar.truth.cassandra.parsing import Parsed, parse
-from jumar.truth.cassandra.tokens import Mistake
+from jumar.truth.cassandra.parsing import MOST_MISTAKES, Parsed, parse
+from jumar.truth.cassandra.tokens import MOST_DIGITS, Mistake
 from jumar.truth.chain import entries_of
 from jumar.truth.pomdp import Factors, Pomdp
 
 ROUNDING = 1e-10  # of a sum: below, numbers are left as they stand
 SILENT, TOLERATED = 1e-5, 1e-4  # what pomdp-solve accepts, and what is put right with a warning
-MOST_MISTAKES = 20
 NULL = "null"
 AFTER = "after:"
 NEGLIGIBLE = 0.001  # a simulation is cut off where the discount has come down to this
@@ -116,7 +115,7 @@ def steps_that_count(discount: float) -> int | None:
     >>> steps_that_count(0.95), steps_that_count(0.0), steps_that_count(1.0)
     (135, 1, None)
     """
-    if discount >= 1:
+    if not discount < 1:  # nor if it is no number: the model refuses that
         return None
     if discount < NEGLIGIBLE:
         return 1
@@ -151,8 +150,9 @@ def _error(source: str, parsed: Parsed) -> ModelError:
         f"{source}, {parsed.tokens.place(mistake.token)}: {mistake.said}"
         for mistake in mistakes[:MOST_MISTAKES]
     ]
-    if len(mistakes) > MOST_MISTAKES:
-        said.append(f"{source}: {len(mistakes) - MOST_MISTAKES:,} more like these.")
+    more = parsed.more + max(0, len(mistakes) - MOST_MISTAKES)
+    if more:
+        said.append(f"{source}: {more:,} more like these.")
     return ModelError("\n".join(said))
 
 
@@ -227,7 +227,8 @@ def _start(parsed: Parsed, source: str, asked: str | None, normalize: bool) -> F
 def _number(kind: str, asked: str, names: tuple[str, ...], option: str) -> int:
     if asked in names:
         return names.index(asked)
-    if asked.isascii() and asked.isdigit() and int(asked) < len(names):
+    few = asked.isascii() and asked.isdigit() and len(asked) <= MOST_DIGITS
+    if few and int(asked) < len(names):
         return int(asked)
     raise ParameterError(f"{option}: {not_one_of(kind, asked, names)}")
 
