@@ -26,7 +26,12 @@ def complaints(arguments: tuple[str, ...], folder: Path) -> Iterator[tuple[str, 
         yield "nothing written", str(path)
         return
     try:
-        check(path)
+        if arguments[0] == "convert":
+            import jumar as jm
+
+            jm.read_logs(path)
+        else:
+            check(path)
     except Exception as error:
         yield "broken file", f"{path.name[-20:]}: {type(error).__name__}: {str(error)[:300]}"
 

@@ -197,6 +197,7 @@ def test_a_policy_graph_goes_wherever_a_controller_goes(jumar, tmp_path):
         (["-o", "x.c", "--undiscounted"], "--undiscounted: only a model takes it"),
         (["-o", "x.drn", "--bins", "x=a:1:b"], "x.drn: a model is written, and --columns"),
         (["-o", "x.c", "--start", "first", "--names", "tiger"], ""),
+        (["-o", "x.c", "--start", "9" * 5000], ""),
     ],
 )
 def test_what_does_not_fit_together_is_told(jumar, tiger, tmp_path, monkeypatch, arguments, fact):

@@ -35,13 +35,13 @@ from jumar.core.text import printable
 from jumar.io.controllers import controller_from_document, controller_to_document
 from jumar.io.formats.minari import (
     DATA,
-    METADATA,
     OWN,
     PREFIX,
     MinariFolder,
     datasets_root,
     located,
 )
+from jumar.io.formats.minari_episodes import METADATA
 from jumar.io.logs import read_logs
 
 DataFormat = Literal["hdf5", "arrow", "parquet"]
