@@ -128,6 +128,13 @@ def test_a_table_of_another_controller_is_not_used(jumar, pumps, tmp_path):
             {"reading": {"observation": [{"column": "x", "ranges": ["a", 1]}], "action": WORK}},
             "is not a list of names and edges",
         ),
+        *(
+            (
+                {"reading": {"observation": [{"column": "x", "ranges": ranges}], "action": WORK}},
+                "is not a number",
+            )
+            for ranges in (["a", {}, "b"], ["a", None, "b"], ["a", 10**400, "b"], ["a", [], "b"])
+        ),
     ],
 )
 def test_a_damaged_table_is_refused(jumar, pumps, tmp_path, change, fact):

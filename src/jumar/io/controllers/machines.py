@@ -18,7 +18,6 @@ from jumar.core.errors import ControllerError, TooLarge
 from jumar.core.memory import NamedNodes, history_states
 from jumar.core.room import check_room
 
-
 _CELL_BYTES = 40  # of one action at a node, with copies
 
 

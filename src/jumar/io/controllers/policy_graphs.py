@@ -71,8 +71,8 @@ def from_policy_graph(
     check_machine(place, M + 1, O, A)
     if start != OBSERVED and (isinstance(start, bool) or start not in range(M)):
         raise ParameterError(
-            f"start {printable(str(start))!r}: there are nodes 0 to {M - 1}. Give one of them, or {OBSERVED!r}: "
-            "the node with the number of the first observation."
+            f"start {printable(str(start))!r}: there are nodes 0 to {M - 1}. Give one of them, or "
+            f"{OBSERVED!r}: the node with the number of the first observation."
         )
     if start == OBSERVED and M < O:
         raise ControllerError(
