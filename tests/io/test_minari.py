@@ -362,6 +362,7 @@ def test_a_space_of_very_many_values_is_no_list_of_them():
     ("episode_1/rewards", np.array([b"much"]), "episode 1: there is no list of numbers 'rewards'"),
     ("episode_1/rewards", np.zeros((1, 2)), r"rewards: entries have the shape \(2,\)"),
     ("episode_1/rewards", h5py.SoftLink("/nowhere"), "there is no list of numbers 'rewards'"),
+    ("episode_1", h5py.SoftLink("/episode_1"), "cannot be read as Minari: .*too many links"),
     ("episode_1/actions", h5py.ExternalLink("x.hdf5", "/"), "no list of numbers 'actions'"),
     ("episode_1/observations", np.array([0.5, 1]), "step 0: the observation 0.5 is not in the"),
     ("episode_1/observations", np.array([np.nan, 1]), "step 0: the observation nan is not in the"),

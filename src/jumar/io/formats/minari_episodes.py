@@ -8,14 +8,15 @@ where one belongs, is told with its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Array
-from jumar.core.errors import LogError, MissingExtra
+from jumar.core.errors import JumarError, LogError, MissingExtra
 from jumar.core.room import check_room
 from jumar.core.text import printable, shown
 from jumar.io.formats.source import naming, no_rows
@@ -62,6 +63,17 @@ def _shaped(values: Array, shape: tuple[int, ...], place: str, what: str) -> Arr
     return values
 
 
+@contextmanager
+def _h5py_errors() -> Iterator[None]:
+    """What h5py raises for damaged groups, and for links that go round, as an error of reading."""
+    try:
+        yield
+    except JumarError:
+        raise
+    except RuntimeError as error:
+        raise OSError(str(error)) from error
+
+
 # ---- HDF5 ---------------------------------------------------------------------------------------
 
 
@@ -85,7 +97,9 @@ class Hdf5Store:
         self._file.close()
 
     def numbers(self) -> list[int]:
-        for key in self._file:
+        with _h5py_errors():
+            keys = list(self._file)
+        for key in keys:
             named = _EPISODE.fullmatch(key)
             if named is None:
                 raise LogError(
@@ -106,7 +120,8 @@ class Hdf5Store:
         import h5py
 
         place = f"{self._name}, episode {number}"
-        group = self._file.get(self._groups[number])
+        with _h5py_errors():
+            group = self._file.get(self._groups[number])
         if not isinstance(group, h5py.Group):
             raise LogError(f"{place}: it is no group of lists. Write the episode again.")
         return Hdf5Episode(number, group, place)
@@ -121,10 +136,11 @@ class Hdf5Episode:
     def info_keys(self) -> list[str]:
         import h5py
 
-        infos = self._group.get("infos")
-        if not isinstance(infos, h5py.Group):
-            return []
-        lists = {key: infos.get(key) for key in infos}
+        with _h5py_errors():
+            infos = self._group.get("infos")
+            if not isinstance(infos, h5py.Group):
+                return []
+            lists = {key: infos.get(key) for key in infos}
         return [
             key for key, item in lists.items() if isinstance(item, h5py.Dataset) and item.ndim == 1
         ]
@@ -147,12 +163,14 @@ class Hdf5Episode:
         import h5py
 
         found, what = self._group, "/".join(keys)
-        for key in keys:
-            found = found.get(key) if isinstance(found, h5py.Group) else None
-        if not isinstance(found, h5py.Dataset) or not found.shape:
-            raise _not_there(self._place, what)
-        check_room(f"{self._place}, {what}", found.size * found.dtype.itemsize, "Is it damaged?")
-        return np.asarray(found[()])
+        with _h5py_errors():
+            for key in keys:
+                found = found.get(key) if isinstance(found, h5py.Group) else None
+            if not isinstance(found, h5py.Dataset) or not found.shape:
+                raise _not_there(self._place, what)
+            size = found.size * found.dtype.itemsize
+            check_room(f"{self._place}, {what}", size, "Is it damaged?")
+            return np.asarray(found[()])
 
 
 # ---- Arrow and Parquet --------------------------------------------------------------------------
