@@ -15,7 +15,7 @@ import pytest
 import jumar as jm
 from commands import run_command
 from jumar.core.episodes import Episodes, Labels
-from jumar.core.errors import LogError, ParameterError, TooLarge
+from jumar.core.errors import JumarError, LogError, ParameterError, TooLarge
 from jumar.io.formats.minari_episodes import METADATA
 
 WHY = "{} is not installed: pip install jumar[minari]"
@@ -268,6 +268,15 @@ def test_wrong_wishes_are_refused_before_anything_is_written(name, more, fact, d
     with pytest.raises(ParameterError, match=fact):
         jm.write_minari(THREE, name, **more)
     assert not datasets.exists()
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + "-v0", "x/" * 3000 + "x-v0"])
+@pytest.mark.parametrize("there", [False, True])
+def test_a_name_that_is_too_long_for_folders_is_told(name, there, datasets):
+    if there:
+        datasets.mkdir()
+    with pytest.raises(JumarError, match=r"x.*\(File name too long\)"):
+        jm.write_minari(THREE, name)
 
 
 def test_an_error_while_writing_leaves_nothing(datasets, monkeypatch):
