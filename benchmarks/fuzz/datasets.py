@@ -314,24 +314,39 @@ def convert(rng: random.Random) -> Case:
 
 
 def parts(rng: random.Random) -> Case:
-    """`jumar improve` on a folder of logs, thorough or not."""
-    case = counting.log(rng)
-    words = [word for word in case.arguments[1:] if word not in ("--resume", "--json")]
-    for option in ("--shard", "-o", "--jobs", "--policy", "--window"):
-        if option in words:
-            at = words.index(option)
-            del words[at : at + 2]
-    words = [word for word in words if word != "--with-actions"]
-    options = next((i for i, word in enumerate(words) if word.startswith("--")), len(words))
-    source = rng.choice((words[0], words[0], ".", "logs"))
-    words = ["improve", source, *words[options:]]
-    words += ["--policy", rng.choice(("estimate", *counting.CONTROLLERS)), "--discount", "0.9"]
+    """`jumar improve` on a folder of logs, thorough or not; half of them are damaged somewhere."""
+    files = _folder(rng, damaged=bool(rng.randrange(2)))
+    words = ["improve", rng.choice(("logs", "logs", "logs", "logs/**/*"))]
+    words += ["--policy", rng.choice((*counting.CONTROLLERS, *counting.CONTROLLERS, "estimate"))]
+    words += ["--discount", rng.choice(("0.9", "0.9", "0", "0.9999999"))]
+    words += rng.choice(counting.READING) if rng.randrange(3) == 0 else ()
     words += ["--thorough"] if rng.randrange(4) else []
     words += ["--sort"] if rng.randrange(6) == 0 else []
-    words += ["--each-file"] if rng.randrange(6) == 0 else []
+    words += ["--each-file"] if rng.randrange(4) == 0 else []
+    words += ["--window", rng.choice(("1", "2", "3"))] if rng.randrange(4) == 0 else []
+    words += ["--rewards", "-2:1"] if rng.randrange(4) == 0 else []
     words += ["-o", "out"] if rng.randrange(8) == 0 else []
     words += ["--json"] if rng.randrange(2) else []
-    return Case("parts", tuple(words), case.files)
+    files |= {name: seeds.files()[name] for name in set(counting.CONTROLLERS)}
+    return Case("parts", tuple(words), files)
+
+
+def _folder(rng: random.Random, *, damaged: bool) -> dict[str, bytes]:
+    """A log in several files of a folder, cut where an episode ends or anywhere."""
+    table, copies = counting._table(rng), range(rng.choice((1, 2, 5)))
+    rows = [{**row, "episode": row["episode"] + 100 * copy} for copy in copies for row in table]
+    ending, inside = rng.choice(counting.ENDINGS), rng.choice(("", "", "plant=a/", "b/c/"))
+    ends = [i + 1 for i, row in enumerate(rows) if row["terminated"]] or [len(rows)]
+    anywhere = list(range(len(rows) + 1))
+    cuts = sorted(rng.choices(ends if rng.randrange(4) else anywhere, k=rng.choice((0, 1, 3))))
+    pieces = [rows[i:j] for i, j in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+    hurt = rng.randrange(len(pieces)) if damaged else -1
+    return {
+        f"logs/{inside}log-{i}.{ending}": counting._changed(piece, ending, rng)
+        if i == hurt
+        else mutate.table_bytes(piece, ending, rng)
+        for i, piece in enumerate(pieces)
+    }
 
 
 def frames(rng: random.Random) -> Case:
