@@ -11,9 +11,9 @@ screen, with temporary files left behind, with an exported file that cannot be r
 Failing inputs are kept as folders with the command that shows them; inputs that fail in the same
 place are kept three times and counted.
 
-Two sources: mutations of valid files (`make.py` lists their kinds; an input is named by its seed and
-number), and
-hypothesis, which builds documents and tables from nothing and shrinks what fails (`invent.py`).
+Two sources: mutations of valid files (`make.py` has the list of kinds; an input is named by its
+seed and number), and hypothesis, which builds documents and tables from nothing and shrinks what
+fails (`invent.py`).
 """
 
 from __future__ import annotations
