@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-EVERY = 25  # one in so many programs is given to a compiler, which takes long
+EVERY = 10  # one in so many programs is given to a compiler, which takes long
 CC, NODE = shutil.which("cc"), shutil.which("node")
 
 
