@@ -611,6 +611,17 @@ def test_what_is_no_such_file_is_refused_by_name(tmp_path, data):
         load_model(tmp_path / "y.POMDP")
 
 
+def test_what_is_no_file_of_text_is_refused(tmp_path):
+    (tmp_path / "zero.POMDP").symlink_to("/dev/zero")  # without an end
+    with refuses(ModelError, "zero.POMDP", "not a text file"):
+        load_model(tmp_path / "zero.POMDP")
+    with refuses(ModelError, "cannot be read", "directory"):
+        (tmp_path / "folder.POMDP").mkdir()
+        load_model(tmp_path / "folder.POMDP")
+    with refuses(ModelError, "a\\x00.POMDP", "null byte"):
+        load_named("a\0.POMDP")
+
+
 def test_a_number_of_thousands_of_digits_is_refused():
     with refuses(ModelError, "m.POMDP, line 3, column 9", "is too large"):
         read(HEAD.replace("left right", "9" * 5000) + BODY)

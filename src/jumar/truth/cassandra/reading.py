@@ -16,7 +16,7 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import ModelError, ModelWarning, ParameterError, not_one_of
 from jumar.core.room import check_room
-from jumar.core.text import counted, printable
+from jumar.core.text import counted, printable, visible
 from jumar.truth.cassandra.laws import GivenRows, Laws
 from jumar.truth.cassandra.parsing import MOST_MISTAKES, Parsed, parse
 from jumar.truth.cassandra.tokens import MOST_DIGITS, Mistake
@@ -30,6 +30,7 @@ AFTER = "after:"
 NEGLIGIBLE = 0.001  # a simulation is cut off where the discount has come down to this
 _OUTCOME_BYTES = 150  # of an outcome while a model is made
 _MOST_BYTES = 2_000_000_000  # of a file
+_PIECE = 1 << 20  # bytes read at once
 
 
 def read_pomdp(
@@ -124,14 +125,18 @@ def steps_that_count(discount: float) -> int | None:
 
 
 def _text(source: str) -> str:
+    data = bytearray()
     try:
-        if Path(source).stat().st_size > _MOST_BYTES:
-            raise ModelError(f"{source}: larger than 2 GB. Use a smaller model.")
-        data = Path(source).read_bytes()
-    except OSError as error:
-        raise ModelError(
-            f"{source}: cannot be read ({error.strerror or error}). Check the path."
-        ) from error
+        with open(source, "rb") as file:  # a device has no size, and may have no end
+            while piece := file.read(_PIECE):
+                data += piece
+                if len(data) > _MOST_BYTES:
+                    raise ModelError(f"{source}: larger than 2 GB. Use a smaller model.")
+                if b"\0" in piece:
+                    break
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise ModelError(f"{visible(source)}: cannot be read ({said}). Check the path.") from error
     if b"\0" in data:
         raise ModelError(f"{source}: this is not a text file. Expected a .POMDP file.")
     try:
