@@ -639,6 +639,14 @@ def test_of_very_many_mistakes_the_first_are_told_and_the_others_counted():
     assert "in 'T: T : T : T : T' of line 6" in str(refused.value)
 
 
+def test_wildcards_that_name_all_rows_over_and_over_are_refused(monkeypatch):
+    """10,000 lines on 100,000 rows would take minutes."""
+    monkeypatch.setattr("jumar.truth.cassandra.laws.MOST_WRITES", 1000)
+    with refuses(TooLarge, "T or O with wildcards", "more than 1,000 times", "Write each row once"):
+        read(HEAD + "T: * : * : left 0.5\n" * 300 + BODY)
+    assert read(HEAD + "T: * : * : left 0.5\n" * 200 + BODY).states == ("left", "right")
+
+
 def test_close_names_are_sought_among_some_of_very_many():
     names = " ".join(f"state-{i}" for i in range(9000))
     text = HEAD.replace("left right", names) + "T: listen : stat-1 : state-1 1\n" * 500
