@@ -36,7 +36,9 @@ def test_an_input_is_named_by_its_seed_and_number(fuzz):
 
 @pytest.mark.parametrize("kind", ["log bytes", "log table", "deep log", "controller", "model",
                                   "deep model", "study", "project", "options", "count", "counts",
-                                  "kept shards", "draft"])  # fmt: skip
+                                  "kept shards", "draft", "pomdp", "deep pomdp", "machine",
+                                  "program", "model export", "result folder", "minari", "convert",
+                                  "parts", "frames"])  # fmt: skip
 def test_a_few_inputs_of_every_kind_are_answered(fuzz, kind):
     for number in range(4):
         case = fuzz.make.make(11, number, (kind,))
@@ -80,6 +82,28 @@ def test_broken_json_is_noticed(fuzz, monkeypatch):
     monkeypatch.setattr("jumar.cli.commands.say", lambda *_: print('{"a": NaN}'))
     verdict = fuzz.worker.judge(fuzz.cases.Case("planted", ("models", "--json")))
     assert verdict.failure == "no JSON"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.py", "def f(:"),
+        ("x.json", "{"),
+        ("x.sql", "CREATE TABEL x (a);"),
+        ("x.POMDP", "states: none"),
+        ("x.drn", "state é"),
+    ],
+)
+def test_an_exported_file_that_is_none_is_noticed(fuzz, monkeypatch, name, text):
+    monkeypatch.setattr(
+        "jumar.show.program.export_controller", lambda *_, **__: Path(name).write_text(text)
+    )
+    monkeypatch.setattr("jumar.save_model", lambda *_: Path(name).write_text(text))
+    monkeypatch.setattr("jumar.export_model", lambda *_, **__: Path(name).write_text(text))
+    what = "tiger" if name.endswith(("POMDP", "drn")) else "coin.toml"
+    coin = {"coin.toml": fuzz.make.seeds.COIN.encode()}
+    verdict = fuzz.worker.judge(fuzz.cases.Case("planted", ("export", what, "-o", name), coin))
+    assert verdict.failure == "broken file", verdict.text
 
 
 def test_a_temporary_file_left_behind_is_noticed(fuzz, monkeypatch):

@@ -1,4 +1,4 @@
-"""`make fuzz`: damaged logs, controllers, models, studies, project files and options.
+"""`make fuzz`: damaged logs, controllers, models, datasets, studies, project files and options.
 
     python benchmarks/fuzz --inputs 100000            # goes on where the last run stopped
     python benchmarks/fuzz --seed 2 --minutes 40
@@ -6,12 +6,14 @@
 
 Every input runs in a worker process. It fails if it ends in an exception that nobody expects, in a
 warning, with another exit code than 0, 1 or 2, with control characters or broken JSON on the
-screen, with temporary files left behind, after more than 20 s, or with more than 2 GB of memory.
+screen, with temporary files left behind, with an exported file that cannot be read or compiled
+(`written.py`), after more than 20 s, or with more than 2 GB of memory.
 Failing inputs are kept as folders with the command that shows them; inputs that fail in the same
 place are kept three times and counted.
 
-Two sources: mutations of valid files (`make.py`; an input is named by its seed and number), and
-hypothesis, which builds documents and tables from nothing and shrinks what fails (`invent.py`).
+Two sources: mutations of valid files (`make.py` has the list of kinds; an input is named by its
+seed and number), and hypothesis, which builds documents and tables from nothing and shrinks what
+fails (`invent.py`).
 """
 
 from __future__ import annotations

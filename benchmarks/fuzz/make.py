@@ -9,7 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import counting
+import datasets
 import deep
+import exporting
+import foreign
 import mutate
 import seeds
 from cases import Case
@@ -443,6 +446,16 @@ KINDS: dict[str, tuple[int, Callable[[random.Random], Case]]] = {
     "counts": (12, counting.counts),
     "kept shards": (2, counting.kept),
     "draft": (8, counting.draft),
+    "pomdp": (10, foreign.model),
+    "deep pomdp": (8, foreign.deep_model),
+    "machine": (8, foreign.machine),
+    "program": (8, exporting.controller),
+    "model export": (6, exporting.model),
+    "result folder": (4, exporting.result),
+    "minari": (10, datasets.dataset),
+    "convert": (8, datasets.convert),
+    "parts": (8, datasets.parts),
+    "frames": (6, datasets.frames),
 }
 
 

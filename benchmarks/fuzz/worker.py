@@ -21,6 +21,8 @@ import warnings
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import frames
+import written
 from cases import Case, Verdict
 
 MEMORY = 2 * 10**9
@@ -69,7 +71,8 @@ def limit_memory() -> None:
 
     with open("/proc/self/statm") as file:
         now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
+    _, most = resource.getrlimit(resource.RLIMIT_AS)  # compilers may have all of it
+    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, most))
     room.memory.cache_clear()  # what was there before the limit
 
 
@@ -81,6 +84,7 @@ def judge(case: Case) -> Verdict:
     try:
         case.write(folder)
         os.chdir(folder)
+        os.environ["MINARI_DATASETS_PATH"] = str(folder / "datasets")
         verdict = _run(case, folder)
     finally:
         os.chdir(home)
@@ -100,7 +104,10 @@ def _run(case: Case, folder: Path) -> tuple[str, str, str, int | None]:
     ):
         warnings.simplefilter("always")
         try:
-            main(list(case.arguments))
+            if case.arguments[:1] == ("@frames",):
+                frames.run(*case.arguments[1:])
+            else:
+                main(list(case.arguments))
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else (0 if left.code is None else 1)
         except BaseException as error:  # whatever it is, it should not have come so far
@@ -142,6 +149,10 @@ def _complaints(case: Case, code: int | None, said: str, told: str, folder: Path
                 yield "no JSON", text[:300]
     if code == 0 and "Error" in told:
         yield "error and success", told
+    if re.search("Note: .*encountered", told):
+        yield "swallowed warning", told
+    if code == 0:
+        yield from written.complaints(case.arguments, folder)
     left = [path.name for path in folder.rglob(".jumar-*")]
     if left:
         yield "left behind", ", ".join(left)

@@ -128,6 +128,13 @@ def test_a_table_of_another_controller_is_not_used(jumar, pumps, tmp_path):
             {"reading": {"observation": [{"column": "x", "ranges": ["a", 1]}], "action": WORK}},
             "is not a list of names and edges",
         ),
+        *(
+            (
+                {"reading": {"observation": [{"column": "x", "ranges": ranges}], "action": WORK}},
+                "is not a number",
+            )
+            for ranges in (["a", {}, "b"], ["a", None, "b"], ["a", 10**400, "b"], ["a", [], "b"])
+        ),
     ],
 )
 def test_a_damaged_table_is_refused(jumar, pumps, tmp_path, change, fact):
@@ -197,6 +204,7 @@ def test_a_policy_graph_goes_wherever_a_controller_goes(jumar, tmp_path):
         (["-o", "x.c", "--undiscounted"], "--undiscounted: only a model takes it"),
         (["-o", "x.drn", "--bins", "x=a:1:b"], "x.drn: a model is written, and --columns"),
         (["-o", "x.c", "--start", "first", "--names", "tiger"], ""),
+        (["-o", "x.c", "--start", "9" * 5000], ""),
     ],
 )
 def test_what_does_not_fit_together_is_told(jumar, tiger, tmp_path, monkeypatch, arguments, fact):

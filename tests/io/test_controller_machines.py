@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from jumar.core.controller import Controller
-from jumar.core.errors import ControllerError, ParameterError
+from jumar.core.errors import ControllerError, ParameterError, TooLarge
 from jumar.core.memory import NamedNodes, product, window
 from strategies import controllers, memories, names, pomdps
 
@@ -151,7 +151,7 @@ def test_a_policy_graph_needs_names_and_a_start_that_exists(tmp_path):
     (tmp_path / "x.pg").write_text("0 2 0 0\n")
     with pytest.raises(ControllerError, match=r"has no names. Give the model it is for"):
         jm.load_controller(tmp_path / "x.pg")
-    for start in (1, -1, "first", True):
+    for start in (1, -1, "first", True, "9" * 5000):
         with pytest.raises(ParameterError, match="there are nodes 0 to 0"):
             jm.load_controller(tmp_path / "x.pg", names=TIGER, start=start)
     with pytest.raises(ControllerError, match="1 node for 2 observations"):
@@ -204,6 +204,7 @@ def test_an_exploration_is_added(tmp_path):
         ({"action_labels": ["x", "y", "z"]}, "its actions are x, y, z, but those that have names"),
         ({"action_labels": 3}, "action_labels"),
         ({"action_function": [[9, 2, 4, 3]] * 2}, "9 is not the number of an action"),
+        ({"action_function": [[[2], 2, 4, 3]] * 2}, "is not the number of an action"),
         ({"action_function": [[{"2": 0.5}, 2, 4, 3]] * 2}, "probabilities sum to 0.5, not 1"),
         ({"action_function": [[{"x": 1}, 2, 4, 3]] * 2}, "'x' is not the number of an action"),
         ({"action_function": [[{"2": "1"}, 2, 4, 3]] * 2}, "'1' is not a probability"),
@@ -219,6 +220,16 @@ def test_a_wrong_paynt_file_is_refused(tmp_path, changes, fact):
         jm.load_controller(path, names=TIGER)
     assert str(caught.value).startswith(f"{path}")
     assert fact in str(caught.value)
+
+
+def test_a_file_for_which_there_is_no_room_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("jumar.core.room.memory", lambda: 100)
+    (tmp_path / "fsc.json").write_text(json.dumps(tiger_document()))
+    with pytest.raises(TooLarge, match="2 nodes, 2 observations and 3 actions"):
+        jm.load_controller(tmp_path / "fsc.json", names=TIGER)
+    (tmp_path / "x.pg").write_text("0 2 0 0\n")
+    with pytest.raises(TooLarge, match=r"x\.pg: 2 nodes"):
+        jm.load_controller(tmp_path / "x.pg", names=TIGER)
 
 
 def test_a_paynt_file_without_labels_needs_a_model(tmp_path):

@@ -14,7 +14,7 @@ import pytest
 
 from facts import refuses
 from jumar.core.episodes import UNKNOWN, Episodes, Labels
-from jumar.core.errors import LogError
+from jumar.core.errors import LogError, ParameterError
 from jumar.io.formats import delimited, source, text
 from jumar.io.logs import read_logs, write_logs
 
@@ -112,9 +112,18 @@ def test_what_is_wrong_in_a_table_is_named():
     wrong = TABLE.to_pandas().assign(reward=["1", "two", "3", None])
     with refuses(LogError, "table, row 2, column 'reward'", "'two'", "number"):
         read_logs(wrong)
+    sparse = TABLE.to_pandas().assign(reward=pd.arrays.SparseArray([1.0] * 4))
+    with refuses(LogError, "table", "Sparse pandas data (column reward) not supported", "Convert"):
+        read_logs(sparse)
     mixed = pd.DataFrame({"episode": [1, "x"]})
     with pytest.raises(LogError, match=r"^table: "):
         read_logs(mixed)
+
+
+@pytest.mark.parametrize("nothing", [3, None, np.zeros((2, 5)), [["a", "b"]]])
+def test_what_is_neither_file_nor_table_is_refused(nothing):
+    with refuses(ParameterError, "is no log", "Pass a file"):
+        read_logs(nothing)
 
 
 def test_nodes_are_written_and_read(tmp_path):

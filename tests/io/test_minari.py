@@ -8,13 +8,15 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import jumar as jm
 from commands import run_command
 from jumar.core.episodes import Episodes, Labels
-from jumar.core.errors import LogError, ParameterError
-from jumar.io.formats.minari import METADATA
+from jumar.core.errors import JumarError, LogError, ParameterError, TooLarge
+from jumar.io.formats.minari_episodes import METADATA
 
 WHY = "{} is not installed: pip install jumar[minari]"
 minari = pytest.importorskip("minari", reason=WHY.format("minari"))
@@ -268,6 +270,15 @@ def test_wrong_wishes_are_refused_before_anything_is_written(name, more, fact, d
     assert not datasets.exists()
 
 
+@pytest.mark.parametrize("name", ["x" * 300 + "-v0", "x/" * 3000 + "x-v0"])
+@pytest.mark.parametrize("there", [False, True])
+def test_a_name_that_is_too_long_for_folders_is_told(name, there, datasets):
+    if there:
+        datasets.mkdir()
+    with pytest.raises(JumarError, match=r"x.*\(File name too long\)"):
+        jm.write_minari(THREE, name)
+
+
 def test_an_error_while_writing_leaves_nothing(datasets, monkeypatch):
     monkeypatch.setattr("jumar.io.minari._episodes", lambda log: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -287,7 +298,25 @@ def change(folder, **keys):
     ({"observation_space": "{"}, "cannot be read as JSON"),
     ({"observation_space": '{"type": "Discrete", "n": 1, "start": 0}'},
      r"episode 0, step 1: the observation 1 is not in the space"),
+    ({"observation_space": "[]"}, r"\[\] is not the description of a space"),
+    ({"observation_space": "[" * 100_000}, "nested too deeply"),
+    ({"observation_space": '{"type": "Tuple", "subspaces": [' * 40 + "]}" * 40},
+     "nested too deeply"),
+    ({"observation_space": '{"type": "Tuple", "subspaces": []}'}, "the space has no values"),
+    ({"observation_space": '{"type": "Dict", "subspaces": []}'}, "needs a list of subspaces"),
+    ({"observation_space": '{"type": "Discrete"}'}, "observation: the space has no 'n'"),
+    ({"observation_space": '{"type": "Discrete", "n": 2.5}'}, "n 2.5 is not whole"),
+    ({"observation_space": '{"type": "Discrete", "n": -3}'}, "n -3 is below 1"),
+    ({"observation_space": '{"type": "MultiBinary", "n": 100000000000}'}, "more than 100 numbers"),
+    ({"observation_space": '{"type": "MultiDiscrete", "nvec": [3, 2]}'},
+     r"entries have the shape \(\), but in the space of the dataset \(2,\)"),
+    ({"observation_space": '{"type": "Box", "shape": [10000000, 10000000], "low": 0, "high": 1, '
+      '"dtype": "float32"}'}, "more than 100 numbers"),
     ({"data_format": "zip"}, "'zip' is not one of hdf5, arrow, parquet"),
+    ({"jumar": None}, "jumar: it is no object"),
+    ({"jumar": {"infos": 3}}, "jumar, infos: it is no list of names"),
+    ({"jumar": {"actions": [1, 2]}}, "jumar, actions: it is no list of names"),
+    ({"jumar": {"without_final": 0}}, "jumar, without_final: it is no list of numbers"),
 ])  # fmt: skip
 def test_damaged_metadata_is_told(keys, fact):
     data = jm.write_minari(THREE, "three-v0")
@@ -318,6 +347,86 @@ def test_a_damaged_file_is_told():
     data = jm.write_minari(THREE, "three-v1", data_format="arrow")
     next((data / "1").glob("*.arrow")).unlink()
     with pytest.raises(LogError, match="there is no file of the episode"):
+        jm.read_logs(data)
+
+
+def test_metadata_without_bottom_is_no_dataset():
+    data = jm.write_minari(THREE, "three-v0")
+    (data / METADATA).write_text("[" * 100_000)
+    with pytest.raises(LogError):
+        jm.read_logs(data)
+
+
+def test_a_space_of_very_many_values_is_no_list_of_them():
+    """Its names would not fit into memory: those that occur are the names."""
+    data = jm.write_minari(THREE, "three-v0")
+    change(data, observation_space='{"type": "Discrete", "n": 1000000000000, "start": 0}')
+    assert jm.read_logs(data).observations == ("0", "1")
+
+
+@pytest.mark.parametrize(("name", "content", "fact"), [
+    ("episode_1/rewards", None, "three-v0/data, episode 1: there is no list of numbers 'rewards'"),
+    ("episode_1", np.zeros(3), "episode 1: it is no group of lists"),
+    ("episode_1/rewards", np.array(1.0), "episode 1: there is no list of numbers 'rewards'"),
+    ("episode_1/rewards", np.array([b"much"]), "episode 1: there is no list of numbers 'rewards'"),
+    ("episode_1/rewards", np.zeros((1, 2)), r"rewards: entries have the shape \(2,\)"),
+    ("episode_1/rewards", h5py.SoftLink("/nowhere"), "there is no list of numbers 'rewards'"),
+    ("episode_1", h5py.SoftLink("/episode_1"), "cannot be read as Minari: .*too many links"),
+    ("episode_1/actions", h5py.ExternalLink("x.hdf5", "/"), "no list of numbers 'actions'"),
+    ("episode_1/observations", np.array([0.5, 1]), "step 0: the observation 0.5 is not in the"),
+    ("episode_1/observations", np.array([np.nan, 1]), "step 0: the observation nan is not in the"),
+    ("episode_1/observations", np.array([1e308, 1]), "observation 1e\\+308 is not in the space"),
+    ("stray", np.zeros(3), "'stray' is not the name of an episode"),
+    ("episode_" + "9" * 30, np.zeros(3), "is not the name of an episode"),
+])  # fmt: skip
+def test_a_file_that_holds_something_else_is_told(name, content, fact):
+    data = jm.write_minari(THREE, "three-v0")
+    with h5py.File(data / "main_data.hdf5", "a") as file:
+        if name in file:
+            del file[name]
+        if content is not None:
+            file[name] = content
+    with pytest.raises(LogError, match=fact):
+        jm.read_logs(data)
+
+
+def test_a_list_that_is_larger_than_memory_is_told():
+    """HDF5 keeps nothing of what was never written: a small file may promise terabytes."""
+    data = jm.write_minari(THREE, "three-v0")
+    with h5py.File(data / "main_data.hdf5", "a") as file:
+        del file["episode_1/rewards"]
+        file.create_dataset("episode_1/rewards", (10**13,), "f8", chunks=True)
+    with pytest.raises(TooLarge, match=r"episode 1, rewards: .* 80 TB"):
+        jm.read_logs(data)
+
+
+@pytest.mark.parametrize("kind", FORMATS[1:])
+@pytest.mark.parametrize(("change_of", "fact"), [
+    (lambda table: table.drop_columns(["rewards"]), "there is no list of numbers 'rewards'"),
+    (lambda table: table.append_column("rewards", table["rewards"]), "list of numbers 'rewards'"),
+    (lambda table: table.set_column(table.column_names.index("rewards"), "rewards",
+                                    pa.array([{"a": 1}] * table.num_rows)), "numbers 'rewards'"),
+])  # fmt: skip
+def test_files_that_hold_something_else_are_told(kind, change_of, fact):
+    data = jm.write_minari(THREE, "three-v0", data_format=kind)
+    (file,) = (data / "1").glob(f"*.{kind}")
+    if kind == "parquet":
+        pq.write_table(change_of(pq.read_table(file)), file)
+    else:
+        with pa.OSFile(str(file)) as opened:
+            table = change_of(pa.ipc.open_file(opened).read_all())
+        with pa.ipc.new_file(str(file), table.schema) as writer:
+            writer.write_table(table)
+    with pytest.raises(LogError, match=f"data, episode 1: .*{fact}"):
+        jm.read_logs(data)
+
+
+def test_a_label_without_a_name_is_told():
+    log = replace(THREE, cluster=Labels.of(["a", "b", "a"]))
+    data = jm.write_minari(log, "three-v0")
+    own = json.loads((data / METADATA).read_text())["jumar"]
+    change(data, jumar={**own, "cluster_names": ["a"]})
+    with pytest.raises(LogError, match="cluster: there are names for the numbers 0 to 0"):
         jm.read_logs(data)
 
 

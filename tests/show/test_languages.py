@@ -7,6 +7,7 @@ import json
 import math
 import sqlite3
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -216,9 +217,10 @@ def test_a_script_can_stand_in_a_page(suffix):
 
 
 def test_c_is_plain_ascii_without_trigraphs():
-    text = render(table(hostile(), LogReading((ReadColumn("*/ ??/"),))), LANGUAGES[".c"])
+    named = replace(hostile(), name="??/")  # a backslash at the end of a line
+    text = render(table(named, LogReading((ReadColumn("*/ ??/"),))), LANGUAGES[".c"])
     assert text.isascii()
-    assert "??" not in text.partition("#ifndef")[2]
+    assert "??" not in text
     header = text.partition("#ifndef")[0]
     assert header.count("*/") == 1
     assert header.endswith("*/\n")

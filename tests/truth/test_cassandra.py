@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -609,6 +611,59 @@ def test_what_is_no_such_file_is_refused_by_name(tmp_path, data):
         load_model(tmp_path / "y.POMDP")
 
 
+def test_what_is_no_file_of_text_is_refused(tmp_path):
+    (tmp_path / "zero.POMDP").symlink_to("/dev/zero")  # without an end
+    with refuses(ModelError, "zero.POMDP", "not a text file"):
+        load_model(tmp_path / "zero.POMDP")
+    with refuses(ModelError, "cannot be read", "directory"):
+        (tmp_path / "folder.POMDP").mkdir()
+        load_model(tmp_path / "folder.POMDP")
+    with refuses(ModelError, "a\\x00.POMDP", "null byte"):
+        load_named("a\0.POMDP")
+
+
+def test_a_number_of_thousands_of_digits_is_refused():
+    with refuses(ModelError, "m.POMDP, line 3, column 9", "is too large"):
+        read(HEAD.replace("left right", "9" * 5000) + BODY)
+    with refuses(ModelError, "m.POMDP, line 7, column 4", "is too large"):
+        read(HEAD + BODY.replace("T: open-left", "T: " + "9" * 5000))
+
+
+def test_of_very_many_mistakes_the_first_are_told_and_the_others_counted():
+    """Each of the 100,000 reaches into the next line; words for all of them took minutes."""
+    began = time.process_time()
+    with refuses(ModelError, "line 6", "line 25", "99,980 more like these") as refused:
+        read(HEAD + "T:\n" * 100_000)
+    assert time.process_time() - began < 20
+    assert len(str(refused.value)) < 10_000
+    assert "in 'T: T : T : T : T' of line 6" in str(refused.value)
+
+
+def test_wildcards_that_name_all_rows_over_and_over_are_refused(monkeypatch):
+    """10,000 lines on 100,000 rows would take minutes."""
+    monkeypatch.setattr("jumar.truth.cassandra.laws.MOST_WRITES", 1000)
+    with refuses(TooLarge, "T or O with wildcards", "more than 1,000 times", "Write each row once"):
+        read(HEAD + "T: * : * : left 0.5\n" * 300 + BODY)
+    assert read(HEAD + "T: * : * : left 0.5\n" * 200 + BODY).states == ("left", "right")
+
+
+def test_close_names_are_sought_among_some_of_very_many():
+    names = " ".join(f"state-{i}" for i in range(9000))
+    text = HEAD.replace("left right", names) + "T: listen : stat-1 : state-1 1\n" * 500
+    began = time.process_time()
+    with refuses(ModelError, "'stat-1'", "Did you mean", "480 more like these"):
+        read(text)
+    assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize("observations", ["observations: 300000", ""])
+def test_what_models_hold_in_full_is_refused_if_there_is_no_room(observations, monkeypatch):
+    monkeypatch.setattr("jumar.core.room.memory", lambda: 10**9)
+    text = f"discount: 0.9 values: reward states: 300000 actions: 1 {observations}\nT: 0 identity"
+    with refuses(TooLarge, "300,000 states and 300,000 observations", "1.44 TB"):
+        read(text)
+
+
 # ---- wherever a model can be named --------------------------------------------------------------
 
 
@@ -638,6 +693,7 @@ def test_a_file_can_stand_for_a_model_with_options(folder):
         ("normalize=perhaps", ("normalize", "'perhaps'", "yes or no")),
         ("discount=0.5,discount=0.6", ("discount", "twice")),
         ("start=up", ("state 'up' is not one of left, right",)),
+        (f"start={'9' * 5000}", ("start: state", "is not one of left, right")),
     ],
 )
 def test_a_wrong_option_is_refused(folder, options, facts):
@@ -645,9 +701,10 @@ def test_a_wrong_option_is_refused(folder, options, facts):
         load_named(f"tiger.x.PoMdP:{options}", str(folder))
 
 
-def test_a_wrong_discount_is_refused_as_for_any_model(folder):
-    with refuses(ModelError, "discount 2.0"):
-        load_named("tiger.x.PoMdP:discount=2", str(folder))
+@pytest.mark.parametrize(("given", "fact"), [("2", "discount 2.0"), ("nan", "discount nan")])
+def test_a_wrong_discount_is_refused_as_for_any_model(folder, given, fact):
+    with refuses(ModelError, fact):
+        load_named(f"tiger.x.PoMdP:discount={given}", str(folder))
 
 
 def test_other_files_take_the_options_that_they_leave_open(tmp_path):

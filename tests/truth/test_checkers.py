@@ -4,6 +4,7 @@ same."""
 from __future__ import annotations
 
 import re
+import time
 from decimal import Decimal
 
 import numpy as np
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from jumar.core.controller import Controller
-from jumar.core.errors import ParameterError
+from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.identifiers import words_for
 from jumar.core.memory import window
+from jumar.truth.cassandra.writing import _spelled
 from jumar.truth.checkers import WRITERS, model_text
 from jumar.truth.checkers.graph import StateGraph, chain_graph, model_graph
 from jumar.truth.models import MODELS
@@ -165,6 +167,22 @@ def test_hostile_names_do_not_break_a_file(kind):
         assert "-0.0000001" in text
     else:
         same_in_prism(model_graph(model), text)
+
+
+def test_very_many_names_that_become_one_word_take_little_time():
+    """Each double was counted up from 2: 15,000 names took 40 s."""
+    names = [chr(0x4E00 + i) for i in range(20_000)]
+    began = time.process_time()
+    words = words_for([*names, "a_3"])
+    assert (words[:3], words[-2:]) == (["a_", "a__2", "a__3"], ["a__20000", "a_3"])
+    assert _spelled((*names, "s-3"), "s")[:3] == ("s", "s-2", "s-4")
+    assert time.process_time() - began < 5
+
+
+def test_a_model_of_more_edges_than_fit_is_refused(monkeypatch):
+    monkeypatch.setattr("jumar.core.room.memory", lambda: 1000)
+    with pytest.raises(TooLarge, match=r"'tiger': 16 edges .* write a \.POMDP file"):
+        model_text(jm.models.tiger(), ".drn")
 
 
 def test_another_ending_is_refused(tmp_path):

@@ -132,7 +132,8 @@ def _controller(what: str, names: str | None, start: str) -> tuple[Controller, L
 
 
 def _start(text: str) -> int | str:
-    return int(text) if text.isascii() and text.isdigit() else text
+    is_number = text.isascii() and text.isdigit() and len(text) <= 18
+    return int(text) if is_number else text
 
 
 def _told(columns: list[str] | None, bins: list[str] | None, missing: str) -> LogReading:

@@ -23,13 +23,14 @@ def words_for(names: Sequence[str], before: str = "") -> list[str]:
     ['open_left', 'open_left_2', 'a_2', 'a_true']
     """
     words: dict[str, None] = {}
+    last: dict[str, int] = {}  # by word: the number that its last double got
     for name in names:
         word = before + re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
         if not word[:1].isalpha() or word in _TAKEN:
             word = f"a_{word}"
-        wanted, n = word, 1
+        wanted, n = word, last.get(word, 1)
         while word in words:
             n += 1
             word = f"{wanted}_{n}"
-        words[word] = None
+        words[word], last[wanted] = None, n
     return list(words)

@@ -35,13 +35,13 @@ from jumar.core.text import printable
 from jumar.io.controllers import controller_from_document, controller_to_document
 from jumar.io.formats.minari import (
     DATA,
-    METADATA,
     OWN,
     PREFIX,
     MinariFolder,
     datasets_root,
     located,
 )
+from jumar.io.formats.minari_episodes import METADATA
 from jumar.io.logs import read_logs
 
 DataFormat = Literal["hdf5", "arrow", "parquet"]
@@ -177,7 +177,13 @@ def write_minari(
         )
     root = datasets_root() if folder is None else Path(folder)
     target = root / name / DATA
-    if target.exists():
+    try:
+        there = target.exists()
+    except OSError as error:
+        raise ParameterError(
+            f"name: {printable(name)!r} cannot be a folder ({error.strerror}). Choose another."
+        ) from error
+    if there:
         raise LogError(
             f"{target}: there is a dataset already. Choose another version, such as "
             f"{name.rpartition('-v')[0]}-v{int(name.rpartition('-v')[2]) + 1}, or delete it."

@@ -27,6 +27,7 @@ from jumar.core.text import listing, printable
 MOST_COLUMNS = 100  # more are a picture
 MOST_NAMES = 100_000  # of a space
 MOST_WHOLE = 1_000  # whole numbers of one column that are names of their own
+MOST_NESTED = 20  # spaces within spaces
 
 Description = Mapping[str, Any]
 
@@ -68,18 +69,21 @@ def columns_of(root: str, space: Description) -> list[SpaceColumn]:
     """
     found = list(islice(_columns(root, space, ()), MOST_COLUMNS + 1))
     if len(found) > MOST_COLUMNS:
-        raise ParameterError(
-            f"{root}: the space has more than {MOST_COLUMNS} numbers, too many to make a name of. "
-            "Reduce it to the few that matter with a wrapper."
-        )
+        raise _too_many(root)
     return found
 
 
 def _columns(name: str, space: Description, keys: tuple[str | int, ...]) -> Iterator[SpaceColumn]:
+    if not isinstance(space, Mapping):
+        raise ParameterError(f"{name}: {printable(repr(space))} is not the description of a space.")
     kind = space.get("type")
     if kind in ("Dict", "Tuple"):
-        inside = space["subspaces"]
-        parts = inside.items() if kind == "Dict" else enumerate(inside)
+        inside = space.get("subspaces")
+        if not isinstance(inside, Mapping if kind == "Dict" else list | tuple):
+            raise ParameterError(f"{name}: a space of the kind {kind} needs a list of subspaces.")
+        if len(keys) > MOST_NESTED:
+            raise ParameterError(f"{name[:60]}: the space is nested too deeply. Flatten it.")
+        parts = inside.items() if isinstance(inside, Mapping) else enumerate(inside)
         for key, part in parts:
             yield from _columns(f"{name}.{key}", part, (*keys, key))
         return
@@ -88,7 +92,16 @@ def _columns(name: str, space: Description, keys: tuple[str | int, ...]) -> Iter
             f"{name}: a space of the kind {printable(str(kind))} has no names. Use one of "
             "Discrete, MultiDiscrete, MultiBinary, Box, Dict and Tuple."
         )
-    first, size = _range(space)
+    try:
+        with np.errstate(all="ignore"):  # a range from -inf to inf has no size
+            first, size = _range(space, name)
+    except KeyError as error:
+        raise ParameterError(f"{name}: the space has no {error}.") from error
+    except ParameterError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:
+        said = printable(str(error))
+        raise ParameterError(f"{name}: the description of the space is wrong: {said}.") from error
     for place in np.ndindex(first.shape):
         n = int(size[place])
         low = int(first[place]) if n else 0
@@ -97,23 +110,52 @@ def _columns(name: str, space: Description, keys: tuple[str | int, ...]) -> Iter
         yield SpaceColumn(name + inner, keys, first.shape, place, whole)
 
 
-def _range(space: Description) -> tuple[Ints, Ints]:
+def _range(space: Description, name: str = "space") -> tuple[Ints, Ints]:
     """The first whole number of every place, and how many there are; 0 of them: it is real."""
     kind = space["type"]
     if kind == "Discrete":
-        return np.array(space.get("start", 0)), np.array(space["n"])
+        return _wholes(space.get("start", 0), "start", ()), _wholes(space["n"], "n", (), least=1)
     if kind == "MultiDiscrete":
-        size = np.array(space["nvec"])
-        return np.broadcast_to(np.array(space.get("start", 0)), size.shape), size
+        size = _wholes(space["nvec"], "nvec", least=1)
+        return np.broadcast_to(_wholes(space.get("start", 0), "start"), size.shape), size
     if kind == "MultiBinary":
-        each = np.zeros(np.atleast_1d(space["n"]), np.int64)
+        each = np.zeros(_shape(np.atleast_1d(_wholes(space["n"], "n")).tolist(), name), np.int64)
         return each, each + 2
-    shape = tuple(space["shape"])
+    shape = _shape(space["shape"], name)
     low, high = (np.broadcast_to(np.array(space[end], float), shape) for end in ("low", "high"))
     whole = np.issubdtype(np.dtype(space["dtype"]), np.integer) | np.zeros(shape, np.bool_)
     size = np.where(whole, high - low + 1, 0)
-    size = np.where(size <= MOST_WHOLE, size, 0)
+    size = np.where((size >= 1) & (size <= MOST_WHOLE), size, 0)
     return np.where(size > 0, low, 0).astype(np.int64), size.astype(np.int64)
+
+
+def _wholes(
+    value: Any, what: str, shape: tuple[int, ...] | None = None, least: int | None = None
+) -> Ints:
+    """Whole numbers of a description, of a shape if one is given."""
+    found = np.array(value)
+    right = found.dtype.kind in "iu" or found.size == 0
+    if not right or (shape is not None and found.shape != shape):
+        raise ValueError(f"{what} {value!r} is not whole")
+    if least is not None and (found < least).any():
+        raise ValueError(f"{what} {value!r} is below {least}")
+    return found.astype(np.int64)
+
+
+def _shape(sizes: Sequence[int], name: str) -> tuple[int, ...]:
+    """A shape of which arrays can be made."""
+    if any(isinstance(size, bool) or not isinstance(size, int) or size < 0 for size in sizes):
+        raise ValueError(f"{sizes!r} is no shape")
+    if math.prod(sizes) > MOST_COLUMNS:
+        raise _too_many(name)
+    return tuple(sizes)
+
+
+def _too_many(root: str) -> ParameterError:
+    return ParameterError(
+        f"{root}: the space has more than {MOST_COLUMNS} numbers, too many to make a name of. "
+        "Reduce it to the few that matter with a wrapper."
+    )
 
 
 @dataclass(frozen=True)
@@ -130,6 +172,14 @@ class NamedSpace:
         """The names of every column."""
         return [
             tuple(map(str, column.values or ())) if cut is None else cut.names
+            for column, cut in zip(self.columns, self.bins, strict=True)
+        ]
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many names every column has."""
+        return [
+            len(column.values or ()) if cut is None else len(cut.names)
             for column, cut in zip(self.columns, self.bins, strict=True)
         ]
 
@@ -158,10 +208,10 @@ class NamedSpace:
             else:
                 assert column.values is not None
                 size = len(column.values)
-                digit = values.astype(np.int64) - column.values.start
-                digit = np.where(
-                    (digit < size) & (digit == values - column.values.start), digit, -1
-                )
+                with np.errstate(invalid="ignore"):  # what is no number is no name either
+                    found = values.astype(np.int64)
+                digit = np.where(found == values, found - column.values.start, -1)
+                digit = np.where(digit < size, digit, -1)
             code, unknown = code * size + digit, unknown | (digit < 0)
         return np.where(unknown, -1, code)
 
@@ -183,8 +233,7 @@ class NamedSpace:
 
     def value(self, number: int) -> Any:
         """What has this name, as the space has it; only of whole numbers."""
-        sizes = [len(part) for part in self.parts]
-        digits = np.unravel_index(number, sizes)
+        digits = np.unravel_index(number, self.sizes)
         values = iter(
             column.values[int(digit)]
             for column, digit in zip(self.columns, digits, strict=True)
@@ -227,7 +276,7 @@ def named_space(
     if not used:
         raise ParameterError(_needs_bins(root, [column.name for column in every]))
     made = NamedSpace(root, space, tuple(used), tuple(bins.get(column.name) for column in used))
-    count = math.prod(len(part) for part in made.parts)
+    count = math.prod(made.sizes)
     if count > MOST_NAMES:
         raise ParameterError(
             f"{root}: the space has {count:,} values, too many to name. Use fewer columns or bins "

@@ -16,6 +16,9 @@ from jumar.core.arrays import Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, TooLarge
 from jumar.core.memory import NamedNodes, history_states
+from jumar.core.room import check_room
+
+_CELL_BYTES = 40  # of one action at a node, with copies
 
 
 class Named(Protocol):
@@ -55,6 +58,12 @@ def listed(controller: Controller, format: str) -> ListedNodes:
     place[order] = np.arange(len(nodes))
     rows = controller.rows_at(history_states(nodes[order], O))
     return ListedNodes(rows.reshape(len(nodes), O, -1), place[moves[order]])
+
+
+def check_machine(place: str, M: int, O: int, A: int) -> None:
+    """Refuse a controller of (M, O, A) rows for which there is no room."""
+    size = f"{M:,} nodes, {O:,} observations and {A:,} actions"
+    check_room(f"{place}: {size}", M * O * A * _CELL_BYTES, "Use a smaller controller.")
 
 
 def from_machine(

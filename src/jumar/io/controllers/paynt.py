@@ -20,7 +20,7 @@ from jumar.core.controller import SUM_TOLERANCE, Controller
 from jumar.core.errors import ControllerError
 from jumar.core.identifiers import words_for
 from jumar.core.text import listing
-from jumar.io.controllers.machines import Named, from_machine, listed
+from jumar.io.controllers.machines import Named, check_machine, from_machine, listed
 from jumar.io.documents import checked, is_number, show, whole
 
 MARK = "action_function"  # only their documents have it
@@ -103,6 +103,7 @@ def from_paynt(
     number = _action_numbers(labels["action"], names, place)
     doing = _table(document, MARK, M, n_seen, place)
     going = _table(document, "update_function", M, n_seen, place)
+    check_machine(place, M, O, A)
     rows, update = np.zeros((M, O, A)), np.zeros((M, O), np.int64)
     for n in range(M):
         for z in range(O):
@@ -156,8 +157,8 @@ def _table(document: Mapping[str, Any], key: str, M: int, n_seen: int, place: st
 
 def _row(choice: Any, where: str, number: Mapping[int, int], A: int) -> Any:
     row = np.zeros(A)
-    chances = choice if isinstance(choice, dict) else {choice: 1.0}
-    for key, p in chances.items():
+    chances = choice.items() if isinstance(choice, dict) else [(choice, 1.0)]
+    for key, p in chances:
         a = _action(key, where, number)
         if not is_number(p) or not 0 <= p <= 1 + SUM_TOLERANCE:
             raise ControllerError(f"{where}: {show(p)} is not a probability.")

@@ -18,8 +18,8 @@ import numpy as np
 from jumar.core.arrays import Ints
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, ParameterError
-from jumar.core.text import counted
-from jumar.io.controllers.machines import Named, from_machine, listed
+from jumar.core.text import counted, printable
+from jumar.io.controllers.machines import Named, check_machine, from_machine, listed
 from jumar.io.documents import show
 
 OBSERVED = "observed"
@@ -68,10 +68,11 @@ def from_policy_graph(
     O, A = len(names.observations), len(names.actions)
     does, goes = _read(text, place, O, A)
     M = len(does)
+    check_machine(place, M + 1, O, A)
     if start != OBSERVED and (isinstance(start, bool) or start not in range(M)):
         raise ParameterError(
-            f"start {start!r}: there are nodes 0 to {M - 1}. Give one of them, or {OBSERVED!r}: "
-            "the node with the number of the first observation."
+            f"start {printable(str(start))!r}: there are nodes 0 to {M - 1}. Give one of them, or "
+            f"{OBSERVED!r}: the node with the number of the first observation."
         )
     if start == OBSERVED and M < O:
         raise ControllerError(

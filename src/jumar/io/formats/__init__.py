@@ -9,6 +9,7 @@ memory the first row is row 1.
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jumar.core.errors import LogError
+from jumar.core.errors import LogError, ParameterError
 from jumar.core.registry import Registry
+from jumar.core.text import printable
 from jumar.io.addresses import Address, as_typed, is_address
 from jumar.io.formats.arrow import (
     ArrowFile,
@@ -134,11 +136,21 @@ def open_log(source: Any, kind: str | None = None, options: FileOptions | None =
     source = collected(source)
     if hasattr(source, "__arrow_c_stream__"):
         options.for_format("a table in memory", ())
-        with naming("table", "Arrow"):
-            return TableInMemory(source)
+        try:
+            with naming("table", "Arrow"):
+                return TableInMemory(source)
+        except TypeError as error:  # columns that Arrow does not know, such as sparse ones
+            said = printable(str(error).rstrip("."))
+            raise LogError(
+                f"table: cannot be read as Arrow: {said}. Convert the column."
+            ) from error
     if is_dataset(source):
         options.for_format("a data set", ())
         return DatasetRows(source)
+    if not isinstance(source, str | os.PathLike):
+        raise ParameterError(
+            f"{printable(repr(source)[:40])} is no log. Pass a file, or a table with named columns."
+        )
     name = str(source)
     if is_address(as_typed(name)):
         return _far_log(far_file(as_typed(name)), kind, options)

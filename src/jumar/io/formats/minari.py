@@ -21,17 +21,20 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Array
-from jumar.core.errors import JumarError, LogError, MissingExtra
-from jumar.core.text import listing, printable, shown
-from jumar.io.formats.source import BATCH_ROWS, Source, naming, no_rows
+from jumar.core.errors import JumarError, LogError
+from jumar.core.text import listing, printable
+from jumar.io.formats.minari_episodes import METADATA, store_of
+from jumar.io.formats.source import BATCH_ROWS, Source, naming
 from jumar.io.spaces import NamedSpace, SpaceColumn, columns_of, named_space
 
 PREFIX = "minari:"
 OWN = "jumar"  # the key of the metadata that write_minari leaves
-METADATA, HDF5, DATA = "metadata.json", "main_data.hdf5", "data"
+DATA = "data"
 TOLD = ("node", "propensity", "cluster", "behavior")  # parts that write_minari puts into infos
 ROOTS = ("observation", "action")
 LABELLED = ("node", "cluster", "behavior")
+# lists of names that write_minari leaves
+_NAMES = ("observations", "actions", "infos", "episodes", *(f"{key}_names" for key in LABELLED))
 
 
 def datasets_root() -> Path:
@@ -49,7 +52,7 @@ def _data_folder(path: Path) -> Path | None:
     for folder in (path, path / DATA):
         try:
             known = json.loads((folder / METADATA).read_text("utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         if isinstance(known, dict) and "data_format" in known:
             return folder
@@ -93,9 +96,8 @@ class MinariFolder(Source):
         if folder is None:
             raise LogError(f"{self.name}: there is no dataset of Minari (no {METADATA} with it).")
         self.about: Mapping[str, Any] = json.loads((folder / METADATA).read_text("utf-8"))
-        kind = self.about["data_format"]
-        self._store = _hdf5(folder, self.name) if kind == "hdf5" else _Files(folder, str(kind))
-        self.own: Mapping[str, Any] = self.about.get(OWN, {})
+        self._store = store_of(folder, self.about["data_format"], self.name)
+        self.own = self._checked_own()
         self._columns = {root: self._columns_of(root) for root in ROOTS}
         told = [key for key in TOLD if key in self.own.get("infos", ())]
         infos = [f"info.{key}" for key in self._store.info_keys()]
@@ -105,6 +107,22 @@ class MinariFolder(Source):
             ["episode", "step", *single, *parts, "reward", "terminated", "truncated", *told, *infos]
         ))  # fmt: skip
         self._asked: set[str] = set()
+
+    def _checked_own(self) -> Mapping[str, Any]:
+        """What write_minari left in the metadata, lists where there should be lists."""
+        own = self.about.get(OWN, {})
+        place = f"{self.name}, {METADATA}, {OWN}"
+        if not isinstance(own, dict):
+            raise LogError(f"{place}: it is no object. Write the dataset again, or remove it.")
+        for key in (*_NAMES, "without_final"):
+            kind = int if key == "without_final" else str
+            found = own.get(key, [])
+            if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
+                raise LogError(
+                    f"{place}, {key}: it is no list of {'numbers' if kind is int else 'names'}. "
+                    "Write the dataset again, or remove it."
+                )
+        return own
 
     @cached_property
     def _joint(self) -> dict[str, NamedSpace | None]:
@@ -134,17 +152,24 @@ class MinariFolder(Source):
                 f"{self.name}, {METADATA}: there is no {root}_space. Write the dataset with Minari "
                 "0.4 or newer."
             )
-        with naming(f"{self.name}, {METADATA}", "JSON"):
-            space: dict[str, Any] = json.loads(text)
+        place = f"{self.name}, {METADATA}"
+        try:
+            with naming(place, "JSON"):
+                space: dict[str, Any] = json.loads(text)
+        except RecursionError as error:
+            raise LogError(f"{place}: the {root}_space is nested too deeply.") from error
         return space
 
     def _columns_of(self, root: str) -> list[SpaceColumn]:
         try:
-            return columns_of(root, self._space(root))
+            found = columns_of(root, self._space(root))
         except LogError:
             raise
-        except (JumarError, KeyError, TypeError, ValueError) as error:
+        except JumarError as error:
             raise LogError(f"{self.name}, {METADATA}: {error}") from error
+        if not found:
+            raise LogError(f"{self.name}, {METADATA}: {root}: the space has no values.")
+        return found
 
     @property
     def metadata(self) -> bytes | None:  # type: ignore[override]
@@ -156,9 +181,8 @@ class MinariFolder(Source):
         return json.dumps(kept).encode() if kept else None
 
     def _names(self, root: str, joint: NamedSpace) -> Sequence[str]:
-        labels = self.own.get(f"{root}s")
-        named = isinstance(labels, list) and len(labels) == len(joint.names)
-        return labels if named and labels is not None else joint.names
+        labels: list[str] = self.own.get(f"{root}s", [])
+        return labels if len(labels) == len(joint.names) else joint.names
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         import pyarrow as pa
@@ -235,19 +259,34 @@ class MinariFolder(Source):
         nothing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), np.bool_)
         if name == "episode":
             labels = self.own.get("episodes")
-            named = isinstance(labels, list) and len(labels) > int(values.max())
-            return _named(values, labels) if named and labels is not None else pa.array(values)
+            if labels is None or len(labels) <= int(values.max()):
+                return pa.array(values)
+            return self._named(name, values, labels)
         joint = self._joint.get(name)
         if joint is not None:
-            return _named(values, self._names(name, joint))
-        if name in LABELLED and isinstance(labels := self.own.get(f"{name}_names"), list):
-            return _named(np.where(nothing, -1, values), labels)
+            return self._named(name, values, self._names(name, joint))
+        if name in LABELLED and (labels := self.own.get(f"{name}_names")) is not None:
+            return self._named(name, values, labels)
         if name in ("terminated", "truncated"):
             return pa.array(np.nan_to_num(values) != 0)
         whole = [c for columns in self._columns.values() for c in columns if c.name == name]
-        if whole and whole[0].values is not None:
+        if whole and whole[0].values is not None and _are_whole(values[~nothing]):
             values = np.where(nothing, 0, values).astype(np.int64)
         return pa.array(values, mask=nothing)
+
+    def _named(self, name: str, codes: Array, names: Sequence[str]) -> Any:
+        """A column of names, given as numbers; what is negative or no number is nothing."""
+        import pyarrow as pa
+
+        nothing = ~(codes >= 0) if codes.dtype.kind in "iufb" else np.ones(len(codes), np.bool_)
+        known = codes[~nothing]
+        if len(known) and not (_are_whole(known) and known.max() < len(names)):
+            raise LogError(
+                f"{self.name}, {name}: there are names for the numbers 0 to {len(names) - 1}, and "
+                "others occur. Write the dataset again."
+            )
+        indices = pa.array(np.where(nothing, 0, codes).astype(np.int32), mask=nothing)
+        return pa.DictionaryArray.from_arrays(indices, pa.array(list(names), pa.string()))
 
 
 _OF_STEPS = {"reward": "rewards", "terminated": "terminations", "truncated": "truncations"}
@@ -262,153 +301,8 @@ def _fitted(values: Array, n: int) -> Array:
     return np.append(values.astype(float), np.nan)
 
 
-def _named(codes: Array, names: Sequence[str]) -> Any:
-    import pyarrow as pa
-
-    nothing = np.isnan(codes.astype(float)) | (codes < 0)
-    indices = pa.array(np.where(nothing, 0, codes).astype(np.int32), mask=nothing)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(list(names), pa.string()))
-
-
-# ---- where episodes lie -------------------------------------------------------------------------
-
-
-def _hdf5(folder: Path, name: str) -> _Hdf5:
-    try:
-        import h5py  # noqa: F401 - told before anything is read
-    except ImportError as error:
-        raise MissingExtra(f"{name}: datasets in HDF5", "h5py", "minari") from error
-    return _Hdf5(folder / HDF5, name)
-
-
-class _Hdf5:
-    """All episodes in one file."""
-
-    def __init__(self, path: Path, name: str) -> None:
-        self._path, self._name = path, name
-        self._file: Any = None
-        if not path.is_file():
-            raise LogError(f"{name}: {path.name} is missing. Is the dataset complete?")
-
-    def __enter__(self) -> _Hdf5:
-        import h5py
-
-        self._file = h5py.File(self._path, "r")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def numbers(self) -> list[int]:
-        return sorted(int(key.removeprefix("episode_")) for key in self._file)
-
-    def info_keys(self) -> list[str]:
-        with naming(self._name, "HDF5"), self:
-            numbers = self.numbers()
-            if not numbers:
-                raise no_rows(self._name)
-            infos = self.episode(numbers[0]).group.get("infos", {})
-            return [key for key, item in infos.items() if getattr(item, "ndim", 0) == 1]
-
-    def episode(self, number: int) -> _Hdf5Episode:
-        return _Hdf5Episode(number, self._file[f"episode_{number}"])
-
-
-class _Hdf5Episode:
-    """One episode of a file."""
-
-    def __init__(self, number: int, group: Any) -> None:
-        self.number, self.group = number, group
-
-    def steps(self, key: str) -> Any:
-        return self.group[key][()]
-
-    def leaf(self, part: str, column: SpaceColumn) -> Any:
-        found = self.group[part]
-        for key in column.keys:
-            found = found[f"_index_{key}" if isinstance(key, int) else key]
-        return found[()]
-
-    def info(self, key: str) -> Any:
-        values = self.group["infos"][key][()]
-        if values.dtype.kind == "O":  # text
-            return np.array([item.decode("utf-8", "replace") for item in values], object)
-        return values
-
-
-class _Files:
-    """A folder for each episode, with a file of Arrow or Parquet."""
-
-    def __init__(self, folder: Path, kind: str) -> None:
-        self._folder, self._kind = folder, kind
-        if kind not in ("arrow", "parquet"):
-            raise LogError(
-                f"{folder}, {METADATA}: data_format {shown(kind)!r} is not one of hdf5, arrow, "
-                "parquet."
-            )
-
-    def __enter__(self) -> _Files:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def numbers(self) -> list[int]:
-        return sorted(int(each.name) for each in self._folder.iterdir() if each.name.isdigit())
-
-    def info_keys(self) -> list[str]:
-        with naming(str(self._folder), self._kind.title()):
-            numbers = self.numbers()
-            if not numbers:
-                raise no_rows(str(self._folder))
-            table = self.episode(numbers[0]).table
-            if "infos" not in table.schema.names:
-                return []
-            return [field.name for field in table.schema.field("infos").type]
-
-    def episode(self, number: int) -> _ArrowEpisode:
-        import pyarrow as pa
-        from pyarrow import ipc, parquet
-
-        tables = []
-        for path in sorted((self._folder / str(number)).glob(f"*.{self._kind}")):
-            if self._kind == "parquet":
-                tables.append(parquet.ParquetFile(path).read())
-            else:
-                with pa.OSFile(str(path)) as file:
-                    tables.append(ipc.open_file(file).read_all())
-        if not tables:
-            raise LogError(
-                f"{self._folder / str(number)}: there is no file of the episode. Is the dataset "
-                "complete?"
-            )
-        return _ArrowEpisode(number, pa.concat_tables(tables).combine_chunks())
-
-
-class _ArrowEpisode:
-    """One episode of a folder. The last row has an observation; all else in it is padding."""
-
-    def __init__(self, number: int, table: Any) -> None:
-        self.number, self.table = number, table
-
-    def steps(self, key: str) -> Any:
-        return _array(self.table[key])[:-1]
-
-    def leaf(self, part: str, column: SpaceColumn) -> Any:
-        found = self.table[part].combine_chunks()
-        for key in column.keys:
-            found = found.field(str(key))
-        values = _array(found).reshape(len(found), *column.shape)
-        return values if part == "observations" else values[:-1]
-
-    def info(self, key: str) -> Any:
-        return _array(self.table["infos"].combine_chunks().field(key))
-
-
-def _array(column: Any) -> Array:
-    import pyarrow as pa
-
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_fixed_size_list(column.type) or pa.types.is_list(column.type):
-        column = column.flatten()
-    return np.array(column.to_pylist())
+def _are_whole(values: Array) -> bool:
+    """Are these whole numbers, and not too large to be told exactly?"""
+    if values.dtype.kind != "f":
+        return values.dtype.kind in "iub"
+    return bool((np.abs(values) < 2**53).all() and (values == np.floor(values)).all())

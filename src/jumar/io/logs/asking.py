@@ -147,8 +147,10 @@ def read_bins(column: str, spec: Sequence[str | float]) -> Bins:
         if not isinstance(name, str) or not name or name == "*":
             raise ParameterError(f"{place} {name!r} cannot be a name. {example}")
     for edge in edges:
-        if isinstance(edge, str | bool) or not math.isfinite(edge):
-            raise ParameterError(f"{place} the edge {edge!r} is not a number. {example}")
+        if not _is_finite(edge):
+            raise ParameterError(
+                f"{place} the edge {printable(repr(edge))} is not a number. {example}"
+            )
     numbers = tuple(float(edge) for edge in edges)
     if any(high <= low for low, high in pairwise(numbers)):
         shown = ", ".join(f"{edge:g}" for edge in numbers)
@@ -156,6 +158,13 @@ def read_bins(column: str, spec: Sequence[str | float]) -> Bins:
     if len(set(names)) < len(names):
         raise ParameterError(f"{place} two ranges have the same name. {example}")
     return Bins(tuple(str(name) for name in names), numbers)
+
+
+def _is_finite(edge: object) -> bool:
+    try:
+        return not isinstance(edge, str | bool) and math.isfinite(edge)  # type: ignore[arg-type]
+    except (TypeError, OverflowError):  # no number, or one of hundreds of digits
+        return False
 
 
 def read_gap(gap: str | float | timedelta) -> LongestPause:

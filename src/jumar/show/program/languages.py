@@ -101,7 +101,8 @@ def _check_no_null(name: str, language: str) -> None:
 
 
 def _comment(name: str) -> str:
-    return ascii(printable(name))[1:-1].replace("*", "\\x2a")
+    # two question marks and a slash are a backslash to C, also in a comment
+    return ascii(printable(name))[1:-1].replace("*", "\\x2a").replace("?", "\\x3f")
 
 
 # ---- the languages ------------------------------------------------------------------------------

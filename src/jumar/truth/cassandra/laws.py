@@ -7,12 +7,14 @@ unless the file is that full.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, freeze, sum_by
+from jumar.core.errors import TooLarge
+
+MOST_WRITES = 100_000_000  # of rows: ten seconds or twenty
 
 Whole = tuple[Ints, Floats]  # where a row is not zero, and what stands there
 NOTHING: Whole = (np.zeros(0, np.int64), np.zeros(0))
@@ -70,14 +72,25 @@ class GivenRows:
         self._whole: list[Whole] = [NOTHING] * rows
         self._cells: list[dict[int, float] | None] = [None] * rows
         self.touched = [-1] * rows  # the word that said something of the row last
+        self._writes = 0
 
-    def put(self, rows: Iterable[int], given: Whole, token: int) -> None:
+    def _count(self, rows: range) -> None:
+        self._writes += len(rows)
+        if self._writes > MOST_WRITES:
+            raise TooLarge(
+                f"Lines of T or O with wildcards name rows more than {MOST_WRITES:,} times. Write "
+                "each row once."
+            )
+
+    def put(self, rows: range, given: Whole, token: int) -> None:
         """Whole rows: all that was said of them before is gone."""
+        self._count(rows)
         for r in rows:
             self._whole[r], self._cells[r], self.touched[r] = given, None, token
 
-    def put_cell(self, rows: Iterable[int], column: int, value: float, token: int) -> None:
+    def put_cell(self, rows: range, column: int, value: float, token: int) -> None:
         """One cell in each of these rows."""
+        self._count(rows)
         for r in rows:
             cells = self._cells[r]
             if cells is None:

@@ -21,8 +21,11 @@ from jumar.truth.cassandra.tokens import RESERVED, Mistake, Tokens, all_probabil
 
 PREAMBLE = ("discount", "values", "states", "actions", "observations")
 STATEMENTS = ("T", "O", "R")
+MOST_MISTAKES = 20  # that are told; others are only counted
 _KINDS = {"state": "states", "action": "actions", "observation": "observations"}
 _ROW_BYTES = 200  # of a row of T or O while it is read
+_FIRST_BYTES = 16  # of a number in the law of the first observation, which models hold in full
+_MOST_WORDS = 9  # of the head of a statement: T, O or R, and up to four parts with their colons
 _EXPECTED = {
     "T": "T: ACTION, T: ACTION : STATE or T: ACTION : STATE : NEXT-STATE",
     "O": "O: ACTION, O: ACTION : NEXT-STATE or O: ACTION : NEXT-STATE : OBSERVATION",
@@ -44,6 +47,7 @@ class Parsed:
     observation: GivenRows | None = None  # None: the state is seen
     rewards: RewardLines = field(default_factory=lambda: RewardLines((1, 1, 1, 1)))
     mistakes: list[Mistake] = field(default_factory=list)
+    more: int = 0  # statements that cannot be read either
     notes: list[Mistake] = field(default_factory=list)
     syntax: bool = True  # can every statement be read?
 
@@ -83,8 +87,11 @@ class _Parser:
         try:
             return read(k)  # type: ignore[operator, no-any-return]
         except Mistake as mistake:
-            self.parsed.mistakes.append(self._within(mistake, k))
             self.parsed.syntax = False
+            if len(self.parsed.mistakes) < MOST_MISTAKES:
+                self.parsed.mistakes.append(self._within(mistake, k))
+            else:
+                self.parsed.more += 1
         k += 1
         while k < len(self.tokens) and not self._begins(k):
             k += 1
@@ -102,7 +109,8 @@ class _Parser:
         if mistake.token == begin or self.tokens.line(mistake.token) == line:
             return mistake
         end = begin + 2
-        while self.words[begin] in STATEMENTS and ":" in self.words[end - 1 : end + 1]:
+        last = begin + _MOST_WORDS if self.words[begin] in STATEMENTS else end
+        while end < last and ":" in self.words[end - 1 : end + 1]:
             end += 1
         head = " ".join(self.words[begin:end]).replace(" :", ":", 1)
         return Mistake(mistake.token, f"in '{printable(head)}' of line {line}: {mistake.said}")
@@ -156,7 +164,7 @@ class _Parser:
         if self.tokens.is_integer(k):
             while self.tokens.is_integer(k):
                 k += 1
-            count, listed = k - first, [int(word) for word in self.words[first:k]]
+            count, listed = k - first, [self.tokens.integer(i) for i in range(first, k)]
             size = listed[0] if count == 1 else count
             if count > 1 and listed != list(range(count)):
                 raise Mistake(first, f"found numbers. Expected how many {kind}s, or their names.")
@@ -218,10 +226,14 @@ class _Parser:
             2 * self.S * self.A * _ROW_BYTES,
             "Use a smaller model.",
         )
+        self.O = len(self.names.get("observation", self.names["state"]))
+        check_room(
+            f"{self.S:,} states and {self.O:,} observations",
+            self.S * (self.O + 1) * _FIRST_BYTES,
+            "Use a smaller model.",
+        )
         self.parsed.transition = GivenRows(self.A * self.S)
-        self.O = self.S
         if "observation" in self.names:
-            self.O = len(self.names["observation"])
             self.parsed.observation = GivenRows(self.A * self.S)
         self.parsed.rewards = RewardLines((self.A, self.S, self.S, self.O))
         self.parsed.start = np.full(self.S, 1 / self.S)
@@ -376,18 +388,18 @@ class _Parser:
         if word in numbers:
             return numbers[word]
         if self.tokens.is_integer(k):
-            if int(word) < len(names):
-                return int(word)
+            if (number := self.tokens.integer(k)) < len(names):
+                return number
             raise Mistake(
                 k,
                 f"{kind} {printable(word)}: there are {len(names)}. Expected 0 to "
                 f"{len(names) - 1}, or a name.",
             )
         if self.tokens.is_name(k):
-            raise Mistake(k, f"{not_one_of(kind, word, names)}")
+            raise Mistake(k, lambda: not_one_of(kind, word, names))
         also = " or '*'" if wildcard else ""
         raise Mistake(
-            k, f"found {self.tokens.found(k)}. Expected the name or number of a {kind}{also}."
+            k, f"found {self.tokens.found(k)}. Expected the {kind}'s name or number{also}."
         )
 
     def _rows(self, action: int, state: int) -> range:

@@ -16,21 +16,21 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import ModelError, ModelWarning, ParameterError, not_one_of
 from jumar.core.room import check_room
-from jumar.core.text import counted, printable
+from jumar.core.text import counted, printable, visible
 from jumar.truth.cassandra.laws import GivenRows, Laws
-from jumar.truth.cassandra.parsing import Parsed, parse
-from jumar.truth.cassandra.tokens import Mistake
+from jumar.truth.cassandra.parsing import MOST_MISTAKES, Parsed, parse
+from jumar.truth.cassandra.tokens import MOST_DIGITS, Mistake
 from jumar.truth.chain import entries_of
 from jumar.truth.pomdp import Factors, Pomdp
 
 ROUNDING = 1e-10  # of a sum: below, numbers are left as they stand
 SILENT, TOLERATED = 1e-5, 1e-4  # what pomdp-solve accepts, and what is put right with a warning
-MOST_MISTAKES = 20
 NULL = "null"
 AFTER = "after:"
 NEGLIGIBLE = 0.001  # a simulation is cut off where the discount has come down to this
 _OUTCOME_BYTES = 150  # of an outcome while a model is made
 _MOST_BYTES = 2_000_000_000  # of a file
+_PIECE = 1 << 20  # bytes read at once
 
 
 def read_pomdp(
@@ -116,7 +116,7 @@ def steps_that_count(discount: float) -> int | None:
     >>> steps_that_count(0.95), steps_that_count(0.0), steps_that_count(1.0)
     (135, 1, None)
     """
-    if discount >= 1:
+    if not discount < 1:  # nor if it is no number: the model refuses that
         return None
     if discount < NEGLIGIBLE:
         return 1
@@ -125,14 +125,18 @@ def steps_that_count(discount: float) -> int | None:
 
 
 def _text(source: str) -> str:
+    data = bytearray()
     try:
-        if Path(source).stat().st_size > _MOST_BYTES:
-            raise ModelError(f"{source}: larger than 2 GB. Use a smaller model.")
-        data = Path(source).read_bytes()
-    except OSError as error:
-        raise ModelError(
-            f"{source}: cannot be read ({error.strerror or error}). Check the path."
-        ) from error
+        with open(source, "rb") as file:  # a device has no size, and may have no end
+            while piece := file.read(_PIECE):
+                data += piece
+                if len(data) > _MOST_BYTES:
+                    raise ModelError(f"{source}: larger than 2 GB. Use a smaller model.")
+                if b"\0" in piece:
+                    break
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise ModelError(f"{visible(source)}: cannot be read ({said}). Check the path.") from error
     if b"\0" in data:
         raise ModelError(f"{source}: this is not a text file. Expected a .POMDP file.")
     try:
@@ -151,8 +155,9 @@ def _error(source: str, parsed: Parsed) -> ModelError:
         f"{source}, {parsed.tokens.place(mistake.token)}: {mistake.said}"
         for mistake in mistakes[:MOST_MISTAKES]
     ]
-    if len(mistakes) > MOST_MISTAKES:
-        said.append(f"{source}: {len(mistakes) - MOST_MISTAKES:,} more like these.")
+    more = parsed.more + max(0, len(mistakes) - MOST_MISTAKES)
+    if more:
+        said.append(f"{source}: {more:,} more like these.")
     return ModelError("\n".join(said))
 
 
@@ -227,7 +232,8 @@ def _start(parsed: Parsed, source: str, asked: str | None, normalize: bool) -> F
 def _number(kind: str, asked: str, names: tuple[str, ...], option: str) -> int:
     if asked in names:
         return names.index(asked)
-    if asked.isascii() and asked.isdigit() and int(asked) < len(names):
+    few = asked.isascii() and asked.isdigit() and len(asked) <= MOST_DIGITS
+    if few and int(asked) < len(names):
         return int(asked)
     raise ParameterError(f"{option}: {not_one_of(kind, asked, names)}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import cached_property
 from math import isfinite
 
@@ -25,14 +26,21 @@ _TOKEN = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _INTEGER = re.compile(r"[0-9]+")
+MOST_DIGITS = 18  # of a whole number that counts or names something
 
 
 class Mistake(Exception):
-    """What is wrong in the file, and at which word."""
+    """What is wrong in the file, and at which word. What takes long to put into words is given as
+    a function: of very many mistakes only the first are told."""
 
-    def __init__(self, token: int, said: str) -> None:
-        super().__init__(said)
-        self.token, self.said = token, said
+    def __init__(self, token: int, said: str | Callable[[], str]) -> None:
+        super().__init__(token)
+        self.token, self._said = token, said
+
+    @property
+    def said(self) -> str:
+        """The mistake in words."""
+        return self._said if isinstance(self._said, str) else self._said()
 
 
 class Tokens:
@@ -116,6 +124,12 @@ class Tokens:
     def is_name(self, token: int) -> bool:
         """Is this a name that is no word of the format?"""
         return bool(_NAME.fullmatch(self.words[token])) and self.words[token] not in RESERVED
+
+    def integer(self, token: int) -> int:
+        """The whole number that stands there."""
+        if len(self.words[token].lstrip("0")) > MOST_DIGITS:
+            raise Mistake(token, f"{self.found(token)} is too large. Expected a smaller number.")
+        return int(self.words[token])
 
     def number(self, token: int) -> float:
         """The number that stands there."""

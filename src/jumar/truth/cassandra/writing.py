@@ -391,17 +391,19 @@ def _spelled(names: tuple[str, ...], letter: str) -> tuple[str, ...]:
     if names == tuple(map(str, range(len(names)))):
         return names
     taken = {name for name in names if is_valid_name(name)}
+    last: dict[str, int] = {}  # by name: the number that its last double got
     spelled = []
     for name in names:
         new = name
         if not is_valid_name(name):
             base = re.sub("[^A-Za-z0-9_]+", "-", name).strip("-") or letter
             base = base if is_valid_name(base) else f"{letter}-{base}"
-            new, i = base, 1
+            new, i = base, last.get(base, 1)
             while new in taken:
                 i += 1
                 new = f"{base}-{i}"
             taken.add(new)
+            last[base] = i
         spelled.append(new)
     return tuple(spelled)
 

@@ -17,10 +17,14 @@ import numpy as np
 from jumar.core.arrays import Ints, number_rows
 from jumar.core.controller import Controller
 from jumar.core.identifiers import words_for
+from jumar.core.room import check_room
+from jumar.core.text import printable
 from jumar.truth.chain import unroll
 from jumar.truth.pomdp import END, Pomdp
 
 _EXACT = Context(prec=2000)  # two doubles multiplied have digits from 10^308 to 10^-650 at most
+
+_EDGE_BYTES = 150  # of an edge while the text is made
 
 Row = dict[int, Decimal]  # the weight of every next state
 
@@ -60,6 +64,13 @@ def model_graph(model: Pomdp, discounted: bool = True) -> StateGraph:
                 np.column_stack([model.next_state[goes], model.next_observation[goes]]),
             ]
         )
+    )
+    edges = int(np.diff(model.pointer[::A])[pairs[:, 0]].sum())
+    check_room(
+        f"Model {printable(model.name)!r}: {edges:,} edges between pairs of a state and what is "
+        "seen",
+        edges * _EDGE_BYTES,
+        "Use a smaller model, or write a .POMDP file.",
     )
     end = len(pairs) + 1
     target = np.full(len(model.probability), end)
