@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,27 @@ def cpu_seconds(job: Callable[[], Any], repeats: int = 7) -> dict[str, float]:
         job()
         times.append(time.process_time() - begin)
     return {"best_s": min(times), "median_s": sorted(times)[repeats // 2]}
+
+
+def rows_of(out: Path | None) -> list[dict[str, Any]]:
+    """What a run that was stopped has left, one JSON line each."""
+    if out is None or not out.exists():
+        return []
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def add_row(out: Path | None, row: Mapping[str, Any]) -> None:
+    """One more line."""
+    if out is not None:
+        with out.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def upper_limit(found: int, of: int) -> float:
+    """Of a share, one-sided, 95 % (Clopper and Pearson)."""
+    from scipy.stats import beta
+
+    return 1.0 if found == of else float(beta.ppf(0.95, found + 1, of - found))
 
 
 def report(name: str, limits: dict[str, float], **figures: Any) -> None:

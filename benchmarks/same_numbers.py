@@ -8,7 +8,7 @@
 
 Everything goes through the command line, so that the two versions may differ inside as they like. A
 number that moved, disappeared or is new is listed with its file and its place in it; the pages and
-texts made for people are not compared.
+texts made for people are not compared. Exits with 1 if anything is not the same.
 """
 
 from __future__ import annotations
@@ -53,6 +53,9 @@ WAYS: list[list[str]] = [
     ["--algorithm", "basic"],
     ["--algorithm", "strict"],
     ["--algorithm", "tilt"],
+    ["--simplify"],
+    ["--candidates", "soft,robust,ramdp"],
+    ["--learn-memory"],
 ]
 SAME_BYTES = {"improved.json"}
 
@@ -161,6 +164,7 @@ def compare(before: Path, after: Path) -> int:
             moved["bytes"] += 1
         elif file.suffix == ".exit" and a.read_text()[:2] != b.read_text()[:2]:
             print(f"{file}: exit {a.read_text().split()[0]}, then {b.read_text().split()[0]}")
+            moved["exits"] += 1
         elif file.suffix == ".csv":
             old_columns, new_columns = columns(a), columns(b)
             numbers += sum(map(len, old_columns.values()))
@@ -182,6 +186,8 @@ def compare(before: Path, after: Path) -> int:
                     print(f"{file} {place}: {old.get(place)} -> {new.get(place)} ({kind})")
     for side, count in missing.items():
         print(f"{count} files only {side}")
+        moved[f"files only {side}"] += count
+    moved = +moved  # what was counted and never found is no difference
     print(f"{numbers} numbers in {len(files)} files: {dict(moved) or 'all the same'}")
     return 1 if moved else 0
 

@@ -28,11 +28,18 @@ class Cluster:
             "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
             "--scheduler-file", self._known, path=path,
         )  # fmt: skip
-        for _ in range(600):
-            if self._known.exists():
-                break
+        self.address = self._told_address()
+
+    def _told_address(self, patience: float = 60.0) -> str:
+        """Where the scheduler listens. Its file is there, and empty, before it says so."""
+        end = time.monotonic() + patience
+        while time.monotonic() < end and self.scheduler.poll() is None:
+            with suppress(FileNotFoundError, json.JSONDecodeError):
+                return json.loads(self._known.read_text())["address"]
             time.sleep(0.1)
-        self.address: str = json.loads(self._known.read_text())["address"]
+        said = (self._folder / "0-scheduler.log").read_text()
+        self.stop()
+        raise TimeoutError(f"the scheduler of Dask did not begin:\n{said}")
 
     def add_worker(self, path: Sequence[object] | None = None) -> subprocess.Popen[bytes]:
         return self._start(

@@ -7,6 +7,8 @@ exact, whatever the order.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -185,6 +187,30 @@ def long_log_returns(mdp: HistoryMdp, behavior: Controller, delta: float = 0.05)
     count = mdp.visits * 1e6
     visits = FirstVisits(mdp.states, count, q, nothing, nothing, low, high, H * A, mdp.discount)
     return visits.bounds(delta)
+
+
+def first_visits(mdp: HistoryMdp, behavior: Controller, *, of_states: bool = False) -> FirstVisits:
+    """First-visit returns as a log has them whose every visit is a first one and whose mean returns
+    are the model's own values."""
+    v = policy_value(mdp, mdp.policy_of(behavior))
+    q = action_values(mdp, v)
+    low, high = float(min(0, q.min())) - 1, float(max(0, q.max())) + 1
+    count, mean = (mdp.visits.sum(1)[:, None], v[:, None]) if of_states else (mdp.visits, q)
+    nothing, pairs = np.zeros(count.shape), count.size
+    return FirstVisits(mdp.states, count, mean, nothing, nothing, low, high, pairs, mdp.discount)
+
+
+def needed(
+    needs: Collection[str], mdp: HistoryMdp, behavior: Controller
+) -> dict[str, ReturnBounds | FirstVisits]:
+    """What an algorithm needs of a log beside the model, as a log has it that agrees with the
+    model. What is not here has a default."""
+    makers: dict[str, Callable[[], ReturnBounds | FirstVisits]] = {
+        "returns": lambda: long_log_returns(mdp, behavior),
+        "visits": lambda: first_visits(mdp, behavior),
+        "state_visits": lambda: first_visits(mdp, behavior, of_states=True),
+    }
+    return {name: make() for name, make in makers.items() if name in needs}
 
 
 def dense(mdp: HistoryMdp) -> np.ndarray:

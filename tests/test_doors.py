@@ -7,6 +7,7 @@ Between the marks ``# --- 8< ---`` stands all that the new one takes.
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 import math
 from collections.abc import Iterator
@@ -19,15 +20,16 @@ import pytest
 
 import jumar as jm
 from commands import run_command as run
+from jumar import algorithms
 from jumar.algorithms import ALGORITHMS, Algorithm, Grid, Look, Looks, Words
 from jumar.algorithms.auto import held_out_test, select
 from jumar.assessment.decisions import decide
 from jumar.assessment.tested import setting_words
-from jumar.core.errors import ParameterError
+from jumar.core.errors import ImpossibleClaim, ParameterError
 from jumar.core.registry import Registry
 from jumar.core.tabular import Facts, TextTable
 from jumar.evidence.bounds import BOUNDS, SUFFICIENT, Bound
-from jumar.evidence.certificate import worth_showing
+from jumar.evidence.certificate import promised, scale_of, worth_showing
 from jumar.evidence.checking import QUESTIONS, check
 from jumar.evidence.checking.base import Finding, Question, Section
 from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, best_of
@@ -302,6 +304,100 @@ def test_an_algorithm_may_bring_a_kind_of_bound():
         plain = jm.improve(tiger_log(400), CAREFUL, discount=0.95, n_wedge=20)
     assert "of lean" in {c.bound for c in result.certificates}
     assert "of lean" not in {c.bound for c in plain.certificates}
+
+
+def test_an_algorithm_may_bring_a_certificate_of_its_own():
+    def promise(improvement, material, delta):
+        scale = scale_of(improvement.mdp.memory, material.rewards, material.discount)
+        zeta = {0.3: 8.0, 0.4: -1e6}.get(improvement.parameters["share"])
+        if zeta is None:
+            return None  # this setting promises nothing
+        return promised("leaning", "Lean theorem", zeta, scale, delta=delta, gain=improvement.gain)
+
+    with entered(ALGORITHMS, "lean", dataclasses.replace(LEAN, promise=promise)):
+        found, bold = (
+            jm.improve(tiger_log(400), CAREFUL, discount=0.95, algorithm="lean", share=share)
+            for share in (0.3, 0.5)
+        )
+        assert ALGORITHMS["lean"].promises
+        with pytest.raises(ImpossibleClaim):
+            jm.improve(tiger_log(400), CAREFUL, discount=0.95, algorithm="lean", share=0.4)
+    (own,) = (c for c in found.certificates if c.bound == "leaning")
+    assert (own.zeta, own.delta, own.title) == (8.0, 0.05, "Lean theorem")
+    assert own in worth_showing(found.certificates)
+    assert "Lean theorem" in json.dumps(found.to_dict())
+    assert "leaning" not in {c.bound for c in bold.certificates}
+    assert not LEAN.promises
+
+
+OWN_FILE = '''"""Caution: what paid more than the mean is done twice as often."""
+import numpy as np
+
+from jumar import algorithms
+from jumar.algorithms import ALGORITHMS, Algorithm, Grid
+from jumar.solve.improvement import improvement
+
+
+def improve(mdp, behavior, *, factor: float = 2.0):
+    """Do more often what paid more than the mean."""
+    old = mdp.policy_of(behavior)
+    mean = (old * mdp.reward).sum(1, keepdims=True)
+    rows = old * np.where((mdp.reward > mean) & (mdp.visits > 0), factor, 1.0)
+    rows /= rows.sum(1, keepdims=True)
+    return improvement(mdp, behavior, rows, algorithm="caution", parameters={"factor": factor})
+
+
+ALGORITHMS.add(
+    "caution",
+    Algorithm("caution", "do more often what paid", improve, grids={"proved": Grid()}),
+)
+'''
+
+
+def test_a_new_algorithm_is_a_file_of_at_most_forty_lines_and_nothing_else(tmp_path, capsys):
+    """Written, imported, and there for the library, the command line, `auto` and studies."""
+    assert len(OWN_FILE.splitlines()) <= 40
+    path = tmp_path / "caution.py"
+    path.write_text(OWN_FILE)
+    spec = importlib.util.spec_from_file_location("caution", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    try:
+        found = jm.improve(tiger_log(300), CAREFUL, discount=0.95, algorithm="caution", factor=3.0)
+        assert (found.improvement.algorithm, found.improvement.changed) == ("caution", 2)
+        names = [a["name"] for a in run(capsys, "algorithms", "--json").data["algorithms"]]
+        assert names[-1] == "caution"
+        assert "caution" in {entry.name for entry in algorithms.tried_by("proved")}
+        # the gate tests what it makes, if it is named among the candidates
+        tested = jm.improve(tiger_log(), CAREFUL, discount=0.95, candidates=["caution"])
+        assert {trial.setting.algorithm for trial in tested.selection.trials} == {"caution"}
+        jm.write_logs(tiger_log(300), tmp_path / "log.csv")
+        CAREFUL.save(tmp_path / "careful.json")
+        done = run(
+            capsys, "improve", tmp_path / "log.csv", "--policy", tmp_path / "careful.json",
+            "--discount", 0.95, "--candidates", "caution,soft", "--json",
+        )  # fmt: skip
+        assert done.data["selection"]["candidates_from"] == ["caution", "soft"]
+        # and a study runs it as it is and behind the gate
+        tiger = {"model": "tiger", "window": 1, "memories": [1]}
+        gated = {"name": "auto", "candidates": "caution", "more_memory": 0}
+        grid = study_from_document(
+            {
+                "format": "jumar-study/1",
+                "datasets": 2,
+                "sizes": [100, 400],
+                "behaviors": [tiger],
+                "algorithms": [{"name": "caution"}, gated],
+                "figures": [{"name": "family", "kind": "family", "behaviors": ["tiger:1"]}],
+            }
+        )
+        results = Results(run_study(grid, tmp_path / "study"))
+        assert [s.title for s in results.settings] == ["caution 2.0", "auto: caution more_memory=0"]
+        (figure,) = grid.figures_to_draw()
+        labels = [tick.get_text() for tick in draw(figure, results, {}).axes[0].get_yticklabels()]
+        assert labels == ["caution"]
+    finally:
+        ALGORITHMS.remove("caution")
 
 
 def test_what_is_worth_showing_is_what_a_person_can_learn_from():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -38,13 +40,28 @@ def test_an_input_is_named_by_its_seed_and_number(fuzz):
                                   "deep model", "study", "project", "options", "count", "counts",
                                   "kept shards", "draft", "pomdp", "deep pomdp", "machine",
                                   "program", "model export", "result folder", "minari", "convert",
-                                  "parts", "frames"])  # fmt: skip
+                                  "parts", "frames", "wishes", "forecast", "by counts",
+                                  "counted"])  # fmt: skip
 def test_a_few_inputs_of_every_kind_are_answered(fuzz, kind):
     for number in range(4):
         case = fuzz.make.make(11, number, (kind,))
         verdict = fuzz.worker.judge(case)
         assert verdict.failure == "", f"{case.arguments}\n{verdict.text}"
         assert verdict.code in (0, 1, 2)
+
+
+def test_no_option_takes_the_next_one_for_its_value(fuzz, monkeypatch):
+    """A value that no command line can hold leaves its place behind."""
+    monkeypatch.setattr(fuzz.make.mutate, "ODD_TEXTS", ("\0",))
+    monkeypatch.setattr(fuzz.make.random.Random, "shuffle", lambda *_: None)
+    empty = 0
+    for number in range(200):
+        case = fuzz.make.make(11, number, ("options",))
+        taken = fuzz.make.OPTIONS[case.arguments[0]]
+        for option, value in itertools.pairwise(case.arguments):
+            assert option not in taken or value != "--json"
+        empty += "" in case.arguments
+    assert empty > 10
 
 
 def planted(monkeypatch, fuzz, fault, *words: str):
@@ -114,19 +131,53 @@ def test_a_temporary_file_left_behind_is_noticed(fuzz, monkeypatch):
     assert planted(monkeypatch, fuzz, fault).failure == "left behind"
 
 
+def fuzz_command():
+    """Its main module, which has no name that could be imported."""
+    spec = importlib.util.spec_from_file_location("fuzz_command", FUZZ / "__main__.py")
+    command = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(command)
+    return command
+
+
 @pytest.mark.parametrize(
     ("verdicts", "failure"), [(["memory", ""], ""), (["memory"] * 2, "memory")]
 )
 def test_too_much_memory_must_show_in_a_new_worker(fuzz, tmp_path, monkeypatch, verdicts, failure):
-    spec = importlib.util.spec_from_file_location("fuzz_command", FUZZ / "__main__.py")
-    command = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(command)
+    command = fuzz_command()
     said = iter(verdicts)
     monkeypatch.setattr(
         command.Crew, "_try_once", lambda *_: fuzz.cases.Verdict(next(said), code=1)
     )
     assert command.Crew(tmp_path).try_out(fuzz.make.make(1, 1)).failure == failure
     assert next(said, None) is None
+
+
+def test_what_waits_for_a_core_does_not_hang(fuzz):
+    command = fuzz_command()
+    sleeps = subprocess.Popen(["sleep", "60"])
+    runs = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        time.sleep(0.5)
+        assert command._wants_a_core(runs.pid)
+        assert not command._wants_a_core(sleeps.pid)
+    finally:
+        for process in (sleeps, runs):
+            process.kill()
+            process.wait()
+
+
+def test_commands_follow_each_other_in_one_folder(fuzz, tmp_path):
+    coin = {"coin.toml": fuzz.make.seeds.COIN.encode()}
+    words = ("export", "coin.toml", "-o", "x.json", "@then", "show", "x.json", "--json")
+    case = fuzz.cases.Case("two", words, coin)
+    assert case.commands == [words[:4], words[5:]]
+    assert fuzz.worker.judge(case).code == 0
+    first = fuzz.cases.Case("two", ("show", "none.toml", *words[4:]), coin)
+    assert fuzz.worker.judge(first).code == 1  # there is no x.json, and no failure either
+    case.save(tmp_path / "kept", "")
+    line = (tmp_path / "kept" / "command.sh").read_text()
+    assert "python -m jumar export" in line
+    assert "python -m jumar show" in line
 
 
 def test_a_failing_input_is_kept_with_the_command_that_shows_it(fuzz, tmp_path):

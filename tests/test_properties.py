@@ -23,9 +23,9 @@ from jumar.truth.simulation import simulate, simulated_value
 from strategies import (
     controllers,
     logs,
-    long_log_returns,
     memories,
     names,
+    needed,
     pomdps,
     random_controller,
     random_pomdp,
@@ -136,11 +136,6 @@ def real_log(seed: int) -> tuple[Episodes, Controller]:
     return Episodes(**{**vars(log), "reward": noisy}), behavior
 
 
-def needed(mdp, by):
-    """What `strict` needs of a log."""
-    return {"returns": long_log_returns(mdp, by)}
-
-
 @pytest.mark.parametrize("name", [n for n in ALGORITHMS if ALGORITHMS[n].improve])
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3)))[1:])
 def test_renumbering_observations_renumbers_the_policy(name, order):
@@ -161,7 +156,7 @@ def test_renumbering_observations_renumbers_the_policy(name, order):
     )
     aligned = log.align(shuffled, behavior.actions)
     here, there = (
-        run(name, mdp, by, **(needed(mdp, by) if ALGORITHMS[name].needs else {}))
+        run(name, mdp, by, **needed(ALGORITHMS[name].needs, mdp, by))
         for mdp, by in (
             (count(log, window(2)).mle(0.9), behavior),
             (count(aligned, window(2)).mle(0.9), renumbered),

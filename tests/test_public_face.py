@@ -115,6 +115,10 @@ SEEDED = {
     ),
     "check": (lambda **s: jm.check(LOG, FAIR, resamples=99, **s), ("check",)),
     "order_test": (lambda **s: jm.order_test(LOG, FAIR, resamples=39, **s), ("order",)),
+    "lambda_discrepancy": (
+        lambda **s: jm.lambda_discrepancy(LOG, FAIR, discount=0.9, resamples=39, **s),
+        ("discrepancy",),
+    ),
     "order_tests": (
         lambda **s: jm.order_tests(LOG, FAIR, resamples=39, longest=2, **s),
         ("order",),
@@ -123,6 +127,7 @@ SEEDED = {
         lambda **s: jm.offpolicy.estimate(LOG, FAIR, FAIR, discount=0.9, interval="bca", **s),
         ("offpolicy",),
     ),
+    "forecast": (lambda **s: jm.forecast(LOG, FAIR, discount=0.9, **s), ("forecast",)),
     "resample": (lambda **s: resample(LOG, IMPROVEMENT, draws=20, **s), ("bootstrap",)),
     "auto.select": (lambda **s: select_by_hand(LOG, FAIR, discount=0.9, **s), ("selection",)),
     "judge_long": (lambda **s: judge_long(LOG, FAIR, discount=0.9, **s), ("long",)),

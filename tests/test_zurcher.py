@@ -131,7 +131,7 @@ def test_the_page_says_what_an_honest_page_must_say(out):
     assert "(confounding)" in page.text
     assert "The rewards were assumed." in page.text
     assert "166 of 166 episodes were cut off" in page.text
-    assert "No certificate says anything" in page.text
+    assert "no certificate says anything" in page.text  # on average over a log that drifts
     assert "do not rely on this" in page.text
     # the file goes group by group, so its two halves hold different groups of buses
     first = page.text.index("A check failed: is the process the same over the whole log?")

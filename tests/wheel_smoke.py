@@ -34,7 +34,7 @@ import jumar
 from jumar.study.spec import load_study
 
 public = [getattr(jumar, name) for name in jumar.__all__]
-shipped = [load_study(name) for name in ("paper", "safety", "safety-seeds")]
+shipped = [load_study(name) for name in ("paper", "safety", "safety-seeds", "mdps")]
 """
 CONTROLLER = """
 format = "jumar-controller/1"

@@ -19,6 +19,7 @@ fails (`invent.py`).
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import multiprocessing
 import os
@@ -36,7 +37,7 @@ from invent import inventions
 from make import KINDS, make
 
 SECONDS = 20.0  # of one core; a machine may be busy with other things
-PATIENCE = 6  # so many times as long on the clock
+PATIENCE = 6  # so many times as long may it wait for something that is no core
 KEPT = 3  # folders per signature
 BATCH, INVENTED = 2000, 100  # mutations, and then inventions
 
@@ -75,17 +76,17 @@ class Crew:
     def _try_once(self, case: Case) -> Verdict:
         if self.process is None:
             self.start()
-        began, spent = time.monotonic(), _seconds_of(self.process.pid)
+        spent, waited, pause = _seconds_of(self.process.pid), 0.0, min(0.2, self.seconds)
         self.pipe.send(case)
-        while not self.pipe.poll(min(0.2, self.seconds)):
-            now = time.monotonic() - began
+        while not self.pipe.poll(pause):
             busy = _seconds_of(self.process.pid) - spent
-            if busy >= self.seconds or now > PATIENCE * self.seconds:
+            waited += 0.0 if _wants_a_core(self.process.pid) else pause
+            if busy >= self.seconds or waited > PATIENCE * self.seconds:
                 self.stop()
                 return Verdict(
                     "hang",
                     f"hang: {' '.join(case.arguments)[:60]}",
-                    f"{busy:.0f} s of CPU, {now:.0f} s",
+                    f"{busy:.0f} s of CPU, {waited:.0f} s of waiting",
                 )
         try:
             found: Verdict = self.pipe.recv()
@@ -113,6 +114,15 @@ def _seconds_of(process: int) -> float:
     except OSError:
         return 0.0
     return sum(int(field) for field in fields[11:15]) / os.sysconf("SC_CLK_TCK")
+
+
+def _wants_a_core(process: int) -> bool:
+    """Does a thread of it run, or would it if there were a free core? Then it does not hang."""
+    states = []
+    for place in Path(f"/proc/{process}/task").glob("*/stat"):
+        with contextlib.suppress(OSError):  # a thread that has ended by now
+            states.append(place.read_text().rpartition(")")[2].split()[0])
+    return any(state in "RD" for state in states)
 
 
 class Tally:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 COMMAND = "command.sh"
 VERDICT = "verdict.txt"
 ARGUMENTS = "arguments.json"
+THEN = "@then"  # among the arguments: here another command begins, in the same folder
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,17 @@ class Case:
     kind: str
     arguments: tuple[str, ...]
     files: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def commands(self) -> list[tuple[str, ...]]:
+        """The command lines, one after the other; most inputs have one."""
+        found: list[list[str]] = [[]]
+        for word in self.arguments:
+            if word == THEN:
+                found.append([])
+            else:
+                found[-1].append(word)
+        return [tuple(words) for words in found]
 
     def write(self, folder: Path) -> None:
         """Put the files into a folder."""
@@ -32,16 +45,22 @@ class Case:
         """Keep a failing input, with the command that shows the failure again."""
         folder.mkdir(parents=True, exist_ok=True)
         self.write(folder)
-        words = ["python", "-m", "jumar", *self.arguments]
-        line = " ".join(shlex.quote(word) for word in words)
+        lines = [shlex.join(("python", "-m", "jumar", *words)) for words in self.commands]
+        line = "; ".join(lines)
         (folder / COMMAND).write_text(
             f"# {self.kind}; or: python benchmarks/fuzz --replay {folder}\n"
-            f"cd {shlex.quote(str(folder.resolve()))} && {line}\n",
+            f"cd {shlex.quote(str(folder.resolve()))} && {{ {line}; }}\n",
             errors="backslashreplace",
         )
         known = {"kind": self.kind, "arguments": self.arguments, "files": list(self.files)}
         (folder / ARGUMENTS).write_text(json.dumps(known, indent=1) + "\n")
         (folder / VERDICT).write_text(why, errors="backslashreplace")
+
+
+def possible(words: Iterable[str]) -> tuple[str, ...]:
+    """As a command line can hold them: without NUL. A word is never left out, or the option before
+    it would take the next one for its value."""
+    return tuple(word.replace("\0", "") for word in words)
 
 
 def load(folder: Path) -> Case:

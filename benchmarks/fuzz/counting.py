@@ -12,9 +12,10 @@ import json
 import random
 from typing import Any
 
+import deep
 import mutate
 import seeds
-from cases import Case
+from cases import THEN, Case, possible
 
 KEY = b"jumar"
 ENDINGS = ("csv", "csv", "tsv", "csv.gz", "parquet", "parquet", "parquet", "arrow", "ndjson")
@@ -106,7 +107,7 @@ def log(rng: random.Random) -> Case:
         rng.shuffle(sources)
     words = ["count", *sources, *_asked(rng), *rng.choice(READING)]
     files |= {name: seeds.files()[name] for name in set(CONTROLLERS)}
-    return Case("count", tuple(word for word in words if "\0" not in word), files)
+    return Case("count", possible(words), files)
 
 
 def _asked(rng: random.Random) -> list[str]:
@@ -123,17 +124,19 @@ def _asked(rng: random.Random) -> list[str]:
 # ---- files of counts ----------------------------------------------------------------------------
 
 
+COUNTS = ("first.counts", "second.counts", "wide.counts", "nodes.counts")
+
+
+def _damaged(rng: random.Random, name: str) -> bytes:
+    data, kind = seeds.counts()[name], rng.randrange(8)
+    if kind == 0:
+        return mutate.damage(data, rng)
+    return _other_metadata(data, rng) if kind < 4 else _other_columns(data, rng)
+
+
 def counts(rng: random.Random) -> Case:
     """A damaged file of counts, merged with a sound one or alone."""
-    name = rng.choice(("first.counts", "second.counts", "wide.counts", "nodes.counts"))
-    data = seeds.counts()[name]
-    kind = rng.randrange(8)
-    if kind == 0:
-        data = mutate.damage(data, rng)
-    elif kind < 4:
-        data = _other_metadata(data, rng)
-    else:
-        data = _other_columns(data, rng)
+    data = _damaged(rng, rng.choice(COUNTS))
     files = {"damaged.parquet": data, "sound.parquet": seeds.counts()["second.counts"]}
     both = ["damaged.parquet", "sound.parquet"]
     if rng.randrange(2):
@@ -141,6 +144,71 @@ def counts(rng: random.Random) -> Case:
     words = ["merge", *rng.choice((both, both, ["damaged.parquet"], ["damaged.parquet"] * 2))]
     words += ["-o", rng.choice((*("out.parquet",) * 9, "damaged.parquet", "no/x.parquet", "."))]
     return Case("counts", (*words, *(["--json"] if rng.randrange(2) else [])), files)
+
+
+def learned(rng: random.Random) -> Case:
+    """`jumar improve --counts` on a file of counts, sound or damaged."""
+    name = rng.choice(COUNTS)
+    data = _damaged(rng, name) if rng.randrange(3) else seeds.counts()[name]
+    made_by = "rule.toml" if name == "nodes.counts" else "coin.toml"
+    rule = made_by if rng.randrange(6) else rng.choice((*CONTROLLERS, "estimate", "model.toml"))
+    words = ["improve", "--counts", "counts.parquet", "--policy", rule, *_from_counts(rng)]
+    files = {each: seeds.files()[each] for each in {*CONTROLLERS, "model.toml"}}
+    return Case("by counts", tuple(words), {"counts.parquet": data, **files})
+
+
+def _from_counts(rng: random.Random) -> list[str]:
+    """What is asked of counts; most of what needs episodes is refused."""
+    words = ["--discount", rng.choice(deep.DISCOUNTS)]
+    by_counts = ("spibb", "spibb_leq", "basic", "tilt")
+    chosen = rng.choice(by_counts if rng.randrange(4) else deep.ALGORITHMS)
+    words += ["--algorithm", chosen] if rng.randrange(3) else []
+    words += ["--simplify"] if rng.randrange(3) == 0 else []
+    if "--simplify" in words:
+        words += ["--gain-share", rng.choice(("0.5", "1", "0"))] if rng.randrange(3) == 0 else []
+    if rng.randrange(5) == 0:
+        words += ["--window", rng.choice(("1", "2", "3", "9"))]
+        words += ["--with-actions"] if rng.randrange(3) == 0 else []
+    words += (
+        ["--rewards", rng.choice(("-2:1", "0:0", "-1e300:1e300"))] if not rng.randrange(5) else []
+    )
+    words += ["--delta", rng.choice(("0.5", "0.999", "1e-300"))] if rng.randrange(5) == 0 else []
+    words += ["--n-wedge", rng.choice(("0", "1", "1000000"))] if rng.randrange(8) == 0 else []
+    words += rng.choice(NEED_EPISODES) if rng.randrange(8) == 0 else ()
+    words += ["-o", "out"] if rng.randrange(6) == 0 else []
+    return words + (["--json"] if rng.randrange(2) else [])
+
+
+NEED_EPISODES: tuple[tuple[str, ...], ...] = (
+    ("--keep", "safety"),
+    ("--objective", "cost"),
+    ("--learn-memory",),
+    ("--candidates", "soft"),
+    ("--assume-memory",),
+    ("--gate", "asymptotic"),
+    ("--horizon", "3"),
+    ("--cost",),
+)
+
+
+def counted(rng: random.Random) -> Case:
+    """An odd log, counted in one part or in two that are merged, and what is learned from it."""
+    files, rows, name, _ = deep.odd_log(rng)
+    holes = any(row.get("observation") is None for row in rows)
+    files[name] = mutate.table_bytes(rows, name.partition(".")[2], rng)
+    count = ["count", name, "--policy", "rule.json"]
+    count += ["--window", rng.choice("123")] if rng.randrange(3) == 0 else []
+    count += ["--missing", "drop"] if holes and rng.randrange(6) else []
+    count += rng.choice((*((),) * 6, ("--missing", "symbol"), ("--cost",), ("--ends", "cut")))
+    if rng.randrange(2):
+        words = [*count, "-o", "counts.parquet"]
+    else:
+        words = [*count, "--shard", "1/2", "-o", "a.parquet", THEN]
+        words += [*count, "--shard", "2/2", "-o", "b.parquet", THEN]
+        words += ["merge", "a.parquet", "b.parquet", "-o", "counts.parquet"]
+    rule = "rule.json" if rng.randrange(9) else "other.json"
+    words += [THEN, "improve", "--counts", "counts.parquet", "--policy", rule, *_from_counts(rng)]
+    return Case("counted", tuple(words), files)
 
 
 def _read(data: bytes) -> Any:

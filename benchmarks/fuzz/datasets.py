@@ -15,6 +15,7 @@ import counting
 import deep
 import mutate
 import seeds
+import wishes
 from cases import Case
 
 KINDS = ("hdf5", "arrow", "parquet")
@@ -325,6 +326,7 @@ def parts(rng: random.Random) -> Case:
     words += ["--each-file"] if rng.randrange(4) == 0 else []
     words += ["--window", rng.choice(("1", "2", "3"))] if rng.randrange(4) == 0 else []
     words += ["--rewards", "-2:1"] if rng.randrange(4) == 0 else []
+    words += wishes.wishes(rng, seeds.SIGNALS) if rng.randrange(6) == 0 else []
     words += ["-o", "out"] if rng.randrange(8) == 0 else []
     words += ["--json"] if rng.randrange(2) else []
     files |= {name: seeds.files()[name] for name in set(counting.CONTROLLERS)}

@@ -13,6 +13,8 @@ from typing import Any
 import mutate
 from cases import Case
 
+from jumar import algorithms
+
 NAMES = (
     "ok",
     "noise",
@@ -30,9 +32,11 @@ NAMES = (
     "\x1b[2J",
 )
 ENDINGS = ("csv", "csv", "csv", "tsv", "parquet", "arrow", "ndjson", "csv.gz")
-ALGORITHMS = ("spibb", "spibb", "basic", "spibb_leq", "strict", "tilt", "auto")
+ALGORITHMS = (*algorithms.ALGORITHMS, "spibb", "auto")
 ESTIMATORS = ("is", "pdis", "wis", "cwpdis", "dr", "wdr", "all")
 INTERVALS = ("hoeffding", "bernstein", "truncated", "t", "bca", "bootstrap-t")
+SIZES = (1, 2, 5, 12, 30)  # episodes
+DISCOUNTS = ("0.9", "0.95", "0.5", "0", "0.999999", "0.9999999999", "1e-300")
 
 
 def _names(rng: random.Random, most: int) -> list[str]:
@@ -55,27 +59,37 @@ def _reward(rng: random.Random, style: int, scale: float) -> float:
 
 def log(rng: random.Random) -> Case:
     """A valid log of odd content, and a command that computes with it."""
-    observations, actions = _names(rng, 5), _names(rng, 4)
-    rows, longest = _rows(rng, observations, actions)
-    ending = rng.choice(ENDINGS)
-    name = f"log.{ending}"
-    files = {
-        name: mutate.table_bytes(rows, ending, rng),
-        "rule.json": _rule(rng, observations, actions),
-        "other.json": _rule(rng, observations, actions),
-    }
+    files, rows, name, longest = odd_log(rng)
+    files[name] = mutate.table_bytes(rows, name.partition(".")[2], rng)
     return Case("deep log", tuple(_command(rng, name, longest, "propensity" in rows[0])), files)
 
 
+def odd_log(
+    rng: random.Random, sizes: tuple[int, ...] = SIZES
+) -> tuple[dict[str, bytes], list[dict[str, Any]], str, int]:
+    """Two rules as files, the rows of a log, the name that it shall have, its longest episode."""
+    observations, actions = _names(rng, 5), _names(rng, 4)
+    rows, longest = _rows(rng, observations, actions, sizes)
+    files = {
+        "rule.json": _rule(rng, observations, actions),
+        "other.json": _rule(rng, observations, actions),
+    }
+    return files, rows, f"log.{rng.choice(ENDINGS)}", longest
+
+
 def _rows(
-    rng: random.Random, observations: list[str], actions: list[str]
+    rng: random.Random,
+    observations: list[str],
+    actions: list[str],
+    sizes: tuple[int, ...] = SIZES,
 ) -> tuple[list[dict[str, Any]], int]:
     style, scale = rng.randrange(6), 10.0 ** rng.choice((0, 0, 0, 3, -3, 12, -12, 40, -40))
     ends = rng.choice(("all", "none", "some", "final"))
     longest = rng.choice((1, 2, 3, 8))
     known = rng.randrange(5) == 0
+    best = rng.choice(actions) if rng.randrange(4) == 0 else None  # something to be learned
     rows = []
-    for episode in range(rng.choice((1, 2, 5, 12, 30))):
+    for episode in range(rng.choice(sizes) if rng.randrange(16) else 200):
         length = rng.randint(1, longest)
         for step in range(length):
             row = {
@@ -87,6 +101,8 @@ def _rows(
                 "terminated": step == length - 1
                 and (ends == "all" or (rng.random() < 0.5 and ends != "none")),
             }
+            if row["action"] == best:
+                row["reward"] += scale
             if known:
                 row["propensity"] = 1 / len(actions)
             if rng.randrange(300) == 0:
@@ -132,7 +148,7 @@ def _row(rng: random.Random, actions: list[str]) -> Any:
 
 
 def _command(rng: random.Random, name: str, longest: int, known: bool) -> list[str]:
-    discount = rng.choice(("0.9", "0.95", "0.5", "0", "0.999999", "0.9999999999", "1e-300"))
+    discount = rng.choice(DISCOUNTS)
     policy = ["--policy", rng.choice(("estimate", "estimate", "rule.json"))]
     policy = [] if known and rng.randrange(2) else policy
     kind = rng.randrange(10)
@@ -142,6 +158,7 @@ def _command(rng: random.Random, name: str, longest: int, known: bool) -> list[s
         words += ["--assume-memory"] if rng.randrange(6) == 0 else []
         words += ["-o", "out"] if rng.randrange(8) == 0 else []
         words += ["--gate", "asymptotic"] if rng.randrange(5) == 0 else []
+        words += ["--simplify"] if rng.randrange(5) == 0 else []
     elif kind < 8:
         words = ["estimate", name, *policy, "--discount", discount, "--controller", "other.json"]
         words += ["--estimator", rng.choice(ESTIMATORS)]

@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "model.json": ("simulate", "FILE", "--policy", "coin.toml", "-o", "out.csv", "--episodes", "3"),
     "study.toml": ("study", "FILE", "-o", "out", "--summary", "--json"),
     "project.toml": ("improve", "--project", "FILE", "--json"),
+    "signals.toml": ("check", "--project", "FILE", "--json"),
 }
 
 ON_TABLES = tuple(
@@ -45,6 +46,9 @@ ON_TABLES = tuple(
         "improve LOG --policy coin.toml --discount 0.9 --algorithm spibb",
         "estimate LOG --policy estimate --controller coin.toml --discount 0.9 --estimator wis",
         "count LOG --policy coin.toml -o counts.parquet --window 2",
+        "improve LOG --policy estimate --discount 0.9 --window 1 --keep safety --keep-cost cost=1",
+        "improve LOG --policy estimate --discount 0.9 --objective safety --cost --algorithm basic",
+        "estimate LOG --policy estimate --discount 0.9 --forecast --json",
         "init LOG --yes",
     )
 )
@@ -71,7 +75,7 @@ def documents(draw: Any) -> Case:
         else:
             holder[path[-1]] = draw(anything)
     words = tuple("invented.txt" if word == "FILE" else word for word in COMMANDS[name])
-    known = {n: seeds.files()[n] for n in ("coin.toml", "model.toml", "log.csv")}
+    known = {n: seeds.files()[n] for n in ("coin.toml", "model.toml", "log.csv", "signals.csv")}
     return Case("invented document", words, {"invented.txt": mutate.as_json(made), **known})
 
 
@@ -89,6 +93,8 @@ def tables(draw: Any) -> Case:
         "action": names,
         "reward": st.floats(-1e9, 1e9) | st.integers(-5, 5),
         "terminated": st.booleans(),
+        "safety": st.floats(),
+        "cost": st.floats(-10, 10),
     }
     rows: list[dict[str, Any]] = [{} for _ in range(size)]
     for name, values in usual.items():

@@ -15,7 +15,10 @@ import exporting
 import foreign
 import mutate
 import seeds
-from cases import Case
+import wishes
+from cases import Case, possible
+
+from jumar import algorithms
 
 ENDINGS = ("csv", "tsv", "csv.gz", "parquet", "arrow", "ndjson")
 CONTROLLERS = (
@@ -74,7 +77,7 @@ def _on_log(rng: random.Random, log: str) -> list[str]:
             *policy,
             *discount,
             "--algorithm",
-            rng.choice(("spibb", "basic", "spibb_leq", "strict")),
+            rng.choice([name for name in algorithms.ALGORITHMS if name != "auto"]),
         ]
         words += ["-o", "out"] if rng.randrange(HEAVY) == 0 else []
     elif kind < 9:
@@ -90,12 +93,15 @@ def _on_log(rng: random.Random, log: str) -> list[str]:
         words += (
             ["--interval", rng.choice(("t", "hoeffding", "bernstein"))] if rng.randrange(2) else []
         )
+        if rng.randrange(4) == 0:
+            words = [*words[: words.index("--estimator")], "--forecast"]
     elif kind == 9:
         words = ["samples", log, *policy, *discount]
     elif kind == 10:
-        words = ["check", log, *policy]
+        words = ["check", log, *policy, *(discount if rng.randrange(2) else [])]
     else:
         words = ["improve", log, *policy, *discount]
+        words += wishes.wishes(rng, seeds.SIGNALS) if rng.randrange(2) else []
     words += rng.choice(READING)
     return words + (["--json"] if rng.randrange(2) else [])
 
@@ -125,8 +131,10 @@ def log_table(rng: random.Random) -> Case:
     name = f"log.{ending}"
     words = _on_log(rng, name)
     asked = " ".join(words)
-    wide = ("propensity", "cluster", "behavior", "node", "time", "reading")
-    more = [key for key in wide if f"={key}" in asked or f"+{key}" in asked or not rng.randrange(9)]
+    wide = ("propensity", "cluster", "behavior", "node", "time", "reading", *seeds.SIGNALS)
+    before = ("=", "+", "--keep ", "--keep-cost ", "--objective ")
+    more = [key for key in wide if any(f"{mark}{key}" in asked for mark in before)
+            or not rng.randrange(9)]  # fmt: skip
     kept = [*seeds.BASIC, *more]
     rows = [{key: row.get(key) for key in kept} for row in seeds.rows()]
     data = mutate.table_bytes(mutate.retable(rows, rng), ending, rng)
@@ -234,9 +242,9 @@ def study(rng: random.Random) -> Case:
 
 def project(rng: random.Random) -> Case:
     """A damaged project file, or the damaged record of a run."""
-    _, data = _document(rng, "project.toml")
+    _, data = _document(rng, rng.choice(("project.toml", "project.toml", "signals.toml")))
     words = [rng.choice(("improve", "improve", "improve", "check", "samples"))]
-    files = _needs("coin.toml", "log.csv")
+    files = _needs("coin.toml", "log.csv", "signals.csv")
     if data.lstrip().startswith(b"{") and rng.randrange(2):
         record = (
             b'{"format": "jumar-run/1", "files": {}, "options": '
@@ -264,8 +272,21 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "--rewards": ("0:1", "-2:1", "1:0", "nan:1", "0:1e308", "a:b", ":", "0:1e-300"),
         "--ending-rewards": ("-2:1", "0:0", "inf:inf"),
         "--gate": ("proved", "asymptotic", "x"),
-        "--algorithm": ("spibb", "auto", "basic", "tilt", "nothing"),
-        "--set": ("n_wedge=1", "n_wedge", "=", "a=b", "n_wedge=1e9"),
+        "--algorithm": (*algorithms.ALGORITHMS, "nothing"),
+        "--set": ("n_wedge=1", "n_wedge", "=", "a=b", "n_wedge=1e9", "epsilon=0", "epsilon=-1"),
+        "--gain-share": NUMBERS,
+        "--candidates": ("soft,robust", "auto,tilt", *algorithms.ALGORITHMS, *wishes.NO_CANDIDATES),
+        "--objective": ("safety", "comfort", "reward", "observation", "none"),
+        "--keep": ("safety", "comfort=0.5", "waste=0", "reward", "observation", "none", "=1", "="),
+        "--keep-cost": ("waste", "waste=1e308", "safety", "action"),
+        "--keep-range": (
+            "safety=-1:0",
+            "waste=1:0",
+            "safety",
+            "safety=nan:1",
+            "safety=-1e308:1e308",
+        ),
+        "--counts": ("first.counts", "wide.counts", "nodes.counts", "log.csv", "none.counts", "."),
         "--yearly-discount": NUMBERS,
         "--step-length": ("7d", "0d", "-1d", "1e400d", "x"),
         "--policy": ("coin.toml", "estimate", "none.toml", "a=coin.toml", "model.toml"),
@@ -304,6 +325,7 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "--sides": ("two", "lower", "upper", "x"),
         "--rewards": ("-2:1", "0:0", "-1e308:1e308"),
         "--controller": ("coin.toml", "rule.toml", "window.json", "log.csv", "none"),
+        "--ahead": (*NUMBERS, "6"),
     },
     "evaluate": {
         "--horizon": NUMBERS,
@@ -364,6 +386,7 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "--policy": ("coin.toml", "rule.toml", "none.toml", "log.csv"),
         "-o": counting.OUTPUTS,
     },
+    "merge": {"-o": counting.OUTPUTS},
     "init": {
         "--policy": ("coin.toml", "estimate", "none.toml", "log.csv"),
         "--separator": (",", ";", "tab", "x"),
@@ -398,7 +421,26 @@ BASES: dict[str, tuple[str, ...]] = {
     "paper": ("-o", "out", "--summary"),
     "show": ("rule.toml",),
     "count": ("log.csv", "--policy", "coin.toml", "-o", "counts.parquet"),
+    "merge": ("first.counts", "second.counts", "-o", "out.parquet"),
     "init": ("log.csv", "--yes"),
+}
+LOG = ("signals.csv", "--policy", "coin.toml", "--discount", "0.9")
+OTHER_BASES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "improve": (
+        (*LOG, "--keep", "safety"),
+        (*LOG, "--objective", "comfort", "--keep-cost", "waste=1", "--keep-range", "waste=0:3"),
+        (*LOG, "--candidates", "soft", "--window", "1"),
+        (*LOG, "--learn-memory"),
+        ("--policy", "coin.toml", "--discount", "0.9", "--counts", "first.counts"),
+    ),
+    "estimate": ((*LOG, "--forecast", "--controller", "window.json"), (*LOG, "--forecast")),
+    "check": (LOG,),
+    "merge": (("wide.counts", "-o", "out.parquet"), ("first.counts", "wide.counts", "-o", "out")),
+}
+FLAGS: dict[str, tuple[str, ...]] = {
+    "improve": ("--learn-memory", "--simplify", "--assume-memory", "--cost", "--thorough"),
+    "estimate": ("--forecast", "--difference", "--cost"),
+    "check": ("--with-actions", "--cost"),
 }
 # what is asked for in earnest may take hours: a billion training episodes are not a hang
 LONG = {
@@ -416,7 +458,12 @@ MODERATE = {"1e5", "1000000", "9007199254740993", "2147483648"}
 def options(rng: random.Random) -> Case:
     """Odd values of options on valid files."""
     command = rng.choice([*OPTIONS, "improve", "estimate", "evaluate", "simulate"])
-    words = [command, *BASES[command]]
+    base = BASES[command]
+    if command in OTHER_BASES and rng.randrange(3) == 0:
+        base = rng.choice(OTHER_BASES[command])
+    words = [command, *base]
+    if command in FLAGS and rng.randrange(4) == 0:
+        words += [rng.choice(FLAGS[command])]
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         option = rng.choice(list(OPTIONS[command]))
         pool = OPTIONS[command][option]
@@ -429,13 +476,20 @@ def options(rng: random.Random) -> Case:
     words += ["--json"] if rng.randrange(2) else []
     if rng.randrange(30) == 0:
         rng.shuffle(words)
-    return Case("options", tuple(word for word in words if "\0" not in word), dict(seeds.files()))
+    files = {**seeds.files(), **(seeds.counts() if _has_counts(words) else {})}
+    return Case("options", possible(words), files)
+
+
+def _has_counts(words: list[str]) -> bool:
+    return any(word.endswith(".counts") for word in words)
 
 
 KINDS: dict[str, tuple[int, Callable[[random.Random], Case]]] = {
     "log bytes": (16, log_bytes),
     "log table": (20, log_table),
     "deep log": (16, deep.log),
+    "wishes": (4, wishes.log),
+    "forecast": (6, wishes.forecast),
     "controller": (14, controller),
     "model": (10, model),
     "deep model": (8, deep.model),
@@ -445,6 +499,8 @@ KINDS: dict[str, tuple[int, Callable[[random.Random], Case]]] = {
     "count": (12, counting.log),
     "counts": (12, counting.counts),
     "kept shards": (2, counting.kept),
+    "by counts": (6, counting.learned),
+    "counted": (6, counting.counted),
     "draft": (8, counting.draft),
     "pomdp": (10, foreign.model),
     "deep pomdp": (8, foreign.deep_model),

@@ -145,6 +145,21 @@ observation = "observation"
 [parameters]
 n_wedge = 5
 """
+SIGNALS_PROJECT = """\
+format = "jumar-project/1"
+log = "signals.csv"
+policy = "coin.toml"
+discount = 0.9
+objective = "comfort"
+cost = true
+keep = ["safety=0.5"]
+keep_cost = ["waste"]
+keep_range = ["waste=0:3"]
+candidates = ["auto", "soft"]
+learn_memory = true
+simplify = true
+gain_share = 0.9
+"""
 
 
 @functools.cache
@@ -167,10 +182,14 @@ def rows() -> list[dict[str, Any]]:
         row["node"] = "[]"
         row["time"] = f"2024-01-{1 + i % 28:02d}"
         row["reading"] = 0.1 * i - 0.5
+        row["safety"] = -float(row["action"] == "replace" and i % 3 == 0)
+        row["comfort"] = 0.5 * (i % 4)
+        row["waste"] = i % 2
     return found
 
 
 BASIC = ("episode", "step", "observation", "action", "reward", "terminated")
+SIGNALS = ("safety", "comfort", "waste")
 
 
 @functools.cache
@@ -186,6 +205,8 @@ def files() -> dict[str, bytes]:
             "coin.toml": COIN,
             "study.toml": STUDY,
             "project.toml": PROJECT,
+            "signals.toml": SIGNALS_PROJECT,
+            "signals.csv": _signals(),
         }
         for name, text in texts.items():
             (folder / name).write_text(text)
@@ -208,6 +229,13 @@ def files() -> dict[str, bytes]:
 
         (folder / "model.json").write_text(json.dumps(model_to_document(model)))
         return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def _signals() -> str:
+    """The log as text, with its signals."""
+    names = (*BASIC, *SIGNALS)
+    cells = [[str(row.get(name, "")) for name in names] for row in rows()]
+    return "".join(",".join(line) + "\n" for line in [names, *cells])
 
 
 @functools.cache

@@ -18,6 +18,7 @@ import tempfile
 import time
 import traceback
 import warnings
+from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -57,9 +58,10 @@ def warm_up() -> None:
     import make
     import seeds
 
-    files = dict(seeds.files())
+    files = {**seeds.files(), **seeds.counts()}
     for command, words in make.BASES.items():
-        judge(Case("warm-up", (command, *words), files))
+        for base in (words, *make.OTHER_BASES.get(command, ())):
+            judge(Case("warm-up", (command, *base), files))
     judge(Case("warm-up", ("study", "study.toml", "-o", "out", "--jobs", "1"), files))
     log = ("log.csv", "--policy", "estimate", "--discount", "0.9")
     judge(Case("warm-up", ("improve", *log, "-o", "out"), files))
@@ -85,14 +87,24 @@ def judge(case: Case) -> Verdict:
         case.write(folder)
         os.chdir(folder)
         os.environ["MINARI_DATASETS_PATH"] = str(folder / "datasets")
-        verdict = _run(case, folder)
+        verdict = _run_all(case, folder)
     finally:
         os.chdir(home)
         shutil.rmtree(folder, ignore_errors=True)
     return Verdict(*verdict, seconds=time.monotonic() - began)
 
 
-def _run(case: Case, folder: Path) -> tuple[str, str, str, int | None]:
+def _run_all(case: Case, folder: Path) -> tuple[str, str, str, int | None]:
+    """Run the commands until one fails as none should; the last exit code counts."""
+    verdict: tuple[str, str, str, int | None] = ("", "", "", None)
+    for words in case.commands:
+        verdict = _run(words, folder)
+        if verdict[0]:
+            break
+    return verdict
+
+
+def _run(words: tuple[str, ...], folder: Path) -> tuple[str, str, str, int | None]:
     from jumar.cli import main
 
     out, err = io.StringIO(), io.StringIO()
@@ -104,16 +116,16 @@ def _run(case: Case, folder: Path) -> tuple[str, str, str, int | None]:
     ):
         warnings.simplefilter("always")
         try:
-            if case.arguments[:1] == ("@frames",):
-                frames.run(*case.arguments[1:])
+            if words[:1] == ("@frames",):
+                frames.run(*words[1:])
             else:
-                main(list(case.arguments))
+                main(list(words))
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else (0 if left.code is None else 1)
         except BaseException as error:  # whatever it is, it should not have come so far
             return "exception", _signature(error), traceback.format_exc(), None
     said, told = out.getvalue(), err.getvalue()
-    for failure, text in _complaints(case, code, said, told, folder):
+    for failure, text in _complaints(words, code, said, told, folder):
         return (
             failure,
             f"{failure}: {text[:80]}",
@@ -127,7 +139,9 @@ def _run(case: Case, folder: Path) -> tuple[str, str, str, int | None]:
     return "", "", "", code
 
 
-def _complaints(case: Case, code: int | None, said: str, told: str, folder: Path):  # type: ignore[no-untyped-def]
+def _complaints(
+    words: tuple[str, ...], code: int | None, said: str, told: str, folder: Path
+) -> Iterator[tuple[str, str]]:
     if code not in (0, 1, 2):
         yield "exit code", f"exit code {code}"
     for text in (said, told):
@@ -143,16 +157,16 @@ def _complaints(case: Case, code: int | None, said: str, told: str, folder: Path
                 "control character",
                 f"{found[0]!r} in {text[max(0, found.start() - 80) :][:160]!r}",
             )
-    if "--json" in case.arguments and code is not None:
+    if "--json" in words and code is not None:
         for text in (said, told[told.find("{") :] if not said and told.strip() else ""):
-            if text.strip() and not _is_json(text) and "--help" not in case.arguments:
+            if text.strip() and not _is_json(text) and "--help" not in words:
                 yield "no JSON", text[:300]
     if code == 0 and "Error" in told:
         yield "error and success", told
     if re.search("Note: .*encountered", told):
         yield "swallowed warning", told
     if code == 0:
-        yield from written.complaints(case.arguments, folder)
+        yield from written.complaints(words, folder)
     left = [path.name for path in folder.rglob(".jumar-*")]
     if left:
         yield "left behind", ", ".join(left)

@@ -4,8 +4,9 @@
 
 The drawn controller always; the figures of a finished `jumar paper -o FOLDER`; the figure and the
 tables on the page about safety from finished `jumar study safety -o FOLDER` and `safety-seeds`, and
-those on the page about guarantees from a finished `jumar study guarantees -o FOLDER`; the picture
-of the page on top of the README from `out/voicemail`, which `make demo` writes.
+those on the page about guarantees from a finished `jumar study guarantees -o FOLDER`; those on the
+page "Which algorithm?" from a finished `jumar study family -o FOLDER`; the picture of the page on
+top of the README from `out/voicemail`, which `make demo` writes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from jumar.io.controllers import load_controller
 from jumar.show.drawing import draw as draw_controller
+from jumar.study.family import FamilyRow, at_size, family_rows, gated_sizes
 from jumar.study.guarantees.page_tables import run_of as guarantees_run
 from jumar.study.guarantees.page_tables import tables
 from jumar.study.guarantees.report import write_report
@@ -30,6 +32,7 @@ from jumar.study.summary import Results
 HERE = Path(__file__).parent
 COPIED = ("performance", "voicemail-memoryless", "heatmap-tiger-k1")
 SHOWN = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)  # below, hardly anything changes
+GATED_SHOWN = (100, 500, 1000, 5000)  # sizes; the table is wide enough
 SETTINGS = ("auto", "strict", "spibb 5", "spibb 20", "spibb 100", "basic zero", "basic exclude")
 
 
@@ -121,6 +124,75 @@ def guarantees(store: Store) -> None:
     page.write_text(text, "utf-8")
 
 
+# ---- which algorithm ----------------------------------------------------------------------------
+
+
+def family(store: Store) -> None:
+    """The figure of the page "Which algorithm?", and its table."""
+    shutil.copy(store.folder / "figures" / "family.svg", HERE)
+    results = Results(store)
+    page = HERE.parent / "which.md"
+    text = filled(page.read_text("utf-8"), "run", run_of(results))
+    for name, block in {
+        "plain": plain_table(family_rows(results)),
+        "gated": gated_table(results, family_rows(results)),
+    }.items():
+        text = filled(text, name, block)
+    page.write_text(text, "utf-8")
+
+
+def plain_table(rows: list[FamilyRow]) -> str:
+    """Every algorithm as it is, over all behaviors and sizes, as Markdown."""
+    head = "mean | 10 %-CVaR | worse"
+    found = [
+        f"| algorithm, setting | k′ = k: {head} | k′ = k+1: {head} |",
+        "|---" + "|---:" * 6 + "|",
+    ]
+    for row in rows:
+        numbers = [f"{_numbers(line)} | {100 * line.worse:.1f} %" for line in row.plain]
+        found.append(f"| {row.title} | {' | '.join(numbers)} |")
+    return "\n".join(found)
+
+
+def _numbers(line: SafetyLine) -> str:
+    tails = [cell.normalised(cell.cvar(0.1)) for cell in line.cells]
+    return f"{line.normalised:.2f} | {sum(tails) / len(tails):.2f}"
+
+
+def gated_table(results: Results, rows: list[FamilyRow]) -> str:
+    """The same behind the gate: means at some of the sizes where it was run, beside what it is
+    without, and how often it ended worse at all of them."""
+    run = gated_sizes(rows)
+    sizes = [size for size in run if size in GATED_SHOWN] or run
+    head = " | ".join(f"{size:,}" for size in sizes)
+    found = [
+        f"| algorithm | gate: {head} | 10 %-CVaR | worse | as it is, k′ = k+1: {head} | worse |",
+        "|---" + "|---:" * (2 * len(sizes) + 3) + "|",
+    ]
+    for row in sorted(rows, key=lambda row: -row.gated.normalised if row.gated else 0):
+        if row.gated is None:
+            continue
+        numbers = [_mean(results, row.gated, sizes), _numbers(row.gated).partition(" | ")[2]]
+        numbers += [_worse([row.gated], run), _mean(results, row.plain[-1], sizes)]
+        numbers += [_worse([row.plain[-1]], run)]
+        found.append(f"| {row.name} | {' | '.join(numbers)} |")
+    return "\n".join(found)
+
+
+def _mean(results: Results, line: SafetyLine, sizes: list[int]) -> str:
+    found = (at_size(line, results.environments, size) for size in sizes)
+    return " | ".join(
+        "-" if point is None else f"{round(point.mean, 2) + 0.0:.2f}" for point in found
+    )
+
+
+def _worse(lines: list[SafetyLine], sizes: list[int]) -> str:
+    """Share of the logs of these sizes that end worse."""
+    cells = [cell for line in lines for cell in line.cells if cell.size in sizes]
+    logs = sum(len(cell.values) for cell in cells)
+    return f"{100 * sum(round(c.worse * len(c.values)) for c in cells) / logs:.1f} %"
+
+
 def filled(page: str, name: str, block: str) -> str:
     """The page with what stands between the marks of that name replaced."""
     begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
@@ -194,6 +266,8 @@ if __name__ == "__main__":
         trained = Results(results_there).environments
         if len({e.title for e in trained}) < len(trained):
             seeds(results_there)
+        elif (results_there.folder / "figures" / "family.svg").exists():
+            family(results_there)
         elif (results_there.folder / "figures" / "safety.svg").exists():
             safety(results_there)
         else:

@@ -26,6 +26,7 @@ _PUBLIC = {
     "HistoryMdp": "core.history",
     "Improvement": "core.improvement",
     "JumarError": "core.errors",
+    "Keep": "algorithms.auto.objectives",
     "Memory": "core.memory",
     "NamedNodes": "core.memory",
     "Pomdp": "truth.pomdp",
@@ -41,10 +42,13 @@ _PUBLIC = {
     "export_controller": "show.program",
     "export_model": "truth.checkers",
     "first_returns": "evidence.first_visits",
+    "forecast": "evidence.forecasting",
     "improve": "pipeline",
     "improve_counts": "pipeline.by_counts",
     "improve_logs": "pipeline.in_parts",
     "join": "core.memory.refinement",
+    "lambda_discrepancy": "evidence.discrepancy",
+    "learn_memory": "evidence.remembering",
     "load_controller": "io.controllers",
     "load_counts": "large.files",
     "load_model": "truth.model_files",
@@ -82,6 +86,7 @@ __all__ = [
     "HistoryMdp",
     "Improvement",
     "JumarError",
+    "Keep",
     "Memory",
     "NamedNodes",
     "Pomdp",
@@ -98,10 +103,13 @@ __all__ = [
     "export_controller",
     "export_model",
     "first_returns",
+    "forecast",
     "improve",
     "improve_counts",
     "improve_logs",
     "join",
+    "lambda_discrepancy",
+    "learn_memory",
     "load_controller",
     "load_counts",
     "load_model",
@@ -131,6 +139,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:  # the same table, in the form type checkers read
+    from jumar.algorithms.auto.objectives import Keep
     from jumar.algorithms.basic import improve as basic
     from jumar.algorithms.spibb import improve as spibb
     from jumar.algorithms.spibb_leq import improve as spibb_leq
@@ -149,9 +158,12 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.evidence import offpolicy as offpolicy
     from jumar.evidence.checking import check
     from jumar.evidence.claims import Certificate
+    from jumar.evidence.discrepancy import lambda_discrepancy
     from jumar.evidence.estimation import estimate_behavior
     from jumar.evidence.first_visits import first_returns
+    from jumar.evidence.forecasting import forecast
     from jumar.evidence.order import order_test, order_tests
+    from jumar.evidence.remembering import learn_memory
     from jumar.evidence.rewards import RewardRange
     from jumar.io.controllers import load_controller
     from jumar.io.logs import read_logs, write_logs

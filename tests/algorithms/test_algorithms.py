@@ -29,8 +29,8 @@ from jumar.truth.simulation import simulate
 from strategies import (
     arrays_of,
     dense,
-    long_log_returns,
     names,
+    needed,
     random_controller,
     random_mdp,
     random_pomdp,
@@ -56,11 +56,8 @@ with_threshold = pytest.mark.parametrize(
 
 
 def run(name: str, mdp: HistoryMdp, behavior: Controller, **parameters: object) -> Improvement:
-    """With what else an algorithm needs of a log, as a long one that agrees with the model has
-    it."""
-    more = {}
-    if "returns" in ALGORITHMS[name].needs:
-        more["returns"] = long_log_returns(mdp, behavior)
+    """With what else an algorithm needs of a log, as one that agrees with the model has it."""
+    more = needed(ALGORITHMS[name].needs, mdp, behavior)
     return algorithms.run(name, mdp, behavior, **more, **parameters)
 
 
@@ -131,8 +128,8 @@ def test_an_unknown_algorithm_is_a_clear_error():
 
 
 @with_threshold
-@pytest.mark.parametrize("n_wedge", [-1, -0.5, -math.inf, math.nan])
-def test_a_negative_threshold_is_an_error(name, n_wedge):
+@pytest.mark.parametrize("n_wedge", [-1, -0.5, -math.inf, math.nan, 10**400])
+def test_a_threshold_that_is_no_count_is_an_error(name, n_wedge):
     with pytest.raises(ParameterError, match="n_wedge"):
         run(name, *logged(1), n_wedge=n_wedge)
 
@@ -341,7 +338,7 @@ def test_enough_data_reaches_the_optimum_of_the_model(name, chosen):
         reached.append(result.performance == pytest.approx(best, abs=1e-10))
         assert result.performance <= best + 1e-10
         assert result.trace.gap < 1e-9
-    assert all(reached) == ALGORITHMS[name].reaches_optimum
+    assert all(reached) == ALGORITHMS[name].finds_optimum(result.parameters)
 
 
 @every_algorithm

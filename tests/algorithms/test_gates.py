@@ -103,6 +103,22 @@ def test_what_is_refused_whatever_its_bound():
     assert "larger than any return" in test.refusal(y + 3.5, ones)  # 5.5 > 5
 
 
+@pytest.mark.filterwarnings("error")
+def test_astronomical_weights_do_not_overflow():
+    """Squares of these scores do. Of numbers that are only scaled the draws are the same."""
+    rng = np.random.default_rng(1)
+    usual = rng.standard_normal((3, 100))
+    huge = usual * 2.0**600
+    assert np.allclose(
+        largest(huge, np.random.default_rng(2)), largest(usual, np.random.default_rng(2))
+    )
+    scores = Scores(huge[0], np.zeros(100, np.int64))
+    assert scores.variance == math.inf
+    assert scores.deviation / 2.0**600 == pytest.approx(usual[0].std(ddof=1), rel=1e-12)
+    test = gate(huge, delta=0.05, range=1.0, rng=rng)
+    assert -math.inf < test.lower(huge[0], np.ones(100)) < 0
+
+
 def test_two_episodes_decide_nothing():
     test = gate(np.ones((3, 1)), delta=0.05, range=1.0, rng=np.random.default_rng(1))
     assert test.lower(np.array([100.0]), np.ones(1)) == -math.inf

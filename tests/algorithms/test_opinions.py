@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,10 @@ def test_scores_are_believed_where_a_model_is_far_off_and_models_where_scores_ar
     assert blend(sure, 1.0).error < blend(noisy, 2.0).error
     assert blend(scored(np.zeros(10)), 0.0) == blend(scored(np.zeros(10)), 0.0)
     assert blend(scored([1.0]), 2.0).gain == -np.inf
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("mean", [1e100, 3.5e118, 1e149])
+def test_scores_beyond_all_numbers_leave_the_word_to_the_model(mean):
+    found = blend(scored(mean * np.array([1.0, 1.5, 0.5, 1.2])), 2.0)
+    assert math.isfinite(found.merit)

@@ -265,10 +265,7 @@ def test_what_is_clear_from_the_first_episodes_is_not_read_again():
     log, behavior = one_step(5000, 1.0)
     shards = cut_up(log, 3, np.random.default_rng(2))
     lists = prepared(shards, behavior, discount=0.9)
-    held = FirstUnits(600, 10**9, by_fold=False)
-    for part, code in shards:
-        held.add(WholeEpisodes.of(part, code))
-    first = lists.score_first(held)
+    first = lists.score_first(held_of(shards, 600))
     assert not lists.undecided(first)
     found = lists.conclude(first)
     assert {trial.units for trial in found.trials} == {600}
@@ -287,6 +284,14 @@ def test_what_is_clear_from_the_first_episodes_is_not_read_again():
     assert found.chosen.lower <= everything.chosen.lower
 
 
+def held_of(shards, units: int) -> FirstUnits:
+    """What the first pass keeps of each half."""
+    held = FirstUnits(units, 10**9, by_fold=False)
+    for part, code in shards:
+        held.add(WholeEpisodes.of(part, code))
+    return held
+
+
 def shards_code(shards):
     return np.concatenate([code for _, code in shards])
 
@@ -295,10 +300,7 @@ def test_a_small_gain_is_worth_reading_on():
     log, behavior = one_step(20_000, 0.1)
     shards = cut_up(log, 3, np.random.default_rng(2))
     lists = prepared(shards, behavior, discount=0.9)
-    held = FirstUnits(300, 10**9, by_fold=False)
-    for part, code in shards:
-        held.add(WholeEpisodes.of(part, code))
-    first = lists.score_first(held)
+    first = lists.score_first(held_of(shards, 300))
     assert lists.conclude(first).chosen is None
     assert lists.undecided(first)
     assert lists.conclude(scored(lists, shards)).chosen is not None

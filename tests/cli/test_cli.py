@@ -36,7 +36,9 @@ def test_models(jumar):
     assert (tiger["discount"], tiger["max_steps"]) == (0.95, 300)
     assert tiger["optimum"] == pytest.approx(5.0212519209)
     assert {m["name"]: m["options"] for m in listed if m["options"]} == {
-        "cheese_maze": ["step_reward"]
+        "cheese_maze": ["step_reward"],
+        "inspection": ["pay", "cost", "loss"],
+        "garnet": ["seed", "states", "actions", "successors"],
     }
     assert all(m["summary"] and m["source"] for m in listed)
 
@@ -177,7 +179,7 @@ def test_improve_as_json_agrees_with_the_library(jumar, tiger, tmp_path):
     result = jm.improve(
         jm.read_logs(tiger / "log.csv"), behavior, discount=0.95, memory=jm.window(3), n_wedge=15
     )
-    files = [str(tmp_path / name) for name in FILES]
+    files = [str(tmp_path / name) for name in (*FILES, "smallest.json")]
     for notice in done.data["notices"]:
         assert notice["command"].startswith("jumar improve ")
     assert without_commands(done.data) == {**result.assessment.to_dict(), "files": files}

@@ -111,7 +111,7 @@ def completed(line: str) -> tuple[list[str], set[str]]:
     [
         ("jumar im", ["improve"]),
         ("jumar improve --gate ", ["proved", "asymptotic"]),
-        ("jumar improve log.csv --algorithm s", ["spibb", "spibb_leq", "strict"]),
+        ("jumar improve log.csv --algorithm s", ["spibb", "spibb_leq", "strict", "soft"]),
         ("jumar check --yearly", ["--yearly-discount"]),
     ],
 )

@@ -127,3 +127,12 @@ def test_every_width_of_terminal(jumar, tiger, strange, monkeypatch, columns):
         # a command to paste is printed whole
         plain = [line for line in lines if not line.strip().startswith("jumar ")]
         assert max(map(len, plain)) <= columns
+
+
+def test_a_path_cannot_clear_the_screen(jumar, strange):
+    out = strange / "\x1b[2J"
+    done = jumar(*improve(strange, "--n-wedge", 5, "-o", out))
+    assert done.code == 0
+    assert (out / "improved.json").exists()
+    assert "\x1b" not in done.out
+    assert "\nWrote " in done.out

@@ -132,7 +132,7 @@ def test_a_terminal_shows_the_bracket_as_it_narrows(monkeypatch):
         assert tell is not None
         best = jm.optimum(jm.models.tiger(), progress=tell)
         tell(best)
-    assert shown[-1].startswith("tiger: 5.02125 to 5.02126 (gap 7")
+    assert shown[-1].startswith("tiger: 5.02125 to 5.02126 (gap ")
     assert shown[-1].endswith("of 5 s")
     with _bracket_line("tiger", 5, as_json=True) as tell:
         assert tell is None

@@ -170,20 +170,31 @@ def alive_in_group(group: int) -> list[str]:
     return found
 
 
-@pytest.mark.slow
-def test_ctrl_c_leaves_no_worker_behind_and_says_how_to_go_on(tmp_path):
-    out = tmp_path / "s"
-    command = [sys.executable, "-m", "jumar", "study", "safety", "-o", str(out), "--jobs", "2"]
-    command += ["--only", "voicemail:1", "--sizes", "1,50"]
+def _heed_interrupts() -> None:
+    """As at a terminal: what runs in the background ignores them, and so would all it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def begun(out, *command, **more):
+    """A command that has finished its first block."""
     process = subprocess.Popen(
-        command,
+        [sys.executable, "-m", "jumar", *command, "-o", str(out)],
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        start_new_session=True,
+        preexec_fn=_heed_interrupts,
+        **more,
     )
     while process.poll() is None and not list(out.glob("blocks/*.parquet")):
         time.sleep(0.01)
+    return process
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_no_worker_behind_and_says_how_to_go_on(tmp_path):
+    out = tmp_path / "s"
+    part = ("--jobs", "2", "--only", "voicemail:1", "--sizes", "1,50")
+    process = begun(out, "study", "safety", *part, start_new_session=True)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
     _, error = process.communicate(timeout=60)
     assert process.returncode == 1
@@ -200,11 +211,8 @@ def test_ctrl_c_leaves_no_worker_behind_and_says_how_to_go_on(tmp_path):
 @pytest.mark.slow
 def test_ctrl_c_leaves_a_resumable_state_and_says_how_to_go_on(tmp_path):
     out = tmp_path / "p"
-    command = [sys.executable, "-m", "jumar", "paper", "-o", str(out), "--planner", "0"]
-    command += ["--only", "tiger:1"]  # 20 blocks, and the first of them is soon there
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    while process.poll() is None and not list(out.glob("blocks/*.parquet")):
-        time.sleep(0.01)
+    # 20 blocks, and the first of them is soon there
+    process = begun(out, "paper", "--planner", "0", "--only", "tiger:1")
     process.send_signal(signal.SIGINT)
     _, error = process.communicate()
     assert process.returncode == 1
@@ -279,7 +287,7 @@ def test_a_mistake_in_a_study_file_exits_with_1(capsys, tmp_path, old, new, fact
 def test_a_study_file_that_is_not_there_exits_with_1(capsys, tmp_path):
     code, _, error = run(capsys, "study", tmp_path / "s.toml", "-o", tmp_path / "out")
     assert code == 1
-    says(error, "s.toml", "no such file", "paper, safety")
+    says(error, "s.toml", "no such file", "paper, family, safety")
 
 
 def test_a_damaged_folder_of_a_study_is_told_with_a_remedy(capsys, tmp_path):

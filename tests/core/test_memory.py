@@ -64,6 +64,7 @@ def test_a_window_with_actions_numbers_pairs():
 def test_nodes_are_counted_without_listing_them(memory, n):
     bound = memory.on(2, 2)
     assert bound.count_nodes() == n == len(bound.enumerate())
+    assert bound.enumerate().tolist() == Memory.enumerate(bound).tolist()
 
 
 def test_an_astronomical_window_is_counted_but_not_listed():

@@ -60,7 +60,9 @@ def test_a_recipe_is_made_once_by_every_worker(two_workers, tmp_path):
     found = dict(on(two_workers.address, chores.counted, str(tmp_path), items=range(30)))
     assert {item: result for item, (result, _) in found.items()} == {i: i * i for i in range(30)}
     assert items_done(tmp_path) == {str(i): 1 for i in range(30)}
-    assert len(list(tmp_path.glob("built-*"))) == len({built for _, built in found.values()}) == 2
+    builders = {built for _, built in found.values()}
+    assert len(list(tmp_path.glob("built-*"))) == len(builders)
+    assert len(builders) in (1, 2)  # on a busy machine one may be done before the other begins
 
 
 def test_hardly_more_items_are_under_way_than_there_are_threads(two_workers):

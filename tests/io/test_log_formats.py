@@ -115,6 +115,8 @@ def test_what_is_wrong_in_a_table_is_named():
     sparse = TABLE.to_pandas().assign(reward=pd.arrays.SparseArray([1.0] * 4))
     with refuses(LogError, "table", "Sparse pandas data (column reward) not supported", "Convert"):
         read_logs(sparse)
+    with refuses(LogError, "table: the name '\\x00' of a column", "null character", "Rename"):
+        read_logs(pl.DataFrame({"\0": [1]}))  # Polars would abort the process
     mixed = pd.DataFrame({"episode": [1, "x"]})
     with pytest.raises(LogError, match=r"^table: "):
         read_logs(mixed)
@@ -124,6 +126,15 @@ def test_what_is_wrong_in_a_table_is_named():
 def test_what_is_neither_file_nor_table_is_refused(nothing):
     with refuses(ParameterError, "is no log", "Pass a file"):
         read_logs(nothing)
+
+
+def test_a_strange_step_is_found_behind_one_that_is_missing():
+    """In a stream, which cannot be read again to find out more."""
+    steps = pa.table({**{name: TABLE[name] for name in TABLE.column_names},
+                      "step": ["1", "2", None, "x"]})  # fmt: skip
+    stream = pa.RecordBatchReader.from_batches(steps.schema, steps.to_batches(2))
+    with refuses(LogError, "table, row 4, column 'step'", "'x'", "is not a number"):
+        read_logs(stream)
 
 
 def test_nodes_are_written_and_read(tmp_path):

@@ -34,6 +34,15 @@ def timed(times: list, kind: pa.DataType | None = None, part: str = "time") -> p
 
 # ---- order --------------------------------------------------------------------------------------
 
+
+@pytest.mark.filterwarnings("error")
+def test_steps_as_far_apart_as_numbers_can_be_are_put_in_order():
+    far = timed([1e308, -1e308, 0.0, 1.7e308], part="step")
+    log = read_logs(far, ends="cut")
+    assert log.reward.tolist() == [1, 2, 0, 3]
+    assert len(read_logs(timed([-1e308, 1e308]), ends="cut", gap=1.0)) == 2
+
+
 LATER_FIRST = {
     "dates": [date(2024, 2, 1), date(2024, 1, 31), date(2023, 12, 1)],
     "times": [datetime(2024, 1, 1, 10), datetime(2024, 1, 1, 9), datetime(2024, 1, 1)],

@@ -10,6 +10,8 @@ import pytest
 import jumar as jm
 from jumar.cli import main
 from jumar.core.errors import CountsError, ParameterError
+from jumar.large.counted import nothing as counts_of_nothing
+from jumar.large.files import save_counts
 
 TIGER = jm.models.tiger()
 FAIR = jm.Controller.uniform(TIGER.observations, TIGER.actions, name="fair")
@@ -64,6 +66,15 @@ def test_on_the_command_line(files, capsys):
     assert jm.load_controller(files / "out/improved.json").actions == FAIR.actions
     assert run(*line, "--json") == 0
     assert json.loads(capsys.readouterr().out)["changed"] > 0
+
+
+@pytest.mark.parametrize("algorithm", ["spibb", "spibb_leq", "basic", "tilt"])
+def test_counts_of_no_episode_teach_nothing(files, algorithm):
+    """As those of a shard in which no episode begins."""
+    nothing = counts_of_nothing(FAIR.observations, FAIR.actions, FAIR.memory)
+    save_counts(nothing, files / "none.parquet")
+    with pytest.raises(CountsError, match="of no episode"):
+        jm.improve_counts("none.parquet", FAIR, discount=0.95, algorithm=algorithm)
 
 
 def test_what_counts_cannot_do_is_told(files):

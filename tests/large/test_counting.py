@@ -332,6 +332,84 @@ def test_rewards_of_every_size_are_added_exactly(tmp_path):
         count_logs(path, controller())
 
 
+@pytest.mark.parametrize("cells", [0, 1 << 22])
+@pytest.mark.parametrize("batch", [7, 1 << 17])
+def test_rewards_of_all_sizes_beside_each_other(tmp_path, monkeypatch, cells, batch):
+    monkeypatch.setattr(tally, "MOST_CELLS", cells)
+    monkeypatch.setattr(batches, "BATCH_ROWS", batch)
+    table, rng = a_table(9, episodes=200), np.random.default_rng(3)
+    n = table.num_rows
+    sizes = rng.choice([0.0, 1e-9, 0.01, 1.0, 40.0, 1e7, 1e40], n) * rng.normal(size=n)
+    paid = np.where(np.array(table["action"].to_pylist(), object) == None, 0.0, sizes)  # noqa: E711
+    table = table.set_column(table.schema.names.index("reward"), "reward", pa.array(paid))
+    path = written(table, tmp_path / "log.parquet")
+    log = jm.read_logs(path, observations=OBSERVATIONS, actions=ACTIONS)
+    memory = jm.window(2).on(3, 2)
+    same(count_logs(path, controller(memory)), log, memory)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_damaged_code_is_told_and_not_counted(tmp_path, monkeypatch, whole):
+    """It has no word, and would be looked up past the end of the words."""
+    monkeypatch.setattr(batches, "WHOLE_ROWS", 1 << 20 if whole else 0)
+    n = 900
+    table = pa.table(
+        {
+            "episode": np.arange(n) // 9,
+            "observation": np.array(OBSERVATIONS)[np.arange(n) // 200 % 2],
+            "action": np.array(ACTIONS)[np.arange(n) % 2],
+            "reward": np.zeros(n),
+        }
+    )
+    path = tmp_path / "log.parquet"
+    pq.write_table(table, path, compression="none")
+    chunk = pq.read_metadata(path).row_group(0).column(1)
+    data = bytearray(path.read_bytes())
+    data[chunk.dictionary_page_offset + chunk.total_compressed_size - 1] = 200
+    path.write_bytes(data)
+    with pytest.raises(LogError, match=r"log.parquet: cannot be read as Parquet: .*200"):
+        count_logs(path, controller(), ends="cut")
+
+
+def test_a_column_of_lists_is_told(tmp_path):
+    table = pa.table({"episode": [0], "observation": [["a"]], "action": ["x"], "reward": [0.0]})
+    path = tmp_path / "log.parquet"
+    pq.write_table(table, path)
+    with pytest.raises(LogError, match="'observation': a value of type list"):
+        count_logs(path, controller(), ends="cut")
+
+
+def test_units_that_share_no_label_are_not_read_twice(tmp_path, monkeypatch):
+    """What the ends of files tell of labels saves a look at the rows before; where labels are the
+    same, or nothing is told, the rows are looked at."""
+    read = []
+    real = batches.typed_batches
+
+    def watched(unit, *rest, **more):
+        read.append((unit.file.name[-9:], unit.group))
+        return real(unit, *rest, **more)
+
+    monkeypatch.setattr(batches, "typed_batches", watched)  # for `last_label`
+    monkeypatch.setattr(counting, "SHARD_ROWS", 1)
+    table = a_table(4)
+    memory = jm.window(3).on(3, 2)
+    number = np.unique(np.array(table["episode"]), return_inverse=True)[1]
+    table = table.set_column(table.schema.names.index("episode"), "episode", pa.array(number))
+    ends = np.flatnonzero(np.diff(number)) + 1
+    path = written(table, tmp_path / "log.parquet")
+    log = jm.read_logs(path, observations=OBSERVATIONS, actions=ACTIONS)
+    for told, size, looks in ((True, None, 0), (False, None, 11), (True, 17, 1)):
+        folder = tmp_path / f"{told}-{size}"
+        folder.mkdir()
+        cuts = [*ends[4::5], table.num_rows] if size is None else [size, table.num_rows]
+        for i, (at, to) in enumerate(zip([0, *cuts[:-1]], cuts, strict=True)):
+            pq.write_table(table.slice(at, to - at), folder / f"{i}.parquet", write_statistics=told)
+        read.clear()
+        found = count_logs(folder, controller(memory), jobs=1)
+        same(found, log, memory)
+        assert len(read) == looks
+
+
 def test_no_row_is_lost_where_a_late_row_group_is_not_plain(tmp_path, monkeypatch):
     """Steps are numbers up to the last row group, whose steps are words for numbers."""
     monkeypatch.setattr(counting, "SHARD_ROWS", 1)

@@ -76,6 +76,16 @@ def test_shares_are_all_there_is_and_none_is_in_two(log):
         assert units == list(range(len(plan.units)))
 
 
+def test_kept_shards_of_other_shares_are_not_counted_twice(log):
+    """A run that was cut may have had another --shard, so that what it kept overlaps."""
+    plan = prepare(log, controller()).plan
+    for kept in ({(1, 4), (0, 3)}, {(0, 4), (1, 3)}, {(2, 5), (3, 4), (4, 6)}):
+        shards = plan.shards(10**9, 1, finished=kept)
+        units = [k for shard in shards for k in range(*shard)]
+        assert units == list(range(len(plan.units)))
+        assert kept & set(shards)
+
+
 def spoiled(path, change):
     table = pq.read_table(path)
     rows, about = table.to_pylist(), json.loads(table.schema.metadata[METADATA])

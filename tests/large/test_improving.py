@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -82,6 +83,12 @@ def test_shards_and_batches_leave_no_trace(folder, streamed, monkeypatch, rows, 
 def test_processes_give_the_same(folder, streamed):
     again = improve_logs(folder, RANDOM, discount=0.95, engine="processes", jobs=2)
     assert told(again) == told(streamed)
+
+
+def test_a_result_can_be_sent_to_another_process(streamed):
+    again = pickle.loads(pickle.dumps(streamed))
+    assert again == streamed
+    assert again.sampled().controller == streamed.sampled().controller
 
 
 def test_checks_look_at_a_sample_in_the_order_of_the_log(folder, monkeypatch):

@@ -102,6 +102,9 @@ ODD = {
     "one label": counted("log.parquet", 0, 1, ["a"], True),
     "labels of two kinds": counted("log.parquet", 0, 1, ["a", 1], True),
     "labels in a word": counted("log.parquet", 0, 1, "ab", True),
+    "episodes that never began": cells("starts", lambda v: [0] * len(v)),
+    "more episodes than began": facts(episodes=10**6),
+    "no rows": lambda table: table.slice(0, 0),
     "a list at the top": about(lambda told: [told]),
 }
 

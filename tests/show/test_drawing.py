@@ -20,9 +20,9 @@ from facts import refuses
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, ParameterError
 from jumar.core.memory import NamedNodes, history_states, window
+from jumar.core.reach import reachable
 from jumar.core.text import shown
 from jumar.io.controllers import load_controller
-from jumar.show.differences import reachable
 from jumar.show.drawing import MOST_ROWS, draw
 from jumar.show.drawing.dot import INK, PLAIN, text_of, width_of
 from jumar.show.drawing.graph import describe, drawn_states, graph_of

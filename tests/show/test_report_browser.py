@@ -91,7 +91,7 @@ def test_the_page_opens_without_complaint_and_asks_for_nothing(visit, address):
     assert page.locator("#answer h2").is_visible()
     assert page.locator(".before-after").is_visible()
     page.locator("#picture > summary").click()
-    assert page.locator(".jumar-drawing").is_visible()
+    assert page.locator("#picture .jumar-drawing").is_visible()
 
 
 def test_a_page_where_nothing_changes_opens_too(visit, tmp_path):
@@ -227,7 +227,7 @@ def test_everything_is_reached_by_keys(visit, address):
 def test_details_open_with_enter(visit, address):
     page = visit(address)
     page.locator("#picture > summary").click()
-    details = page.locator("details:has(> summary:text('The picture in words'))").last
+    details = page.locator("#picture details:has(> summary:text('The picture in words'))")
     assert details.get_attribute("open") is None
     details.locator("summary").focus()
     page.keyboard.press("Enter")
@@ -355,7 +355,7 @@ def test_the_drawing_is_never_so_small_that_it_cannot_be_read(visit, address):
     for width in (400, 1200):
         page = visit(address, viewport={"width": width, "height": 800})
         page.locator("#picture > summary").click()
-        drawn, natural = page.locator(".jumar-drawing").evaluate(
+        drawn, natural = page.locator("#picture .jumar-drawing").evaluate(
             "e => [e.getBoundingClientRect().width, Number(e.getAttribute('width'))]"
         )
         assert drawn >= 0.74 * natural
@@ -395,7 +395,7 @@ def test_without_script_everything_is_there(visit, browser, address):
     for section in ("words", "again"):
         assert page.locator(f"#{section} summary").is_visible()
     page.locator("#picture > summary").click()  # folding needs no script
-    assert page.locator(".jumar-drawing").is_visible()
+    assert page.locator("#picture .jumar-drawing").is_visible()
     context.close()
 
 
@@ -506,8 +506,12 @@ def test_every_picture_has_words(visit, address):
            }).length"""
     )
     assert silent == 0
-    assert page.locator("svg[role=img]").count() == 3  # before and after, drawing, histogram
-    label = page.locator("#sure svg[role=img]").get_attribute("aria-label")
+    pictures = page.evaluate("""() => [...document.querySelectorAll('svg[role=img]')].map(
+        e => [e.closest('[id]').id, e.getAttribute('aria-label')])""")
+    places, labels = zip(*pictures, strict=True)
+    assert places == ("answer", "picture", "smallest", "outlook", "sure")
+    assert labels[3].startswith("Trend of the return of an episode")
+    label = labels[4]
     assert label.startswith("Histogram of the estimated gain in")
 
 

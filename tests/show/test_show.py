@@ -19,13 +19,9 @@ from facts import refuses, says
 from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, ParameterError, TooLarge
 from jumar.core.memory import NamedNodes, product, window
-from jumar.show.differences import (
-    difference,
-    difference_data,
-    on_one_memory,
-    reachable,
-)
-from jumar.show.terminal import difference_view
+from jumar.core.reach import reachable
+from jumar.show.differences import difference, difference_data, on_one_memory
+from jumar.show.terminal import as_text, controller_view, difference_view
 from strategies import controllers, names
 
 SEEN, DONE = ("good", "worn"), ("keep", "repair")
@@ -342,3 +338,24 @@ def test_names_cannot_disturb_a_terminal(show):
     for text in ("From [bold] to [bold]", r"\x1b[2J", "[red]", r"dropped: a\nb 100%"):
         assert text in printed
     assert len(printed) < 1000
+
+
+def test_moves_that_most_actions_make_are_said_once(tmp_path):
+    """Three actions lead on and one does not: two moves instead of four, read back the same."""
+    goes = [[[1, 1, 0, 1]], [[0, 1, 1, 0]]]
+    memory = NamedNodes(("a", "b"), goes)
+    controller = Controller.uniform(("z",), ("w", "x", "y", "u"), memory)
+    moves = memory.on(1, 4).moves(("z",), ("w", "x", "y", "u"))
+    assert moves == [
+        {"node": "a", "observation": "z", "action": "y", "to": "a"},
+        {"node": "a", "observation": "z", "to": "b"},
+        {"node": "b", "observation": "z", "action": "x", "to": "b"},
+        {"node": "b", "observation": "z", "action": "y", "to": "b"},
+        {"node": "b", "observation": "z", "to": "a"},
+    ]
+    controller.save(tmp_path / "c.json")
+    assert np.array_equal(jm.load_controller(tmp_path / "c.json").memory.next, goes)
+    said = as_text(controller_view(controller))
+    assert re.findall(r"(y|x|anything(?: else)?) +[ab]$", said, re.MULTILINE) == [
+        "y", "anything else", "x", "y", "anything else",
+    ]  # fmt: skip

@@ -9,6 +9,7 @@ import math
 import subprocess
 import sys
 import threading
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,12 @@ MEMORIES = [
     NamedNodes(("even", "odd"), [[[1] * 3] * 3, [[0] * 3] * 3], start=1),
     product(window(40), NamedNodes(("even", "odd"), [[[1] * 3] * 3, [[0] * 3] * 3])),
 ]
+
+
+@pytest.mark.parametrize("memory", MEMORIES, ids=str)
+def test_a_long_table_is_the_same_controller(monkeypatch, memory):
+    monkeypatch.setattr(import_module("jumar.show.program.table"), "LONG", 3)
+    test_a_rule_for_every_second_history_state(memory)
 
 
 @pytest.mark.parametrize("memory", MEMORIES, ids=str)

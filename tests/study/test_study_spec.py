@@ -590,7 +590,7 @@ def test_a_missing_file_is_refused_and_the_shipped_studies_are_named(tmp_path):
         load_study(tmp_path / "studdy.toml")
     with refuses(StudyError, "x.json", "no such file", "path", "studies"):
         load_study(tmp_path / "x.json")
-    shipped = r"Studies that come with jumar: paper, safety, safety-seeds\.$"
+    shipped = r"Studies that come with jumar: paper, family, safety, safety-seeds, mdps\.$"
     with pytest.raises(StudyError, match=shipped):
         load_study("papr")
 

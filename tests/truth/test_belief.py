@@ -22,8 +22,12 @@ from jumar.truth.belief import first_beliefs, limit_mdp, predict, reachable_beli
 from jumar.truth.evaluation import evaluate
 from jumar.truth.pomdp import from_arrays
 
-# every history is walked here; a model with twelve actions has too many
-SMALL = [name for name in models.MODELS if len(models.build(name).actions) <= 4]
+# every history is walked here; a model with twelve actions or fifty observations has too many
+SMALL = [
+    name
+    for name, model in ((name, models.build(name)) for name in models.MODELS)
+    if len(model.actions) <= 4 and len(model.observations) <= 10
+]
 
 
 def uniform(pomdp):

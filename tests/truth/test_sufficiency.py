@@ -25,8 +25,12 @@ from jumar.truth.optimality import optimum
 from jumar.truth.pomdp import from_arrays
 from jumar.truth.sufficiency import approximate_loss, sufficiency_gap
 
-# every history is walked here; a model with twelve actions has too many
-SMALL = [name for name in models.MODELS if len(models.build(name).actions) <= 4]
+# every history is walked here; a model with twelve actions or fifty observations has too many
+SMALL = [
+    name
+    for name, model in ((name, models.build(name)) for name in models.MODELS)
+    if len(model.actions) <= 4 and len(model.observations) <= 10
+]
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "sufficiency.md"

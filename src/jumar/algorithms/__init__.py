@@ -49,6 +49,11 @@ ALGORITHMS: Registry[Algorithm] = Registry(
         "strict": "jumar.algorithms.strict:ENTRY",
         "tilt": "jumar.algorithms.tilt:ENTRY",
         "basic": "jumar.algorithms.basic:ENTRY",
+        "soft": "jumar.algorithms.soft:ENTRY",
+        "decision_points": "jumar.algorithms.decision_points:ENTRY",
+        "robust": "jumar.algorithms.robust:ENTRY",
+        "ramdp": "jumar.algorithms.ramdp:ENTRY",
+        "mbie": "jumar.algorithms.mbie:ENTRY",
     },
 )
 

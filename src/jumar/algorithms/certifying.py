@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.problem import Material
 from jumar.core.history import Counts
@@ -58,7 +60,11 @@ def certificates_of(
         most=most,
     )
     published = published_of(improvement, counts, rewards, delta=delta, most=most)
-    return by_trust([from_data, *published]) if published else (from_data,)
+    own = entry.promise(improvement, material, delta) if entry and entry.promise else None
+    found = [from_data, *published]
+    if own is not None:  # a memory that does not suffice can make it claim what nobody could gain
+        found.append(replace(own, zeta=max(own.zeta, -most), most=most))
+    return by_trust(found)
 
 
 def published_of(

@@ -10,18 +10,21 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from jumar.algorithms.problem import Material, Outcome, Problem
+from jumar.algorithms.problem import Material, NotKept, Outcome, Problem
 from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.evidence.bounds import Kind
+from jumar.evidence.claims import Certificate
 from jumar.solve.admitted import Admitted
+from jumar.solve.simplifying import simplified
 
 Improve = Callable[..., Improvement]
 Parameters = Mapping[str, Any]
@@ -31,6 +34,10 @@ Proposal = tuple[Named, Floats, Floats | None]
 # a model, the behavior's rows, settings, and the share of a log that the model was made of; the
 # behavior itself comes first
 Propose = Callable[[HistoryMdp, Floats, Sequence[Named], float], Iterator[Proposal]]
+
+
+# what it made of a log, that log, and δ; None where the setting promises nothing
+Promise = Callable[[Improvement, Material, float], Certificate | None]
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,7 @@ class Choice:
     choose: Callable[..., Any]
     defaults: Parameters  # of its parameters in a study
     read: Callable[[str, object], object]  # a parameter's value as a study file has it
+    optional: tuple[str, ...] = ()  # parameters without a default, which may be left out
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,9 @@ class Algorithm:
     # ---- its bound
     bound_kind: Kind | None = None  # which family of bounds applies to what it returns
     loses_nowhere: bool = False  # no history state can lose if the returns lie in their bounds
-    reaches_optimum: bool = True  # with enough data, it finds the best policy of the model
+    promise: Promise | None = None  # a certificate of its own kind, where it has one
+    # with enough data, it finds the best policy of the model; may depend on its parameters
+    reaches_optimum: bool | Callable[[Parameters], bool] = True
     # ---- its threshold and its grids
     threshold: str | None = None  # the parameter that a pair's visits must exceed to be trusted
     thresholds: tuple[int, ...] = ()  # that a report compares
@@ -114,7 +124,7 @@ class Algorithm:
     words: Words = Words()
     looks: Looks = Looks()
 
-    @property
+    @cached_property  # a candidate among hundreds is made in a millisecond
     def parameters(self) -> dict[str, inspect.Parameter]:
         """What people can set, by name; what it needs of the log is not among them."""
         if self.improve is None:
@@ -160,21 +170,58 @@ class Algorithm:
         self.check(parameters)
         if self.improve is None:
             raise ParameterError(f"{self.name}: chooses its memory itself. Name another algorithm.")
-        needed = {name: make(material) for name, make in self.needs.items()}
-        return self.improve(material.mdp, behavior, **needed, **parameters)
+        needed, missing = {}, None
+        for name, make in self.needs.items():
+            try:
+                needed[name] = make(material)
+            except NotKept as error:  # some can do without: then the model is all they know
+                missing = error
+        try:
+            return self.improve(material.mdp, behavior, **needed, **parameters)
+        except (ParameterError, TypeError) as error:
+            if missing is None:
+                raise
+            raise ParameterError(
+                f"{self.name}: learns from episodes, and of a log that is read in parts only "
+                "counts are kept. Use an algorithm that needs no more than a model."
+            ) from error
 
     def run(self, problem: Problem, **parameters: object) -> Outcome:
         """What it makes of a problem. Most count, estimate and improve over one memory."""
         self.check(parameters)
         if self.on_problem is not None:
             return self.on_problem(problem)
+        if problem.makers is not None:
+            raise ParameterError(
+                f"candidates: {self.name} takes none, only auto does. Leave the algorithm and its "
+                f"parameters out, or name it there: candidates={self.name!r}."
+            )
         if problem.assume_memory:
             raise ParameterError(
                 f"assume_memory: {self.name} is not tested on held-out records. Leave the "
                 "algorithm and its parameters out."
             )
+        if problem.keeps:
+            raise ParameterError(
+                f"keep: {self.name} is not tested on held-out episodes, so nothing would show what "
+                "is kept. Leave the algorithm and its parameters out."
+            )
         material = problem.material(problem.joined)
-        return Outcome(material, self.learn(material, problem.practice.pooled, **parameters))
+        found = self.learn(material, problem.practice.pooled, **parameters)
+        if problem.simplify is None:
+            return Outcome(material, found)
+        found, told = simplified(found, problem.simplify)
+        return Outcome(material, found, simplified=told)
+
+    @property
+    def promises(self) -> bool:
+        """Is anything claimed of what it returns, beyond what holds for any policy?"""
+        return self.bound_kind is not None or self.loses_nowhere or self.promise is not None
+
+    def finds_optimum(self, parameters: Parameters) -> bool:
+        """With enough data, does it find the best policy of the model?"""
+        found = self.reaches_optimum
+        return found(parameters) if callable(found) else found
 
     # ---- the threshold
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from jumar.core.errors import LogError
+from jumar.core.errors import LogError, ParameterError
 from jumar.core.history import Counts, HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.core.memory import Memory
@@ -14,11 +14,19 @@ from jumar.core.memory.refinement import join
 from jumar.core.replay import Replays, count
 from jumar.evidence.claims import Certificate
 from jumar.evidence.consistency import rewards_seen
-from jumar.evidence.first_visits import ReturnBounds, first_returns
+from jumar.evidence.first_visits import (
+    FirstVisits,
+    ReturnBounds,
+    first_returns,
+    first_state_returns,
+)
 from jumar.evidence.practice import Practice
 from jumar.evidence.rewards import RewardRange
+from jumar.solve.simplifying import Simplified
 
 if TYPE_CHECKING:
+    from jumar.algorithms.auto.makers import Makers
+    from jumar.algorithms.auto.objectives import Keep
     from jumar.algorithms.auto.trials import Selection
     from jumar.algorithms.long_records import LongVerdict
 
@@ -55,10 +63,38 @@ class Material:
     @cached_property
     def returns(self) -> ReturnBounds:
         """Bounds on the behavior's action values, at a share of δ."""
-        visits = first_returns(
+        return self.visits.bounds(OF_RETURNS * self.delta)
+
+    @cached_property
+    def visits(self) -> FirstVisits:
+        """What followed the first visit of every pair in each episode."""
+        return first_returns(
             self.replays, self.memory, discount=self.discount, rewards=self.rewards
         )
-        return visits.bounds(OF_RETURNS * self.delta)
+
+    @cached_property
+    def state_visits(self) -> FirstVisits:
+        """What followed the first visit of every history state in each episode."""
+        return first_state_returns(
+            self.replays, self.memory, discount=self.discount, rewards=self.rewards
+        )
+
+
+class NotKept(ParameterError):
+    """Of a log that was counted, something was asked that only its episodes tell."""
+
+
+class CountsAlone(Material):
+    """A log of which only counts were kept: what takes episodes cannot be asked."""
+
+    def __init__(self, counts: Counts, discount: float, rewards: RewardRange, delta: float) -> None:
+        known = {"memory": counts.memory, "discount": discount, "rewards": rewards, "delta": delta}
+        self.__dict__.update(known, counts=counts)
+
+    @property
+    def replays(self) -> Replays:
+        """The episodes, which were not kept."""
+        raise NotKept("only counts of the log were kept")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +110,11 @@ class Problem:
     gate: str = "proved"
     assume_memory: bool = False
     seed: int = 1
+    simplify: float | None = None  # the share of the gain that fewer changes must keep
+    keeps: tuple[Keep, ...] = ()  # signals that must not get worse
+    objective: str = ""  # what the reward is called, where signals are kept
+    makers: Makers | None = None  # of candidates, for an algorithm that chooses; None: the usual
+    learn_memory: bool = False  # may the new controller remember what the log teaches?
 
     @property
     def estimated(self) -> bool:
@@ -111,3 +152,5 @@ class Outcome:
     test: Certificate | None = None  # on what was held out; it comes before all bounds
     selection: Selection | None = None  # what was tried
     long: LongVerdict | None = None  # what long records say, where a memory may be assumed
+    simplified: Simplified | None = None  # what was kept of the changes, if that was asked for
+    kept: tuple[Certificate, ...] = ()  # one for every signal that must not get worse

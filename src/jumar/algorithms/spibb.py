@@ -18,7 +18,7 @@ from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
-from jumar.core.text import counted
+from jumar.core.text import counted, whole_number
 from jumar.solve.admitted import BOOTSTRAPPED, Admitted
 from jumar.solve.improvement import improve_by
 
@@ -59,6 +59,9 @@ def admitted(n_wedge: int = 20) -> Admitted:
     return Admitted(BOOTSTRAPPED, check_n_wedge(n_wedge))
 
 
+MOST_COUNT = 1e18
+
+
 def check_n_wedge(n_wedge: int) -> float:
     """N∧ is a count."""
     number = isinstance(n_wedge, int | float | np.number) and not isinstance(n_wedge, bool)
@@ -66,6 +69,11 @@ def check_n_wedge(n_wedge: int) -> float:
         raise ParameterError(
             f"n_wedge: {n_wedge!r} is not a whole number from 0. It is the count a pair must "
             "exceed to be trusted; use 0 to trust everything that was seen at all."
+        )
+    if MOST_COUNT < n_wedge < math.inf:
+        raise ParameterError(
+            f"n_wedge: {whole_number(n_wedge)} is more than any log has steps. Use at most "
+            f"{MOST_COUNT:.0g}, or none to have it chosen."
         )
     return float(n_wedge)
 

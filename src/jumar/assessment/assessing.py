@@ -14,11 +14,15 @@ from jumar.algorithms.auto import Selection, held_out_test
 from jumar.assessment import sentences
 from jumar.assessment.decisions import Decisions, decide
 from jumar.assessment.gain import Gain, gain_of
+from jumar.assessment.heeded import heeded
+from jumar.assessment.kept import KeptSignals, kept_signals
 from jumar.assessment.noticing import Looked, notices
 from jumar.assessment.other_deltas import Deltas, other_deltas
+from jumar.assessment.outlook import Outlook, outlook
 from jumar.assessment.result import Result
 from jumar.assessment.sensitivity import Row, sensitivity
 from jumar.assessment.sentences import Fact, Warning
+from jumar.assessment.simplicity import Smallest, simplicity, smallest
 from jumar.assessment.split import Split, split
 from jumar.assessment.tested import Trials, in_words
 from jumar.assessment.verdict import Verdict, judge
@@ -48,7 +52,9 @@ class Assessment(Frozen, Shown):
     trials: Trials | None  # the test in words
     split: Split | None = None  # of the gain: fewer slips, new decisions
     deltas: Deltas | None = None  # the answer with another accepted chance of error
+    smallest: Smallest | None = None  # fewer memory nodes that do the same, if there are
     notices: tuple[Notice, ...] = ()  # what a colleague would say, of the log and of the result
+    outlook: Outlook | None = None  # what comes next, where the process drifts
 
     @property
     def summary(self) -> str:
@@ -60,9 +66,15 @@ class Assessment(Frozen, Shown):
         return self.result.certificate
 
     @property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """All there are; that of a forecast comes last."""
+        ahead = self.outlook.certificate if self.outlook else None
+        return self.result.certificates if ahead is None else (*self.result.certificates, ahead)
+
+    @property
     def telling(self) -> tuple[Certificate, ...]:
         """The certificates that a person can learn something from."""
-        return worth_showing(self.result.certificates)
+        return worth_showing(self.certificates)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -77,7 +89,7 @@ class Assessment(Frozen, Shown):
     @property
     def safety(self) -> str:
         """What can be lost, in sentences."""
-        return sentences.safety(self.result, self.check)
+        return sentences.safety(self.result, self.check, self.outlook)
 
     @property
     def next_step(self) -> str:
@@ -87,12 +99,22 @@ class Assessment(Frozen, Shown):
     @property
     def warnings(self) -> tuple[Warning, ...]:
         """What the reader must know before the numbers, the worst first."""
-        return tuple(sentences.warnings(self.result, self.check))
+        return tuple(sentences.warnings(self.result, self.check, self.outlook))
 
     @property
     def facts(self) -> tuple[Fact, ...]:
         """What was asked of the log, and what was found."""
         return tuple(sentences.facts(self.check))
+
+    @property
+    def simplicity(self) -> str:
+        """What was kept of the changes, in a sentence; nothing where all were to be made."""
+        return simplicity(self.result)
+
+    @property
+    def kept(self) -> KeptSignals | None:
+        """What is said of the signals that must not get worse, if there are any."""
+        return kept_signals(self.result.selection)
 
     @property
     def threshold(self) -> int | float | None:
@@ -113,7 +135,10 @@ class Assessment(Frozen, Shown):
             "gain": self.gain.to_dict(),
             "notices": [notice.to_dict() for notice in self.notices],
             **self.result.to_dict(),
+            "certificates": [c.to_dict() for c in self.certificates],
+            "forecast": self.outlook.to_dict() if self.outlook else None,
             "split": self.split.to_dict() if self.split else None,
+            "smallest": self.smallest.to_dict() if self.smallest else None,
             "interval": list(self.interval),
             "checks": {
                 name: {"status": part.verdict.status, "finding": part.verdict.sentence}
@@ -145,17 +170,24 @@ def assess(result: Result) -> Assessment:
         resamples=RESAMPLES,
     )
     held_out = result.selection or _held_out(result)
-    seen = result.sampled or result.improvement
+    seen = result.sampled() if result.sampled else result.improvement
     resampled = resample(result.replays, seen, seed=result.seed)
     gain = gain_of(result, resampled)
     parts = split(result)
     replays = None if result.sampled else result.replays
-    made = decide(result.improvement, replays, parts.policy if parts else None)
+    made = decide(
+        result.improvement,
+        replays,
+        parts.policy if parts else None,
+        result.simplified.left_out if result.simplified else None,
+        heeded(result),
+    )
     failed = checked.verdict.status == "failed"
     noticed = checked.notices + notices(Looked(result, made, parts, failed))
+    ahead = outlook(result, checked)
     return Assessment(
         result=result,
-        verdict=judge(result, checked, held_out, gain, noticed),
+        verdict=judge(result, checked, held_out, gain, noticed, ahead),
         check=checked,
         held_out=held_out,
         decisions=made,
@@ -165,7 +197,9 @@ def assess(result: Result) -> Assessment:
         trials=in_words(held_out) if held_out else None,
         split=parts,
         deltas=other_deltas(result, held_out),
+        smallest=smallest(result),
         notices=noticed,
+        outlook=ahead,
     )
 
 
@@ -183,6 +217,7 @@ def _held_out(result: Result) -> Selection | None:
         memory=result.improvement.mdp.memory,
         delta=result.delta,
         rewards=result.rewards if result.rewards.declared else None,
+        simplify=result.simplified.share if result.simplified else False,
     )
 
 
@@ -199,5 +234,7 @@ def _other_settings(result: Result) -> tuple[Row, ...]:
         algorithm=maker,
         thresholds=sorted({used, *maker.thresholds}),
     )
-    # the tested controller was learned from half of the log and may be a mixture: no cell is it
-    return tuple(replace(row, chosen=False) for row in rows) if result.selection else rows
+    # the tested controller was learned from half of the log and may be a mixture: no cell is it;
+    # nor is any simplified
+    other = result.selection or result.simplified
+    return tuple(replace(row, chosen=False) for row in rows) if other else rows

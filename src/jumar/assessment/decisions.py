@@ -24,6 +24,7 @@ import numpy as np
 
 from jumar.algorithms import ALGORITHMS, Algorithm, trusted_from
 from jumar.assessment.alike import alike
+from jumar.assessment.heeded import Heeded
 from jumar.core.arrays import Bools, Floats, Frozen, Ints
 from jumar.core.frames import Framed, history_state_columns
 from jumar.core.improvement import Improvement
@@ -34,6 +35,7 @@ from jumar.core.words import action_lines, history_state_heads, history_state_wo
 from jumar.solve.linear import solve_discounted
 from jumar.solve.solver import action_values
 
+ROUNDING = 1e-12  # of the largest value: no difference at all
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
 
 
@@ -52,6 +54,8 @@ class Decisions(Frozen, Shown, Framed):
     # by history state that changes: actions that the data cannot tell apart, the preferred first
     alike: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     meant: Floats | None = None  # (H, A) the behavior without its slips, where that is known
+    left_out: frozenset[int] = frozenset()  # changes that were taken back to keep the rule simple
+    heeded: Heeded | None = None  # kept signals that counted when the changes were made
 
     @property
     def summary(self) -> str:
@@ -154,12 +158,10 @@ class Decisions(Frozen, Shown, Framed):
                 )
             elif h in self.alike:
                 names = [repr(shown(actions[a])) for a in self.alike[h]]
-                tried = f"no difference in the data between {', '.join(names)}"
-            if self.gain[h] <= 0:  # worth it only if the rest of the new controller follows
-                return f"{tried}; it pays off together with the other changes"
-            return (
-                f"{tried}; from here on, the new way is worth {self.gain[h]:.4g} more than the old"
-            )
+                tried = f"no difference in {self.compared} between {', '.join(names)}"
+            return f"{tried}; {self._what_it_brings(h, up)}"
+        if h in self.left_out:
+            return "a change here would bring little: it was left out to keep the rule simple"
         if self._entry and self._entry.words.kept:
             return self._entry.words.kept(bool(self.changed.any()))
         known = np.flatnonzero(visits > N)
@@ -179,6 +181,57 @@ class Decisions(Frozen, Shown, Framed):
             tried = "ever tried" if N == 0 else f"tried more than {times(int(N))}"
             return f"the old controller already does the best of what was {tried}"
         return "the old controller already does the best that is admitted"
+
+    @property
+    def compared(self) -> str:
+        """By what actions are alike (`alike`): all that the log tells, unless signals counted."""
+        return shown(self.heeded.objective) if self.heeded else "the data"
+
+    @property
+    def _rounding(self) -> float:
+        """Values that differ by less do not differ."""
+        return ROUNDING * float(np.abs(self.q).max())
+
+    def _what_it_brings(self, h: int, up: int) -> str:
+        """Of a change: what it is worth by itself, or what else it is made for."""
+        chosen, gain = self.improvement, float(self.gain[h])
+        moved = chosen.policy[h] - chosen.behavior_policy[h]
+        if self.heeded and abs(gain) <= self._rounding:
+            gain = 0.0
+        if gain > 0:
+            said = f"from here on, the new way is worth {gain:.4g} more than the old"
+            return f"{said}{self._rather_than(h, up)}"
+        sake = self.heeded.sake(h, moved, gain) if self.heeded else None
+        if self.heeded is None or sake is None:
+            # worth it only if the rest of the new controller follows
+            return "it pays off together with the other changes"
+        worth = f"the old way is worth {-gain:.4g} more" if gain < 0 else "it makes no difference"
+        name = shown(chosen.controller.actions[up])
+        return (
+            f"by {shown(self.heeded.objective)} alone {worth}, but {name!r} is chosen for the sake "
+            f"of {sake.words}"
+        )
+
+    def _rather_than(self, h: int, up: int) -> str:
+        """What the objective alone would rather have done more often, if a kept signal forbade
+        it."""
+        known = self.improvement.mdp.visits[h] > self.threshold
+        if self.heeded is None or not known.any():
+            return ""
+        best = int(np.argmax(np.where(known, self.q[h], -np.inf)))
+        instead = np.zeros(len(known))
+        instead[[up, best]] = 1.0, -1.0
+        lost = float(self.q[h, best] - self.q[h, up])
+        if lost <= self._rounding:
+            return ""
+        sake = self.heeded.sake(h, instead, -lost)
+        if sake is None:
+            return ""
+        names = self.improvement.controller.actions
+        return (
+            f"; by {shown(self.heeded.objective)} alone {shown(names[best])!r} would be worth "
+            f"{lost:.4g} more, but {shown(names[up])!r} is chosen for the sake of {sake.words}"
+        )
 
     def thin(self) -> list[Thin]:
         """Where more data could change the answer: actions tried too seldom to be trusted. First
@@ -286,10 +339,16 @@ class Thin:
 
 
 def decide(
-    improvement: Improvement, replays: Replays | None = None, meant: Floats | None = None
+    improvement: Improvement,
+    replays: Replays | None = None,
+    meant: Floats | None = None,
+    left_out: Ints | None = None,
+    heeded: Heeded | None = None,
 ) -> Decisions:
     """What an improvement decides in every history state of its model. `replays` of its log tell
-    which actions the data cannot tell apart; `meant` (H, A) is the behavior without its slips."""
+    which actions the data cannot tell apart; `meant` (H, A) is the behavior without its slips;
+    `left_out` (K, W+1) are history states whose change was taken back to keep the rule simple;
+    `heeded` are kept signals that counted when it was made."""
     mdp, new, old = improvement.mdp, improvement.policy, improvement.behavior_policy
     q = action_values(mdp, improvement.behavior_values, improvement.unseen_value)
     gain = ((new - old) * q).sum(1)
@@ -297,7 +356,9 @@ def decide(
     source = mdp.pair // len(mdp.actions)
     met = solve_discounted(source, mdp.successor, weight, mdp.start, transpose=True)
     same = {} if replays is None else alike(replays.over(mdp.memory), improvement)
-    made = Decisions(improvement, gain, met * gain, met, q, same, meant)
+    found = () if left_out is None else mdp.index.find(left_out).tolist()
+    kept = frozenset(h for h in found if h >= 0)
+    made = Decisions(improvement, gain, met * gain, met, q, same, meant, kept, heeded)
     # to do as one means to needs no other reason
     return replace(made, alike={h: group for h, group in same.items() if not made.only_slips(h)})
 

@@ -163,7 +163,7 @@ def alike(found: Looked) -> Iterator[Notice]:
     yield Notice(
         "alike",
         f"In {len(groups):,} of {counted(int(made.changed.sum()), 'changed history state')} there "
-        f"is no difference in the data between the action that is preferred and others. On "
+        f"is no difference in {made.compared} between the action that is preferred and others. On "
         f"“{where}”: {names}.",
         "Take the one that suits you there, or change only what the log proves.",
         ("--algorithm", "strict"),

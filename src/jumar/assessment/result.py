@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from jumar.core.shown import Shown
 from jumar.evidence.claims import Certificate
 from jumar.evidence.practice import Practice
 from jumar.evidence.rewards import RewardRange
+from jumar.solve.simplifying import Simplified
 
 if TYPE_CHECKING:
     from jumar.assessment.assessing import Assessment
@@ -46,7 +47,10 @@ class Result(Frozen, Shown):
     unit: str = ""  # what rewards are counted in, as EUR
     step_seconds: float | None = None  # how long a step takes, if that was said
     asked: Memory | None = None  # what the new controller was to remember, if that was said
-    sampled: Improvement | None = None  # the same, as seen by `log`, where that is only a sample
+    # the improvement as seen by `log`, where that is only a sample; made for whoever asks
+    sampled: Callable[[], Improvement] | None = None
+    simplified: Simplified | None = None  # what was kept of the changes, if that was asked for
+    kept: tuple[Certificate, ...] = ()  # one for every signal that must not get worse
 
     @property
     def summary(self) -> str:
@@ -177,8 +181,10 @@ class Result(Frozen, Shown):
                 "improved": improvement.performance,
                 "gain": improvement.gain,
             },
+            "simplified": self.simplified.to_dict() if self.simplified else None,
             "solver": {"iterations": improvement.trace.iterations, "gap": improvement.trace.gap},
             "certificates": [c.to_dict() for c in self.certificates],
+            "kept": [c.to_dict() for c in self.kept],
             "selection": self.selection.to_dict() if self.selection else None,
             "assumed_memory": self.long.to_dict() if self.long else None,
         }

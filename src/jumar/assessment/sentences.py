@@ -10,6 +10,7 @@ import numpy as np
 from jumar.algorithms.auto import Selection
 from jumar.assessment.decisions import Decisions
 from jumar.assessment.gain import HELD_OUT, Gain
+from jumar.assessment.outlook import Outlook
 from jumar.assessment.result import Result
 from jumar.core.text import counted, listing, number, percent, rounded, shown
 from jumar.evidence.bounds import SUFFICIENT
@@ -64,7 +65,7 @@ def sentence(made: Decisions, h: int) -> str:
     )
     if h in made.alike:
         others = listing([f"“{shown(actions[a])}”" for a in made.alike[h]], 6)
-        said += f" But there is no difference in the data between {others}."
+        said += f" But there is no difference in {made.compared} between {others}."
     return said
 
 
@@ -141,8 +142,17 @@ def memory_contradicted(result: Result, check: Check) -> bool:
     return any(test.rejected for test in tests if test.memory == memory)
 
 
-def safety(result: Result, check: Check) -> str:
+def safety(result: Result, check: Check, outlook: Outlook | None = None) -> str:
     """What can be lost."""
+    said = _safety(result, check)
+    if outlook is None or result.improvement.changed == 0:
+        return said
+    return f"On average over the log: {_small(said)} But the log changes under way. " + (
+        outlook.headline or outlook.why
+    )
+
+
+def _safety(result: Result, check: Check) -> str:
     best = result.certificate
     if result.improvement.changed == 0 and result.estimated:
         return best.claim
@@ -163,6 +173,8 @@ def safety(result: Result, check: Check) -> str:
         said = f"Not worse than the old controller{chance}."
     else:
         said = f"A loss of more than {number(best.zeta)} per episode is excluded{chance}."
+    for certificate in result.kept:
+        said += f" {certificate.claim}"
     if memory_contradicted(result, check):
         said += " But this assumes that the memory suffices, and the log says that it does not."
     if best.validity.strength < Validity.PUBLISHED.strength:
@@ -170,12 +182,14 @@ def safety(result: Result, check: Check) -> str:
     return said
 
 
-def warnings(result: Result, check: Check) -> Iterator[Warning]:
+def warnings(result: Result, check: Check, outlook: Outlook | None = None) -> Iterator[Warning]:
     """What must be known before the numbers, the worst first."""
     remarks = result.log.origin.remarks if result.log.origin else None
     for fact in facts(check):
         if fact.state == "failed":
             yield Warning(f"A check failed: {_small(fact.text)}", fact.finding, loud=True)
+    if outlook is not None:
+        yield Warning("These are averages over the log.", outlook.text, loud=True)
     if result.estimated:
         yield Warning(
             "The behavior was estimated.",

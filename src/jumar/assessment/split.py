@@ -27,7 +27,8 @@ import numpy as np
 
 from jumar.assessment.result import Result
 from jumar.core.arrays import Floats
-from jumar.core.controller import ROUNDING, Controller
+from jumar.core.chances import ROUNDING
+from jumar.core.controller import Controller
 from jumar.core.errors import JumarError
 from jumar.evidence.offpolicy import Estimate, estimate
 from jumar.io.plain import finite

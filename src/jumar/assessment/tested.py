@@ -11,7 +11,7 @@ from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto import Selection, Trial
 from jumar.algorithms.auto.dealing import HALVES
 from jumar.algorithms.auto.trials import PROVED, Setting
-from jumar.core.text import counted, number, percent, rounded, shown
+from jumar.core.text import counted, listing, number, percent, rounded, shown
 
 MOST_TESTED = 8
 
@@ -60,7 +60,7 @@ def in_words(selection: Selection) -> Trials:
         how=_how(selection),
         count=_count(selection, len(listed)),
         summary=_summary(trials),
-        rows=tuple(_row(trial, trial == chosen) for trial in listed),
+        rows=tuple(_row(t, t == chosen, named=bool(selection.makers)) for t in listed),
     )
 
 
@@ -69,6 +69,10 @@ def _how(selection: Selection) -> str:
         f"A hash of their labels deals the episodes into {HALVES} halves. New controllers were "
         "learned from each half and tested on the other. "
     )
+    if selection.makers:
+        said += f"They were made by {listing(map(shown, selection.makers))}. "
+    if selection.learned:
+        said += f"{_learned(selection)} "
     δ = 100 * selection.delta
     if selection.gate == PROVED:
         return said + (
@@ -84,6 +88,16 @@ def _how(selection: Selection) -> str:
     )
 
 
+def _learned(selection: Selection) -> str:
+    """What the halves found worth remembering."""
+    found = [
+        f"half {half} taught {'nothing more' if memory is None else f'a {shown(str(memory), 200)}'}"
+        for half, memory in enumerate(selection.learned, 1)
+    ]
+    said = "What is worth remembering was learned from each half by itself, too"
+    return f"{said}: {listing(found)}."
+
+
 def setting_words(setting: Setting) -> str:
     """How a controller was learned, for people who do not know the names of algorithms.
 
@@ -93,15 +107,28 @@ def setting_words(setting: Setting) -> str:
 controller, 50% old'
     """
     entry = ALGORITHMS.get(setting.algorithm)
-    does = entry.does(dict(setting.parameters)) if entry else f"method {shown(setting.algorithm)}"
+    does = entry.does(dict(setting.parameters)) if entry else _by_function(setting)
     said = f"{shown(str(setting.memory), 200)}; {does}"
+    if setting.heeds:
+        said += f"; gives the signals to keep a weight of {setting.heeds:g}"
     new = setting.mixture
     return said if new == 1 else f"{said}; {percent(new)} new controller, {percent(1 - new)} old"
 
 
-def _row(trial: Trial, chosen: bool) -> TestedRow:
+def _by_function(setting: Setting) -> str:
+    if not setting.algorithm.endswith("()"):
+        return f"method {shown(setting.algorithm)}"
+    number = dict(setting.parameters).get("number")
+    said = f"made by {shown(setting.algorithm)}"
+    return said if number is None else f"{said}, number {number}"
+
+
+def _row(trial: Trial, chosen: bool, *, named: bool) -> TestedRow:
+    """`named`: somebody asked for algorithms by name, and will look for their names."""
+    name = trial.setting.algorithm
+    whose = f"{name}: " if named and name in ALGORITHMS else ""
     return TestedRow(
-        setting=f"{setting_words(trial.setting)}; from half {trial.half + 1}",
+        setting=f"{whose}{setting_words(trial.setting)}; from half {trial.half + 1}",
         promised=rounded(trial.promised, trial.error),
         gain=f"{rounded(trial.gain, trial.error)} ± {rounded(trial.error, trial.error)}",
         effective=number(round(trial.effective)),
@@ -115,6 +142,8 @@ def _row(trial: Trial, chosen: bool) -> TestedRow:
 def _remark(trial: Trial) -> str:
     if trial.refused:
         return trial.refused
+    if lost := [shown(kept.signal) for kept in trial.kept if not kept.passed]:
+        return f"not proved to keep {listing(lost)}"
     if trial.second is not None and trial.second != trial.passed:
         return (
             "would not pass the approximate test"

@@ -3,7 +3,7 @@
 The word is the first in this list whose condition holds:
 
 unreliable  a check of the log failed, or something as bad was noticed: what was learned from it
-            cannot be trusted
+            cannot be trusted; where the process drifts, a forecast is told beside it
 keep        nothing changes
 safe        a certificate that is proved or published says "not worse", and the log does not
             contradict what the certificate assumes of the memory
@@ -23,9 +23,11 @@ from typing import Any
 
 from jumar.algorithms.auto import Selection
 from jumar.assessment.gain import Gain
+from jumar.assessment.kept import kept_clauses
+from jumar.assessment.outlook import Outlook
 from jumar.assessment.result import Result
 from jumar.assessment.sentences import memory_contradicted
-from jumar.core.text import counted, rounded
+from jumar.core.text import counted, listing, rounded, shown
 from jumar.evidence.checking import Check
 from jumar.evidence.claims import Certificate
 from jumar.evidence.noticing import Notice
@@ -83,11 +85,15 @@ def judge(
     held_out: Selection | None,
     gain: Gain,
     notices: Sequence[Notice] = (),
+    outlook: Outlook | None = None,
 ) -> Verdict:
     """The verdict. `held_out` is the held-out test, if one was made; `notices` are those of the log
-    and of the result."""
+    and of the result; `outlook` is a forecast, where the log drifts. However good that is, what was
+    learned and certified are averages over a log that changed, and the word stays."""
     word, reasons = _word(result, check, held_out, notices)
     headline = _headline(result, word, held_out, gain)
+    if outlook and outlook.headline:
+        headline, reasons = f"{headline} {outlook.headline}", [*reasons, outlook.headline]
     if loud := [notice for notice in notices if notice.loud]:
         headline = f"Do not use this yet. {loud[0].fact} {loud[0].remedy}"
     return Verdict(word, headline, tuple(reasons))
@@ -112,6 +118,7 @@ def _word(
     if result.improvement.changed == 0:
         return Word.KEEP, [best.claim]
     reasons = [best.claim, f"This is {best.verdict}."]
+    reasons += [certificate.claim for certificate in result.kept]
     if result.selection is None and held_out is not None:
         reasons.append(same_way(held_out))
     named = None if result.selection else held_out
@@ -122,10 +129,12 @@ def _word(
     if memory_contradicted(result, check):
         reasons.append("This assumes that the memory suffices, and the log says that it does not.")
         return Word.TEST, reasons
-    if best.validity.strength >= Validity.PUBLISHED.strength:
+    # a chain of claims is as strong as the weakest
+    weakest = min((best, *result.kept), key=lambda c: c.validity.strength).validity
+    if weakest.strength >= Validity.PUBLISHED.strength:
         return Word.SAFE, reasons
     tested = (Validity.ASYMPTOTIC, Validity.ASYMPTOTIC_IF_SUFFICIENT)
-    return (Word.TESTED if best.validity in tested else Word.TEST), reasons
+    return (Word.TESTED if weakest in tested else Word.TEST), reasons
 
 
 def _proved_anyway(best: Certificate) -> bool:
@@ -164,6 +173,14 @@ def same_way(test: Selection) -> str:
     )
 
 
+def _held_back(test: Selection) -> str:
+    """Why a change is not handed over that is better on the objective."""
+    trial = test.held_back
+    assert trial is not None
+    failed = [shown(kept.signal) for kept in trial.kept if not kept.passed]
+    return f"what is better on {shown(test.objective)} is not proved to keep {listing(failed)}"
+
+
 def _headline(result: Result, word: Word, held_out: Selection | None, gain: Gain) -> str:
     """What to do, in one sentence; where an algorithm was named, a second one says how controllers
     learned in the same way did in the held-out test."""
@@ -171,6 +188,8 @@ def _headline(result: Result, word: Word, held_out: Selection | None, gain: Gain
     kept = "no change passed the held-out test"
     if not result.selection:
         kept = "the log gives no reason to change it"
+    elif result.selection.held_back is not None:
+        kept = _held_back(result.selection)
     if word is Word.UNRELIABLE:
         return (
             "Do not rely on this: the log failed a check. Find out why before you change anything."
@@ -182,6 +201,8 @@ def _headline(result: Result, word: Word, held_out: Selection | None, gain: Gain
     brings = brings[0].lower() + brings[1:]
     if word is Word.SAFE:
         said = f"Change {what}: {brings}, and its certificate says that it is not worse."
+        if clauses := kept_clauses(result.selection):
+            said += f" It {', and it '.join(clauses)}."
     elif word is Word.TESTED:
         said = f"Change {what}: {brings}, and it did better in the held-out test."
     elif word is Word.DOUBTFUL:

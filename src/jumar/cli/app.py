@@ -101,8 +101,10 @@ def say(as_json: bool, data: dict[str, Any], *renderables: Any) -> None:
     # names and paths are not markup; a line of text is left whole, so that it can be copied
     console = Console(highlight=False, markup=False, emoji=False)
     for renderable in renderables:
-        whole = isinstance(renderable, str) or getattr(renderable, "no_wrap", False)
-        console.print(renderable, soft_wrap=whole)
+        if isinstance(renderable, str):  # a path, say, may have any letters
+            console.print(visible(renderable), soft_wrap=True)
+        else:
+            console.print(renderable, soft_wrap=getattr(renderable, "no_wrap", False))
 
 
 def tell(line: str) -> None:

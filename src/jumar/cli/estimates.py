@@ -11,6 +11,7 @@ from jumar.cli import inputs, options
 from jumar.cli.app import Json, Seed, app, say, working
 from jumar.cli.log_options import reads_a_log
 from jumar.cli.panels import Command
+from jumar.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from jumar.evidence.offpolicy import Estimate
@@ -26,8 +27,8 @@ def estimate(
     discount: float,
     reading: dict[str, Any],
     controller: Annotated[
-        Path, typer.Option(metavar="FILE", help="The controller to judge (.toml or .json).")
-    ],
+        Path | None, typer.Option(metavar="FILE", help="The controller to judge (.toml or .json).")
+    ] = None,
     policy: inputs.Policy = None,
     exploration: inputs.Exploration = None,
     difference: Annotated[
@@ -52,12 +53,45 @@ def estimate(
     ending_rewards: inputs.EndingRewards = None,
     horizon: Annotated[int | None, typer.Option(help="The most steps an episode can have.")] = None,
     folds: Annotated[int, typer.Option(help="Parts of the log; dr judges each by the others.")] = 2,
+    forecast: Annotated[
+        bool,
+        typer.Option(
+            "--forecast",
+            help="Where the process drifts: what the next episodes will bring, not what the log "
+            "brought on average. Without --controller, of the behavior alone.",
+        ),
+    ] = False,
+    ahead: Annotated[
+        int | None,
+        typer.Option(help="With --forecast: how many episodes; a tenth of the log by default."),
+    ] = None,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
     """Estimate what a controller is worth from a log that another one made."""
     from jumar import load_controller, offpolicy
 
+    if forecast:
+        averages = {
+            "--estimator": estimator != ALL,
+            "--interval": interval is not None,
+            "--sides": sides is not None,
+            "--difference": difference,
+            "--rewards": rewards is not None,
+            "--ending-rewards": ending_rewards is not None,
+            "--horizon": horizon is not None,
+            "--folds": folds != 2,
+        }
+        _check_not_asked(averages, "is for averages over the log; leave it out, or --forecast")
+        asked = {"discount": discount, "ahead": ahead, "delta": delta, "seed": seed}
+        _forecast(log, reading, controller, policy, exploration, asked, as_json)
+        return
+    _check_not_asked({"--ahead": ahead is not None}, "is for forecasts; add --forecast")
+    if controller is None:
+        raise ParameterError(
+            "--controller: say which controller to judge. (--forecast alone forecasts the "
+            "behavior.)"
+        )
     settings: dict[str, Any] = {
         "discount": discount,
         "interval": interval,
@@ -84,6 +118,38 @@ def estimate(
         "estimates": [item.to_dict() for item in found.values()],
     }
     say(as_json, data, *_view(list(found.values())))
+
+
+def _check_not_asked(options: dict[str, bool], why: str) -> None:
+    asked = next((name for name, given in options.items() if given), None)
+    if asked:
+        raise ParameterError(f"{asked}: {why}.")
+
+
+def _forecast(
+    log: Path,
+    reading: dict[str, Any],
+    controller: Path | None,
+    policy: list[str] | None,
+    exploration: float | None,
+    asked: dict[str, Any],
+    as_json: bool,
+) -> None:
+    """What comes next, in place of an average."""
+    from jumar import forecast, load_controller
+    from jumar.show.terminal import forecast_view
+
+    new = None if controller is None else load_controller(controller)
+    with working("Forecasting", as_json):
+        episodes, behavior = inputs.read(log, policy, reading, like=new, exploration=exploration)
+        found = forecast(episodes, behavior, new, **asked)
+    data = {
+        "controller": None if controller is None else str(controller),
+        "policy": policy[0] if policy and len(policy) == 1 else policy or None,
+        "seed": asked["seed"],
+        "forecast": found.to_dict(),
+    }
+    say(as_json, data, *forecast_view(found))
 
 
 def _view(found: list[Estimate]) -> list[Any]:

@@ -43,6 +43,13 @@ def export(
         Path | None,
         typer.Option(help="With a model: the controller that runs it, for a Markov chain."),
     ] = None,
+    smallest: Annotated[
+        bool,
+        typer.Option(
+            "--smallest",
+            help="With a controller: write one with the fewest memory nodes that does the same.",
+        ),
+    ] = False,
     undiscounted: Annotated[
         bool,
         typer.Option("--undiscounted", help="With a model: leave out the discount."),
@@ -73,10 +80,10 @@ def export(
 
     models = (*WRITERS, POMDP)
     if output.suffix.lower() in models:
-        if columns or bins or missing != "error" or names:
+        if columns or bins or missing != "error" or names or smallest:
             raise ParameterError(
-                f"{output}: a model is written, and --columns, --bins, --missing and --names are "
-                "about a controller. Leave them out."
+                f"{output}: a model is written, and --columns, --bins, --missing, --names and "
+                "--smallest are about a controller. Leave them out."
             )
         _model(what, output, policy, undiscounted, start)
         say(as_json, {"model": what, "file": str(output)}, f"Wrote {output}")
@@ -90,6 +97,8 @@ def export(
     controller, reading = _controller(what, names, start)
     if columns or bins or missing != "error":
         reading = _told(columns, bins, missing)
+    if smallest:
+        controller = controller.minimized(any_action=True)  # programs can be told what was done
     from jumar.show.program import export_controller
 
     export_controller(controller, output, reading=reading)

@@ -12,6 +12,7 @@ from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
 from jumar.cli.log_options import reads_a_log
 from jumar.cli.panels import Command
 from jumar.cli.workers import has_workers
+from jumar.core.errors import ParameterError
 from jumar.io.project import Project
 
 
@@ -62,6 +63,14 @@ def improve(
     ] = None,
     window: Annotated[int | None, typer.Option(help=WINDOW)] = None,
     with_actions: WithActions = False,
+    learn_memory: Annotated[
+        bool,
+        typer.Option(
+            "--learn-memory",
+            help="Learn from the log what is worth remembering, and try that as well: on each half "
+            "anew, tested on the other.",
+        ),
+    ] = False,
     delta: Annotated[
         float, typer.Option(help="Accepted chance that the certificate is wrong.")
     ] = 0.05,
@@ -77,6 +86,55 @@ def improve(
             "matters. Where the log contradicts it, nothing changes.",
         ),
     ] = False,
+    candidates: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,NAME,...",
+            help="Whose controllers auto tests, as soft,robust; any of `jumar algorithms`. auto "
+            "among them stands for those it asks by itself.",
+        ),
+    ] = None,
+    simplify: Annotated[
+        bool,
+        typer.Option(
+            "--simplify",
+            help="Make as few changes as bring 95 % of the gain, so that people can read the rule. "
+            "The simpler controller is what is tested.",
+        ),
+    ] = False,
+    gain_share: Annotated[
+        float | None,
+        typer.Option(help="With --simplify: another share of the gain, as 0.8."),
+    ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column that must get better, in place of the reward. With --cost: it holds "
+            "costs.",
+        ),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN[=LOSS]",
+            help="A column that must not get worse, by more than LOSS per episode. May be "
+            "repeated; all are tested on held-out episodes.",
+        ),
+    ] = None,
+    keep_cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN[=LOSS]", help="The same for a column of costs: less is better."
+        ),
+    ] = None,
+    keep_range: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=LO:HI",
+            help="What a step can count in a column that is kept (default: as the log shows).",
+        ),
+    ] = None,
     each_file: Annotated[
         bool,
         typer.Option(
@@ -108,8 +166,18 @@ def improve(
     parameters = options.parameters(algorithm, n_wedge, parameter or [])
     images = options.pictures(pictures, output)
     reward_range = options.reward_range(rewards, ending_rewards)
-    memory = options.memory(window, with_actions)
+    memory = options.learned_or_given(window, with_actions, learn_memory)
+    share = options.gain_share(simplify, gain_share)
+    reading, keeps = options.with_kept(reading, keep or [], keep_cost or [], keep_range or [])
+    options.check_candidates(candidates, algorithm, parameters, counts)
     if counts is not None:
+        if keeps or objective is not None:
+            raise ParameterError(
+                "--counts: counts are of one reward, and nothing is tested on them. Leave out "
+                "--objective and --keep, or give the log."
+            )
+        if learn_memory:
+            raise ParameterError("--learn-memory: counts have one memory. Give the log instead.")
         learned = large.by_counts(
             counts,
             policy,
@@ -120,6 +188,7 @@ def improve(
             memory=memory,
             delta=delta,
             rewards=reward_range,
+            simplify=share,
         )
         written = large.saved(learned, output)
         say(as_json, {**learned.to_dict(), "files": written}, *large.view(learned, written))
@@ -133,6 +202,8 @@ def improve(
         "seed": seed,
         "unit": unit,
         "step_length": step_length,
+        "simplify": share,
+        "candidates": candidates,
     }
     others = {
         "--algorithm": algorithm not in (None, "auto"),
@@ -140,6 +211,9 @@ def improve(
         "--set": bool(parameter),
         "--gate": gate != "proved",
         "--assume-memory": assume_memory,
+        "--keep": bool(keep),
+        "--keep-cost": bool(keep_cost),
+        "--learn-memory": learn_memory,
     }
     in_parts = large.is_read_in_parts(log, policy, others)
     if in_parts:
@@ -163,6 +237,7 @@ def improve(
                 algorithm=algorithm,
                 gate=gate,
                 assume_memory=assume_memory,
+                keep=keeps,
                 **asked,
                 **cast(Any, parameters),
             )

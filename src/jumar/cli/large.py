@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 LARGE_ROWS = 10_000_000  # of a Parquet file
 LARGE_BYTES = 1 << 30  # of any other
+# what is not done with a log that is read in parts, by the option that asks for it
+LIMIT = "That takes the one controller that made it, and the default algorithm."
+LIMITS = {
+    "--keep": "Then one reward is looked at, and no other column is kept.",
+    "--keep-cost": "Then one reward is looked at, and no other column is kept.",
+    "--learn-memory": "Then no memory is learned.",
+}
 
 
 def is_read_in_parts(log: Path, policies: Sequence[str] | None, others: Mapping[str, bool]) -> bool:
@@ -35,11 +42,12 @@ def is_read_in_parts(log: Path, policies: Sequence[str] | None, others: Mapping[
     if asked or not one or inputs.named((policies or ("",))[0])[0] is not None:
         if not several:
             return False  # it takes memory, and works
-        option = f"{asked[0]} out" if asked else "it to one file: --policy FILE"
+        named = asked[0] if asked else "--policy"
+        option = f"{named} out" if asked else "it to one file: --policy FILE"
         raise ParameterError(
-            f"{asked[0] if asked else '--policy'}: a log in several files is read in parts. That "
-            "takes the one controller that made it, and the default algorithm. Put all files into "
-            f"one, or leave {option}."
+            f"{named}: a log in several files is read in parts. {LIMITS.get(named, LIMIT)} Put all "
+            "files into one, or read them at once in Python, if they fit into memory "
+            f"(jumar.read_logs(pyarrow.dataset.dataset(FOLDER))); or leave {option}."
         )
     return True
 
@@ -124,6 +132,8 @@ def view(learned: CountedResult, files: Sequence[str]) -> list[str]:
         "Nothing was tested: counts tell nothing of single episodes. To have it tested on held-out "
         "ones, give the logs: jumar improve LOGS.",
     ]
+    if learned.simplified:
+        lines.append(f"Simplified: {learned.simplified.summary}, by the model.")
     told = [f"{c.title}: {c.claim} {c.verdict}" for c in learned.certificates[:1]]
     lines += told or ["No published bound applies."]
     return [*lines, *(f"Wrote {file}" for file in files)]

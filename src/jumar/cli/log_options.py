@@ -285,13 +285,17 @@ def reads_a_log(
             )
             given = settings.fill(given, known, context)
             asked = {name: given.pop(name) for name in _OPTIONS}
-            given["reading"] = settings.completed(as_reading(**asked), known)
+            reading = as_reading(**asked)
+            given["reading"] = settings.completed(reading, known)
             if given.get("counts") is None:  # which stand for a log
                 given["log"] = settings.log_of(given["log"])
                 if given["discount"] is None and given["yearly_discount"] is None:
                     given["discount"] = settings.discount_told(given["log"])
             given["discount"] = settings.discount_of(given, needs_discount)
             given["used"] = settings.used(given)
+            given["reading"] = settings.with_objective(
+                given["reading"], reading["columns"], given, known, context
+            )
             given["typed"] = settings.typed(context)
             with spooled(given["log"]) as given["log"]:
                 return command(**{name: item for name, item in given.items() if name in wanted})

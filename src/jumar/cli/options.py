@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from jumar.core.errors import ParameterError
+from jumar.core.text import printable
 
 if TYPE_CHECKING:
+    from jumar.algorithms.auto.objectives import Keep
     from jumar.core.memory import Memory
     from jumar.evidence.rewards import RewardRange
 
@@ -65,6 +67,60 @@ def memory(window: int | None, with_actions: bool) -> Memory | None:
     return make_window(window, actions=with_actions)
 
 
+def learned_or_given(
+    window: int | None, with_actions: bool, learn: bool
+) -> Memory | Literal["learn"] | None:
+    """What the new controller may remember; from --learn-memory, too."""
+    if not learn:
+        return memory(window, with_actions)
+    if window is not None or with_actions:
+        raise ParameterError("--learn-memory: leave --window and --with-actions out.")
+    return "learn"
+
+
+def gain_share(simplify: bool, share: float | None) -> bool | float:
+    """What share of the gain fewer changes must keep, from --simplify and --gain-share."""
+    from jumar.solve.simplifying import check_share
+
+    if share is None:
+        return simplify
+    if not simplify:
+        raise ParameterError(f"--gain-share {share:g}: give --simplify as well.")
+    try:
+        return check_share(share)
+    except ParameterError:
+        raise ParameterError(
+            f"--gain-share {share:g}: must lie above 0 and at most at 1, such as 0.95."
+        ) from None
+
+
+def check_candidates(
+    candidates: str | None,
+    algorithm: str | None,
+    parameters: Mapping[str, object],
+    counts: Path | None,
+) -> None:
+    """What does not go together with --candidates, and a name that does not exist, are told before
+    the log is read."""
+    if candidates is None:
+        return
+    from jumar.algorithms import meant
+    from jumar.algorithms.auto.makers import makers_of
+
+    makers_of(candidates)
+    named = meant(algorithm, parameters).name
+    if named != "auto":
+        raise ParameterError(
+            f"--candidates: {named} takes none, only auto does. Leave --algorithm and its "
+            f"parameters out, or name it there: --candidates {named}."
+        )
+    if counts is not None:
+        raise ParameterError(
+            "--candidates: counts cannot be tested on held-out episodes, so nothing is chosen. "
+            "Leave it out, or give the logs."
+        )
+
+
 def reward_range(rewards: str | None, ending: str | None) -> RewardRange | None:
     """What a step can pay, from --rewards and --ending-rewards."""
     from jumar.evidence.rewards import RewardRange
@@ -93,3 +149,66 @@ def pair(option: str, text: str) -> tuple[float, float]:
         raise ParameterError(
             f"{option} {text}: expected LO:HI, lower number first, such as -100:10."
         ) from error
+
+
+# ---- several objectives -------------------------------------------------------------------------
+
+
+def with_kept(
+    reading: Mapping[str, Any], keep: Sequence[str], costs: Sequence[str], ranges: Sequence[str]
+) -> tuple[dict[str, Any], tuple[Keep, ...]]:
+    """How the log is read, with the columns that are kept as signals; and what may be lost of each.
+    From --keep, --keep-cost and --keep-range."""
+    from jumar.algorithms.auto.objectives import Keep, keeps_of
+
+    columns = dict(reading["columns"])
+    wanted = [(False, *_loss("--keep", text)) for text in keep]
+    wanted += [(True, *_loss("--keep-cost", text)) for text in costs]
+    declared = dict(_range(text) for text in ranges)
+    for name in declared:
+        if name not in [column for _, column, _ in wanted]:
+            shown = printable(name)
+            raise ParameterError(f"--keep-range {shown}: give --keep {shown} as well.")
+    reward, found = columns.get("reward", "reward"), []
+    for is_cost, name, loss in wanted:
+        if name == reward:
+            raise ParameterError(
+                f"--keep {printable(name)}: this column is the objective, which must get better. "
+                "Leave it out."
+            )
+        if is_cost or not {f"signal:{name}", f"cost:{name}"} & set(columns):
+            columns[f"{'cost' if is_cost else 'signal'}:{name}"] = name
+        limits = declared.get(name)
+        if limits is not None and f"cost:{name}" in columns:
+            limits = limits.turned
+        found.append(Keep(name, loss, limits))
+    return {**reading, "columns": columns}, keeps_of(found)
+
+
+def _loss(option: str, text: str) -> tuple[str, float | None]:
+    """The name and the number of NAME=LOSS."""
+    name, equals, amount = text.rpartition("=")
+    if not equals:
+        return text, None
+    try:
+        loss = float(amount)
+    except ValueError:
+        loss = math.nan
+    if not name or not 0 <= loss < math.inf:
+        raise ParameterError(
+            f"{option} {printable(text)}: expected COLUMN, or COLUMN=LOSS with what may be lost "
+            "per episode, such as safety=0.05."
+        )
+    return name, loss
+
+
+def _range(text: str) -> tuple[str, RewardRange]:
+    """The name and the numbers of NAME=LO:HI."""
+    from jumar.evidence.rewards import RewardRange
+
+    name, equals, ends = text.rpartition("=")
+    if not equals or not name:
+        raise ParameterError(
+            f"--keep-range {printable(text)}: expected COLUMN=LO:HI, such as safety=-1:0."
+        )
+    return name, RewardRange.constant(*pair(f"--keep-range {printable(name)}", ends))

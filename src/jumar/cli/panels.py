@@ -28,8 +28,9 @@ OPTIONS = {
     "file_format separator decimal dates encoding turns sheet project no_project again",
     RULE: "policy exploration controller window with_actions",
     DECISION: "discount yearly_discount step_length algorithm n_wedge parameter delta gate "
-    "assume_memory thorough rewards ending_rewards horizon gain power level estimator interval "
-    "sides difference folds seed",
+    "candidates learn_memory assume_memory objective keep keep_cost keep_range simplify gain_share "
+    "thorough rewards ending_rewards horizon gain power level estimator interval sides difference "
+    "forecast ahead folds seed",
     OUTPUT: "output pictures unit yes force resume shard engine scheduler jobs as_json",
 }
 VALUES = {
@@ -40,7 +41,7 @@ VALUES = {
     "separator": ", ; tab",
     "decimal": ". ,",
     "gate": "proved asymptotic",
-    "algorithm": "auto spibb spibb_leq strict tilt basic",
+    "algorithm": "auto spibb spibb_leq strict tilt basic soft decision_points robust ramdp mbie",
     "estimator": "all is pdis wis cwpdis dr wdr",
     "interval": "hoeffding bernstein truncated t bca bootstrap-t",
     "sides": "two lower upper",

@@ -18,6 +18,7 @@ import typer
 from jumar.cli.app import tell
 from jumar.cli.options import pair
 from jumar.core.errors import ParameterError
+from jumar.core.text import printable
 from jumar.io.addresses import as_typed, is_address, shown_address
 from jumar.io.project import FILE, REST, Project, load_project, step_discount
 
@@ -142,6 +143,33 @@ def completed(reading: Mapping[str, Any], project: Project) -> dict[str, Any]:
         used = {name for part in ("observation", "action") for name in _names(parts.get(part, ()))}
         known["bins"] = {name: cut for name, cut in known.get("bins", {}).items() if name in used}
     return {**reading, **{key: {**known.get(key, {}), **reading[key]} for key in TABLES}}
+
+
+def with_objective(
+    reading: Mapping[str, Any],
+    typed: Mapping[str, Any],
+    given: Mapping[str, Any],
+    project: Project,
+    context: typer.Context,
+) -> dict[str, Any]:
+    """The options of reading a log, with the objective as its reward: of commands that do not ask
+    for one, that of the project. `typed` are the columns on the command line, which win over it."""
+    objective = project.rest.get("objective")
+    named = {part: typed[part] for part in ("reward", "cost") if part in typed}
+    if given.get("objective") is not None and not _by_default(context, "objective"):
+        objective = given["objective"]
+        for part, column in named.items():
+            if column != objective:
+                raise ParameterError(
+                    f"--objective {printable(objective)}: --columns {part}={printable(column)} "
+                    "names another column. Give one of them."
+                )
+    elif named:
+        objective = None
+    if objective is None:
+        return dict(reading)
+    columns = {part: name for part, name in reading["columns"].items() if part != "cost"}
+    return {**reading, "columns": {**columns, "reward": objective}}
 
 
 def _names(columns: str | Sequence[str]) -> tuple[str, ...]:

@@ -85,7 +85,8 @@ def study(
         str,
         typer.Argument(
             metavar="STUDY",
-            help="A TOML file, or a shipped name: paper, safety, safety-seeds, guarantees.",
+            help="A TOML file, or a shipped name: paper, family, safety, safety-seeds, mdps, "
+            "guarantees.",
         ),
     ],
     output: Folder,

@@ -92,8 +92,9 @@ class Frozen:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
+            for array in value.values() if type(value) is dict else (value,):
+                if isinstance(array, np.ndarray):
+                    array.setflags(write=False)
             self._put(**{name: MappingProxyType(value) if type(value) is dict else value})
 
 
@@ -216,18 +217,27 @@ def closure(first: Ints, successors: Callable[[Ints], Ints], most: int, what: st
     >>> closure(np.array([[0]]), lambda rows: (rows + 2) % 6, 100, "numbers").ravel().tolist()
     [0, 2, 4]
     """
-    known, _ = number_rows(first)
-    frontier = known
+    frontier, _ = number_rows(first)
+    # in heaps, each larger than the next: a long chain of single rows does not sort all of them
+    # again at every step
+    heaps: list[tuple[Ints, RowIndex]] = []
+    total = 0
     while len(frontier):
-        merged, _ = number_rows(np.concatenate([known, successors(frontier)]))
-        if len(merged) > most:
+        total += len(frontier)
+        if total > most:
             raise TooLarge(
                 f"{what}: more than {most:,} of them; too many to list one by one. Use a shorter "
                 "memory."
             )
-        frontier = merged[RowIndex(known).find(merged) < 0]
-        known = merged
-    return known
+        heap = [frontier]
+        while heaps and len(heaps[-1][0]) <= sum(map(len, heap)):
+            heap.append(heaps.pop()[0])
+        rows = np.concatenate(heap)
+        heaps.append((rows, RowIndex(rows)))
+        frontier, _ = number_rows(successors(frontier))
+        for _, index in heaps:
+            frontier = frontier[index.find(frontier) < 0]
+    return number_rows(np.concatenate([first, *(rows for rows, _ in heaps)]))[0]
 
 
 def sum_by(group: Ints, amounts: Floats, size: int) -> Floats:

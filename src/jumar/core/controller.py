@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from jumar.core.acting import Agent
 from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows
+from jumar.core.chances import SUM_TOLERANCE, check_row, without_exploration
 from jumar.core.errors import ControllerError
 from jumar.core.frames import Framed, history_state_columns, named
 from jumar.core.memory import Memory, window
@@ -29,9 +30,6 @@ from jumar.core.names import check_names, other_names, position_of
 from jumar.core.randomness import Seed
 from jumar.core.shown import Shown
 from jumar.core.text import printable
-
-SUM_TOLERANCE = 1e-9
-ROUNDING = 1e-9  # a probability that is smaller after subtracting was 0 before adding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,6 +138,11 @@ class Controller(Frozen, Shown, Framed):
         row = self.layers[-1].otherwise
         assert not isinstance(row, Controller)
         return row
+
+    @cached_property
+    def _lifted(self) -> dict[Memory, Controller]:
+        """By memory: a log is looked at many times over the same few."""
+        return {}
 
     @cached_property
     def _index(self) -> RowIndex:
@@ -324,15 +327,17 @@ class Controller(Frozen, Shown, Framed):
         memory = memory.on(len(self.observations), len(self.actions))
         if memory == self.memory:
             return self
-        return _bare(
-            self.observations,
-            self.actions,
-            memory,
-            self,
-            self.name,
-            self.estimated,
-            self.exploration,
-        )
+        if memory not in self._lifted:
+            self._lifted[memory] = _bare(
+                self.observations,
+                self.actions,
+                memory,
+                self,
+                self.name,
+                self.estimated,
+                self.exploration,
+            )
+        return self._lifted[memory]
 
     def except_at(self, states: Ints, rows: Floats, name: str | None = None) -> Controller:
         """This controller, except for the given rows; rows that change nothing are dropped. It is
@@ -352,6 +357,40 @@ class Controller(Frozen, Shown, Framed):
             base,
             name=name or self.name,
         )
+
+    def minimized(self, *, any_action: bool = False) -> Controller:
+        """The controller with the fewest memory nodes that does exactly the same.
+
+        It acts the same on every history that can occur: whatever is seen, logged or not, and
+        whatever this controller itself may do. Its nodes are named after the histories they stand
+        for; one that needs no memory has none. Controllers that do the same have the same smallest
+        one, up to these names.
+
+        Parameters
+        ----------
+        any_action
+            Do the same also after actions that this controller never takes, which somebody else
+            did (`Agent.tell`). It may take more nodes.
+
+        Returns
+        -------
+        Controller
+            Over named nodes. TooLarge where too many nodes are in reach to list them.
+
+        Examples
+        --------
+        >>> keep = Controller.constant(("good", "worn"), ("keep", "repair"), [1, 0], window(3))
+        >>> once = keep.except_at(np.array([keep.state(["good", "worn"], "worn")]),
+        ...                       np.array([[0.0, 1.0]]))
+        >>> small = once.minimized()
+        >>> keep.memory.count_nodes(), small.memory.nodes
+        (7, ('(start) or (start) → worn or worn → worn', 'good', 'good → worn'))
+        >>> small.row("good → worn", "worn").tolist()
+        [0.0, 1.0]
+        """
+        from jumar.core.minimizing import minimized
+
+        return minimized(self, any_action)
 
     @property
     def intended(self) -> Controller:
@@ -510,28 +549,3 @@ def _bare(
     none = np.zeros((0, memory.width + 1), np.int64), np.zeros((0, len(actions)))
     names = tuple(observations), tuple(actions)
     return Controller(*names, memory, *none, otherwise, name, estimated, exploration)
-
-
-def without_exploration(rows: Floats, exploration: float) -> Floats:
-    """(..., A) the rows before exploration was added to them.
-
-    >>> without_exploration(np.array([0.05, 0.95]), 0.1).tolist()
-    [0.0, 1.0]
-    """
-    if not exploration:
-        return rows
-    bare = (rows - exploration / rows.shape[-1]) / (1 - exploration)
-    bare = np.where(bare < ROUNDING, 0.0, bare)  # an action that was never meant is exactly 0
-    found: Floats = bare / bare.sum(-1, keepdims=True)
-    return found
-
-
-def check_row(where: str, row: Floats) -> None:
-    """Is this a probability distribution? If not, say where and why."""
-    if not np.isfinite(row).all() or (row < 0).any():
-        raise ControllerError(f"{where}: {row.tolist()} has negative or undefined probabilities.")
-    if abs(row.sum() - 1) > SUM_TOLERANCE:
-        raise ControllerError(
-            f"{where}: probabilities sum to {row.sum():.12g}, not 1. "
-            "Write the row so that it sums to 1."
-        )

@@ -306,7 +306,8 @@ def _step_length(seen: FirstLook, parts: Mapping[str, tuple[str, ...]]) -> tuple
 def _usual_gap(times: Floats, episode: Ints) -> str:
     order = np.lexsort((times, episode))
     same = episode[order][1:] == episode[order][:-1]
-    gaps = np.diff(times[order])[same]
+    with np.errstate(over="ignore"):  # between -1e308 and 1e308
+        gaps = np.diff(times[order])[same]
     gaps = gaps[gaps > 0]
     if len(gaps) == 0:
         return ""

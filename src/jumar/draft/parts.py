@@ -303,7 +303,8 @@ class _Proposing:
         if "episode" not in self._found:
             return False
         same = self._episode_code[1:] == self._episode_code[:-1]
-        return bool(same.any() and (np.diff(column.numbers)[same] == 1).all())
+        with np.errstate(over="ignore"):  # from -1e308 to 1e308 it does not
+            return bool(same.any() and (np.diff(column.numbers)[same] == 1).all())
 
     def _names_episodes(self, column: Column) -> bool:
         """Is it another label of episodes?"""

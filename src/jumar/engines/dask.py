@@ -377,6 +377,7 @@ class _Parcel:
             _check_versions(needed)
             import cloudpickle
 
+            # what this run's client sent to its own workers, as Dask sends every task; never a file
             self._built[thread] = cloudpickle.loads(task).build()
         return self._built[thread]
 

@@ -36,7 +36,23 @@ def model_of(model: str | Path | Pomdp, options: dict[str, float]) -> Pomdp:
     return models.build(f"{model}:{given}" if given else str(model))
 
 
-class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
+class NamesOfModel:
+    """What the numbers of an environment mean."""
+
+    pomdp: Pomdp
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        """What the numbers of observations mean."""
+        return self.pomdp.observations
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """What the numbers of actions mean."""
+        return self.pomdp.actions
+
+
+class PomdpEnv(NamesOfModel, gymnasium.Env):  # type: ignore[misc]
     """A model as an environment.
 
     Parameters
@@ -72,16 +88,6 @@ class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
         self._pointer, self._within = pointer.tolist(), within.tolist()
         self._next_state, self._next_seen, self._reward = (each.tolist() for each in outcomes)
         self._state, self._seen, self._said = END, 0, "nothing happened yet"
-
-    @property
-    def observation_names(self) -> tuple[str, ...]:
-        """What the numbers of observations mean."""
-        return self.pomdp.observations
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """What the numbers of actions mean."""
-        return self.pomdp.actions
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

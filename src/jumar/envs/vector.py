@@ -16,7 +16,7 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.errors import MissingExtra, ParameterError
-from jumar.envs.environment import model_of, outcome_steps
+from jumar.envs.environment import NamesOfModel, model_of, outcome_steps
 from jumar.truth.pomdp import END, Pomdp
 from jumar.truth.simulation import model_tables
 
@@ -30,7 +30,7 @@ except ImportError as error:
 Infos = dict[str, Any]
 
 
-class PomdpVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
+class PomdpVectorEnv(NamesOfModel, gymnasium.vector.VectorEnv):  # type: ignore[misc]
     """Many copies of a model.
 
     Parameters
@@ -84,16 +84,6 @@ class PomdpVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self._seen = np.zeros(self.num_envs, np.int64)
         self._length = np.zeros(self.num_envs, np.int64)
         self._over = np.zeros(self.num_envs, np.bool_)  # the episode ended or was cut off
-
-    @property
-    def observation_names(self) -> tuple[str, ...]:
-        """What the numbers of observations mean."""
-        return self.pomdp.observations
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """What the numbers of actions mean."""
-        return self.pomdp.actions
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -220,6 +220,41 @@ behavior's is at most 5 %."
     return _within(scale, certificate)
 
 
+def promised(
+    bound: str,
+    title: str,
+    zeta: float,
+    scale: Scale,
+    *,
+    delta: float,
+    gain: float,
+    unfinished: int = 0,
+    by_visits: bool = False,
+) -> Certificate:
+    """The certificate of an algorithm with a proof of its own, under finite-history sufficiency.
+
+    `by_visits` says that it rests on counts of steps, and not on whole episodes alone; `unfinished`
+    is the number of steps whose outcome the log does not tell.
+
+    >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
+    >>> scale = tiger.scale(states=6, actions=3, outcomes=3, discount=0.95)
+    >>> promised("mine", "My theorem", 11.0, scale, delta=0.05, gain=3.0).verdict
+    'informative: excludes a loss above 11, 10 % of the value range 110 (proved under \
+finite-history sufficiency)'
+    """
+    certificate = Certificate(
+        bound=bound,
+        title=title,
+        delta=check_delta(delta),
+        zeta=zeta + 0.0,  # no minus zero
+        value_range=scale.value_range,
+        validity=Validity.PROVED_IF_SUFFICIENT,
+        assumptions=(SUFFICIENT, _EPISODES, *((STOPPED,) if by_visits and unfinished else ())),
+        estimated_gain=gain,
+    )
+    return _within(scale, certificate)
+
+
 def for_estimated_behavior(
     certificates: tuple[Certificate, ...],
     *,
@@ -283,6 +318,7 @@ def unchanged(delta: float, value_range: float) -> Certificate:
         validity=Validity.PROVED,
         estimated_gain=0.0,
         reason="The controller is the behavior itself, so nothing can be lost.",
+        about="every episode",
     )
 
 
@@ -305,4 +341,5 @@ def no_guarantee(
         validity=Validity.NOTHING,
         estimated_gain=estimated_gain,
         reason=reason,
+        about="nothing",
     )

@@ -12,6 +12,7 @@ from typing import Any
 
 from jumar.core.errors import ImpossibleClaim, ParameterError
 from jumar.core.shown import Shown
+from jumar.core.text import printable
 from jumar.evidence.bounds import BOUNDS, check_delta
 from jumar.evidence.validity import Validity
 from jumar.io.plain import picked
@@ -20,6 +21,7 @@ AS_SEEN = (
     "provided that no return lies outside what the log shows: neither a loss nor a gain that it "
     "does not happen to contain"
 )
+AVERAGE = "the average over the log"
 NOT_ODDS = "the level it was computed at; not a chance of error, for none was shown to hold"
 _IF_SEEN = "if no return lies outside what the log shows"
 _NOT_WORSE = {
@@ -57,10 +59,13 @@ behavior's is at most 5 %."
     reason: str = ""  # the claim, where it is not one of loss and chance
     most: float | None = None  # the most that could be gained: see `jumar.evidence.gains.most_gain`
     declared: bool = True  # False: the range of the returns was only read off the log
+    signal: str = ""  # what returns are counted in, where a log has several signals
+    about: str = AVERAGE  # of what it speaks: of the log as a whole, or of what comes next
 
     @property
     def summary(self) -> str:
-        return f"{self.bound}, ζ = {_number(self.zeta)}, {self.validity}; {self._worth}"
+        of = f" of {printable(self.signal)}" if self.signal else ""
+        return f"{self.bound}{of}, ζ = {_number(self.zeta)}, {self.validity}; {self._worth}"
 
     def __post_init__(self) -> None:
         if self.delta is not None:
@@ -176,9 +181,11 @@ behavior's is at most 5 %."
             numbers.append(f"{'N' if self._of_every_pair else 'N∧'} {_count(self.n_wedge)}")
         if self.odds is not None:
             numbers.append(f"delta {self.odds:g}")
+        of = f", signal {printable(self.signal)!r}" if self.signal else ""
         lines = [
-            f"{self.title} ({self.bound})",
+            f"{self.title} ({self.bound}{of})",
             f"  claim     {self.claim}",
+            *([f"  about     {self.about}"] if self.validity is not Validity.NOTHING else []),
             f"  verdict   {self.verdict}",
             f"  validity  {self.validity}: {self.validity.meaning}",
             f"  numbers   {', '.join(numbers)}",
@@ -197,7 +204,8 @@ behavior's is at most 5 %."
         """
         meaning = "none" if self.delta is None else NOT_ODDS
         return {
-            **picked(self, "bound title claim verdict vacuous"),
+            "signal": self.signal or None,
+            **picked(self, "bound title claim about verdict vacuous"),
             "validity": self.validity.value,
             "validity_meaning": self.validity.meaning,
             "assumptions": list(self.assumptions),

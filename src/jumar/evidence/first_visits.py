@@ -66,16 +66,7 @@ class ReturnBounds(Frozen, Shown):
 
     def check(self, mdp: HistoryMdp) -> None:
         """They must be of the log and the memory that the model was estimated with."""
-        if self.discount != mdp.discount:
-            raise ParameterError(
-                f"returns: discounted by {self.discount:g}, but the model by {mdp.discount:g}. "
-                "Use the same discount for both."
-            )
-        if not np.array_equal(self.states, mdp.states):
-            raise MemoryMismatch(
-                f"returns: of {len(self.states)} history states, which are not the {len(mdp)} of "
-                f"the model ({mdp.memory}). Use the same log and the same memory for both."
-            )
+        _check_same("returns", self.states, self.discount, mdp)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,6 +92,30 @@ class FirstVisits(Frozen, Shown):
         object.__setattr__(self, "states", freeze(self.states, np.int64))
         for field in ("count", "mean", "slack", "deviation"):
             object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
+
+    def check(self, mdp: HistoryMdp) -> None:
+        """They must be of the log and the memory that the model was estimated with."""
+        _check_same("visits", self.states, self.discount, mdp)
+
+    def hoeffding(self, delta: float) -> Floats:
+        """(H, A) how far a mean return may be from what the behavior's actions are worth, for all
+        pairs together with probability 1 - δ: (hi-lo) √(ln(2XA/δ)/(2k)), and what cuts hide.
+        Infinite without a visit.
+
+        >>> visits = FirstVisits([[0]], [[50.0]], [[1.0]], [[0.0]], [[0.0]], 0.0, 1.0, 1, 0.9)
+        >>> visits.hoeffding(delta=0.05).round(6).tolist(), round(math.sqrt(math.log(40) / 100), 6)
+        ([[0.192065]], 0.192065)
+        """
+        c = math.log(2) + math.log(self.pairs) - math.log(check_delta(delta))
+        k = np.maximum(self.count, 1.0)
+        off = (self.high - self.low) * np.sqrt(c / (2 * k)) + self.slack
+        return np.where(self.count > 0, off, np.inf)
+
+    def maurer_pontil(self, delta: float) -> Floats:
+        """(H, A) the same by the sample variance s²: s √(2c/k) + 7 (hi-lo) c/(3(k-1)) with
+        c = ln(4XA/δ), and what cuts hide. Infinite with fewer than two visits."""
+        c = math.log(4) + math.log(self.pairs) - math.log(check_delta(delta))
+        return self._bernstein(c, self.high - self.low) + self.slack
 
     def bounds(self, delta: float) -> ReturnBounds:
         """Intervals that hold for all pairs together with probability 1 - δ.
@@ -165,6 +180,34 @@ def first_returns(
     >>> found.count.tolist(), found.mean.tolist()  # a: 1 + 2/2 + 4/4; b: 4, and 6
     ([[1.0, 2.0]], [[3.0, 5.0]])
     """
+    return _gathered(log, memory, discount, rewards, by_action=True)
+
+
+def first_state_returns(
+    log: Episodes | Replays, memory: Memory, *, discount: float, rewards: RewardRange
+) -> FirstVisits:
+    """The same for the first visit of every history state, whatever was done there: its mean
+    return estimates V_b(h). There is one column instead of one for every action.
+
+    >>> from jumar.core.memory import window
+    >>> log = Episodes(("z",), ("a", "b"), [0, 0, 0, 0], [0, 0, 1, 1], [1.0, 2.0, 4.0, 6.0],
+    ...                start=[0, 3, 4], final_observation=[-1, -1], terminated=[True, True])
+    >>> rewards = RewardRange.constant(0, 6)
+    >>> found = first_state_returns(log, window(1), discount=0.5, rewards=rewards)
+    >>> found.count.tolist(), found.mean.tolist()  # 1 + 2/2 + 4/4, and 6
+    ([[2.0]], [[4.5]])
+    """
+    return _gathered(log, memory, discount, rewards, by_action=False)
+
+
+def _gathered(
+    log: Episodes | Replays,
+    memory: Memory,
+    discount: float,
+    rewards: RewardRange,
+    *,
+    by_action: bool,
+) -> FirstVisits:
     from jumar.core import kernels
 
     γ = check_finite("discount", discount, "pass a number in [0, 1)")
@@ -172,8 +215,9 @@ def first_returns(
     replay = Replays.of(log).over(memory)
     log, memory, states = replay.log, replay.memory, replay.states
     O, A = memory.alphabet
+    columns = A if by_action else 1
     count, mean, squares, slack, slack_squares, least, most = kernels.first_visit_returns(
-        replay.pair,
+        replay.pair if by_action else replay.pair // A,
         log.reward,
         log.start,
         log.terminated,
@@ -181,7 +225,7 @@ def first_returns(
         γ,
         (low + high) / 2,
         (high - low) / 2,
-        len(states) * A,
+        len(states) * columns,
     )
     tolerance = 1e-9 * max(abs(low), abs(high))
     if least < low - tolerance or most > high + tolerance:
@@ -191,9 +235,22 @@ def first_returns(
         )
     more = np.maximum(count - 1, 1)
     deviation = np.sqrt(squares / more) + np.sqrt(slack_squares / more)
-    shape, pairs = (len(states), A), memory.count_nodes() * O * A
+    shape, pairs = (len(states), columns), memory.count_nodes() * O * columns
     count, mean, slack, deviation = (x.reshape(shape) for x in (count, mean, slack, deviation))
     return FirstVisits(states, count, mean, slack, deviation, low, high, pairs, γ)
+
+
+def _check_same(what: str, states: Ints, discount: float, mdp: HistoryMdp) -> None:
+    if discount != mdp.discount:
+        raise ParameterError(
+            f"{what}: discounted by {discount:g}, but the model by {mdp.discount:g}. "
+            "Use the same discount for both."
+        )
+    if not np.array_equal(states, mdp.states):
+        raise MemoryMismatch(
+            f"{what}: of {len(states)} history states, which are not the {len(mdp)} of "
+            f"the model ({mdp.memory}). Use the same log and the same memory for both."
+        )
 
 
 def _kl_lower(p: Floats, c: Floats) -> Floats:

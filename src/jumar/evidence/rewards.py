@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.core.errors import ParameterError
+from jumar.core.history import HistoryMdp
 from jumar.evidence.bounds import Scale, check_count, check_finite
 
 
@@ -93,6 +94,17 @@ class RewardRange:
         return RewardRange((lo - amount, hi - amount), moved, self.declared)
 
     @property
+    def turned(self) -> RewardRange:
+        """The range of the same amounts as costs, or of costs as rewards.
+
+        >>> RewardRange((1, 3), (0, 5)).turned
+        RewardRange(continuing=(-3.0, -1.0), ending=(-5.0, 0.0), declared=True)
+        """
+        (lo, hi), ending = self.continuing, self.ending
+        other = ending and (0.0 - ending[1], 0.0 - ending[0])
+        return RewardRange((0.0 - hi, 0.0 - lo), other, self.declared)
+
+    @property
     def r_max(self) -> float:
         """The largest absolute reward of a step.
 
@@ -162,3 +174,13 @@ class RewardRange:
         lo, hi = self.returns(discount, horizon)
         v_max = max(abs(lo), abs(hi))
         return Scale(states, actions, outcomes, discount, v_max, hi - lo, self.declared)
+
+
+def rewards_in(mdp: HistoryMdp) -> RewardRange:
+    """The least and the greatest mean reward in a model: what is assumed of a step where nobody
+    declares it. Single steps may pay less, or more."""
+    seen = mdp.visits > 0
+    if not seen.any():
+        return RewardRange((0.0, 0.0), declared=False)
+    paid = float(mdp.reward[seen].min()), float(mdp.reward[seen].max())
+    return RewardRange(paid, paid if (mdp.ending > 0).any() else None, declared=False)

@@ -2,7 +2,8 @@
 
 A log is written as numbers, in the order of its names. The names themselves, the discount and the
 controller that made the log are kept in the metadata under the key "jumar"; memory nodes,
-propensities, clusters and behaviors as infos of every step. So reading it back gives the same log.
+propensities, clusters, behaviors and signals as infos of every step. So reading it back gives the
+same log.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from jumar.io.formats.minari import (
     MinariFolder,
     datasets_root,
     located,
+    signal_info,
 )
 from jumar.io.formats.minari_episodes import METADATA
 from jumar.io.logs import read_logs
@@ -211,6 +213,8 @@ def _own(log: Episodes, discount: float | None, controller: Controller | None) -
     }
     if log.labels is not None:
         own["episodes"] = log.labels
+    if log.signals:
+        own["signals"] = list(log.signals)
     for part in ("node", "cluster", "behavior"):
         labels = getattr(log, part)
         if labels is not None:
@@ -234,6 +238,8 @@ def _told(log: Episodes) -> Iterator[tuple[str, Array]]:
         labels = getattr(log, part)
         if labels is not None:
             yield part, np.repeat(labels.code, log.lengths)
+    for number, signal in enumerate(log.signals.values()):
+        yield signal_info(number), signal
 
 
 def _write(log: Episodes, target: Path, data_format: str, about: dict[str, Any]) -> None:
@@ -285,7 +291,7 @@ def _episodes(log: Episodes) -> Iterator[Any]:
         over = [False] * (T - 1) + [True]
         never = [False] * T
         # lists: Minari cannot read arrays back from Arrow
-        infos = {part: [*values[here].tolist(), _NOTHING[part]] for part, values in told.items()}
+        infos = {part: [*x[here].tolist(), _NOTHING.get(part, 0.0)] for part, x in told.items()}
         yield EpisodeBuffer(
             id=e,
             observations=np.append(log.observation[here], last),
@@ -297,7 +303,7 @@ def _episodes(log: Episodes) -> Iterator[Any]:
         )
 
 
-_NOTHING = {"node": UNKNOWN, "propensity": 0.0, "cluster": UNKNOWN, "behavior": UNKNOWN}
+_NOTHING = {"node": UNKNOWN, "cluster": UNKNOWN, "behavior": UNKNOWN}  # amounts: 0
 
 
 def _note_namespaces(root: Path, name: str) -> None:

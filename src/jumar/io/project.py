@@ -98,9 +98,19 @@ def _text_or_texts(value: Any, place: str) -> str | tuple[str, ...]:
     return _text(value, place)
 
 
+def _texts(value: Any, place: str) -> list[str]:
+    return [_text(item, place) for item in checked(value, list, place, ProjectError)]
+
+
 def _ranges(value: Any, place: str) -> tuple[str | float, ...]:
     items = checked(value, list, place, ProjectError)
     return tuple(_text_or_number(item, place) for item in items)
+
+
+def _names(value: Any, place: str) -> str:
+    """A list of names, or one text with commas between: as the option has them."""
+    items = value if isinstance(value, list) else [value]
+    return ",".join(_text(item, place) for item in items)
 
 
 def _policies(value: Any, place: str) -> str | dict[str, str]:
@@ -145,7 +155,15 @@ REST: dict[str, Check] = {
     "with_actions": _flag,
     "delta": _number,
     "gate": _text,
+    "learn_memory": _flag,
     "assume_memory": _flag,
+    "candidates": _names,
+    "simplify": _flag,
+    "gain_share": _number,
+    "objective": _text,
+    "keep": _texts,
+    "keep_cost": _texts,
+    "keep_range": _texts,
     "each_file": _flag,
     "sort": _flag,
     "thorough": _flag,

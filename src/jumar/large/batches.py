@@ -14,12 +14,14 @@ from jumar.core.arrays import Array
 from jumar.core.errors import LogError
 from jumar.core.text import listing, printable
 from jumar.io.formats import FileOptions, Source, open_log
-from jumar.io.formats.arrow import ArrowFile
+from jumar.io.formats.arrow import ArrowFile, check_rows
 from jumar.io.formats.delimited import DelimitedFile
 from jumar.io.formats.source import naming
 from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts
+from jumar.large.footers import Chunks, Ends, chunks_of
 from jumar.large.log_files import LogFile
+from jumar.large.pages import quick_columns
 from jumar.large.shards import PARQUET, Unit
 
 BATCH_ROWS = 1 << 17  # larger ones gain nothing; a few megabytes
@@ -158,23 +160,52 @@ def _of_parquet(
 
     with naming(unit.file.name, PARQUET), unit.file.open() as handle:
         text = [name for name in words if name in columns]
-        file = parquet.ParquetFile(
-            handle, metadata=_metadata(unit.file), read_dictionary=text, buffer_size=1 << 20
-        )
+        try:
+            file = parquet.ParquetFile(
+                handle, metadata=_metadata(unit.file), read_dictionary=text, buffer_size=1 << 20
+            )
+        except KeyError as error:  # lists, say: the general way tells what is wrong
+            raise NotPlain(*text) from error
         if few or unit.group is None or unit.rows > WHOLE_ROWS:
             groups = None if unit.group is None else [unit.group]
-            size = min(BATCH_ROWS, FEW_ROWS) if few else BATCH_ROWS
-            yield from file.iter_batches(
+            size, seen = min(BATCH_ROWS, FEW_ROWS) if few else BATCH_ROWS, 0
+            for batch in file.iter_batches(
                 size, row_groups=groups, columns=list(columns), use_threads=False
-            )
+            ):
+                batch.validate(full=True)  # a damaged file may hold codes without a name
+                seen += batch.num_rows
+                yield batch
+            check_rows(file, groups, seen)
             return
-        table = file.read_row_group(unit.group, columns=list(columns), use_threads=False)
+        table = _row_group(handle, file, unit, columns)
+        check_rows(file, [unit.group], table.num_rows)
         yield from table.to_batches(max_chunksize=2 * BATCH_ROWS)
+
+
+def _row_group(handle: Any, file: Any, unit: Unit, columns: Sequence[str]) -> Any:
+    """A row group as a table."""
+    import pyarrow as pa
+
+    chunks = {name: chunk for name, chunk in _chunks(unit).items() if name in columns}
+    quick = quick_columns(handle, file, chunks, unit.rows)
+    rest = [name for name in columns if name not in quick]
+    table = file.read_row_group(unit.group, columns=rest, use_threads=False)
+    table.validate(full=True)  # what is read quickly is looked at there
+    if not quick:
+        return table  # which has rows even if no column is wanted
+    found = {name: quick[name] if name in quick else table.column(name) for name in columns}
+    return pa.table(found)
 
 
 def _metadata(file: LogFile) -> Any:
     """What the end of a file says of its row groups; None where it is to be read anew."""
-    return _kept_metadata(file) if file.changed else None
+    return _kept_metadata(file) if file.stays else None
+
+
+def _chunks(unit: Unit) -> Chunks:
+    """What the end of a file says of the columns of a row group."""
+    every = chunks_of(unit.file) if unit.file.stays else ()
+    return every[unit.group] if unit.group is not None and unit.group < len(every) else {}
 
 
 @lru_cache(maxsize=16)
@@ -214,6 +245,23 @@ def first_label(unit: Unit, column: str, options: FileOptions) -> str | None:
         label = batch.column(column)[0].as_py()
         return None if label is None else str(label)
     return None
+
+
+def share_no_label(one: Unit, other: Unit, column: str) -> bool:
+    """Does the end of a Parquet file tell, without a look at the rows, that no label is in both?"""
+    first, second = (_least_and_most(unit, column) for unit in (one, other))
+    if first is None or second is None:
+        return False
+    return first[1] < second[0] or second[1] < first[0]
+
+
+def _least_and_most(unit: Unit, column: str) -> Ends:
+    """The ends of a column of whole numbers, where they are known."""
+    if column in dict(unit.file.partition):  # the folder tells what it is
+        return None
+    with naming(unit.file.name, PARQUET):
+        chunk = _chunks(unit).get(column)
+    return None if chunk is None else chunk.ends
 
 
 def with_told(batch: Any, columns: Sequence[str], told: Mapping[str, str]) -> Any:

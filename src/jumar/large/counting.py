@@ -31,7 +31,7 @@ from jumar.large.reading import Portion, ReadGenerally, ShardReading, explain, p
 from jumar.large.shards import FilePlan, LogSource, described, plan
 from jumar.large.tally import Refused, tally
 
-SHARD_ROWS = 4_000_000
+SHARD_ROWS = 6_000_000
 NO_PARTS: Ints = np.zeros(0, np.int64)
 
 Stretches = Mapping[str, Stretch | None]  # by file
@@ -94,6 +94,7 @@ class Counting:
             order = orders.setdefault(portion.unit.file.name, EpisodeOrder())
             order.add(portion.labels_of(began))
             reach = portion.number
+            del portion  # or its rows are held while the next ones are decoded
         found.finish()
         stretches = {file: order.stretch for file, order in orders.items()}
         counted = found.counted(reading.observations, reading.actions)[0]

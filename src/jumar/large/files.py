@@ -252,6 +252,8 @@ def _from_table(table: Any, place: str) -> Counted:
         read_files(about.get("counted", [])),
     )
     _check(np.array_equal(found.visits, visits[is_pair]), place, "visits are not what followed")
+    began = sum(begins.tolist())
+    _check(began == found.facts.episodes, place, "episodes are not those that began")
     return found
 
 

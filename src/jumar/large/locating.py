@@ -9,7 +9,7 @@ import numpy as np
 from jumar.core.arrays import Ints, RowIndex
 from jumar.core.jit import compiled
 from jumar.core.memory import Memory
-from jumar.large import kernels
+from jumar.large import numbering
 from jumar.large.tally import MOST_CELLS
 
 
@@ -35,7 +35,7 @@ class Locator:
     @cached_property
     def _slots(self) -> np.ndarray:
         slots = np.full(4 << len(self.states).bit_length(), -1, np.int32)
-        kernels.place_states(np.ascontiguousarray(self.states), len(self.states), slots)
+        numbering.place_states(np.ascontiguousarray(self.states), len(self.states), slots)
         return slots
 
     def at(self, z: Ints, a: Ints, start: Ints) -> Ints:
@@ -45,7 +45,7 @@ class Locator:
             return _along(z, a, start, *self._table)
         nodes = self.memory.replay(z, a, start)
         rows = np.ascontiguousarray(np.column_stack([nodes, z]))
-        return kernels.find_states(rows, np.ascontiguousarray(self.states), self._slots)
+        return numbering.find_states(rows, np.ascontiguousarray(self.states), self._slots)
 
 
 @compiled

@@ -27,6 +27,11 @@ class LogFile:
     far: FarFile | None = None  # in a store
 
     @property
+    def stays(self) -> bool:
+        """Would one see that it has changed? Then what was read of it may be kept."""
+        return bool(self.changed or self.sorted_at)
+
+    @property
     def place(self) -> Place:
         """Where it is read."""
         return self.far or Path(self.sorted_at or self.name)

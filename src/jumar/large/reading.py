@@ -29,6 +29,7 @@ from jumar.large.batches import (
     first_label,
     last_label,
     open_file,
+    share_no_label,
     typed_batches,
 )
 from jumar.large.constant import OneName
@@ -60,17 +61,16 @@ class ShardReading:
         """Episodes with all that is known of where they come from."""
         if found is None:
             raise LogError(f"{plan.files[0].name}: the log is empty: it has no rows.")
-        log = found.as_log(self.observations, self.actions)
         origin = Origin(
             plan.files[0].name if len(plan.files) == 1 else f"{len(plan.files):,} files",
-            np.arange(log.n_steps),
-            [str(e) for e in range(1, len(log) + 1)],
+            np.arange(len(found.reward)),
+            [str(e) for e in range(1, len(found) + 1)],
             Remarks(rows=plan.rows, costs=self.asked.cost),
             logged_columns(self.parts),
             self.asked.cost_said,
             reading_of(self.parts, self.asked),
         )
-        return replace(log, origin=origin)
+        return found.as_log(self.observations, self.actions, origin)
 
     @property
     def ends(self) -> int:
@@ -109,18 +109,20 @@ class Portion(NamedTuple):
 
 
 def parts_of(file: LogFile, asked: Asked, options: FileOptions) -> Parts:
-    """Which column of a log is what, by its first file."""
-    return find_parts(_Header(file.name, columns_of(file, options)), asked)
+    """Which column of a log is what, by its first file. Counts are of one reward: signals beside it
+    are not read."""
+    found = find_parts(_Header(file.name, columns_of(file, options)), asked)
+    return replace(found, signals={})
 
 
 class _Header(Source):
-    """A file of which only the columns are known."""
+    """A file of which only the columns are looked at: it has no rows."""
 
     def __init__(self, name: str, names: list[str]) -> None:
         self.name, self.names = name, names
 
     def batches(self, columns: Sequence[str], text: Any) -> Iterator[Any]:
-        raise NotImplementedError
+        return iter(())
 
 
 def is_plain(reading: ShardReading) -> bool:
@@ -195,13 +197,17 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
                 if i >= last:  # only to see how our last episode goes on
                     end = int(begins[0]) if len(begins) else end
             if begin < end:
-                chosen = batch.slice(begin, end - begin)
-                piece = rows.piece(begin, end)
+                chosen, piece = batch.slice(begin, end - begin), rows.piece(begin, end)
                 clusters = chosen.column(cluster) if cluster else None
                 labels = _as_text(chosen.column(label)) if mixed else chosen.column(label)
-                yield Portion(piece, labels, clusters, unit, i, chosen, at + begin)
-            at += batch.num_rows
-            if i >= last and end < batch.num_rows:
+                portion = Portion(piece, labels, clusters, unit, i, chosen, at + begin)
+                del chosen, piece, clusters, labels
+                yield portion
+                del portion
+            over = i >= last and end < len(rows)
+            at += len(rows)
+            del batch, rows  # or they are held while the next ones are decoded
+            if over:
                 return
         if skipping and i + 1 >= last:
             return  # no episode begins in this shard
@@ -215,7 +221,10 @@ def _as_text(labels: Any) -> Any:
 
 def _goes_on(plan: FilePlan, i: int, reading: ShardReading) -> bool:
     """May an episode of the unit before go on in unit i?"""
-    return not reading.each_file or plan.units[i].file == plan.units[i - 1].file
+    before, unit = plan.units[i - 1], plan.units[i]
+    if reading.each_file and unit.file != before.file:
+        return False
+    return not share_no_label(before, unit, reading.parts.single["episode"])
 
 
 def typical_length(plan: FilePlan, reading: ShardReading) -> float:

@@ -85,11 +85,13 @@ class FilePlan:
         first, last = self._share(*share)
         units = self.units[first:last]
         rows = sum(unit.rows for unit in units)
-        wanted = max(1, min(most_rows, -(-rows // (PER_WORKER * (workers or cores())))))
+        hands = workers or cores()
+        pieces = max(PER_WORKER * hands, -(-rows // (most_rows * hands)) * hands)  # alike for all
+        wanted = max(1, -(-rows // pieces))
         kept = {a: b for a, b in finished if first <= a and b <= last}
         found, begin, size = [], first, 0
         for i, unit in enumerate(units, first):
-            if i in kept:
+            if i in kept and i >= begin:  # kept ones may overlap, if --shard was another
                 found += [(begin, i)] if begin < i else []
                 found.append((i, kept[i]))
                 begin, size = kept[i], 0
@@ -98,7 +100,7 @@ class FilePlan:
             size += unit.rows
             if size >= wanted:
                 found.append((begin, i + 1))
-                begin, size = i + 1, 0
+                begin, size = i + 1, max(0, size - wanted)  # what is too much here, the next lacks
         if begin < last:
             found.append((begin, last))
         return found

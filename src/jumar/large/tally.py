@@ -20,7 +20,7 @@ from jumar.core.arrays import Ints, number_rows
 from jumar.core.episodes import LARGEST_REWARD
 from jumar.core.exact import ExactSums
 from jumar.core.memory import Memory
-from jumar.large import kernels
+from jumar.large import kernels, numbering
 from jumar.large.counted import Counted, CountedFacts, Lengths
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ class HashCounts(RunningCounts):
             self._part = int(part[-1])
             columns.insert(0, part)
         table = np.ascontiguousarray(np.column_stack(columns))
-        self._numbered, self._n_states = kernels.number_states(
+        self._numbered, self._n_states = numbering.number_states(
             table, self._states, self._state_slot, self._n_states
         )
 
@@ -306,20 +306,20 @@ class HashCounts(RunningCounts):
             self._states = _grown(self._states, room)
             self._starts = _grown(self._starts, room)
             self._state_slot = _slots(room)
-            kernels.place_states(self._states, self._n_states, self._state_slot)
+            numbering.place_states(self._states, self._n_states, self._state_slot)
         if pairs + n > len(self._pair_key):
             room = _room(pairs + n)
             self._pair_key = _grown(self._pair_key, room)
             self._ends = _grown(self._ends, room)
             self._sums.grow(room)
             self._pair_slot = _slots(room)
-            kernels.place_keys(self._pair_key, pairs, self._pair_slot)
+            numbering.place_keys(self._pair_key, pairs, self._pair_slot)
         if moves + n > len(self._move_key):
             room = _room(moves + n)
             self._move_key = _grown(self._move_key, room)
             self._times = _grown(self._times, room)
             self._move_slot = _slots(room)
-            kernels.place_keys(self._move_key, moves, self._move_slot)
+            numbering.place_keys(self._move_key, moves, self._move_slot)
 
     def counted(
         self, observations: tuple[str, ...], actions: tuple[str, ...]

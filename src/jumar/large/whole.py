@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jumar.core.arrays import Bools, Codes, Floats, Ints
-from jumar.core.episodes import UNKNOWN, Episodes
+from jumar.core.episodes import UNKNOWN, Episodes, Origin
 from jumar.core.hashing import hash_spans
 from jumar.large import kernels
 from jumar.large.kernels import Codes as Codes32
@@ -69,18 +69,14 @@ class WholeEpisodes:
     def select(self, chosen: Ints) -> WholeEpisodes:
         """Some of them, in the given order."""
         start, steps = _steps_of(self.start, chosen)
-        return WholeEpisodes(
-            self.z[steps],
-            self.a[steps],
-            self.reward[steps],
-            start,
-            self.final[chosen],
-            self.terminated[chosen],
-            self.code[chosen],
-            self.place[chosen],
-        )
+        return _picked(self, self.z[steps], self.a[steps], steps, start, chosen)
 
-    def as_log(self, observations: tuple[str, ...], actions: tuple[str, ...]) -> Episodes:
+    def as_log(
+        self,
+        observations: tuple[str, ...],
+        actions: tuple[str, ...],
+        origin: Origin | None = None,
+    ) -> Episodes:
         """As a log with these names."""
         return Episodes(
             observations,
@@ -91,6 +87,7 @@ class WholeEpisodes:
             self.start,
             self.final,
             self.terminated,
+            origin,
         )
 
 
@@ -122,16 +119,22 @@ class EpisodeRows:
         return self._whole(slice(None), self.start, slice(None))
 
     def _whole(self, steps: Ints | slice, start: Ints, chosen: Ints | slice) -> WholeEpisodes:
-        return WholeEpisodes(
-            _meaning(self.z[steps], self.z_of).astype(np.int64),
-            _meaning(self.a[steps], self.a_of).astype(np.int64),
-            self.reward[steps],
-            start,
-            self.final[chosen],
-            self.terminated[chosen],
-            self.code[chosen],
-            self.place[chosen],
-        )
+        z = _meaning(self.z[steps], self.z_of).astype(np.int64)
+        a = _meaning(self.a[steps], self.a_of).astype(np.int64)
+        return _picked(self, z, a, steps, start, chosen)
+
+
+def _picked(
+    some: WholeEpisodes | EpisodeRows,
+    z: Ints,
+    a: Ints,
+    steps: Ints | slice,
+    start: Ints,
+    chosen: Ints | slice,
+) -> WholeEpisodes:
+    """Chosen episodes, given what was seen and done in their steps."""
+    per_episode = some.final[chosen], some.terminated[chosen], some.code[chosen], some.place[chosen]
+    return WholeEpisodes(z, a, some.reward[steps], start, *per_episode)
 
 
 def _steps_of(start: Ints, chosen: Ints) -> tuple[Ints, Ints]:

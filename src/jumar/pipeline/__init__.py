@@ -6,9 +6,14 @@ log -> align names -> check that the behavior could have done it -> replay and c
 
 from __future__ import annotations
 
+from typing import Literal
+
 from jumar import algorithms
 from jumar.algorithms.auto import Selection
 from jumar.algorithms.auto.entry import choose
+from jumar.algorithms.auto.makers import CandidatesLike, makers_of
+from jumar.algorithms.auto.objectives import KeepLike, keeps_of
+from jumar.algorithms.auto.selecting import LEARN
 from jumar.algorithms.auto.trials import PROVED
 from jumar.algorithms.certifying import certificates_of
 from jumar.algorithms.problem import Problem
@@ -27,6 +32,8 @@ from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.io.logs import LogLike
 from jumar.io.project import seconds
+from jumar.pipeline.signals import seen_by
+from jumar.solve.simplifying import share_of
 
 DELTA = 0.05
 
@@ -36,7 +43,7 @@ def improve(
     behavior: BehaviorLike,
     *,
     discount: float,
-    memory: Memory | None = None,
+    memory: Memory | Literal["learn"] | None = None,
     algorithm: str | None = None,
     delta: float = DELTA,
     rewards: RewardRange | None = None,
@@ -46,6 +53,10 @@ def improve(
     seed: Seed = 1,
     unit: str = "",
     step_length: str | None = None,
+    simplify: bool | float = False,
+    objective: str | None = None,
+    keep: KeepLike | None = None,
+    candidates: CandidatesLike | None = None,
     **parameters: object,
 ) -> Result:
     """Improve the behavior that produced a log.
@@ -68,7 +79,8 @@ def improve(
     memory
         What the new controller may remember (with what the behavior remembers). Without it, what
         the behavior remembers, and for "auto" up to two observations more. With "estimate" the
-        estimated behavior remembers it, and "auto" tries more.
+        estimated behavior remembers it, and "auto" tries more. "learn" lets "auto" learn a memory
+        from each half of the log (`learn_memory`) and try it beside one observation more.
     algorithm
         A name from `jumar algorithms`; "auto" by default.
     delta
@@ -92,6 +104,22 @@ def improve(
         What rewards are counted in, as "EUR"; only for what people read.
     step_length
         How long a step takes, as "7d" or "12h": then the gain is also told per year.
+    simplify
+        Make as few changes as bring 95 % of the gain; a number asks for another share. The
+        simpler controller is what is tested and certified.
+    objective
+        The signal of the log, or the column of a file, that must get better. Without it, the
+        reward.
+    keep
+        Signals, or columns, that must not get worse: their names; or a mapping from names to what
+        may be lost per episode; or `Keep` for each, which also declares its range. "auto" tests
+        all on held-out episodes, and deploys only what passes on all of them, at one `delta`.
+    candidates
+        Who makes what "auto" tests: names of algorithms, as ``["soft", "robust"]``, where "auto"
+        stands for those it asks by itself; or a function ``(mdp, behavior)`` of your own that
+        returns rows (H, A), a controller, an `Improvement`, or several of them. A function sees
+        the model of one half of the log, and must not remember earlier calls. Whoever makes them,
+        they are tested alike.
     **parameters
         Those of the algorithm, as ``n_wedge=20``.
 
@@ -116,25 +144,37 @@ def improve(
     step_seconds = None if step_length is None else seconds(step_length)
     entry = algorithms.meant(algorithm, parameters)
     entry.check(parameters)
+    share, keeps, makers = share_of(simplify), keeps_of(keep), makers_of(candidates)
+    log = seen_by(log, objective, keeps)
+    learn, memory = _learned(memory)
+    if learn and entry.choice is None:
+        raise ParameterError(
+            f'memory: "learn" goes with algorithm="auto", which tests what is learned; '
+            f"{entry.name} would use the same log twice. Leave the algorithm out, or learn the "
+            "memory from an earlier log: memory=learn_memory(earlier, behavior)."
+        )
     practice = _checked(log, behavior, delta, rewards, memory)
     asked = memory
     if is_estimate(behavior) and entry.choice is not None:
         memory = None  # the behavior has it, and more is tried
     seed = seed_number(seed)
-    problem = Problem(
-        practice, discount, memory, delta, rewards, horizon, gate, assume_memory, seed
-    )
+    asked_for = practice, discount, memory, delta, rewards, horizon, gate, assume_memory
+    problem = Problem(*asked_for, seed, share, keeps, objective or "", makers, learn)
     found = entry.run(problem, **parameters)
     improvement, material = found.improvement, found.material
     most = most_gain(practice.log, problem.range, discount)
     certificates = certificates_of(
         improvement, material, delta=delta, copied=problem.copied, most=most
     )
+    kept = found.kept
     if found.test is not None:
-        certificates = (found.test, *(c for c in certificates if c.bound != "unchanged"))
+        others = [c for c in certificates if c.bound != "unchanged"]
+        # bounds hold for a memory that was there before the log
+        certificates = (found.test, *(() if learn else others))
     if problem.copied and improvement.changed == 0:
         mixed = practice.several and bool(practice.controllers) and not practice.estimated
         certificates = (kept_estimate(certificates[0], mixed),)
+        kept = tuple(kept_estimate(certificate, mixed) for certificate in kept)
     return Result(
         improvement,
         material.counts,
@@ -149,6 +189,8 @@ def improve(
         unit,
         step_seconds,
         asked,
+        simplified=found.simplified,
+        kept=kept,
     )
 
 
@@ -157,12 +199,16 @@ def select(
     behavior: BehaviorLike,
     *,
     discount: float,
-    memory: Memory | None = None,
+    memory: Memory | Literal["learn"] | None = None,
     delta: float = DELTA,
     rewards: RewardRange | None = None,
     horizon: int | None = None,
     gate: str = PROVED,
     seed: Seed = 1,
+    simplify: bool | float = False,
+    objective: str | None = None,
+    keep: KeepLike | None = None,
+    candidates: CandidatesLike | None = None,
 ) -> Selection:
     """What "auto" would choose, with all that was tried (`jumar.algorithms.auto`).
 
@@ -176,7 +222,7 @@ def select(
         Weight of the next step against this one, in [0, 1).
     memory
         What the new controller may remember. Without it, up to two observations more than the
-        behavior.
+        behavior. "learn" as for `improve`.
     delta
         Accepted chance that something worse passes the test.
     rewards
@@ -187,6 +233,14 @@ def select(
         The test: "proved" or "asymptotic".
     seed
         A whole number or a generator. Deals the episodes into halves.
+    simplify
+        As for `improve`.
+    objective
+        As for `improve`.
+    keep
+        As for `improve`.
+    candidates
+        As for `improve`.
 
     Returns
     -------
@@ -202,12 +256,41 @@ def select(
     >>> select(log, behavior, discount=0.95).chosen.passed
     True
     """
+    keeps = keeps_of(keep)
+    log = seen_by(log, objective, keeps)
+    learn, memory = _learned(memory)
     practice = _checked(log, behavior, delta, rewards, memory)
     if is_estimate(behavior):
         memory = None  # the behavior has it, and more is tried
     number = seed_number(seed)
-    problem = Problem(practice, discount, memory, delta, rewards, horizon, gate=gate, seed=number)
+    problem = Problem(
+        practice,
+        discount,
+        memory,
+        delta,
+        rewards,
+        horizon,
+        gate,
+        seed=number,
+        simplify=share_of(simplify),
+        keeps=keeps,
+        objective=objective or "",
+        makers=makers_of(candidates),
+        learn_memory=learn,
+    )
     return choose(problem, delta)
+
+
+def _learned(memory: Memory | str | None) -> tuple[bool, Memory | None]:
+    """Is a memory to be learned? And the one that was given."""
+    if not isinstance(memory, str):
+        return False, memory
+    if memory != LEARN:
+        raise ParameterError(
+            f'memory: {printable(repr(memory)[:40])} is no memory. Pass "learn", or for example '
+            "window(2)."
+        )
+    return True, None
 
 
 def _checked(

@@ -24,6 +24,7 @@ from jumar.evidence.rewards import RewardRange
 from jumar.io.controllers import controller_of
 from jumar.large.counted import Counted, CountedFacts
 from jumar.pipeline import DELTA
+from jumar.solve.simplifying import Simplified, share_of, simplified
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,6 +34,7 @@ class CountedResult(Frozen, Shown):
     improvement: Improvement
     facts: CountedFacts
     certificates: tuple[Certificate, ...]  # of the published bounds, the one to go by first
+    simplified: Simplified | None = None  # what was kept of the changes, if that was asked for
 
     @property
     def summary(self) -> str:
@@ -59,6 +61,7 @@ class CountedResult(Frozen, Shown):
                 "improved": found.performance,
                 "gain": found.gain,
             },
+            "simplified": self.simplified.to_dict() if self.simplified else None,
             "tested": False,
             "certificates": [certificate.to_dict() for certificate in self.certificates],
         }
@@ -73,6 +76,7 @@ def improve_counts(
     algorithm: str | None = None,
     delta: float = DELTA,
     rewards: RewardRange | None = None,
+    simplify: bool | float = False,
     **parameters: object,
 ) -> CountedResult:
     """Improve a behavior by counts alone, with a named algorithm.
@@ -96,6 +100,8 @@ def improve_counts(
         Accepted chance that a certificate is wrong.
     rewards
         What a step can pay; without it, what the logs show.
+    simplify
+        Make as few changes as bring 95 % of the gain; a number asks for another share.
     **parameters
         Those of the algorithm, as ``n_wedge=20``.
 
@@ -130,11 +136,17 @@ def improve_counts(
             )
         entry = algorithms.algorithm("spibb")
     entry.check(parameters)
+    share = share_of(simplify)
     for kind in other_names(found, old):
         raise CountsError(
             f"The counts have other {kind} than {printable(old.name)}. Count with this controller."
         )
     whole = found.counts
+    if not whole.starts.any():
+        raise CountsError(
+            "The counts are of no episode, so there is nothing to learn. Merge them with those of "
+            "the other parts of the log."
+        )
     if memory is not None:
         whole = whole.coarsen(join(old.memory, memory.on(*old.memory.alphabet)))
     seen = RewardRange(
@@ -145,7 +157,10 @@ def improve_counts(
     check_counted(whole, old, seen, rewards)
     assert entry.improve is not None
     improvement = entry.improve(whole.mle(discount), old, **parameters)
+    told = None
+    if share is not None:
+        improvement, told = simplified(improvement, share)
     paid = rewards or seen
     low, high = paid.returns(discount)
     certificates = published_of(improvement, whole, paid, delta=delta, most=high - low)
-    return CountedResult(improvement, found.facts, certificates)
+    return CountedResult(improvement, found.facts, certificates, told)

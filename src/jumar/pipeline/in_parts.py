@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jumar.assessment.result import Result
+from jumar.core.arrays import Frozen
 from jumar.core.controller import Controller
+from jumar.core.errors import ParameterError
 from jumar.core.history import check_discount
 from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, generator, seed_number
-from jumar.core.replay import count
+from jumar.core.replay import Replays, count
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import scale_of
 from jumar.evidence.consistency import check_counted
@@ -23,6 +26,9 @@ from jumar.io.project import seconds
 from jumar.pipeline import DELTA
 
 if TYPE_CHECKING:
+    from jumar.algorithms.auto.makers import CandidatesLike
+    from jumar.algorithms.auto.trials import Selection
+    from jumar.core.improvement import Improvement
     from jumar.large.shards import LogSource
 
 LogFiles: TypeAlias = "LogSource | Sequence[LogSource]"
@@ -47,6 +53,8 @@ def improve_logs(
     progress: Progress | None = None,
     sort: bool = False,
     thorough: bool = False,
+    simplify: bool | float = False,
+    candidates: CandidatesLike | None = None,
     **reading: Any,
 ) -> Result:
     """Improve the behavior that produced a log of any size, which is read in parts and never held.
@@ -95,6 +103,12 @@ def improve_logs(
     thorough
         Test on all held-out episodes, even where the first ones decide. What passes passes
         anyway; the lower bound on its gain comes closer to the gain.
+    simplify
+        As for `improve`.
+    candidates
+        As for `improve`. Only counts of the log are at hand: what some algorithms learn from single
+        episodes they then learn from the model, and `strict` cannot learn at all. A function is
+        called in this process.
     **reading
         How the logs are written, as for `read_logs`: ``columns=``, ``ends=``, ``bins=``.
 
@@ -117,6 +131,7 @@ def improve_logs(
     'held-out'
     """
     from jumar.algorithms.auto.dealing import key_of, salt_of
+    from jumar.algorithms.auto.makers import makers_of
     from jumar.algorithms.auto.outcome import certificate_of, improvement_of
     from jumar.algorithms.auto.streamed import longest_memory, shortlists
     from jumar.algorithms.auto.streamed.passes import LogInParts, score, survey
@@ -124,8 +139,21 @@ def improve_logs(
     from jumar.large.reading import ReadGenerally, typical_length
 
     step_seconds = None if step_length is None else seconds(step_length)
+    if reading.get("keep"):
+        raise ParameterError(
+            "keep: a log that is read in parts has one reward. Read all files at once, if they fit "
+            "into memory: jumar.improve(jumar.read_logs(pyarrow.dataset.dataset(FOLDER), ...), "
+            "..., keep=...)."
+        )
+    if reading.pop("objective", None) is not None:
+        raise ParameterError(
+            "objective: a log that is read in parts has one reward. Say which column it is: "
+            'columns={"reward": COLUMN}; with cost=True, if it holds costs.'
+        )
+    reading.pop("keep", None)
     check_delta(delta)
     check_discount(discount)
+    makers = makers_of(candidates)
     old = controller_of(behavior)
     number = seed_number(seed)
     workers: dict[str, Any] = {"engine": engine, "jobs": jobs, "scheduler": scheduler}
@@ -154,8 +182,10 @@ def improve_logs(
             delta=delta,
             rewards=rewards,
             horizon=horizon,
+            simplify=simplify,
+            candidates=makers,
         )
-        held_out = lists.score_first(found.first.held)
+        held_out = lists.score_first(found.first.held, jobs)
         if lists.undecided(held_out, thorough=thorough):
             held_out = score(log, lists.scoring, **workers)
         elif progress is not None:
@@ -188,5 +218,28 @@ def improve_logs(
         unit,
         step_seconds,
         memory,
-        improvement_of(selection, old, count(practice.replays, used).mle(discount)),
+        _SeenInSample(selection, old, practice.replays, used, discount),
+        selection.chosen.simplified if selection.chosen else None,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _SeenInSample(Frozen):
+    """The improvement as a sample of the log shows it, made once somebody asks. It can be pickled,
+    as all of a result can."""
+
+    selection: Selection
+    behavior: Controller
+    replays: Replays
+    memory: Memory
+    discount: float
+
+    def __call__(self) -> Improvement:
+        return self._made
+
+    @cached_property
+    def _made(self) -> Improvement:
+        from jumar.algorithms.auto.outcome import improvement_of
+
+        mdp = count(self.replays, self.memory).mle(self.discount)
+        return improvement_of(self.selection, self.behavior, mdp)

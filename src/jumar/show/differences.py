@@ -17,12 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, closure, freeze, number_rows
-from jumar.core.controller import SUM_TOLERANCE, Controller
+from jumar.core.arrays import Bools, Floats, Frozen, Ints, freeze, number_rows
+from jumar.core.chances import SUM_TOLERANCE
+from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, TooLarge
-from jumar.core.memory import ENUMERABLE, Memory, history_states
+from jumar.core.memory import Memory, history_states
 from jumar.core.memory.refinement import join
 from jumar.core.names import other_names
+from jumar.core.reach import reachable
 from jumar.core.text import listing, printable
 
 MOST_STATES = 1_000_000  # looked at one by one: some seconds, some hundred megabytes
@@ -105,31 +107,6 @@ def on_one_memory(was: Controller, now: Controller) -> tuple[Controller, Control
         )
     memory = join(was.memory, now.memory)
     return was.lift(memory), now.lift(memory)
-
-
-def reachable(controller: Controller, most: int = ENUMERABLE, met: Ints | None = None) -> Ints:
-    """(M, W) the nodes a controller can come to, whatever it sees; TooLarge beyond `most`.
-
-    With `met`, only these ⟨n, z⟩ and their nodes count.
-
-    >>> from jumar.core.memory import NamedNodes
-    >>> two = NamedNodes(("a", "b"), [[[0, 1]], [[1, 1]]])  # only the second action leaves a
-    >>> reachable(Controller.constant(("z",), ("stay", "go"), [1, 0], two)).tolist()
-    [[0]]
-    """
-    memory, O = controller.memory, len(controller.observations)
-    known = None if met is None else RowIndex(number_rows(met)[0])
-    places = None if met is None else RowIndex(number_rows(met[:, :-1])[0])
-
-    def successors(nodes: Ints) -> Ints:
-        states = history_states(nodes, O)
-        if known is not None:
-            states = states[known.find(states) >= 0]
-        s, a = np.nonzero(controller.rows_at(states) > 0)
-        moved = memory.step(states[s, :-1], states[s, -1], a)
-        return moved if places is None else moved[places.find(moved) >= 0]
-
-    return closure(memory.initial()[None, :], successors, most, f"Nodes of a {memory}")
 
 
 def settled(old: Floats, new: Floats) -> tuple[Floats, Bools]:

@@ -10,6 +10,7 @@ improved.table.json  the table that programs in other languages are made of
 report.html          one page that explains it all
 run.json             versions, files with fingerprints, settings, the command
 without_slips.json   the old controller without its slips, if these are most of the gain
+smallest.json        fewer memory nodes that do exactly the same, if there are
 ===================  ======================================================================
 
 controller.png and controller.pdf are made for those who ask for these pictures.
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.assessment.assessing import Assessment
+from jumar.assessment.simplicity import Smallest
 from jumar.core.controller import Controller
 from jumar.core.reading import LogReading
 from jumar.io.controllers import controller_text
@@ -74,6 +76,20 @@ class Handover:
             note=f"Verdict: {self.assessment.verdict.badge}",
         )
 
+    @property
+    def smallest(self) -> Smallest:
+        """The same behavior with fewer memory nodes."""
+        assert self.assessment.smallest is not None  # or it would not be written
+        return self.assessment.smallest
+
+    @cached_property
+    def smallest_drawing(self) -> Drawing | None:
+        """That as a picture, if there is such."""
+        if self.assessment.smallest is None:
+            return None
+        note = f"Verdict: {self.assessment.verdict.badge}"
+        return draw(self.smallest.controller, where="smallest.json", note=note)
+
     @cached_property
     def origin(self) -> dict[str, Any]:
         """Where the result comes from, with what was chosen, by hand or by default."""
@@ -99,13 +115,18 @@ FILES: dict[str, Callable[[Handover], str]] = {
     "improved.py": lambda made: program(made.controller, made.reading),
     "improved.table.json": lambda made: table(made.controller, made.reading).text(),
     "report.html": lambda made: html.page(
-        made.assessment, made.drawing, made.origin, made.run.command
+        made.assessment,
+        made.drawing,
+        made.origin,
+        made.run.command,
+        made.smallest_drawing,
     ),
     "run.json": lambda made: _json(made.origin),
 }
-# ... and what a notice hands over; it is written only where there is such a notice
+# ... and what is not always there: what a notice hands over, and a smaller controller
 SPECIAL: dict[str, Callable[[Handover], str]] = {
     "without_slips.json": lambda made: controller_text(made.without_slips),
+    "smallest.json": lambda made: controller_text(made.smallest.controller),
 }
 
 
@@ -120,6 +141,7 @@ def save(
     kinds = check_images(pictures)
     made = Handover(assessment, run or Run(seed=assessment.result.seed))
     wanted = {notice.file for notice in assessment.notices}
+    wanted |= {"smallest.json"} if assessment.smallest else set()
     special = {name: render for name, render in SPECIAL.items() if name in wanted}
     contents: dict[str, str | bytes] = {}
     contents |= {name: render(made) for name, render in {**FILES, **special}.items()}

@@ -57,8 +57,12 @@ def run_dataset(spec: StudySpec, prepared: Prepared, number: int) -> Floats:
         whole = Episodes(prepared.pomdp.observations, prepared.pomdp.actions, *log)
         for i, size in enumerate(spec.sizes):
             part = Replays(whole.select(np.arange(size)))
+            materials = [  # what one setting finds in the log, the next one need not look for
+                Material(part, memory, prepared.pomdp.discount, prepared.rewards, spec.delta)
+                for memory in prepared.memories
+            ]
             for j in others:
-                results[:, i, j] = _run_one_by_one(spec, prepared, part, settings[j])
+                results[:, i, j] = _run_one_by_one(prepared, materials, settings[j])
     return results
 
 
@@ -77,17 +81,16 @@ def rule_arrays(settings: Sequence[StudySetting]) -> tuple[Ints, Floats, Floats]
 
 
 def _run_one_by_one(
-    spec: StudySpec, prepared: Prepared, log: Replays, setting: StudySetting
+    prepared: Prepared, materials: Sequence[Material], setting: StudySetting
 ) -> Floats:
     """(memories, fields) of an algorithm that compiled loops do not know."""
-    γ = prepared.pomdp.discount
-    results = np.empty((len(prepared.memories), batch.FIELDS))
-    for m, memory in enumerate(prepared.memories):
-        material = Material(log, memory, γ, prepared.rewards, spec.delta)
+    results = np.empty((len(materials), batch.FIELDS))
+    for m, material in enumerate(materials):
         found = setting.entry.learn(material, prepared.behavior, **setting.options)
         unchanged = found.changed == 0
-        value = prepared.value if unchanged else evaluate(prepared.pomdp, found.controller).value
-        results[m, batch.VALUE] = value
+        results[m, batch.VALUE] = (
+            prepared.value if unchanged else prepared.value_of(m, found.mdp.states, found.policy)
+        )
         results[m, batch.MODEL_VALUE] = found.performance
         results[m, batch.MODEL_BEHAVIOR] = found.behavior_performance
         results[m, batch.KNOWN] = (material.mdp.visits > (setting.threshold or 0)).sum()
@@ -119,9 +122,15 @@ def choose(spec: StudySpec, prepared: Prepared, number: int) -> Choices:
     results = np.full((len(spec.sizes), len(spec.choosing), batch.FIELDS), np.nan)
     chosen = []
     for i, size in enumerate(spec.sizes):
+        if not any(setting.runs(number, size) for setting in spec.choosing):
+            chosen += [STAYED] * len(spec.choosing)
+            continue
         part = whole.select(np.arange(size))
         earned = float(part.returns(pomdp.discount).mean())
         for j, setting in enumerate(spec.choosing):
+            if not setting.runs(number, size):
+                chosen.append(STAYED)  # its row has no value, and is dropped
+                continue
             choice = setting.entry.choice
             assert choice is not None, f"{setting.algorithm} does not choose its memory"
             found = choice.choose(

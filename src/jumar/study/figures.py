@@ -1,5 +1,6 @@
 """The figures of a study: performance curves, heat maps of normalised improvement, and how safe
-it was (`jumar.study.safety_figure`).
+it was (`jumar.study.safety_figure`), and every algorithm with and without a gate
+(`jumar.study.family_figure`).
 
 Colours are told apart by lightness as well, and every line has its own dashes and marker, so that
 the figures survive grey print. In heat maps, cells that end below the behavior are hatched.
@@ -15,6 +16,7 @@ import numpy as np
 from jumar.algorithms import Look
 from jumar.core.arrays import Floats
 from jumar.study.drawing import STYLE, panels, pyplot, short, size_axis
+from jumar.study.family_figure import draw_family
 from jumar.study.safety_figure import draw_safety
 from jumar.study.settings import CHOSEN, SWEPT
 from jumar.study.spec import FigureSpec
@@ -41,6 +43,8 @@ def draw(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
             return _curves(spec, results, planner)
         if spec.kind == "safety":
             return draw_safety(spec, results)
+        if spec.kind == "family":
+            return draw_family(spec, results)
         return _heatmap(spec, results)
 
 
@@ -52,7 +56,9 @@ def _curves(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
     columns = [(i, n) for i in range(max(len(e.memories) for e in rows)) for n in spec.n_wedge]
     width = max(4.6, 2.15 * len(columns) + 0.4)
     legend_columns = max(2, round(width / 1.9))
-    legend_rows = -(-10 // legend_columns)  # about ten lines to explain
+    looks = [setting.entry.curve(setting.options) for setting in results.settings]
+    lines = {look.label: 1 if look.minor else len(STATISTICS) for look in looks}
+    legend_rows = -(-max(10, sum(lines.values()) + 3) // legend_columns)  # to explain them
     height = 1.75 * len(rows) + 0.5 + 0.17 * legend_rows
     figure, axes = panels(len(rows), len(columns), (width, height), sharey="row")
     for i, environment in enumerate(rows):

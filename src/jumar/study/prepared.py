@@ -14,7 +14,7 @@ import numpy as np
 
 from jumar import models
 from jumar.core import kernels
-from jumar.core.arrays import Bools, Floats, Ints
+from jumar.core.arrays import Bools, Floats, Ints, RowIndex
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, StudyError, TooLarge
 from jumar.core.memory import Memory, window
@@ -23,7 +23,7 @@ from jumar.core.randomness import random_stream
 from jumar.evidence.rewards import RewardRange
 from jumar.io.controllers import load_controller
 from jumar.io.documents import at
-from jumar.study.batch import Task
+from jumar.study.batch import Task, true_value
 from jumar.study.spec import BehaviorSpec, StudySpec
 from jumar.study.tasks import coarsening, make_task, whatever_happens
 from jumar.truth.chain import check_names_agree, unroll
@@ -53,6 +53,7 @@ class Prepared:
     optimum: float | None
     memories: tuple[Memory, ...]
     tasks: tuple[Task, ...]
+    states: tuple[Ints, ...]  # (X, w+1) the history states that the numbers of each task stand for
     finest: int  # the task that is counted, and
     coarsenings: tuple[tuple[Ints, Ints] | None, ...]  # how the others follow from it, if they do
     tables: tuple[Any, ...]  # what the simulation draws from
@@ -62,6 +63,15 @@ class Prepared:
         """What a step can pay, as somebody who knows the process would declare it."""
         ending = self.pomdp.reward_extremes(ending=True)
         return RewardRange(self.pomdp.reward_extremes(ending=False) or ending or (0.0, 0.0), ending)
+
+    def value_of(self, memory: int, states: Ints, rows: Floats) -> float:
+        """The exact value of the behavior with other rows (H, A) in some history states of one of
+        the memories: what `evaluate` says, without unrolling the model anew."""
+        task = self.tasks[memory]
+        policy = np.array(task.behavior)
+        policy[RowIndex(self.states[memory]).find(states)] = rows
+        slots, v = np.empty(task.truth_plan.n_slots), np.empty(len(task.truth_start))
+        return float(true_value(task, policy, self.pomdp.discount, slots, v))
 
 
 def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
@@ -91,6 +101,7 @@ def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
         optimum=yardstick(pomdp),
         memories=memories,
         tasks=tuple(task for task, _ in made),
+        states=tuple(states for _, states in made),
         finest=finest,
         coarsenings=tuple(
             coarsening(*made[finest], *made[i], projection(memories[finest], memory))

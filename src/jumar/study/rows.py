@@ -67,7 +67,7 @@ def _rows(
     nothing = pa.nulls(len(j), pa.string())
     algorithms = sorted({setting.algorithm for setting in settings})
     n_wedge = np.array([_or_nan(setting.threshold) for setting in settings])
-    return pa.table(
+    table = pa.table(
         {
             "environment": words(np.zeros_like(j), [p.pomdp.name]),
             "behavior": words(np.zeros_like(j), [p.spec.name]),
@@ -88,6 +88,8 @@ def _rows(
             "chosen": (pa.array(chosen) if chosen else nothing).dictionary_encode(),
         }
     )
+    ran = ~np.isnan(flat[:, batch.VALUE])
+    return table if ran.all() else table.filter(pa.array(ran))
 
 
 def _or_nan(value: Any) -> float:

@@ -26,6 +26,7 @@ SLOW_BLOCK = 5  # if settings are slow
 
 def identity(spec: StudySpec, prepared: list[Prepared]) -> dict[str, Any]:
     """Everything that determines the numbers."""
+    parts = [s.part for s in spec.settings]
     return {
         "title": spec.title,
         "seed": spec.seed,
@@ -33,6 +34,7 @@ def identity(spec: StudySpec, prepared: list[Prepared]) -> dict[str, Any]:
         "sizes": list(spec.sizes),
         "delta": spec.delta,
         "settings": [[s.algorithm, s.options] for s in spec.settings],
+        **({"parts": parts} if any(parts) else {}),
         "behaviors": [
             {
                 "name": p.spec.name,
@@ -107,7 +109,7 @@ def _run_missing(
     store.run(
         [block for name in prepared for block in blocks_of(name, spec.datasets, size)],
         work,
-        lambda block: len(block.members) * spec.policies_of(prepared[block.cell].spec),
+        lambda block: sum(spec.policies_of(prepared[block.cell].spec, n) for n in block.members),
         progress,
     )
 

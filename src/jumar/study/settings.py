@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jumar.algorithms import ALGORITHMS, Algorithm, meant
 from jumar.core.errors import StudyError, not_one_of
-from jumar.io.documents import at, checked, show
+from jumar.io.documents import at, checked, show, whole
 
 SWEPT = meant(None, ["n_wedge"]).name  # whose thresholds heat maps and hindsight range over
 MOST_SETTINGS = 10_000  # of one algorithm
@@ -27,6 +27,21 @@ class StudySetting:
 
     algorithm: str
     parameters: tuple[tuple[str, Any], ...]
+    # where it is run, of a setting that chooses: it is slow, and a part of the grid may do
+    sizes: tuple[int, ...] = field(default=(), compare=False)  # (): all
+    datasets: int | None = field(default=None, compare=False)  # the first so many; None: all
+
+    def runs(self, dataset: int, size: int) -> bool:
+        """Is it run on this size of this data set?"""
+        return (not self.sizes or size in self.sizes) and (
+            self.datasets is None or dataset < self.datasets
+        )
+
+    @property
+    def part(self) -> dict[str, Any]:
+        """The part of the grid where it is run, if that is not all."""
+        found = {"sizes": list(self.sizes) or None, "datasets": self.datasets}
+        return {key: value for key, value in found.items() if value is not None}
 
     @property
     def entry(self) -> Algorithm:
@@ -79,12 +94,15 @@ def settings_from_document(item: Any, place: str) -> list[StudySetting]:
     if "name" not in item:
         raise StudyError(f"{place}: 'name' is missing. Add name = \"spibb\".")
     entry = _entry(checked(item["name"], str, f"{place}, name", StudyError), place)
-    known = _defaults(entry)
-    for parameter in item:
-        if parameter != "name" and parameter not in known:
-            raise StudyError(f"{place}: {not_one_of('parameter', parameter, known or ['(none)'])}")
+    known, part = _defaults(entry), _part(item, entry, place)
+    asked = {key: value for key, value in item.items() if key not in ("name", *part)}
+    optional = entry.choice.optional if entry.choice else ()
+    for parameter in asked:
+        if parameter not in (*known, *optional):
+            names = [*known, *optional] or ["(none)"]
+            raise StudyError(f"{place}: {not_one_of('parameter', parameter, names)}")
     axes = []
-    for parameter, default in known.items():
+    for parameter, default in {**known, **asked}.items():
         value = item.get(parameter, default)
         values = value if isinstance(value, list) else [value]
         if not values:
@@ -100,7 +118,24 @@ def settings_from_document(item: Any, place: str) -> list[StudySetting]:
         with at(place, StudyError):  # a value out of range is told now, not after a long run
             for setting in settings:
                 entry.admitted(**setting.options)
-    return settings
+    return [replace(setting, **part) for setting in settings]
+
+
+def _part(item: dict[str, Any], entry: Algorithm, place: str) -> dict[str, Any]:
+    """Where the settings of a table are run."""
+    found: dict[str, Any] = {}
+    if "sizes" in item:
+        sizes = checked(item["sizes"], list, f"{place}, sizes", StudyError)
+        found["sizes"] = tuple(whole(n, f"{place}, sizes", StudyError, least=1) for n in sizes)
+    if "datasets" in item:
+        found["datasets"] = whole(item["datasets"], f"{place}, datasets", StudyError, least=1)
+    for key in found:
+        if entry.choice is None:
+            raise StudyError(
+                f"{place}: {key} is for algorithms that choose their memory. Leave it out: "
+                f"{entry.name} is run everywhere."
+            )
+    return found
 
 
 def _entry(name: str, place: str) -> Algorithm:

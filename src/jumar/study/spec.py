@@ -25,7 +25,7 @@ import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
@@ -51,7 +51,7 @@ from jumar.study.settings import SWEPT, StudySetting, settings_from_document
 
 T = TypeVar("T")
 
-SHIPPED = ("paper", "safety", "safety-seeds")
+SHIPPED = ("paper", "family", "safety", "safety-seeds", "mdps")
 STUDY = Format(
     "study",
     1,
@@ -73,7 +73,7 @@ FORMAT = STUDY.tag
 
 MOST_DATASETS = 1_000_000
 MOST_POLICIES = 1_000_000_000  # a day or more; the paper has 715,000
-KINDS = ("curves", "heatmap", "safety")
+KINDS = ("curves", "heatmap", "safety", "family")
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,15 @@ class BehaviorSpec:
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """One figure: curves of some behaviors at some thresholds, the heat map of one behavior, or
-    how safe every setting was."""
+    """One figure: curves of some behaviors at some thresholds, the heat map of one behavior, how
+    safe every setting was, or every algorithm with and without a gate."""
 
     name: str
     kind: str  # one of KINDS
     behaviors: tuple[str, ...]
     n_wedge: tuple[int, ...] = ()
     title: str = ""
+    sizes: tuple[int, ...] = ()  # that are shown, of a family; without them, all with a gate
 
 
 @dataclass(frozen=True)
@@ -155,14 +156,19 @@ class StudySpec:
         """The settings that choose their memory themselves."""
         return tuple(s for s in self.settings if s.chooses_memory)
 
-    def policies_of(self, behavior: BehaviorSpec) -> int:
+    def policies_of(self, behavior: BehaviorSpec, dataset: int) -> int:
         """How many policies one data set of a behavior leads to."""
-        settings = len(self.fixed) * len(behavior.memories) + len(self.choosing)
-        return len(self.sizes) * settings
+        chosen = sum(s.runs(dataset, size) for s in self.choosing for size in self.sizes)
+        return len(self.sizes) * len(self.fixed) * len(behavior.memories) + chosen
 
     @property
     def n_policies(self) -> int:
-        return self.datasets * sum(self.policies_of(b) for b in self.behaviors)
+        memories = sum(len(b.memories) for b in self.behaviors)
+        total = self.datasets * len(self.sizes) * len(self.fixed) * memories
+        for setting in self.choosing:
+            run = min(self.datasets, setting.datasets or self.datasets)
+            total += run * len(self.behaviors) * sum(setting.runs(0, n) for n in self.sizes)
+        return total
 
     def only(self, names: tuple[str, ...]) -> StudySpec:
         """The study of some of the behaviors."""
@@ -265,6 +271,10 @@ def _study(document: Any, place: str, folder: str) -> StudySpec:
     ]
     sizes = table.each("sizes", "size", example="sizes = [1, 10, 100]")
     names = [behavior.name for behavior in behaviors]
+    for setting in itertools.chain.from_iterable(settings):
+        for size in setting.sizes:
+            if size not in (value for value, _ in sizes):
+                raise StudyError(f"{place}: {setting.title} is to run on {size}, which is no size.")
     read: dict[str, Any] = {
         "title": table.get("title", str, "study"),
         "seed": table.whole("seed", 1),
@@ -273,7 +283,10 @@ def _study(document: Any, place: str, folder: str) -> StudySpec:
         "behaviors": tuple(behaviors),
         "settings": tuple(itertools.chain.from_iterable(settings)),
         "delta": number(table.value("delta", 0.05), f"{place}, delta", StudyError),
-        "figures": tuple(_figure(*item, names) for item in table.each("figures", "figure")),
+        "figures": tuple(
+            _figure(*item, names, [size for size, _ in sizes])
+            for item in table.each("figures", "figure")
+        ),
     }
     with at(place, StudyError):
         return StudySpec(**read, folder=folder)
@@ -303,7 +316,7 @@ def _behavior(item: Any, place: str) -> BehaviorSpec:
     )
 
 
-def _figure(item: Any, place: str, behaviors: list[str]) -> FigureSpec:
+def _figure(item: Any, place: str, behaviors: list[str], sizes: Sequence[int]) -> FigureSpec:
     table = _Table(item, place, [key.name for key in fields(FigureSpec)])
     kind = table.value("kind", example='kind = "curves"')
     if kind not in KINDS:
@@ -325,7 +338,15 @@ def _figure(item: Any, place: str, behaviors: list[str]) -> FigureSpec:
     thresholds = tuple(whole(n, f"{place}, n_wedge", StudyError) for n in n_wedge)
     if kind == "curves" and not thresholds:
         raise StudyError(f"{place}: curves need thresholds. Add n_wedge = [5, 20].")
-    return FigureSpec(name, kind, tuple(shown), thresholds, table.get("title", str, ""))
+    rows = tuple(whole(n, f"{place}, sizes", StudyError) for n in table.get("sizes", list, []))
+    if rows and kind != "family":
+        raise StudyError(
+            f'{place}: sizes are for kind = "family"; a {kind} shows all. Remove them.'
+        )
+    for size in rows:
+        if size not in sizes:
+            raise StudyError(f"{place}: {not_one_of('size', str(size), list(map(str, sizes)))}")
+    return FigureSpec(name, kind, tuple(shown), thresholds, table.get("title", str, ""), rows)
 
 
 def _window(value: Any, place: str) -> int:

@@ -154,6 +154,18 @@ class Results:
         cells = [self.cell(*where, size, **setting.options) for size in self.sizes]
         return [cell for cell in cells if cell is not None]
 
+    def pooled(self, k_new: int, setting: StudySetting, size: int) -> Floats:
+        """The normalised improvements of all data sets of all behaviors, for a statement about
+        many models together."""
+        found = [
+            (cell.values - e.behavior) / (e.optimum - e.behavior)
+            for e in self.environments
+            if e.optimum is not None and e.optimum != e.behavior
+            for cell in self.across(e, k_new, setting)
+            if cell.size == size
+        ]
+        return np.concatenate(found) if found else np.empty(0)
+
 
 def _cells(table: Any, environments: dict[str, Environment]) -> Iterator[tuple[Any, Cell]]:
     """Group rows by everything but the data set."""

@@ -41,6 +41,7 @@ import numpy as np
 
 from jumar.algorithms.auto.candidates import Fitted
 from jumar.algorithms.auto.dealing import HALVES, DealtPart
+from jumar.algorithms.auto.scored import deviation_of
 from jumar.algorithms.auto.trials import ASYMPTOTIC
 from jumar.algorithms.auto.workbench import UNBOUNDED, Workbench
 from jumar.core.arrays import Floats
@@ -77,7 +78,7 @@ class Gate:
         """A lower bound on a gain, given the (n,) differences and weights of a candidate."""
         if self.units < 2:
             return -math.inf
-        noise = self.critical * float(differences.std(ddof=1)) / math.sqrt(self.units)
+        noise = self.critical * float(deviation_of(differences)) / math.sqrt(self.units)
         charge = hidden(self.delta, weights, self.declared) + missing(weights, self.delta / HALVES)
         return float(differences.mean()) - noise - self.range * charge
 
@@ -125,7 +126,7 @@ def shortlist(
     found = list(bench.candidates(own, ASYMPTOTIC, distinct=True))
     scored = [(_prospect(bench, c, own, units, delta), i) for i, c in enumerate(found)]
     order = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1]))
-    return [found[i] for _, i in order[:SHORTLIST]], len(found)
+    return bench.simpler([found[i] for _, i in order[:SHORTLIST]], own), len(found)
 
 
 def _prospect(
@@ -177,7 +178,7 @@ def largest(differences: Floats, rng: np.random.Generator) -> Floats | None:
     difference varies."""
     n = differences.shape[1]
     centred = differences - differences.mean(1, keepdims=True)
-    deviation = centred.std(1, ddof=1, keepdims=True)
+    deviation = deviation_of(centred)[:, None]
     moving = deviation[:, 0] > 0
     if not moving.any():
         return None

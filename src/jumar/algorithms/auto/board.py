@@ -1,9 +1,10 @@
 """A log laid out once for many candidates: replayed over the longest memory, with every shorter one
 a projection of it.
 
-Memories M_0, M_1, ... each refine the one before; M_0 is the behavior's. A candidate of any of them
-is a table of rows over the history states of the longest, so that trying one more costs a table
-look-up per step and nothing else.
+Memories M_0, M_1, ... each refine the one before; M_0 is the behavior's. (One that was learned may
+stand beside them; then the longest is the last of them and the learned one side by side.) A
+candidate of any of them is a table of rows over the history states of the longest, so that trying
+one more costs a table look-up per step and nothing else.
 
 Counting the steps of some episodes is a sum over numbers that are the same for every part: the pair
 of a step, and the move it made. So a model of a part costs a few passes over the log's columns, and
@@ -13,7 +14,7 @@ all models of a memory have the same history states in the same order, with or w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -37,8 +38,15 @@ class Board:
     replay: Replay  # of the log, over the longest memory
     behavior: Controller
     discount: float
-    memories: tuple[Memory, ...]  # each refines the one before
+    memories: tuple[Memory, ...]  # the last refines all others
     practice: Practice | None = None  # who acted, where that is not one controller
+    untried: tuple[Memory, ...] = ()  # laid out for the others' sake: no candidate has them
+    learned: Memory | None = None  # that the log taught; None: nothing beyond the behavior's
+
+    @property
+    def tried(self) -> tuple[Memory, ...]:
+        """The memories that candidates may have."""
+        return tuple(memory for memory in self.memories if memory not in self.untried)
 
     @property
     def log(self) -> Episodes:
@@ -152,6 +160,31 @@ def chain(behavior: Memory, memory: Memory | None, more: int) -> list[Memory]:
         wider = join(behavior, memory.on(*behavior.alphabet))
         return [behavior] if wider == behavior else [behavior, wider]
     return ladder(behavior, more)
+
+
+def lay_out_beside(
+    log: Episodes | Replays,
+    behavior: Controller,
+    discount: float,
+    memories: Sequence[Memory],
+    learned: Memory,
+    practice: Practice | None,
+    part: Ints,
+) -> Board:
+    """The same for memories that each refine the one before and, beside them, one that was learned
+    from a part of the log. It need not refine the others: a log is laid out over the longest and
+    the learned one side by side, which itself is not tried. Of the others, those are left out with
+    which that is too long."""
+    replays, kept = Replays.of(log), list(memories)
+    while True:
+        wanted, both = [*kept, learned], join(kept[-1], learned)
+        every = [*dict.fromkeys(m for m in wanted if m != both), both]
+        board = lay_out(replays, behavior, discount, every, practice, [part])
+        if len(board.memories) == len(every) or len(kept) == 1:
+            untried = tuple(m for m in board.memories if m not in wanted)
+            taught = learned in board.memories and learned != memories[0]
+            return replace(board, untried=untried, learned=learned if taught else None)
+        kept.pop()
 
 
 # ---- models of any part of the log --------------------------------------------------------------

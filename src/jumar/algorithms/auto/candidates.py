@@ -3,7 +3,8 @@
 A candidate is a table of rows over the history states of the longest memory, with what a model of
 the same episodes expects of it and of the behavior. Which are made for a test, the algorithms say
 (`Algorithm.grids`): for the proved gate the behavior *tilted* with several strengths, whose weights
-stay light; for the asymptotic one the SPIBB family, mixed with the behavior as λπ + (1-λ)π_b.
+stay light; for the asymptotic one the SPIBB family, mixed with the behavior as λπ + (1-λ)π_b. A
+caller may name others, or bring a function (`makers`).
 
 Expected values are kept within what the returns allow. Where recordings stop after a known number
 of steps they count the steps that are left.
@@ -17,22 +18,28 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 import numpy as np
 
-from jumar import algorithms
 from jumar.algorithms.auto.board import Numbered, improved
 from jumar.algorithms.auto.dealing import DealtPart
+from jumar.algorithms.auto.functions import OwnFunction
 from jumar.algorithms.auto.limits import Limits
+from jumar.algorithms.auto.makers import MakerGrid, Makers, usual
 from jumar.algorithms.auto.trials import Setting
-from jumar.algorithms.entry import Algorithm, Named, Proposal
+from jumar.algorithms.entry import Algorithm, Proposal
+from jumar.algorithms.problem import Material
 from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
+from jumar.solve.simplifying import Simplified, settled, simplify
 from jumar.solve.solver import action_values, policy_value, solve
 
 MOST_VALUES = 4_000_000  # numbers in a table of values by step
+AT_ONCE = 16  # candidates that are looked at anew
+NO_TABLE = np.zeros((0, 0, 0))  # of a candidate that nobody has looked at yet
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +52,13 @@ class Fitted:
     above: Floats  # (T', H, A) Q̂ of the candidate above the least return
     below: Floats  # (T', H, A) Q̂ of the behavior below the greatest
     promised: float  # gain by that model
+    simplified: Simplified | None = None  # what was kept of its changes, if that was asked for
 
 
 # candidates made of a part of the log, and which share of a half that is
 Make = Callable[[DealtPart, float], Iterator[Fitted]]
 # the scores of some units, none below -floor, given a candidate and floors: (u,) for each floor
 Scorer = Callable[[Fitted, Sequence[float]], list[Floats]]
-Learn = Callable[[Mapping[str, object]], Floats]  # from parameters to rows (K, A)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,6 +69,9 @@ class Bench(ABC):
     limits: Limits
     delta: float = 0.05  # for what algorithms want to be sure of
     sizes: Mapping[Memory, int] = field(default_factory=dict)  # history states seen in a half
+    simplify: float | None = None  # the share of the gain that fewer changes must keep
+    makers: Makers | None = None  # of candidates; None: the usual ones
+    untried: tuple[Memory, ...] = ()  # laid out, but no candidate has them
 
     # ---- what is asked of the log ---------------------------------------------------------------
 
@@ -88,8 +98,8 @@ class Bench(ABC):
         """A maker of scores of the first so many units of a part."""
 
     @abstractmethod
-    def learner(self, entry: Algorithm, numbered: Numbered, part: DealtPart) -> Learn:
-        """What an algorithm learns from a part of the log as from a log of nothing else."""
+    def material(self, numbered: Numbered, part: DealtPart) -> Material:
+        """A part of the log as a log of nothing else, to learn from."""
 
     # ---- what is made of it ---------------------------------------------------------------------
 
@@ -106,21 +116,23 @@ class Bench(ABC):
     def candidates(
         self, part: DealtPart, test: str, thinned: float = 1.0, *, distinct: bool = False
     ) -> Iterator[Fitted]:
-        """What the algorithms that have a grid for a test make of a part of the log, over every
-        memory.
+        """What the algorithms that have a grid for a test, or those that were asked for, make of
+        a part of the log, over every memory.
 
         Thresholds shrink with a log that was thinned out; of `distinct` candidates no two are the
         same policy.
         """
         seen = {self.behavior_rows.tobytes()}
         for mdp, numbered in self.models(part):
-            for entry in algorithms.tried_by(test):
-                grid = entry.grids[test]
-                made = self._proposals(entry, grid.settings, mdp, numbered, part, thinned)
+            if numbered.memory in self.untried:
+                continue
+            material = cache(partial(self.material, numbered, part))  # made once, if at all
+            for tried in self.maker_grids(test):
+                made = self._proposals(tried, mdp, numbered, material, thinned)
                 _, old, value = next(made)
                 policies, values, settings = [old], [value], []
                 for parameters, new, value in made:
-                    for share in grid.mixtures:
+                    for share in tried.grid.mixtures:
                         rows = new if share == 1 else share * new + (1 - share) * old
                         if distinct:
                             mark = rows[numbered.of].tobytes()
@@ -129,8 +141,12 @@ class Bench(ABC):
                             seen.add(mark)
                         policies.append(rows)
                         values.append(value if share == 1 else None)
-                        settings.append(Setting(numbered.memory, entry.name, parameters, share))
+                        settings.append(Setting(numbered.memory, tried.name, parameters, share))
                 yield from self._fitted(mdp, numbered, policies, values, settings)
+
+    def maker_grids(self, test: str) -> list[MakerGrid]:
+        """Where the candidates for a test come from."""
+        return usual(test) if self.makers is None else self.makers.grids(test)
 
     def learned(self, entry: Algorithm, parameters: Mapping[str, object]) -> Make:
         """A maker of one candidate: what an algorithm learns from a part of the log, over the only
@@ -138,35 +154,87 @@ class Bench(ABC):
 
         def make(part: DealtPart, thinned: float = 1.0) -> Iterator[Fitted]:
             for mdp, numbered in self.models(part):
-                learn = self.learner(entry, numbered, part)
-                both = [numbered.behavior, learn(entry.thinned(parameters, thinned))]
+                material = self.material(numbered, part)
+                rows = self._learn(entry, entry.thinned(parameters, thinned), numbered, material)
+                both = [numbered.behavior, rows]
                 setting = Setting(numbered.memory, entry.name, tuple(parameters.items()))
-                yield from self._fitted(mdp, numbered, both, [None, None], [setting])
+                for found in self._fitted(mdp, numbered, both, [None, None], [setting]):
+                    yield self._simpler(found, mdp, numbered)
 
         return make
 
+    def refitted(self, candidates: Sequence[Fitted], part: DealtPart) -> Iterator[Fitted]:
+        """The same candidates, memory by memory, with what a model of a part of this log expects of
+        them: another signal may be the reward here. A few at a time, for tables can be large."""
+        for mdp, numbered in self.models(part):
+            some = [c for c in candidates if c.setting.memory == numbered.memory]
+            for first in range(0, len(some), AT_ONCE):
+                few = some[first : first + AT_ONCE]
+                rows = [numbered.behavior, *(c.rows[numbered.first] for c in few)]
+                settings = [c.setting for c in few]
+                yield from self._fitted(mdp, numbered, rows, [None] * len(rows), settings)
+
+    def simpler(self, candidates: Sequence[Fitted], part: DealtPart) -> list[Fitted]:
+        """The same with fewer changes, where that was asked for. `part` is what they were fitted
+        on: which changes are kept it decides alone, so that a test on anything else is a test of
+        what is left."""
+        if self.simplify is None or not candidates:
+            return list(candidates)
+        models = {numbered.memory: (mdp, numbered) for mdp, numbered in self.models(part)}
+        return [self._simpler(found, *models[found.setting.memory]) for found in candidates]
+
+    def _simpler(self, found: Fitted, mdp: HistoryMdp, numbered: Numbered) -> Fitted:
+        if self.simplify is None:
+            return found
+        old, new = numbered.behavior, found.rows[numbered.first]
+        rows, told = simplify(mdp, old, settled(old, new), self.simplify)
+        setting = replace(found.setting, simplified=self.simplify)
+        # where no change is left, only rounding told the candidate from the behavior
+        if told.kept == 0 or np.array_equal(rows, new):
+            return replace(found, setting=setting, simplified=told)
+        (fewer,) = self._fitted(mdp, numbered, [old, rows], [None, None], [setting])
+        return replace(fewer, simplified=told)
+
     def _proposals(
         self,
-        entry: Algorithm,
-        settings: Sequence[Named],
+        tried: MakerGrid,
         mdp: HistoryMdp,
         numbered: Numbered,
-        part: DealtPart,
+        material: Callable[[], Material],
         thinned: float,
     ) -> Iterator[Proposal]:
-        """The behavior, then what an algorithm makes of every setting; as cheaply as it can be."""
-        if entry.propose is not None:
-            yield from entry.propose(mdp, numbered.behavior, settings, thinned)
-            return
-        admitted, old = entry.admitted, numbered.behavior
-        learn = self.learner(entry, numbered, part) if admitted is None else None
-        yield (), old, None
-        for setting in settings:
-            parameters = entry.thinned(dict(setting), thinned)
-            if admitted is not None:
-                yield setting, solve(mdp, old, admitted(**parameters)).policy, None
-            elif learn is not None:
-                yield setting, learn(parameters), None
+        """The behavior, then what an algorithm makes of every setting, as cheaply as it can be; or
+        what a function makes."""
+        entry, settings, old = tried.maker, tried.grid.settings, numbered.behavior
+        if isinstance(entry, OwnFunction):
+            yield (), old, None
+            if mdp.visits.any():
+                for number, controller in entry.propose(material().mdp, self.behavior):
+                    named = (("number", number),) if number else ()
+                    yield named, controller.rows_at(numbered.states), None
+        elif entry.propose is not None:
+            yield from entry.propose(mdp, old, settings, thinned)
+        elif entry.admitted is not None:
+            yield (), old, None
+            for setting in settings:
+                admitted = entry.admitted(**entry.thinned(dict(setting), thinned))
+                yield setting, solve(mdp, old, admitted).policy, None
+        else:
+            yield (), old, None
+            for setting in settings if mdp.visits.any() else ():
+                parameters = entry.thinned(dict(setting), thinned)
+                yield setting, self._learn(entry, parameters, numbered, material()), None
+
+    def _learn(
+        self,
+        entry: Algorithm,
+        parameters: Mapping[str, object],
+        numbered: Numbered,
+        material: Material,
+    ) -> Floats:
+        """(K, A) what an algorithm learns."""
+        found = entry.learn(material, self.behavior, **parameters)
+        return found.controller.lift(numbered.memory).rows_at(numbered.states)
 
     def _fitted(
         self,
@@ -216,4 +284,5 @@ class Bench(ABC):
             values = values_by_step(model_of(mdp), rows, mdp.discount, T)
         low, high = limits.low[:T, None, None], limits.high[:T, None, None]
         found: Floats = high - values if of_behavior else values - low
-        return np.ascontiguousarray(np.clip(found, 0.0, high - low)[:, numbered.of])
+        np.clip(found, 0.0, high - low, out=found)
+        return found.take(numbered.of, axis=1)  # in order, which found[:, numbered.of] is not

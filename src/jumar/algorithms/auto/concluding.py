@@ -15,7 +15,7 @@ from jumar.algorithms.auto.opinions import Models, blend
 from jumar.algorithms.auto.other_deltas import BetAgain
 from jumar.algorithms.auto.proved import Listed, Shortlisted
 from jumar.algorithms.auto.scored import Scored
-from jumar.algorithms.auto.trials import MOST_BEYOND, Selection, Trial
+from jumar.algorithms.auto.trials import MOST_BEYOND, KeptSignal, KeptTrial, Selection, Trial
 from jumar.core.controller import Controller
 from jumar.core.journal import Watch, journal
 from jumar.core.memory import Memory
@@ -52,6 +52,10 @@ class Tried(NamedTuple):
     most: float  # that can be gained
     beyond: float  # share of the weight beyond the cuts
     memories: tuple[Memory, ...]
+    makers: tuple[str, ...] = ()  # of candidates, as they were asked for
+    kept: tuple[KeptSignal, ...] = ()
+    objective: str = ""
+    learned: tuple[Memory | None, ...] = ()  # by each half, where that was asked for
 
 
 def trial_of_bet(
@@ -63,6 +67,7 @@ def trial_of_bet(
     models: Models,
     delta: float,
     most: float,
+    kept: tuple[KeptTrial, ...] = (),
 ) -> Trial:
     """What came of a bet, and what a model of the held-out half says."""
     return Trial(
@@ -86,6 +91,9 @@ def trial_of_bet(
         opinion=blend(scored, models.gain(x.candidate)),
         reached=found.reached if most > 0 else math.inf,
         again=BetAgain(x.prospect.bet, scored, found, delta, most),
+        simplified=x.candidate.simplified,
+        kept=kept,
+        won=bool(kept) and found.won and most > 0,
     )
 
 
@@ -95,11 +103,27 @@ def told(half: int, trials: Sequence[Tested]) -> None:
         journal.debug("Tested on half %d of the log: %s", 2 - half, tested.trial.summary)
 
 
+def _best(passed: Sequence[Tested], most: float) -> Tested | None:
+    """What promises most; where fewer changes were asked for, the one with the fewest of those that
+    promise nearly as much."""
+    best = max(passed, key=lambda tested: tested.trial.merit(most), default=None)
+    told = best.trial.simplified if best else None
+    if best is None or told is None:
+        return best
+    merit = best.trial.merit(most)
+    near = [t for t in passed if t.trial.merit(most) >= min(told.share * merit, merit)]
+    return min(near, key=lambda tested: (_changes(tested), -tested.trial.merit(most)))
+
+
+def _changes(tested: Tested) -> int:
+    return tested.trial.simplified.kept if tested.trial.simplified else 0
+
+
 def conclude(log: Tried, tests: Sequence[Tested], tried: int, watch: Watch) -> Selection:
     """The best of what passed; or the behavior stays."""
     found = sorted(tests, key=lambda tested: -tested.trial.lower)
     passed = [t for t in found if t.trial.passed and log.beyond <= MOST_BEYOND]
-    best = max(passed, key=lambda tested: tested.trial.merit(log.most), default=None)
+    best = _best(passed, log.most)
     journal.info(
         "Tried %s, tested %d on held-out episodes; chosen: %s (%s)",
         counted(tried, "candidate"),
@@ -120,4 +144,8 @@ def conclude(log: Tried, tests: Sequence[Tested], tried: int, watch: Watch) -> S
         most=log.most,
         beyond=log.beyond,
         memories=log.memories,
+        kept=log.kept,
+        objective=log.objective,
+        makers=log.makers,
+        learned=log.learned,
     )

@@ -3,9 +3,10 @@ decides nothing and a memory may be assumed, long records are judged (`long_reco
 
 from __future__ import annotations
 
+from jumar.algorithms.auto.makers import makers_of
 from jumar.algorithms.auto.other_deltas import OTHER_DELTAS
-from jumar.algorithms.auto.outcome import NAME, certificate_of, improvement_of
-from jumar.algorithms.auto.selecting import MORE_MEMORY, select
+from jumar.algorithms.auto.outcome import NAME, certificate_of, improvement_of, kept_certificates
+from jumar.algorithms.auto.selecting import LEARN, MORE_MEMORY, select
 from jumar.algorithms.auto.trials import GATES, PROVED, Selection
 from jumar.algorithms.entry import Algorithm, Choice, Look, Looks, Parameters, Words
 from jumar.algorithms.long_records import LongVerdict, Rung, judge_long
@@ -23,6 +24,11 @@ MOST_MORE_MEMORY = 8
 def run(problem: Problem) -> Outcome:
     """Choose and test; two tests share what may go wrong where a memory may be assumed."""
     old = problem.practice.pooled
+    if problem.keeps and problem.assume_memory:
+        raise ParameterError(
+            "keep: signals are kept by the test of whole episodes. Leave out assume_memory "
+            "(--assume-memory)."
+        )
     share = problem.delta / 2 if problem.assume_memory else problem.delta
     selection = choose(problem, share)
     long = _judge_long(problem, selection, share) if problem.assume_memory else None
@@ -48,7 +54,11 @@ def run(problem: Problem) -> Outcome:
         improvement = improvement_of_long(long, old, material.mdp)
     else:
         improvement = improvement_of(selection, old, material.mdp)
-    return Outcome(material, improvement, test, selection, long)
+    told = chosen.simplified if chosen else None
+    kept = kept_certificates(
+        selection, practice=problem.practice, seed=problem.seed, estimated=problem.estimated
+    )
+    return Outcome(material, improvement, test, selection, long, told, kept)
 
 
 def choose(problem: Problem, delta: float) -> Selection:
@@ -60,11 +70,15 @@ def choose(problem: Problem, delta: float) -> Selection:
         problem.practice,
         discount=problem.discount,
         seed=problem.seed,
-        memory=problem.memory,
+        memory=LEARN if problem.learn_memory else problem.memory,
         delta=delta,
         rewards=problem.rewards,
         horizon=problem.horizon,
         gate=problem.gate,
+        simplify=problem.simplify or False,
+        keep=problem.keeps,
+        objective=problem.objective,
+        candidates=problem.makers,
     )
 
 
@@ -90,6 +104,7 @@ def _judge_long(problem: Problem, selection: Selection, delta: float) -> LongVer
         rewards=problem.rewards,
         nothing_assumed=top,
         others=tuple(δ / 2 for δ in OTHER_DELTAS),
+        simplify=problem.simplify,
     )
 
 
@@ -97,6 +112,7 @@ def _judge_long(problem: Problem, selection: Selection, delta: float) -> LongVer
 
 # its parameters in a study: those of `select`
 DEFAULTS = {"delta": 0.05, "gate": PROVED, "more_memory": MORE_MEMORY}
+CANDIDATES = "candidates"  # in a study: names in one text, with commas between
 
 
 def _read(parameter: str, value: object) -> object:
@@ -107,12 +123,28 @@ def _read(parameter: str, value: object) -> object:
         if checked(value, str, parameter, ParameterError) not in GATES:
             raise ParameterError(not_one_of("gate", value, GATES))
         return value
+    if parameter == CANDIDATES:
+        names = checked(value, str, parameter, ParameterError)
+        makers_of(names)
+        return names
     return check_delta(number(value, parameter, ParameterError))
 
 
 def _label(parameters: Parameters) -> str:
-    unusual = [f"{k}={v}" for k, v in parameters.items() if DEFAULTS.get(k) != v]
-    return " ".join([NAME, *unusual])
+    unusual = [f"{k}={v}" for k, v in parameters.items() if DEFAULTS.get(k, v) != v]
+    makers = parameters.get(CANDIDATES)
+    return " ".join([f"{NAME}: {makers}" if makers else NAME, *unusual])
+
+
+def _look(parameters: Parameters) -> Look:
+    makers = parameters.get(CANDIDATES)
+    return Look(f"auto: {makers} (own k′)" if makers else "auto (own k′)", "#111111", "*")
+
+
+def _safety_look(parameters: Parameters, *_: object) -> Look | None:
+    if CANDIDATES in parameters:
+        return None  # the figure compares settings, not who makes candidates
+    return Look("auto", "#0a2f5f", "o", 2.2, tail=True, size=3.6, order=4)
 
 
 def _kept(others_changed: bool) -> str:
@@ -126,10 +158,7 @@ ENTRY = Algorithm(
     summary="choose memory and policy from the data, and test on held-out episodes (the default)",
     on_problem=run,
     least_visits=5,  # no candidate trusts an action that was tried less often
-    choice=Choice(select, DEFAULTS, _read),
+    choice=Choice(select, DEFAULTS, _read, optional=(CANDIDATES,)),
     words=Words(label=_label, kept=_kept),
-    looks=Looks(
-        lambda _: Look("auto (own k′)", "#111111", "*"),
-        lambda *_: Look("auto", "#0a2f5f", "o", 2.2, tail=True, size=3.6, order=4),
-    ),
+    looks=Looks(_look, _safety_look),
 )

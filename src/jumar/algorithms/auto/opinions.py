@@ -24,6 +24,7 @@ from jumar.algorithms.auto.scored import Scored
 from jumar.algorithms.auto.trials import Opinion
 from jumar.core.arrays import Floats
 from jumar.core.history import HistoryMdp
+from jumar.core.memory.refinement import refines
 
 SURPRISE = 2.0  # standard errors that a model may lie off the scores by chance
 LEANING = 20.0  # visits that the value of a coarser memory counts as much as
@@ -37,6 +38,11 @@ class Models:
         self.models = [_Model(*pair) for pair in bench.models(part)]
         self.steps = bench.limits.steps
         self.sizes = [bench.size(m.numbered) * m.numbered.behavior.shape[1] for m in self.models]
+        memories = [m.numbered.memory for m in self.models]
+        self.longer = [
+            [j for j in range(i, len(memories)) if refines(memories[j], memories[i])]
+            for i in range(len(memories))
+        ]
         self.base = [self._worth(bench.behavior_rows, i) for i in range(len(self.models))]
 
     def gain(self, candidate: Fitted) -> float:
@@ -52,7 +58,8 @@ class Models:
         if self.steps is not None and self.steps * self.sizes[i] <= MOST_VALUES:
             return first.worth_by_step(table, self.steps)
         q = first.values(table)
-        for coarser, model in itertools.pairwise(self.models[i:]):
+        longer = [self.models[j] for j in self.longer[i]]
+        for coarser, model in itertools.pairwise(longer):
             q = model.values_from(table, q[coarser.numbered.of])
         last = self.models[-1]
         return float(last.mdp.start @ (table[last.numbered.first] * q).sum(1))
@@ -107,8 +114,12 @@ def blend(scores: Scored, expected: float) -> Opinion:
         return Opinion(-math.inf, 0.0)
     mean = scores.mean
     noise = scores.variance / scores.units
-    wrong = max((TRUSTED * expected) ** 2, (expected - mean) ** 2 - SURPRISE**2 * noise)
+    doubt, apart = TRUSTED * expected, expected - mean
+    wrong = max(doubt * doubt, apart * apart - SURPRISE**2 * noise)
     if not noise + wrong > 0:
         return Opinion(mean, 0.0)
     gain = (wrong * mean + noise * expected) / (wrong + noise)
-    return Opinion(gain, math.sqrt(wrong * noise / (wrong + noise)))
+    error = math.sqrt(wrong * noise / (wrong + noise))
+    if math.isfinite(gain) and math.isfinite(error):
+        return Opinion(gain, error)
+    return Opinion(expected, abs(doubt))  # scores beyond all numbers tell nothing

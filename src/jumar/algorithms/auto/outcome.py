@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from jumar.algorithms.auto.dealing import HALVES, LEAST
 from jumar.algorithms.auto.samples import decided_first, needs
-from jumar.algorithms.auto.trials import PROVED, Selection, Trial
+from jumar.algorithms.auto.trials import PROVED, KeptSignal, KeptTrial, Selection, Trial
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
-from jumar.core.text import counted, number, rounded
+from jumar.core.text import counted, listing, number, rounded, shown
 from jumar.evidence.certificate import NOT_CONFOUNDED, unchanged
 from jumar.evidence.claims import Certificate
 from jumar.evidence.practice import Practice
@@ -40,6 +40,10 @@ _REACHED = "A recording of an episode that does not end goes on for {steps:,} st
 _STOPS = (
     "Where a recording stopped had nothing to do with what would have come next. The claim is "
     "about the return up to there; {beyond} of the discounted weight lies beyond."
+)
+_BY_DEFAULT = (
+    "Nobody said how much of {signal} may be lost. So {loss} per episode was taken: a tenth of the "
+    "mean distance of its returns from their median, in the half that was learned from."
 )
 _SEED = (
     "The episodes were dealt into halves by a hash of their labels with seed {seed}, before "
@@ -85,6 +89,106 @@ def certificate_of(
         estimated_gain=min(chosen.gain, selection.most),
         reason=_sentence(selection, chosen, estimated),
         most=selection.most,
+        signal=selection.objective,
+    )
+
+
+def kept_certificates(
+    selection: Selection, *, practice: Practice, seed: int, estimated: bool = False
+) -> tuple[Certificate, ...]:
+    """One for every signal that must not get worse, in the order they were asked for."""
+    return tuple(
+        _kept_certificate(selection, i, practice, seed, estimated)
+        for i in range(len(selection.kept))
+    )
+
+
+def _kept_certificate(
+    selection: Selection, number: int, practice: Practice, seed: int, estimated: bool
+) -> Certificate:
+    signal = selection.kept[number]
+    # the same test with other returns: what it assumes is told in the same words
+    seen = replace(selection, limits=signal.limits, most=signal.most)
+    if selection.chosen is None:
+        kept = unchanged(selection.delta, seen.range)
+        return replace(kept, signal=signal.signal, reason=_kept_back(selection, number))
+    trial = selection.chosen.kept[number]
+    assumptions = _assumptions(seen, practice, seed, estimated)
+    if signal.loss is None:
+        assumptions.append(
+            _BY_DEFAULT.format(signal=shown(signal.signal), loss=f"{trial.loss:.4g}")
+        )
+    return Certificate(
+        bound="held-out",
+        title=(
+            "Kept on episodes it was not learned from"
+            if not estimated
+            else "Tested on episodes it was not learned from"
+        ),
+        delta=selection.delta,
+        zeta=-trial.lower + 0.0,
+        value_range=seen.range,
+        validity=_validity(seen, estimated),
+        assumptions=tuple(assumptions),
+        estimated_gain=min(trial.gain, signal.most),
+        reason=_kept_sentence(seen, signal, trial, estimated),
+        most=signal.most,
+        declared=signal.limits.rewards.declared,
+        signal=signal.signal,
+    )
+
+
+def _kept_sentence(seen: Selection, signal: KeptSignal, trial: KeptTrial, estimated: bool) -> str:
+    """The claim on a signal that must not get worse. `seen` is the test with its returns."""
+    assert seen.chosen is not None
+    kind = "episode" if seen.units == seen.episodes else "cluster"
+    said = f"On {counted(seen.chosen.units, f'held-out {kind}')}, {kept_words(signal, trial)}"
+    said += f" ({_allowed(signal, trial)})"
+    if seen.beyond > 0:
+        said += ", counting up to where recordings stop"
+    if estimated:
+        return f"{said}."
+    return f"{said}. {_odds(seen)}{_proviso(seen)}."
+
+
+def kept_words(signal: KeptSignal, trial: KeptTrial) -> str:
+    """What is proved of a signal, as a clause."""
+    name, size = shown(signal.signal), f"{abs(trial.lower):.4g}"
+    if trial.lower > 0:
+        better = f"at least {size} less" if signal.costs else f"at least {size} more"
+        return f"the new controller brings {better} {name} per episode"
+    if trial.lower == 0:
+        return f"the new controller is not worse in {name}"
+    if signal.costs:
+        return f"the new controller brings at most {size} more {name} per episode"
+    return f"the new controller loses at most {size} of {name} per episode"
+
+
+def _allowed(signal: KeptSignal, trial: KeptTrial) -> str:
+    size = f"{trial.loss:.4g}"
+    return f"{size} more is allowed" if signal.costs else f"a loss of {size} is allowed"
+
+
+def _kept_back(selection: Selection, number: int) -> str:
+    """Of a signal, where the behavior stays: what the test said."""
+    said, trial = "The controller is the behavior itself, so nothing can be lost.", None
+    if selection.held_back is not None:
+        trial = selection.held_back.kept[number]
+    if trial is None or trial.passed:
+        return said
+    return f"{said} {_not_kept(selection.kept[number], trial)}"
+
+
+def _not_kept(signal: KeptSignal, trial: KeptTrial) -> str:
+    """Why a change that is better on the objective was held back."""
+    name, sign = shown(signal.signal), -1 if signal.costs else 1
+    size, possible = f"{trial.loss:.4g}", f"{-trial.lower:.4g}"
+    proved = f"it loses no more than {size} was not proved: a loss of {possible} is not excluded"
+    if signal.costs:
+        proved = f"it adds no more than {size} was not proved: {possible} more is not excluded"
+    return (
+        f"In the test, the change moved {name} by {rounded(sign * trial.gain, trial.error)} per "
+        f"episode (standard error {rounded(trial.error, trial.error)}). That {proved}."
     )
 
 
@@ -143,7 +247,8 @@ def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
     where = f"On {counted(chosen.units, f'held-out {kind}')}"
     if estimated:
         where += " (though the behavior was estimated from all of them)"
-    parts = [f"{where}, the new controller did better than the old one"]
+    on = f" on {shown(selection.objective)}" if selection.objective else ""
+    parts = [f"{where}, the new controller did better{on} than the old one"]
     if chosen.lower > 0:
         alike = ", each cluster counting the same" if kind == "cluster" else ""
         parts.append(f", by at least {chosen.lower:.4g} per episode{alike}")
@@ -157,7 +262,7 @@ def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
     parts.append(".")
     if estimated:
         return "".join(parts)
-    parts.append(f" The chance that this is wrong is at most {100 * selection.delta:g} %")
+    parts.append(f" {_odds(selection)}")
     if selection.gate != PROVED:
         parts.append(", if there are enough episodes")
     parts.append(f"{_proviso(selection)}.")
@@ -165,6 +270,14 @@ def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
         also = "would also pass" if chosen.second else "would not pass"
         parts.append(f" It {also} the approximate test.")
     return "".join(parts)
+
+
+def _odds(selection: Selection) -> str:
+    """How likely a claim is wrong; of several signals, any of their claims."""
+    if selection.kept:
+        every = f"{100 * selection.delta:g} % in all"
+        return f"The chance that this or the claim on another signal is wrong is at most {every}"
+    return f"The chance that this is wrong is at most {100 * selection.delta:g} %"
 
 
 def _proviso(selection: Selection) -> str:
@@ -190,10 +303,34 @@ def _why_kept(selection: Selection) -> str:
             "the recordings do, say so (--ends end); or let a memory be assumed to tell all that "
             "matters (--assume-memory)."
         )
+    if selection.held_back is not None:
+        return _why_held_back(selection, selection.held_back)
     said = "No change passed the test, so the behavior stays."
     if selection.only_approximate:
         said = "Only the approximate test passes: promising, not proved. So the behavior stays."
     return f"{said} {_more(selection)}"
+
+
+def _why_held_back(selection: Selection, best: Trial) -> str:
+    failed = [
+        (signal, trial)
+        for signal, trial in zip(selection.kept, best.kept, strict=True)
+        if not trial.passed
+    ]
+    said = [
+        f"A change did better on {shown(selection.objective)}, but is not proved to keep "
+        f"{listing([shown(signal.signal) for signal, _ in failed])}. So the behavior stays.",
+        *(_not_kept(signal, trial) for signal, trial in failed),
+    ]
+    sizes = [n for need in needs(selection, powers=(0.8,)) if (n := need.episodes) is not None]
+    if sizes:
+        said.append(
+            f"About {sizes[0]:,} episodes like these (the log has {selection.episodes:,}) would "
+            "probably decide it; or allow a larger loss (--keep NAME=LOSS)."
+        )
+    elif all(trial.gain + trial.loss > 0 for _, trial in failed):
+        said.append("A longer log may decide it; or allow a larger loss (--keep NAME=LOSS).")
+    return " ".join(said)
 
 
 def _more(selection: Selection) -> str:

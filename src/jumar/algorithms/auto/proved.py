@@ -16,19 +16,23 @@ of it. The last tenth, in equal shares, gives every candidate a lower bound on i
 them at once.
 
 Nothing that is decided on the first half can make the test false: for every candidate, budget and
-bet it holds whatever the environment, the memory, the weights, and the number of episodes.
+bet it holds whatever the environment, the memory, the weights, and the number of episodes. So where
+fewer changes were asked for, the shortlist is simplified by a model of the first half
+(`jumar.solve.simplifying`) before it is tested: what passes, and has a lower bound, is the simple
+controller itself. It takes the place of the one it was made of, at the same share of the level.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from jumar.algorithms.auto.bets import Bet, Growth, growth
-from jumar.algorithms.auto.candidates import Bench, Fitted, Make
+from jumar.algorithms.auto.candidates import NO_TABLE, Bench, Fitted, Make
 from jumar.algorithms.auto.dealing import FOLDS, HALVES, DealtPart
 from jumar.algorithms.auto.opinions import Models, blend
 from jumar.algorithms.auto.scored import Scored, Scores
@@ -39,6 +43,7 @@ BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # B, in ranges of the returns
 SHARES = (0.9, 0.02, 0.02, 0.02, 0.02, 0.02)  # of the level of passing: the first, the second, ...
 PASSING = 0.9  # part of the level for what passes; the rest is for how much is gained
 ALONE = (1.0,)  # the share of a candidate that is the only one
+MOST_HELD = 200_000_000  # numbers in tables of candidates that are held
 MOST_SCORED = 2000  # units that are scored to choose a shortlist
 
 
@@ -51,19 +56,21 @@ class Prospect:
     floor: float  # L = R + B, with the budget B under which the bet grew fastest
     growth: Growth
     scored: int  # units it was judged on
+    kept: tuple[Prospect, ...] = ()  # the same for every signal that must not get worse
 
     @property
     def bet(self) -> Bet:
         return Bet(self.floor, self.growth.fraction)
 
     def chance(self, units: int, level: float) -> float:
-        """To pass a test on so many units."""
+        """To pass a test on so many units, on every signal."""
         from scipy.special import ndtr
 
         drift = units * self.growth.mean
         # the growth itself is known only as well as so many scores tell it
         noise = self.growth.deviation * math.sqrt(units * (1 + units / self.scored))
-        return float(ndtr((drift + math.log(level)) / max(noise, 1e-9)))
+        alone = float(ndtr((drift + math.log(level)) / max(noise, 1e-9)))
+        return math.prod((alone, *(prospect.chance(units, level) for prospect in self.kept)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,21 +90,44 @@ class Shortlisted:
     level: float  # at which it was tested
     bound_level: float  # at which its lower bound holds
     reached: float  # the least δ with which it passes; above 1 where none would do
+    won: bool  # on the objective, whatever the signals to keep say
 
 
-def shortlist(bench: Bench, own: DealtPart, units: int, delta: float) -> tuple[list[Listed], int]:
+class ToKeep(Protocol):
+    """A signal that must not get worse (`jumar.algorithms.auto.objectives`)."""
+
+    @property
+    def bench(self) -> Bench:
+        """On which it is the reward."""
+
+    def growth(self, scores: Floats, floor: float) -> Growth:
+        """How fast a bet on it grows."""
+
+
+def shortlist(
+    bench: Bench,
+    own: DealtPart,
+    units: int,
+    delta: float,
+    make: Make | None = None,
+    kept: Sequence[ToKeep] = (),
+) -> tuple[list[Listed], int]:
     """What to test on so many units of the other half, the surest first; and how many settings
-    there were."""
+    there were. `make` makes other candidates than the usual ones; `kept` are signals that must not
+    get worse."""
 
-    def make(part: DealtPart, thinned: float) -> Iterator[Fitted]:
+    def usual(part: DealtPart, thinned: float) -> Iterator[Fitted]:
         return bench.candidates(part, PROVED, thinned)
 
-    found = list(_prospects(bench, own, make))
+    make = make or usual
+    found = list(_prospects(bench, own, make, kept))
     level = PASSING * delta / HALVES
     picked = _pick([p for p in found if p.gain > 0 and p.growth.mean > 0], units, level)
     wanted = {p.setting: p for p in picked}
     made = {c.setting: c for c in make(own, 1.0) if c.setting in wanted} if wanted else {}
-    return [Listed(made[s], p) for s, p in wanted.items() if s in made], len(found)
+    listed = [p for s, p in wanted.items() if s in made]
+    fitted = bench.simpler([made[p.setting] for p in listed], own)
+    return [Listed(c, p) for c, p in zip(fitted, listed, strict=True)], len(found)
 
 
 def only(bench: Bench, own: DealtPart, make: Make) -> tuple[list[Listed], int]:
@@ -118,19 +148,24 @@ def outcomes(
     scores: Sequence[Scored],
     delta: float,
     shares: Sequence[float] = SHARES,
+    kept: Sequence[Sequence[float]] = (),
 ) -> list[Shortlisted]:
-    """Bet on the shortlist, one after the other, with the scores of held-out units."""
+    """Bet on the shortlist, one after the other, with the scores of held-out units. `kept` are, for
+    every signal that must not get worse, what the bets on each candidate grew to: a candidate
+    passes if all its bets do, so the least of them counts."""
     found, handed_on = [], 0.0
-    grown = [scored.log_wealth(x.prospect.bet) for x, scored in zip(listed, scores, strict=True)]
+    alone = [scored.log_wealth(x.prospect.bet) for x, scored in zip(listed, scores, strict=True)]
+    grown = [min(each) for each in zip(alone, *kept, strict=True)]
     reached = least_deltas(grown, shares)
     for i, (x, scored) in enumerate(zip(listed, scores, strict=True)):
         level = (shares[i] + handed_on) * PASSING * delta / HALVES
         passed = grown[i] >= -math.log(level)
         handed_on = shares[i] + handed_on if passed else 0.0
-        own_level = (1 - PASSING) / len(shares) * delta / HALVES
+        own_level = (1 - PASSING) / len(shares) / (1 + len(kept)) * delta / HALVES
         lower = scored.lower(x.prospect.bet, own_level)
         lower = max(0.0, lower) if passed else min(0.0, lower)
-        found.append(Shortlisted(passed, lower, level, own_level, reached[i]))
+        won = alone[i] >= -math.log(level)
+        found.append(Shortlisted(passed, lower, level, own_level, reached[i], won))
     return found
 
 
@@ -189,9 +224,12 @@ def _expected(picked: Sequence[tuple[float, float]]) -> float:
     return total
 
 
-def _prospects(bench: Bench, own: DealtPart, make: Make) -> Iterator[Prospect]:
+def _prospects(
+    bench: Bench, own: DealtPart, make: Make, kept: Sequence[ToKeep] = ()
+) -> Iterator[Prospect]:
     """Every setting, judged by cross-validation within the part it would be fitted on."""
-    floors = [bench.limits.range * (1 + budget) for budget in BUDGETS]
+    floors = _floors(bench)
+    others = [_KeptScores(signal) for signal in kept]
     found: dict[Setting, list[list[Floats]]] = {}
     expected: dict[Setting, list[float]] = {}
     for fold in own.folds:
@@ -201,17 +239,53 @@ def _prospects(bench: Bench, own: DealtPart, make: Make) -> Iterator[Prospect]:
         scores_of = bench.scorer(left_out, MOST_SCORED // FOLDS)
         models = Models(bench, left_out)
         known: dict[int, tuple[Fitted, list[Floats]]] = {}  # by tables that candidates share
+        made = []  # for other signals, which have tables of their own
         for candidate in make(rest, 1 - 1 / FOLDS):
             expected.setdefault(candidate.setting, []).append(models.gain(candidate))
             if id(candidate.above) not in known:
+                if len(known) * candidate.above.size > MOST_HELD:
+                    known.clear()  # those that share a table come one after the other
                 known[id(candidate.above)] = candidate, scores_of(candidate, floors)
             parts = found.setdefault(candidate.setting, [[] for _ in BUDGETS])
             for part, scores in zip(parts, known[id(candidate.above)][1], strict=True):
                 part.append(scores)
+            if kept:
+                made.append(replace(candidate, above=NO_TABLE, below=NO_TABLE))
+        for other in others:
+            other.add(made, rest, left_out)
     for setting, parts in found.items():
         whole = [np.concatenate(part) for part in parts]
         grown = [growth(x, floor) for x, floor in zip(whole, floors, strict=True)]
         best = max(range(len(BUDGETS)), key=lambda i: grown[i].mean)
         judged = Scores(whole[best], np.zeros(len(whole[best]), np.int64))
         gain = blend(judged, float(np.mean(expected[setting]))).merit
-        yield Prospect(setting, gain, floors[best], grown[best], judged.units)
+        seen = tuple(other.prospect(setting) for other in others)
+        yield Prospect(setting, gain, floors[best], grown[best], judged.units, seen)
+
+
+def _floors(bench: Bench) -> list[float]:
+    return [bench.limits.range * (1 + budget) for budget in BUDGETS]
+
+
+class _KeptScores:
+    """What left-out parts say of candidates, as a signal that must not get worse sees them."""
+
+    def __init__(self, kept: ToKeep) -> None:
+        self._kept, self._floors = kept, _floors(kept.bench)
+        self._scores: dict[Setting, list[list[Floats]]] = {}
+
+    def add(self, made: Sequence[Fitted], rest: DealtPart, left_out: DealtPart) -> None:
+        """Candidates that were made of the rest."""
+        scores_of = self._kept.bench.scorer(left_out, MOST_SCORED // FOLDS)
+        for candidate in self._kept.bench.refitted(made, rest):
+            parts = self._scores.setdefault(candidate.setting, [[] for _ in BUDGETS])
+            for part, scores in zip(parts, scores_of(candidate, self._floors), strict=True):
+                part.append(scores)
+
+    def prospect(self, setting: Setting) -> Prospect:
+        """What they let expect of its bet."""
+        whole = [np.concatenate(part) for part in self._scores[setting]]
+        grown = [self._kept.growth(x, f) for x, f in zip(whole, self._floors, strict=True)]
+        best = max(range(len(BUDGETS)), key=lambda i: grown[i].mean)
+        gain, scored = float(whole[best].mean()), len(whole[best])
+        return Prospect(setting, gain, self._floors[best], grown[best], scored)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from jumar.algorithms.auto.asymptotic import UNSEEN, normal, student
 from jumar.algorithms.auto.dealing import HALVES
-from jumar.algorithms.auto.trials import PROVED, Selection, Trial
+from jumar.algorithms.auto.trials import PROVED, KeptTrial, Selection, Trial
 from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.core.errors import ParameterError
 
@@ -93,7 +93,19 @@ def _by_bet(trial: Trial, gain: float, power: float) -> float | None:
     grows = trial.scores.growth_if(gain, trial.bet.floor)
     if not grows.mean > 0:
         return None
-    return units_needed(grows.mean, grows.deviation * normal(1 - power), -math.log(trial.level))
+    needed = units_needed(grows.mean, grows.deviation * normal(1 - power), -math.log(trial.level))
+    others = [_by_kept(kept, trial.level, power) for kept in trial.kept if not kept.passed]
+    return None if None in others else max([needed, *(n for n in others if n is not None)])
+
+
+def _by_kept(kept: KeptTrial, level: float, power: float) -> float | None:
+    """Units on which a bet passes that no more is lost than may be."""
+    if kept.scores is None or kept.bet is None or not kept.gain + kept.loss > 0:
+        return None
+    grows = kept.scores.growth_if(kept.gain + kept.loss, kept.bet.floor - kept.loss)
+    if not grows.mean > 0:
+        return None
+    return units_needed(grows.mean, grows.deviation * normal(1 - power), -math.log(level))
 
 
 def _by_t(selection: Selection, trial: Trial, gain: float, power: float) -> float | None:

@@ -15,6 +15,8 @@ import numpy as np
 from jumar.algorithms.auto.bets import Bet, Growth, growth
 from jumar.core.arrays import Floats, Ints
 
+LARGEST_WEIGHT = 1e150  # a smaller weight only makes a score smaller: floor and test hold
+
 
 class Scored(ABC):
     """What held-out units say of a candidate."""
@@ -60,6 +62,21 @@ class Scored(ABC):
         return self.deviation / math.sqrt(self.units) if self.units > 1 else math.inf
 
 
+def deviation_of(scores: Floats) -> Floats:
+    """(...) the standard deviation along the last axis, also where squares of scores overflow.
+
+    >>> deviation_of(np.array([[0.0, 2.0], [0.0, 2e200]])).tolist()
+    [1.4142135623730951, 1.414213562373095e+200]
+    """
+    with np.errstate(over="ignore"):
+        found: Floats = np.sqrt(scores.var(-1, ddof=1))
+    if np.isinf(found).any():
+        largest = np.abs(scores).max(-1)
+        unit = scores / np.maximum(largest, 1.0)[..., None]
+        found = np.where(np.isinf(found), largest * unit.std(-1, ddof=1), found)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Scores(Scored):
     """Every score. U units.
@@ -82,7 +99,12 @@ class Scores(Scored):
 
     @property
     def variance(self) -> float:
-        return float(self.values.var(ddof=1)) if self.units > 1 else math.inf
+        with np.errstate(over="ignore"):  # infinite where weights are astronomical
+            return float(self.values.var(ddof=1)) if self.units > 1 else math.inf
+
+    @property
+    def deviation(self) -> float:
+        return float(deviation_of(self.values)) if self.units > 1 else math.inf
 
     def log_wealth(self, bet: Bet, gain: float = 0.0) -> float:
         return bet.log_wealth(self.values, self.block, gain)

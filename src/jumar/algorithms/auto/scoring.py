@@ -31,11 +31,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from jumar.algorithms.auto.scored import LARGEST_WEIGHT
 from jumar.core.jit import compiled
 from jumar.core.kernels import Bools, Floats, Ints
 
 LARGEST_VALUE = 1e200
-LARGEST_WEIGHT = 1e150  # a smaller weight only makes a score smaller: floor and test hold
 
 
 @compiled

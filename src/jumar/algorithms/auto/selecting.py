@@ -14,53 +14,54 @@ step of either assumes that the memory suffices: if it does not, models are wron
 bad, and held-out episodes say so. Of recordings that were cut off both speak of the return up to
 the cut.
 
+What is tested, and how, is one half's matter (`halves`). Signals that must not get worse are tested
+on the same held-out episodes (`objectives`).
+
+A memory that is *learned* (`memories`) is part of a candidate like all else: each half learns its
+own, which the other half has no part in.
+
 Where all episodes have one length, rewards are counted from their mean in the half that is learned
 from: a constant that every step pays more changes no comparison, and so it changes no choice.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
 from jumar.algorithms import algorithm as find_algorithm
-from jumar.algorithms.auto import asymptotic, proved
-from jumar.algorithms.auto.board import chain, lay_out
-from jumar.algorithms.auto.candidates import Fitted, Make
-from jumar.algorithms.auto.concluding import (
-    Tested,
-    Tried,
-    Weighed,
-    conclude,
-    told,
-    trial_of_bet,
-)
+from jumar.algorithms.auto.board import chain
+from jumar.algorithms.auto.concluding import Tested, Tried, conclude, told
 from jumar.algorithms.auto.dealing import HALVES, LEAST, DealtPart, deal
 from jumar.algorithms.auto.facts import returns_of
+from jumar.algorithms.auto.halves import Half, bet, t_test
 from jumar.algorithms.auto.limits import limits_of
-from jumar.algorithms.auto.opinions import Models
-from jumar.algorithms.auto.other_deltas import GateAgain
-from jumar.algorithms.auto.trials import GATES, PROVED, Selection, Trial
-from jumar.algorithms.auto.workbench import UNBOUNDED, Workbench
+from jumar.algorithms.auto.makers import CandidatesLike, Makers, makers_of
+from jumar.algorithms.auto.memories import Given, Learned, Memories
+from jumar.algorithms.auto.objectives import Keep, KeepLike, Signals, check_keeps, keeps_of
+from jumar.algorithms.auto.trials import GATES, PROVED, Selection
+from jumar.algorithms.auto.workbench import Workbench
 from jumar.algorithms.entry import Algorithm
-from jumar.core.arrays import Floats
+from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import check_discount
 from jumar.core.journal import Watch
 from jumar.core.memory import Memory
-from jumar.core.randomness import Seed, generator
+from jumar.core.randomness import Seed, branch, generator
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.given import BehaviorLike
-from jumar.evidence.offpolicy.weights import effective_size
 from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.io.logs import LogLike
+from jumar.solve.simplifying import share_of
 
 MORE_MEMORY = 2
+REWARD = "reward"
+LEARN: Final = "learn"  # in place of a memory
+BESIDE = 1  # observations more that are tried beside a memory that is learned
 
 
 def select(
@@ -68,13 +69,17 @@ def select(
     behavior: BehaviorLike | Practice,
     *,
     discount: float,
-    memory: Memory | None = None,
+    memory: Memory | Literal["learn"] | None = None,
     delta: float = 0.05,
     rewards: RewardRange | None = None,
     horizon: int | None = None,
     gate: str = PROVED,
     more_memory: int = MORE_MEMORY,
     seed: Seed = 1,
+    simplify: bool | float = False,
+    keep: KeepLike | None = None,
+    objective: str = "",
+    candidates: CandidatesLike | Makers | None = None,
 ) -> Selection:
     """Fit, test, and choose; or keep the behavior.
 
@@ -89,7 +94,8 @@ def select(
         Weight of the next step against this one.
     memory
         What the new controller may remember; without it up to `more_memory` observations more than
-        the behavior does.
+        the behavior does. With "learn" each half learns a memory, which is tried beside that of the
+        behavior and one observation more.
     delta
         Accepted chance that something worse passes.
     rewards
@@ -104,6 +110,14 @@ def select(
     seed
         A whole number or a generator: salt of the hash by which episodes are dealt, and draws of
         the asymptotic gate.
+    simplify
+        Test candidates with as few changes as bring 95 % of their gain, or another share.
+    keep
+        Signals of the log that must not get worse, as for `jumar.improve`.
+    objective
+        What the reward of the log is called, where signals are kept. Without it, as its column.
+    candidates
+        Who makes them, as for `jumar.improve`.
 
     Returns
     -------
@@ -121,9 +135,15 @@ def select(
     True
     """
     practice = _practice(log, behavior)
-    memories = chain(practice.memory, memory, more_memory)
+    if isinstance(memory, str) and memory != LEARN:
+        raise ParameterError(not_one_of("memory", memory, [LEARN]))
+    memories: Memories = Learned(min(more_memory, BESIDE))
+    if not isinstance(memory, str):
+        memories = Given(chain(practice.memory, memory, more_memory))
     rng = generator(seed, "selection")
-    return _test(practice, discount, rng, memories, delta, rewards, horizon, gate)
+    asked = _Asked(discount, delta, rewards, horizon, gate, share_of(simplify))
+    asked = asked._replace(keeps=keeps_of(keep), objective=objective, makers=makers_of(candidates))
+    return _test(practice, rng, memories, asked)
 
 
 def held_out_test(
@@ -139,6 +159,7 @@ def held_out_test(
     horizon: int | None = None,
     gate: str = PROVED,
     seed: Seed = 1,
+    simplify: bool | float = False,
 ) -> Selection:
     """Test an algorithm that was named: what it learns from one half of the log, on the other half.
 
@@ -172,6 +193,8 @@ def held_out_test(
         "proved" or "asymptotic".
     seed
         As for `select`.
+    simplify
+        As for `select`.
 
     Returns
     -------
@@ -190,163 +213,89 @@ def held_out_test(
     [(0, True), (1, True)]
     """
     practice = _practice(log, behavior)
-    memories = chain(practice.memory, memory, 0)[-1:]
+    memories = Given(chain(practice.memory, memory, 0)[-1:])
     entry = find_algorithm(algorithm)
     defaults = {name: p.default for name, p in entry.parameters.items()}
     settings = {**defaults, **(parameters or {})}
     entry.check(settings)
-    rng, only = generator(seed, "selection"), (entry, settings)
-    return _test(practice, discount, rng, memories, delta, rewards, horizon, gate, only)
+    asked = _Asked(discount, delta, rewards, horizon, gate, share_of(simplify), (entry, settings))
+    return _test(practice, generator(seed, "selection"), memories, asked)
 
 
 def _practice(log: LogLike, behavior: BehaviorLike | Practice) -> Practice:
     return behavior if isinstance(behavior, Practice) else practice_of(log, behavior)
 
 
+class _Asked(NamedTuple):
+    """What is asked for; with `only`, a single candidate of each half: what this algorithm learns
+    with these parameters."""
+
+    discount: float
+    delta: float
+    rewards: RewardRange | None
+    horizon: int | None
+    gate: str
+    simplify: float | None = None
+    only: tuple[Algorithm, Mapping[str, object]] | None = None
+    keeps: tuple[Keep, ...] = ()
+    objective: str = ""
+    makers: Makers | None = None
+
+
 def _test(
-    practice: Practice,
-    discount: float,
-    rng: np.random.Generator,
-    memories: Sequence[Memory],
-    delta: float,
-    rewards: RewardRange | None,
-    horizon: int | None,
-    gate: str,
-    only: tuple[Algorithm, Mapping[str, object]] | None = None,
+    practice: Practice, rng: np.random.Generator, memories: Memories, asked: _Asked
 ) -> Selection:
-    """Candidates of each half on the other one; with `only`, a single one of each: what this
-    algorithm learns with these parameters."""
+    """Candidates of each half on the other one."""
     watch = Watch()
+    discount, delta, gate, only = asked.discount, asked.delta, asked.gate, asked.only
     check_delta(delta)
     check_discount(discount)
     if gate not in GATES:
         raise ParameterError(not_one_of("gate", gate, GATES))
-    if rewards is not None:
-        check_rewards(practice.log, rewards)
+    if asked.rewards is not None:
+        check_rewards(practice.log, asked.rewards)
+    check_keeps(asked.keeps, practice.log, asked.objective, gate, discount)
     dealt = deal(practice.log, rng)
     practice, dealt = practice.select(dealt.order), dealt.in_order()
     log, old = practice.log, practice.pooled
-    limits, returns = limits_of(log, discount, rewards, horizon), returns_of(log, discount)
-    others = None if practice.only else practice
-    halves = [dealt.members(half) for half in range(HALVES)]
-    board = lay_out(practice.replays, old, discount, memories, others, halves)
-    whole = Workbench.on(board, dealt, limits, delta)
-    units = [whole.units(DealtPart(half)) for half in range(HALVES)]
+    limits = limits_of(log, discount, asked.rewards, asked.horizon)
+    returns = returns_of(log, discount)
+    boards = memories.boards(practice, discount, dealt, branch(rng, "memory"))
+    whole = [
+        Workbench.on(board, dealt, limits, delta, asked.simplify, asked.makers) for board in boards
+    ]
+    signals = [Signals.of(bench, asked.keeps, asked.horizon) for bench in whole]
+    units = [whole[0].units(DealtPart(half)) for half in range(HALVES)]
     most = float(limits.high[0] - returns.mean)
     found: list[Tested] = []
     tried = 0
     for i in range(HALVES):
         if min(units) < LEAST or not returns.differ:
             continue
-        bench = whole.learning_from(i, practice)
-        half = _Half(bench, i, units[1 - i], delta, most, rng)
-        test = _bet if gate == PROVED else _t_test
+        own = i % len(whole)
+        bench = whole[own].learning_from(i, practice)
+        kept = signals[own].learning_from(i, practice)
+        guides = tuple(signals[own].guides(whole[own], i, practice))
+        half = Half(bench, i, units[1 - i], delta, most, rng, kept, guides)
+        test = bet if gate == PROVED else t_test
         trials, made = test(half, bench.learned(*only) if only else None)
         found += trials
         tried += made
         told(i, trials)
     everything = len(np.unique(dealt.unit))
+    names = asked.makers.names if asked.makers else ()
+    tried_memories = tuple(dict.fromkeys(m for board in boards for m in board.tried))
     tried_on = Tried(
-        gate, delta, len(log), everything, old, limits, most, returns.beyond, board.memories
+        gate, delta, len(log), everything, old, limits, most, returns.beyond, tried_memories, names
     )
+    if isinstance(memories, Learned):
+        tried_on = tried_on._replace(learned=tuple(board.learned for board in boards))
+    if asked.keeps:
+        tried_on = tried_on._replace(kept=signals[0].told(), objective=_objective(log, asked))
     return conclude(tried_on, found, tried, watch)
 
 
-class _Half(NamedTuple):
-    """One half of a log to learn from, and the other one to test on."""
-
-    bench: Workbench
-    number: int
-    units: int  # independent ones to test on
-    delta: float
-    most: float  # that can be gained
-    rng: np.random.Generator
-
-    @property
-    def own(self) -> DealtPart:
-        """To learn from."""
-        return DealtPart(self.number)
-
-    @property
-    def other(self) -> DealtPart:
-        """To test on."""
-        return DealtPart(1 - self.number)
-
-
-def _bet(half: _Half, only: Make | None) -> tuple[list[Tested], int]:
-    """The proved gate, with the approximate test as a second opinion."""
-    bench = half.bench
-    if only:
-        listed, made = proved.only(bench, half.own, only)
-    else:
-        listed, made = proved.shortlist(bench, half.own, half.units, half.delta)
-    shares = proved.ALONE if only else proved.SHARES
-    approximate = _t_trials(half, [x.candidate for x in listed])
-    scored = [bench.scores(x.candidate, half.other, x.prospect.floor) for x in listed]
-    bets = proved.outcomes(listed, scored, half.delta, shares)
-    models = Models(bench, half.other)
-    tests = []
-    for x, scores, found, second in zip(listed, scored, bets, approximate, strict=True):
-        weighed = Weighed(
-            second.effective, second.missing, second.weight, second.weight_error, second.passed
-        )
-        trial = trial_of_bet(half.number, x, scores, found, weighed, models, half.delta, half.most)
-        tests.append(Tested(trial, x.candidate, bench))
-    return tests, made
-
-
-def _t_test(half: _Half, only: Make | None) -> tuple[list[Tested], int]:
-    """The asymptotic gate."""
-    if only:
-        listed, made = list(only(half.own, 1.0)), 1
-    else:
-        listed, made = asymptotic.shortlist(half.bench, half.own, half.units, half.delta)
-    trials = _t_trials(half, listed)
-    return [Tested(t, x, half.bench) for t, x in zip(trials, listed, strict=True)], made
-
-
-def _t_trials(half: _Half, listed: Sequence[Fitted]) -> list[Trial]:
-    if not listed:
-        return []
-    bench, other, most = half.bench, half.other, half.most
-    scored = [bench.scores(candidate, other, UNBOUNDED) for candidate in listed]
-    test = asymptotic.gate(
-        np.array([scores.values for scores in scored]),
-        delta=half.delta,
-        range=bench.limits.range,
-        rng=half.rng,
-        declared=bench.limits.rewards.declared,
-        most=most,
-    )
-    trials = []
-    level = half.delta / HALVES
-    for candidate, scores in zip(listed, scored, strict=True):
-        weights = bench.unit_weights(candidate.rows, other)
-        lower = min(test.lower(scores.values, weights), most)
-        refused = test.refusal(scores.values, weights)
-        trials.append(
-            Trial(
-                candidate.setting,
-                half.number,
-                promised=candidate.promised,
-                gain=scores.mean,
-                error=scores.error,
-                effective=effective_size(weights),
-                missing=asymptotic.missing(weights, level),
-                lower=lower,
-                passed=lower > 0 and not refused,
-                level=level,
-                units=scores.units,
-                refused=refused,
-                deviation=scores.deviation,
-                weight=float(weights.mean()),
-                weight_error=_error(weights),
-                again=GateAgain(test, scores.values, weights),
-            )
-        )
-    return trials
-
-
-def _error(values: Floats) -> float:
-    """The standard error of a mean."""
-    return float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
+def _objective(log: Episodes, asked: _Asked) -> str:
+    """What the reward is called: as somebody says, else as its column."""
+    columns = log.origin.columns.get(REWARD, ()) if log.origin else ()
+    return asked.objective or (columns[0] if columns else REWARD)

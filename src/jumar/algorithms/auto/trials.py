@@ -15,6 +15,7 @@ from jumar.core.controller import Controller
 from jumar.core.memory import Memory
 from jumar.core.shown import Shown
 from jumar.io.plain import finite, picked
+from jumar.solve.simplifying import Simplified
 
 PROVED, ASYMPTOTIC = "proved", "asymptotic"
 GATES = (PROVED, ASYMPTOTIC)
@@ -28,15 +29,25 @@ class Setting:
     algorithm: str
     parameters: tuple[tuple[str, object], ...] = ()  # of the algorithm, by name
     mixture: float = 1.0  # share of the new rows
+    simplified: float | None = None  # the share of its gain that fewer changes had to keep
+    heeds: float = 0.0  # weight of the signals to keep beside the objective, while it was made
 
     def __str__(self) -> str:
         share = "" if self.mixture == 1 else f", mixed {self.mixture:g} with the behavior"
-        return f"{ALGORITHMS[self.algorithm].setting(dict(self.parameters))}, {self.memory}{share}"
+        fewer = "" if self.simplified is None else ", simplified"
+        entry, parameters = ALGORITHMS.get(self.algorithm), dict(self.parameters)
+        said = entry.setting(parameters) if entry else self.algorithm  # else a caller's function
+        if entry is None and "number" in parameters:
+            said += f", number {parameters['number']}"
+        heeds = f", kept signals weigh {self.heeds:g}" if self.heeds else ""
+        return f"{said}, {self.memory}{share}{fewer}{heeds}"
 
     @property
     def record(self) -> dict[str, object]:
         """In plain types."""
-        return {"base": self.algorithm, **dict(self.parameters), "mixture": self.mixture}
+        asked = {} if self.simplified is None else {"simplify": self.simplified}
+        asked |= {"heeds": self.heeds} if self.heeds else {}
+        return {"base": self.algorithm, **dict(self.parameters), "mixture": self.mixture, **asked}
 
 
 @dataclass(frozen=True)
@@ -60,6 +71,47 @@ class Again(Protocol):
 
     def lower(self, delta: float) -> float:
         """The lower bound on the gain, where it passes."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptSignal(Frozen):
+    """A signal that must not get worse."""
+
+    signal: str
+    loss: float | None  # allowed per episode, as it was said
+    limits: Limits  # of its returns
+    most: float  # that can be gained
+    costs: bool = False  # the log holds costs, here with their sign turned
+
+
+@dataclass(frozen=True, repr=False)
+class KeptTrial(Shown):
+    """One candidate on the other half of the log, as a signal to keep sees it."""
+
+    signal: str
+    loss: float  # allowed per episode
+    gain: float  # held-out estimate
+    error: float  # its standard error
+    lower: float  # lower bound on the gain, at the level of the test
+    passed: bool  # no more than the loss is lost
+    scores: Scored | None = field(default=None, repr=False, compare=False)  # of its units
+    bet: Bet | None = None  # that was laid on it
+
+    @property
+    def summary(self) -> str:
+        passed = "kept" if self.passed else "not kept"
+        return f"{self.signal}, held-out gain {self.gain:.4g} ± {self.error:.2g}, {passed}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain JSON types."""
+        return {
+            "signal": self.signal,
+            "loss_allowed": self.loss,
+            "gain": self.gain,
+            "standard_error": finite(self.error),
+            "lower_bound": finite(self.lower),
+            "passed": self.passed,
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,6 +139,10 @@ class Trial(Shown):
     opinion: Opinion | None = None  # of its gain, where more is known than scores
     reached: float | None = None  # the least δ with which its bet passes; above 1: with none
     again: Again | None = field(default=None, repr=False, compare=False)  # its test, to repeat
+    # what was kept of its changes before the test, if that was asked for
+    simplified: Simplified | None = field(default=None, repr=False, compare=False)
+    kept: tuple[KeptTrial, ...] = ()  # what each signal to keep says
+    won: bool = False  # with signals to keep: does it pass on the objective alone?
 
     def merit(self, most: float) -> float:
         """By which the best of those that passed is chosen: noise is no merit, nor is a gain
@@ -119,6 +175,7 @@ class Trial(Shown):
             "passes_from_delta": None if (self.reached or 0.0) > 1 else self.reached,
             "refused": self.refused or None,
             "passes_the_other_test": self.second,
+            **({"kept": [kept.to_dict() for kept in self.kept]} if self.kept else {}),
         }
 
 
@@ -138,6 +195,11 @@ class Selection(Frozen, Shown):
     most: float  # the best return that is possible, less the behavior's mean return
     beyond: float  # share of the discounted weight that lies beyond where recordings stopped
     memories: tuple[Memory, ...] = ()
+    kept: tuple[KeptSignal, ...] = ()  # signals that must not get worse
+    objective: str = ""  # the signal that must get better, where there are several
+    makers: tuple[str, ...] = ()  # of candidates, where they were asked for
+    # by each half, where that was asked for; None: nothing beyond what the behavior remembers
+    learned: tuple[Memory | None, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -164,20 +226,48 @@ class Selection(Frozen, Shown):
         return self.chosen or (self.trials[0] if self.trials else None)
 
     @property
+    def held_back(self) -> Trial | None:
+        """Where the behavior stays only because a signal is not kept: of those that were better on
+        the objective, the one that came closest."""
+        won = [trial for trial in self.trials if trial.won and not trial.passed]
+        if self.chosen is not None or self.beyond > MOST_BEYOND:
+            return None
+        return min(won, key=lambda trial: trial.reached or math.inf, default=None)
+
+    @property
+    def remembers_learned(self) -> bool:
+        """Does the chosen one remember what its half of the log taught?"""
+        chosen = self.chosen
+        if chosen is None or not self.learned:
+            return False
+        return chosen.setting.memory == self.learned[chosen.half]
+
+    @property
     def only_approximate(self) -> bool:
         """Did nothing pass, though something would have passed the approximate test?"""
         return self.chosen is None and any(trial.second for trial in self.trials)
+
+    @property
+    def _learned_names(self) -> list[str | None]:
+        return [None if memory is None else str(memory) for memory in self.learned]
 
     def to_dict(self) -> dict[str, Any]:
         """What was tried and chosen, in plain JSON types."""
         return {
             "gate": self.gate,
             "candidates": self.tried,
+            **({"candidates_from": list(self.makers)} if self.makers else {}),
+            **({"memories_learned": self._learned_names} if self.learned else {}),
             "tested": [trial.to_dict() for trial in self.trials],
             "chosen": self.chosen.to_dict() if self.chosen else None,
             "only_the_approximate_test_passes": self.only_approximate,
             "weight_beyond_the_cut": self.beyond,
             "kept_because_records_are_short": self.too_short,
+            **(
+                {"objective": self.objective, "keeps": [kept.signal for kept in self.kept]}
+                if self.kept
+                else {}
+            ),
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,14 +16,15 @@ from jumar.algorithms.auto.board import (
     steps_in,
     too_long,
 )
-from jumar.algorithms.auto.candidates import Bench, Fitted, Learn, Scorer
+from jumar.algorithms.auto.candidates import Bench, Fitted, Scorer
 from jumar.algorithms.auto.dealing import Dealt, DealtPart
 from jumar.algorithms.auto.limits import Limits, limits_of
-from jumar.algorithms.auto.scored import Scores
-from jumar.algorithms.entry import Algorithm
+from jumar.algorithms.auto.makers import Makers
+from jumar.algorithms.auto.scored import LARGEST_WEIGHT, Scores
 from jumar.algorithms.problem import Material
 from jumar.core.arrays import Floats, Ints
 from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
 from jumar.core.history import HistoryMdp
 from jumar.core.replay import Replays
 from jumar.evidence.practice import Practice
@@ -40,9 +41,26 @@ class Workbench(Bench):
     numbered: tuple[NumberedSteps, ...]
 
     @classmethod
-    def on(cls, board: Board, dealt: Dealt, limits: Limits, delta: float = 0.05) -> Workbench:
+    def on(
+        cls,
+        board: Board,
+        dealt: Dealt,
+        limits: Limits,
+        delta: float = 0.05,
+        simplify: float | None = None,
+        makers: Makers | None = None,
+    ) -> Workbench:
         """For a log that was laid out and dealt."""
-        return cls(board=board, dealt=dealt, numbered=number(board), limits=limits, delta=delta)
+        return cls(
+            board=board,
+            dealt=dealt,
+            numbered=number(board),
+            limits=limits,
+            delta=delta,
+            simplify=simplify,
+            makers=makers,
+            untried=board.untried,
+        )
 
     @property
     def behavior(self) -> Controller:
@@ -64,16 +82,12 @@ class Workbench(Bench):
         first = self.dealt.of_first_units(self.dealt.episodes(part), most)
         return lambda candidate, floors: [x.values for x in self._scores(candidate, first, floors)]
 
-    def learner(self, entry: Algorithm, numbered: Numbered, part: DealtPart) -> Learn:
-        board, memory = self.board, numbered.memory
+    def material(self, numbered: Numbered, part: DealtPart) -> Material:
+        board = self.board
         learned_from = Replays.holding(board.replay.part(self.dealt.episodes(part)))
-        material = Material(learned_from, memory, board.discount, self.limits.rewards, self.delta)
-
-        def learn(parameters: Mapping[str, object]) -> Floats:
-            found = entry.learn(material, board.behavior, **parameters)
-            return found.controller.lift(memory).rows_at(numbered.states)
-
-        return learn
+        return Material(
+            learned_from, numbered.memory, board.discount, self.limits.rewards, self.delta
+        )
 
     def scores(self, candidate: Fitted, part: DealtPart, floor: float) -> Scores:
         """The scores of the units of a part, none below -floor."""
@@ -109,7 +123,7 @@ class Workbench(Bench):
         from jumar.core import kernels
 
         board = self.board
-        return kernels.episode_weights(
+        found = kernels.episode_weights(
             board.replay.at,
             board.log.action,
             board.log.start,
@@ -118,10 +132,17 @@ class Workbench(Bench):
             board.taken,
             board.discount,
         )
+        weights: Floats = np.minimum(found, LARGEST_WEIGHT)
+        return weights
 
     def unit_weights(self, rows: Floats, part: DealtPart) -> Floats:
         """(u,) the mean weight of each unit of a part."""
         return self.dealt.by_unit(self.dealt.episodes(part), self.weights(rows, part))[0]
+
+    def paying(self, log: Episodes, limits: Limits) -> Workbench:
+        """The same steps with other rewards: those of `log`, which differs in nothing else."""
+        board = replace(self.board, replay=replace(self.board.replay, log=log))
+        return replace(self, board=board, limits=limits)
 
     # ---- for one half ---------------------------------------------------------------------------
 
@@ -159,5 +180,4 @@ class Workbench(Bench):
         log = replace(board.log, reward=board.log.reward - centre)
         horizon = self.limits.steps if self.limits.declared_steps else None
         limits = limits_of(log, board.discount, self.limits.rewards.less(centre), horizon)
-        board = replace(board, replay=replace(board.replay, log=log))
-        return replace(self, board=board, limits=limits)
+        return self.paying(log, limits)

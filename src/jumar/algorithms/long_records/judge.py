@@ -27,6 +27,8 @@ from jumar.algorithms.auto.trials import Setting
 from jumar.algorithms.long_records.weights import FittedWeights, Values, steps_of
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.evidence.offpolicy.weights import effective_size
+from jumar.solve.simplifying import Simplified, measured, settled
+from jumar.solve.simplifying import simplify as simplify_rows
 from jumar.solve.solver import solve
 
 MIXTURES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15)
@@ -117,6 +119,7 @@ class Candidate:
     longer: Reading  # with the next longer memory, j = 0
     gentle: tuple[Reading, ...]  # the gentle version, with the judging memory
     unseen: float  # discounted visits that the log shows nothing of
+    simplified: Simplified | None = None  # what was kept of its changes, if that was asked for
 
 
 def reaches(board: Board) -> tuple[int, ...]:
@@ -137,10 +140,14 @@ def fit(board: Board, records: Ints, memories: int) -> list[FittedWeights]:
 
 
 def candidates(
-    models: list[FittedWeights], held_out: Ints, half: int, dealt: Dealt
+    models: list[FittedWeights],
+    held_out: Ints,
+    half: int,
+    dealt: Dealt,
+    simplify: float | None = None,
 ) -> tuple[list[Candidate], int]:
-    """Policies of all but the last of the fitted memories, shortlisted by the fitted half alone and
-    judged on the other with the last but one; and how many there were."""
+    """Policies of all but the last of the fitted memories, shortlisted (and simplified) by the
+    fitted half alone and judged on the other with the last but one; and how many there were."""
     board = models[0].board
     own = Judge(models[-2], models[0].episodes, dealt)
     judge, longer = (Judge(model, held_out, dealt) for model in models[-2:])
@@ -148,10 +155,17 @@ def candidates(
     reach = reaches(board)
     found = []
     for setting, rows, promised in listed:
+        simpler = None
+        if simplify is not None:
+            setting = replace(setting, simplified=simplify)
+            simpler = _Simpler(own, models, setting, rows, simplify)
+            rows, promised = simpler.rows, simpler.promised
         slight = judge.fitted.values(mixed(board, rows, GENTLE))
         gentle = tuple(judge.read(slight, j) for j in reach)
         for share in MIXTURES:
             table = mixed(board, rows, share)
+            if simpler:
+                table = settled(board.behavior_rows, table)
             values = judge.fitted.values(table)
             found.append(
                 Candidate(
@@ -163,9 +177,34 @@ def candidates(
                     longer.read(longer.fitted.values(table), 0),
                     gentle,
                     judge.unseen(values),
+                    simpler.at(share) if simpler else None,
                 )
             )
     return found, tried * len(MIXTURES)
+
+
+class _Simpler:
+    """A policy with fewer changes, by the model it was found with."""
+
+    def __init__(
+        self, own: Judge, models: list[FittedWeights], setting: Setting, rows: Floats, share: float
+    ) -> None:
+        self.model = next(model for model in models if model.memory == setting.memory)
+        mdp, board, known = self.model.mdp, self.model.board, self.model.known
+        self.share, self.old = share, mdp.policy_of(board.behavior)
+        self.new = self.old.copy()
+        self.new[self.model.at[known]] = rows[known]
+        self.kept = simplify_rows(mdp, self.old, self.new, share)[0]
+        self.rows = self.model.spread(self.kept, board.behavior_rows)
+        self.promised = own.read(own.fitted.values(self.rows), 0).gain
+
+    def at(self, mixture: float) -> Simplified:
+        """What is kept of the gain where a share of the steps follows the new rows."""
+        new, kept = (
+            settled(self.old, mixture * rows + (1 - mixture) * self.old)
+            for rows in (self.new, self.kept)
+        )
+        return measured(self.model.mdp, self.old, new, kept, self.share)
 
 
 def mixed(board: Board, rows: Floats, share: float) -> Floats:

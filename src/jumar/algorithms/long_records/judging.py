@@ -48,6 +48,7 @@ from jumar.core.text import percent
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.rewards import RewardRange
 from jumar.io.plain import finite, picked, plain
+from jumar.solve.simplifying import Simplified
 
 LONGEST = 4  # observations of the longest window, which serves only to be compared with
 FEWEST = 4  # records (or clusters) in a half
@@ -70,6 +71,7 @@ class LongTrial:
     unseen: float  # discounted visits that the log shows nothing of
     lower: float  # bound on the gain, the least of all rungs with weight
     refusals: tuple[Refusal, ...]
+    simplified: Simplified | None = None  # what was kept of its changes, if that was asked for
 
     @property
     def passed(self) -> bool:
@@ -163,6 +165,7 @@ def judge_long(
     rewards: RewardRange | None = None,
     nothing_assumed: Rung | None = None,
     others: Sequence[float] = (),
+    simplify: float | None = None,
 ) -> LongVerdict:
     """Improve on long records under the assumption that a memory suffices; or refuse.
 
@@ -170,8 +173,10 @@ def judge_long(
     with, besides what the behavior remembers; longer ones, with actions, are tried when the log
     contradicts it. `delta` is the level of the test, `rewards` what a step can pay where that is
     declared, and `nothing_assumed` what can be said without a memory: the top of the ladder. What
-    would pass at `others`, other levels, is told too, to show how much depends on the level. The
-    seed deals the records into halves, and draws other orders of the steps.
+    would pass at `others`, other levels, is told too, to show how much depends on the level. With
+    `simplify`, candidates have as few changes as keep that share of their gain in the half they are
+    fitted on, and that is what is judged. The seed deals the records into halves, and draws other
+    orders of the steps.
 
     >>> from jumar import models, simulate
     >>> bridge = models.bridge_repair()
@@ -198,7 +203,8 @@ def judge_long(
     tried = 0
     if not against:
         for i in range(HALVES):
-            fresh, n = candidates(fit(board, halves[i], len(tests) + 1), halves[1 - i], i, dealt)
+            models = fit(board, halves[i], len(tests) + 1)
+            fresh, n = candidates(models, halves[1 - i], i, dealt, simplify)
             tried += n
             if fresh:
                 differences = np.array([candidate.rungs[0].differences for candidate in fresh])
@@ -321,6 +327,7 @@ def _trial(candidate: Candidate, test: Gate) -> LongTrial:
         candidate.unseen,
         least_lower(candidate, test)[1],
         refusals(candidate, test),
+        candidate.simplified,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Ints, freeze
 from jumar.core.errors import ControllerError, MemoryMismatch
-from jumar.core.memory.base import Machine, Memory, as_tuples, look_up
+from jumar.core.memory.base import ENUMERABLE, Machine, Memory, as_tuples, look_up
 from jumar.core.memory.forms import Form, OneOf
 from jumar.core.names import check_names
 
@@ -85,13 +85,22 @@ class NamedNodes(Memory, word="nodes"):
         fits: Bools = (nodes[:, 0] >= 0) & (nodes[:, 0] < len(self.nodes))
         return fits
 
+    def enumerate(self, limit: int = ENUMERABLE) -> Ints:
+        reached = self._reached()
+        if len(reached) > limit:
+            return super().enumerate(limit)  # which says so
+        return np.array(sorted(reached), np.int64)[:, None]
+
     def count_nodes(self) -> int:
+        return len(self._reached())
+
+    def _reached(self) -> set[int]:
         seen, todo = {self.start}, [self.start]
         while todo:
             fresh = set(np.unique(self.next[todo.pop()]).tolist()) - seen
             seen |= fresh
             todo += fresh
-        return len(seen)
+        return seen
 
     def form(self, observations: Sequence[str], actions: Sequence[str]) -> Form:
         return OneOf("node", self.nodes)
@@ -166,7 +175,8 @@ def _read_moves(
 def _moves_from(
     nodes: Sequence[str], n: int, table: Ints, observations: Sequence[str], actions: Sequence[str]
 ) -> list[dict[str, str]]:
-    """One move where all go the same way, else one per observation, else one per pair."""
+    """One move where all go the same way, else one per observation; where actions go different
+    ways, one for each that goes another way than most, and then one for the rest."""
     if (table == table[0, 0]).all():
         return [{"node": nodes[n], "to": nodes[table[0, 0]]}]
     moves = []
@@ -175,5 +185,13 @@ def _moves_from(
         if (row == row[0]).all():
             moves.append({**here, "to": nodes[row[0]]})
         else:
-            moves += [{**here, "action": actions[a], "to": nodes[m]} for a, m in enumerate(row)]
+            most = int(np.bincount(row).argmax())
+            if (row == most).sum() == 1:
+                most = -1  # each goes its own way
+            moves += [
+                {**here, "action": actions[a], "to": nodes[m]}
+                for a, m in enumerate(row.tolist())
+                if m != most
+            ]
+            moves += [{**here, "to": nodes[most]}] if most >= 0 else []
     return moves

@@ -378,9 +378,10 @@ def _verdict(trend: Trend, p: float, steps: int | None, level: float, independen
         text = "; ".join(told)
         return failed(
             f"{text[0].upper()}{text[1:]}. A log that changes under way does not tell what is "
-            "true now; use the later part, or find out what changed. If the file goes group by "
-            "group (sites, machines), its order stands for groups rather than time: then they "
-            f"differ, and each is better judged by itself.{independent}",
+            "true now; use the later part, find out what changed, or let the trend be forecast "
+            "(jumar estimate --forecast). If the file goes group by group (sites, machines), its "
+            "order stands for groups rather than time: then they differ, and each is better "
+            f"judged by itself.{independent}",
         )
     return passed(
         f"No sign of change over the episodes (outcomes{within} p = {p:.2g}, {trend.of} "

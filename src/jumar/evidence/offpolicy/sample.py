@@ -30,6 +30,8 @@ from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted
 from jumar.evidence.offpolicy.ranges import KnownSteps, never_zero, steps_of
 from jumar.evidence.practice import Practice, practice_of
 
+LARGEST_TOTAL = 1e150  # whose square is still a number
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -229,7 +231,16 @@ class Sample:
         """One value per episode, or the weighted mean."""
         entry = ESTIMATORS[estimator]
         less = entry.baseline(self) if difference else np.zeros(len(self.log))
-        found = entry.values(self)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = entry.values(self)
+            worth = found.weight * found.x if isinstance(found, Weighted) else found
+            total = np.abs(worth).sum()
+        if not total <= LARGEST_TOTAL:
+            raise LogError(
+                f"estimator {estimator!r}: weights are too large to compute with. The controller "
+                "does what the behavior hardly ever did, so that this log says nothing about it. "
+                "Estimate one that is closer to the behavior, or give rewards in a larger unit."
+            )
         if not isinstance(found, Weighted):
             return found - less
         return Weighted(found.weight, found.x, found.start, found.offset - less, found.discount)

@@ -150,18 +150,22 @@ class Steps:
 
     # ---- other logs ---------------------------------------------------------------------------
 
-    def shuffles(self, times: int, rng: np.random.Generator) -> Iterator[Drawn]:
+    def shuffles(
+        self, times: int, rng: np.random.Generator, soon: int | None = None
+    ) -> Iterator[Drawn]:
         """The same steps in another order, each beginning where the one before it ended.
 
         If episodes were cut off, steps soon after the start of an episode stay there: otherwise
-        lengths would be free, and histories that have just begun would become rarer.
+        lengths would be free, and histories that have just begun would become rarer. How soon, the
+        finer memory says, or `soon`.
         """
         from jumar.evidence.order.walks import reorder
 
         log = self.log
         N, E = log.n_steps, len(log)
         cut = np.flatnonzero(log.final_observation != UNKNOWN)
-        soon = 0 if log.terminated.all() else _warm_up(self.finer.memory)
+        if soon is None:
+            soon = 0 if log.terminated.all() else _warm_up(self.finer.memory)
         age = np.append(np.arange(N) - np.repeat(log.start[:-1], log.lengths), log.lengths[cut])
         x = np.append(self.base.at, self.base.after[cut])
         points, point = number_rows(np.column_stack([x, np.minimum(age, soon)]))
@@ -200,7 +204,9 @@ def _reward_classes(pair: Ints, reward: Floats) -> Ints:
     """(N,) the class of every reward among those of its pair."""
     order = np.lexsort([reward, pair])
     new_pair = np.diff(pair[order], prepend=-1) != 0
-    new_value = new_pair | (np.diff(reward[order], prepend=np.nan) != 0)
+    sorted_rewards = reward[order]
+    new_value = new_pair.copy()
+    new_value[1:] |= sorted_rewards[1:] != sorted_rewards[:-1]
     owner = np.cumsum(new_pair) - 1
     first = np.flatnonzero(new_pair)
     rank = np.cumsum(new_value) - 1

@@ -147,7 +147,7 @@ def order_test(
     replays = Replays.of(log_of(log, made_by)).align(made_by.observations, made_by.actions)
     base, finer = _memories(made_by.memory, memory, finer)
     for_subset, for_draws, for_episodes = generator(seed, "order").spawn(3)
-    replays = _subset(replays, for_subset)
+    replays = some_episodes(replays, for_subset, MOST_STEPS)
     fine = replays.over(finer)  # first: the base is then a projection of it
     steps = cut_into_steps(replays.over(base), fine, rewards)
     logged, which = steps.as_logged()
@@ -300,12 +300,12 @@ def _by_chance(steps: Steps, B: int, rng: np.random.Generator) -> tuple[Floats, 
     return G, gaps
 
 
-def _subset(replays: Replays, rng: np.random.Generator) -> Replays:
-    """All episodes, or so many of them at random that about MOST_STEPS steps are left."""
+def some_episodes(replays: Replays, rng: np.random.Generator, most: int) -> Replays:
+    """All episodes, or so many of them at random that about so many steps are left."""
     log = replays.log
-    if log.n_steps <= MOST_STEPS:
+    if log.n_steps <= most:
         return replays
-    keep = max(1, round(len(log) * MOST_STEPS / log.n_steps))
+    keep = max(1, round(len(log) * most / log.n_steps))
     return replays.part(np.sort(rng.permutation(len(log))[:keep]))
 
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.controller import SUM_TOLERANCE, Controller
+from jumar.core.chances import SUM_TOLERANCE
+from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError
 from jumar.core.identifiers import words_for
 from jumar.core.text import listing

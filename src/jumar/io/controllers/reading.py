@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, RowIndex, number_rows
-from jumar.core.controller import SUM_TOLERANCE, Controller, without_exploration
+from jumar.core.chances import SUM_TOLERANCE, without_exploration
+from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError
 from jumar.core.memory import history_states
 from jumar.core.memory.forms import ANY

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from jumar.core.episodes import METADATA
+from jumar.core.errors import LogError
+from jumar.core.text import printable
 from jumar.io.formats.places import FarFile, Place, arrow_file
 from jumar.io.formats.source import BATCH_ROWS, Source, naming, sliced
 
@@ -37,9 +39,21 @@ class ParquetFile(_Typed):
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         with naming(self.name, "Parquet"), _parquet(self._path) as file:
+            seen = 0
             for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
                 batch.validate(full=True)
+                seen += batch.num_rows
                 yield batch
+            check_rows(file, None, seen)
+
+
+def check_rows(file: Any, groups: Sequence[int] | None, seen: int) -> None:
+    """Were all rows of some row groups read, or of all? Where a column is damaged, pyarrow may hand
+    over none of them and say nothing."""
+    every = range(file.metadata.num_row_groups) if groups is None else groups
+    rows = sum(file.metadata.row_group(i).num_rows for i in every)
+    if seen != rows:
+        raise ValueError(f"it tells of {rows:,} rows, but has {seen:,}")
 
 
 @contextmanager
@@ -127,6 +141,12 @@ class TableInMemory(_Typed):
     def __init__(self, table: Any) -> None:
         import pyarrow as pa
 
+        for name in getattr(table, "columns", ()):  # Polars aborts the process on such a name
+            if isinstance(name, str) and "\0" in name:
+                raise LogError(
+                    f"table: the name '{printable(name)}' of a column has a null character. "
+                    "Rename the column."
+                )
         self._reader = pa.RecordBatchReader.from_stream(table)
         self._describe(self._reader.schema)
         self._table, self._used = table, False

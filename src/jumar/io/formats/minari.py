@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Array
+from jumar.core.episodes import SIGNAL
 from jumar.core.errors import JumarError, LogError
 from jumar.core.text import listing, printable
 from jumar.io.formats.minari_episodes import METADATA, store_of
@@ -34,7 +35,10 @@ TOLD = ("node", "propensity", "cluster", "behavior")  # parts that write_minari 
 ROOTS = ("observation", "action")
 LABELLED = ("node", "cluster", "behavior")
 # lists of names that write_minari leaves
-_NAMES = ("observations", "actions", "infos", "episodes", *(f"{key}_names" for key in LABELLED))
+_NAMES = (
+    *("observations", "actions", "infos", "episodes", "signals"),
+    *(f"{key}_names" for key in LABELLED),
+)
 
 
 def datasets_root() -> Path:
@@ -103,6 +107,7 @@ class MinariFolder(Source):
         infos = [f"info.{key}" for key in self._store.info_keys()]
         single = [root for root in ROOTS if self._joint[root] is not None]
         parts = [column.name for columns in self._columns.values() for column in columns]
+        told += [SIGNAL + name for name in self.own.get("signals", ())]
         self.names = list(dict.fromkeys(
             ["episode", "step", *single, *parts, "reward", "terminated", "truncated", *told, *infos]
         ))  # fmt: skip
@@ -224,10 +229,17 @@ class MinariFolder(Source):
             elif root in ROOTS:
                 values = self._values(episode, root, name)
             else:
-                values = np.asarray(episode.info(name.removeprefix("info.")))
+                values = np.asarray(episode.info(self._info_of(name)))
             self._check_length(name, number, values, T)
             found[name] = _fitted(values, n)
         return found
+
+    def _info_of(self, column: str) -> str:
+        """The key of the infos behind a column."""
+        signals = [SIGNAL + name for name in self.own.get("signals", ())]
+        if column in signals:
+            return signal_info(signals.index(column))
+        return column.removeprefix("info.")
 
     def _values(self, episode: Any, root: str, name: str) -> Array:
         """The numbers of a column, or of the joint names."""
@@ -287,6 +299,11 @@ class MinariFolder(Source):
             )
         indices = pa.array(np.where(nothing, 0, codes).astype(np.int32), mask=nothing)
         return pa.DictionaryArray.from_arrays(indices, pa.array(list(names), pa.string()))
+
+
+def signal_info(number: int) -> str:
+    """The key of the infos that holds a signal: its number, for a name may hold what no key can."""
+    return f"signal_{number}"
 
 
 _OF_STEPS = {"reward": "rewards", "terminated": "terminations", "truncated": "truncations"}

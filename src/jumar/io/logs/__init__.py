@@ -12,6 +12,7 @@ node           optional: the memory node in which the controller says it was
 propensity     optional: the probability with which the action was taken
 cluster        optional: the person, plant or machine an episode belongs to
 behavior       optional: the name of the controller that made the episode
+signal:NAME    optional: another number that each step brings, more of which is better
 =============  ====================================================================
 
 Without a `terminated` column it must be said what the end of an episode means (`ends`): guessing
@@ -59,8 +60,11 @@ File = str | os.PathLike[str]
 LogLike = Episodes | Replays | File | ArrowTable  # what a caller may pass for a log
 
 
-def log_of(log: LogLike, like: Controller | None = None) -> Episodes | Replays:
-    """The log, read if it is a file or a table, with names numbered as a controller does.
+def log_of(
+    log: LogLike, like: Controller | None = None, columns: Mapping[str, str] | None = None
+) -> Episodes | Replays:
+    """The log, read if it is a file or a table, with names numbered as a controller does, and with
+    other names of columns.
 
     >>> log_of(42)
     Traceback (most recent call last):
@@ -76,8 +80,9 @@ def log_of(log: LogLike, like: Controller | None = None) -> Episodes | Replays:
             "jumar.read_logs returns."
         )
     if like is None:
-        return read_logs(source)
-    return read_logs(source, observations=like.observations, actions=like.actions)
+        return read_logs(source, columns=columns)
+    names = like.observations, like.actions
+    return read_logs(source, observations=names[0], actions=names[1], columns=columns)
 
 
 def read_logs(

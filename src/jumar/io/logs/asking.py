@@ -10,6 +10,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
+from jumar.core.episodes import SIGNAL
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.reading import Bins
 from jumar.core.text import printable
@@ -23,6 +24,7 @@ Repeated = Literal["error", "drop"]
 NEEDED = ("episode", "observation", "action", "reward")
 OPTIONAL = ("step", "time", "terminated", "node", "propensity", "cluster", "behavior")
 COMBINED = ("observation", "action")  # parts that several columns may play together
+COST_SIGNAL = "cost:"  # the same as a signal, but less is better
 SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 
@@ -60,6 +62,12 @@ class Asked:
     prices: tuple[Price, ...]
     decimal: Mark | None  # nobody said it: it is recognised
     dates: str | None  # a format, as for strptime
+    cost_signals: tuple[str, ...] = ()  # signals that hold costs
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """The names of the signals that are asked for."""
+        return tuple(part.removeprefix(SIGNAL) for part in self.columns if part.startswith(SIGNAL))
 
 
 def ask(
@@ -92,8 +100,12 @@ def ask(
             "cost: prices already say what is paid. Give what costs a minus sign in prices "
             "(--prices), and leave out cost (--cost)."
         )
+    found = _columns(columns or {}, bool(cost))
     return Asked(
-        columns=_columns(columns or {}, bool(cost)),
+        columns={_signal(part): names for part, names in found.items()},
+        cost_signals=tuple(
+            part.removeprefix(COST_SIGNAL) for part in found if part.startswith(COST_SIGNAL)
+        ),
         cost=bool(cost),
         cost_said=cost is not None,
         bins={column: read_bins(column, spec) for column, spec in (bins or {}).items()},
@@ -111,7 +123,7 @@ def _columns(columns: Mapping[str, str | Sequence[str]], cost: bool) -> dict[str
     for part, value in columns.items():
         if part == "cost" and not cost:
             raise ParameterError("columns: a cost is not a reward. Say cost=True (--cost) as well.")
-        if part not in known and part != "cost":
+        if part not in known and part != "cost" and not is_signal(part):
             raise ParameterError("columns: " + not_one_of("part", part, known))
         names = (value,) if isinstance(value, str) else tuple(value)
         if not names or not all(isinstance(name, str) and name for name in names):
@@ -128,8 +140,28 @@ def _columns(columns: Mapping[str, str | Sequence[str]], cost: bool) -> dict[str
         part = "reward" if part == "cost" else part
         if part in found:
             raise ParameterError("columns: reward and cost are the same part. Give one of them.")
+        if _signal(part) in map(_signal, found):
+            name = printable(_signal(part).removeprefix(SIGNAL))
+            raise ParameterError(
+                f"columns: {name} is a signal and a cost. Write signal:{name} if more is better, "
+                f"cost:{name} if less is."
+            )
         found[part] = names
     return found
+
+
+def is_signal(part: str) -> bool:
+    """Is a part a signal beside the reward?
+
+    >>> is_signal("signal:safety"), is_signal("cost:waiting"), is_signal("reward")
+    (True, True, False)
+    """
+    return any(part.startswith(mark) and part != mark for mark in (SIGNAL, COST_SIGNAL))
+
+
+def _signal(part: str) -> str:
+    """A signal that is a cost is a signal."""
+    return SIGNAL + part.removeprefix(COST_SIGNAL) if part.startswith(COST_SIGNAL) else part
 
 
 def read_bins(column: str, spec: Sequence[str | float]) -> Bins:

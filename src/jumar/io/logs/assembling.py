@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Ints
-from jumar.core.episodes import UNKNOWN, Episodes, Labels, Origin
+from jumar.core.episodes import SIGNAL, UNKNOWN, Episodes, Labels, Origin
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.reading import LogReading, ReadColumn
 from jumar.core.rows import row_words
@@ -44,8 +44,13 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
     )
     actions, a = numbered(log, "action", symbols["action"], given.get("action"), problems)
     check_ends(log.rows.source.name, log.rows.parts.single.get("terminated"), asked, problems)
+    acted = symbols["action"].code >= 0
     for name, amounts in _amounts(log).items():
-        _check_amounts(log, name, amounts, symbols["action"].code >= 0, problems)
+        part = "reward" if log.rows.reward is not None else "number"
+        _check_amounts(log, part, name, amounts, acted, problems)
+    for name, amounts in log.rows.signals.items():
+        part = f"signal {printable(name)!r}"
+        _check_amounts(log, part, log.rows.parts.signals[name], amounts, acted, problems)
     problems.check()
     last = log.first[1:] - 1
     closing = a == UNKNOWN  # rows that only carry a final observation
@@ -71,6 +76,10 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
             "Drop the row, or the mark.",
         ),
     )
+    signals = {
+        name: _paid(log, f"signal {printable(name)!r}", amounts, is_step, problems)
+        for name, amounts in log.rows.signals.items()
+    }
     node, propensity = log.rows.node, propensities(log, is_step, problems)
     labels = {part: of_episodes(log, part, problems) for part in OF_EPISODES}
     problems.check()
@@ -87,7 +96,7 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
             log.rows.source.name,
             log.rows.row[steps],
             log.labels,
-            log.remarks,
+            replace(log.remarks, cost_signals=asked.cost_signals),
             columns_of(log.rows.parts),
             asked.cost_said,
             reading_of(log.rows.parts, asked, log.rows.source.separator, log.remarks.guessed),
@@ -95,12 +104,17 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
         None if node is None else Labels(tuple(node.names), node.code[steps]),
         None if propensity is None else propensity[steps],
         **labels,
+        signals={
+            name: (0.0 - values if name in asked.cost_signals else values)[steps]
+            for name, values in signals.items()
+        },
     )
 
 
 def columns_of(parts: Parts) -> dict[str, tuple[str, ...]]:
     """The columns behind every part."""
     single = {part: (name,) for part, name in parts.single.items()}
+    single |= {SIGNAL + name: (column,) for name, column in parts.signals.items()}
     return {**single, "observation": parts.observation, "action": parts.action}
 
 
@@ -173,7 +187,7 @@ def _amounts(log: Arranged) -> dict[str, Amounts]:
 def _without_holes(log: Arranged, symbols: dict[str, Coded]) -> tuple[Arranged, dict[str, Coded]]:
     z, a = symbols["observation"].code, symbols["action"].code
     holes = (z == UNKNOWN) | _early(log, a)
-    for amounts in (*_amounts(log).values(), log.rows.propensity):
+    for amounts in (*_amounts(log).values(), *log.rows.signals.values(), log.rows.propensity):
         if amounts is not None:
             holes |= np.isnan(amounts.values) & (a != UNKNOWN)
     for gone in nameless(log):
@@ -240,21 +254,26 @@ def _rewards(
     reward = log.rows.reward
     if reward is None:
         return _priced(log, asked, observed, acted, problems)
+    found = _paid(log, "reward", reward, is_step, problems)
+    return 0.0 - found if asked.cost else found
+
+
+def _paid(log: Arranged, part: str, amounts: Amounts, is_step: Bools, problems: Problems) -> Floats:
+    """(N,) the amounts of every row; where nothing was done, nothing is paid."""
     problems.each(
-        np.flatnonzero(~is_step & (np.nan_to_num(reward.values) != 0)),
+        np.flatnonzero(~is_step & (np.nan_to_num(amounts.values) != 0)),
         lambda i: (
-            f"{log.where(int(i))}: there is a reward but no action.",
-            "Write what was done; or leave the reward out, if the row only tells what was seen in "
+            f"{log.where(int(i))}: there is a {part} but no action.",
+            f"Write what was done; or leave the {part} out, if the row only tells what was seen in "
             "the end.",
         ),
     )
-    return 0.0 - reward.values if asked.cost else reward.values
+    return amounts.values
 
 
 def _check_amounts(
-    log: Arranged, name: str, amounts: Amounts, is_step: Bools, problems: Problems
+    log: Arranged, part: str, name: str, amounts: Amounts, is_step: Bools, problems: Problems
 ) -> None:
-    part = "reward" if log.rows.reward is not None else "number"
     absent = np.flatnonzero(amounts.missing & is_step)
     if len(absent):
         zero = "missing_reward=0 (--missing-reward 0) if such a step pays nothing, or "

@@ -93,10 +93,9 @@ class Times(Encoder):
 
     def _strange(self, column: Any) -> LogError:
         """The error for a stream that cannot be read again to find out more."""
-        alike = (
-            _converted(column.slice(i, 1), self._kind or "numbers") for i in range(len(column))
-        )
-        i = next((i for i, value in enumerate(alike) if value is None), 0)
+        kind = self._kind or "numbers"
+        known = np.flatnonzero(~flags(column.is_null())).tolist()
+        i = next((i for i in known if _converted(column.slice(i, 1), kind) is None), 0)
         fact, remedy = self._told
         return LogError(f"{self._cell(i)}: {quoted(column[i])} {fact}. {remedy}")
 

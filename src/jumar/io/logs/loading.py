@@ -43,6 +43,7 @@ class LogRows:
     cluster: Coded | None
     behavior: Coded | None
     priced: Mapping[str, Amounts]  # by column
+    signals: Mapping[str, Amounts]  # by name
 
     def __len__(self) -> int:
         return len(self.row)
@@ -82,7 +83,7 @@ def load(source: Source, parts: Parts, asked: Asked) -> LogRows:
     if asked.decimal == "," or (asked.decimal is None and are_doubtful(source)):
         # what looks plain is a number with a point
         amounts = (parts.single.get(part, "") for part in AMOUNTS)
-        as_words.update((*amounts, *parts.priced, *asked.bins))
+        as_words.update((*amounts, *parts.priced, *parts.signals.values(), *asked.bins))
     while True:
         try:
             return _load(source, parts, asked, as_words)
@@ -107,6 +108,9 @@ def _load(source: Source, parts: Parts, asked: Asked, as_words: Collection[str])
         for part in ("observation", "action")
     }
     priced = {name: Numbers(source, name, name in as_words) for name in parts.priced}
+    signals = {
+        name: Numbers(source, column, column in as_words) for name, column in parts.signals.items()
+    }
     wanted: list[tuple[str, Encoder]] = [
         *((parts.single[part], encoder) for part, encoder in single.items()),
         *(
@@ -115,6 +119,7 @@ def _load(source: Source, parts: Parts, asked: Asked, as_words: Collection[str])
             for name, e in zip(parts.of(part), es, strict=True)
         ),
         *priced.items(),
+        *((parts.signals[name], encoder) for name, encoder in signals.items()),
     ]
     text = {name for name, encoder in wanted if isinstance(encoder, Names)}
     n, totals = 0, 0
@@ -151,6 +156,7 @@ def _load(source: Source, parts: Parts, asked: Asked, as_words: Collection[str])
         cluster=columns.get("cluster"),
         behavior=columns.get("behavior"),
         priced={name: encoder.result(problems) for name, encoder in priced.items()},
+        signals={name: encoder.result(problems) for name, encoder in signals.items()},
     )
     pa.default_memory_pool().release_unused()  # Arrow keeps what the batches took for the next ones
     problems.check()

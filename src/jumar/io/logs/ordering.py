@@ -65,7 +65,9 @@ def arrange(rows: LogRows, asked: Asked) -> Arranged:
     if asked.gap is not None:
         clock = rows.time or rows.step
         assert clock is not None  # a gap without a clock was refused
-        split = np.concatenate([[False], np.diff(clock.values) > _longest(rows, asked.gap, clock)])
+        with np.errstate(over="ignore"):  # between -1e308 and 1e308 there is a gap
+            apart = np.diff(clock.values)
+        split = np.concatenate([[False], apart > _longest(rows, asked.gap, clock)])
         split &= ~begins
     first = np.flatnonzero(begins | split)
     after_gap = split[first]
@@ -115,7 +117,7 @@ def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
     when, who, row = (
         values if order is None else values[order] for values in (clock.values, code, rows.row)
     )
-    early = np.flatnonzero((np.diff(when) < 0) & (np.diff(who) == 0)) + 1
+    early = np.flatnonzero((when[1:] < when[:-1]) & (who[1:] == who[:-1])) + 1
     if len(early):
         order = np.lexsort([clock.values, code])
     return (rows if order is None else rows.take(order)), Remarks(
@@ -127,7 +129,8 @@ def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
 
 def _without_repeats(rows: LogRows, clock: Clock, asked: Asked) -> LogRows:
     code = _episodes(rows)
-    same = np.flatnonzero((np.diff(code) == 0) & (np.diff(clock.values) == 0))
+    when = clock.values
+    same = np.flatnonzero((code[1:] == code[:-1]) & (when[1:] == when[:-1]))
     if len(same) == 0:
         return rows
     equal = _are_equal(rows.take(same), rows.take(same + 1))
@@ -169,6 +172,7 @@ def _are_equal(some: LogRows, others: LogRows) -> Bools:
         equal &= some.time.values == others.time.values
     amounts = [(some.reward, others.reward), (some.propensity, others.propensity)]
     amounts += [(some.priced[name], others.priced[name]) for name in some.priced]
+    amounts += [(some.signals[name], others.signals[name]) for name in some.signals]
     for mine, theirs in amounts:
         if mine is not None and theirs is not None:
             same = (mine.values == theirs.values) | (mine.missing & theirs.missing)

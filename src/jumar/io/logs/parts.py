@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from jumar.core.episodes import SIGNAL
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.logs.asking import COMBINED, NEEDED, OPTIONAL, Asked
 from jumar.io.problems import Problems
+
+OF_TURNS = ("reward", "terminated", "propensity", "price")  # that every step has for itself
 
 
 @dataclass(frozen=True)
@@ -20,12 +23,13 @@ class Parts:
     observation: tuple[str, ...]  # combined into one symbol
     action: tuple[str, ...]
     priced: tuple[str, ...]  # columns of numbers that have a price
+    signals: Mapping[str, str] = field(default_factory=dict)  # name to column
 
     @property
     def columns(self) -> list[str]:
         """Every column once."""
-        names = (*self.single.values(), *self.observation, *self.action, *self.priced)
-        return list(dict.fromkeys(names))
+        symbols, amounts = (*self.observation, *self.action), (*self.priced, *self.signals.values())
+        return list(dict.fromkeys((*self.single.values(), *symbols, *amounts)))
 
     def of(self, part: str) -> tuple[str, ...]:
         """The columns that play a part together."""
@@ -46,7 +50,8 @@ def find_parts(source: Source, asked: Asked) -> Parts:
     priced = tuple(price.name for price in asked.prices if price.kind == "column")
     for name in priced:
         found.named("price", name)
-    parts = Parts(single, found.combined("observation"), found.combined("action"), priced)
+    symbols = found.combined("observation"), found.combined("action")
+    parts = Parts(single, *symbols, priced, found.signals())
     problems.check()
     for column in asked.bins:
         if column not in (*parts.observation, *parts.action):
@@ -83,7 +88,7 @@ class _Finder:
         if wanted is not None:
             if part == "reward" and self._asked.prices:
                 self._paid_twice(wanted[0])
-            return self.named(part, wanted[0])
+            return self.named(part, self._called(wanted[0]) if part == "reward" else wanted[0])
         if part == "reward":
             return self._reward()
         if part in self._source.names or (self._source.may_have_more and part in OPTIONAL):
@@ -101,6 +106,21 @@ class _Finder:
         if self._asked.cost and "cost" in names:
             return self.named("reward", "cost")
         return self.named("reward", "reward")
+
+    def signals(self) -> dict[str, str]:
+        """The columns of the signals: those asked for, and those that are called so."""
+        names, asked = self._source.names, self._asked
+        own = [n.removeprefix(SIGNAL) for n in names if n.startswith(SIGNAL) and n != SIGNAL]
+        found = {}
+        for name in dict.fromkeys((*own, *asked.signals)):
+            (column,) = asked.columns.get(SIGNAL + name, (SIGNAL + name,))
+            found[name] = self.named(SIGNAL + name, self._called(column))
+        return found
+
+    def _called(self, column: str) -> str:
+        """The column of a signal. A log that jumar wrote has it under the name of its part."""
+        names = self._source.names
+        return SIGNAL + column if column not in names and SIGNAL + column in names else column
 
     def _paid_twice(self, column: str) -> None:
         self._problems.add(
@@ -129,7 +149,7 @@ class _Finder:
             )
         elif name not in found and not (source.may_have_more and part in OPTIONAL):
             no_column(source, part, name, self._problems)
-        elif part in ("reward", "terminated", "propensity", "price") and name in source.once:
+        elif (part in OF_TURNS or part.startswith(SIGNAL)) and name in source.once:
             shown = printable(name)
             self._problems.add(
                 f"{source.name}: {shown!r} stands once for all turns of an object, but the {part} "
@@ -182,4 +202,4 @@ def those_that_came(source: Source, parts: Parts, asked: Asked) -> Parts:
     problems.check()
     if "step" in single and asked.gap is None:
         single.pop("time", None)
-    return Parts(single, parts.observation, parts.action, parts.priced)
+    return replace(parts, single=single)

@@ -20,9 +20,10 @@ from jumar.core.arrays import Ints, RowIndex, freeze
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.memory import ENUMERABLE, history_states
+from jumar.core.reach import reachable
 from jumar.core.text import counted, shown
 from jumar.core.words import action_lines, history_state_heads, history_state_words
-from jumar.show.differences import on_one_memory, reachable, written_out
+from jumar.show.differences import on_one_memory, written_out
 from jumar.show.drawing.dot import CHANGED, START, graph_dot, table_dot
 from jumar.show.drawing.graph import DrawnStates, drawn_states, graph_of
 from jumar.show.drawing.images import image

@@ -29,10 +29,14 @@ LONGEST = 5000  # letters of a command that are shown; run.json has them all
 
 
 def page(
-    assessment: Assessment, drawing: Drawing, run: Mapping[str, Any], typed: Sequence[str] = ()
+    assessment: Assessment,
+    drawing: Drawing,
+    run: Mapping[str, Any],
+    typed: Sequence[str] = (),
+    smallest: Drawing | None = None,
 ) -> str:
     """The page about a result. `run` says where it comes from (`Run.to_dict`), `typed` is the
-    command."""
+    command, `smallest` draws the controller with the fewest nodes, where these are fewer."""
     from jinja2 import Environment, StrictUndefined
 
     from jumar.show.drawing.dot import left_to_right
@@ -56,7 +60,7 @@ def page(
     result, made = assessment.result, assessment.decisions
     changed = [h for h in made.order.tolist() if made.changed[h]]
     telling = [c for c in assessment.telling if not c.vacuous] or [result.certificate]
-    empty = [c for c in result.certificates if c not in telling]
+    empty = [c for c in assessment.certificates if c not in telling]
     page: str = environment.from_string(part("page.html")).render(
         said=assessment,
         made=made,
@@ -88,8 +92,10 @@ def page(
         script_hash=f"sha256-{digest}",
         drawing=drawing,
         picture=PICTURES[drawing.kind],
+        smallest=smallest if smallest and smallest.kind == "graph" else None,
         histogram=_histogram(assessment) if changed else "",
         ladder=_ladder(assessment),
+        outlook_picture=_outlook(assessment),
         run=_run_rows(run),
         notices=_notices(assessment, typed),
     )
@@ -115,6 +121,16 @@ def _ladder(assessment: Assessment) -> str:
 
     long = assessment.result.long
     return rungs(long.ladder) if long else ""
+
+
+def _outlook(assessment: Assessment) -> str:
+    """Both controllers along the log, and what is forecast."""
+    from jumar.show.html.outlook import outlook_picture
+
+    ahead = assessment.outlook
+    if ahead is None or ahead.forecast is None:
+        return ""
+    return outlook_picture(ahead.forecast, assessment.costs)
 
 
 def _histogram(assessment: Assessment) -> str:

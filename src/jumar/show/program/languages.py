@@ -199,6 +199,7 @@ def render(table: ControllerTable, language: Language, stem: str = "improved") -
         "ranges": ranges_of,
         "source": source_of,
         "literal": _literal,
+        "json_lines": _json_lines,
         "numbers": _numbers,
         "wrapped": _wrapped,
     }
@@ -238,3 +239,7 @@ def _literal(data: Any) -> str:
     if not isinstance(data, tuple):
         return repr(data)
     return "(\n" + "".join(f"                {row},\n" for row in data) + "            )"
+
+
+def _json_lines(rows: Sequence[Any]) -> str:
+    return ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)

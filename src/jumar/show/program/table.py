@@ -37,6 +37,7 @@ from jumar.core.memory.windows import push
 from jumar.core.reading import MISSING, LogReading, ReadColumn
 
 FORMAT = "jumar-table/1"
+LONG = 5_000  # rows of a layer that people still read
 MOST_CELLS = 20_000  # of a memory that is listed though it has a function of its own
 
 Move: TypeAlias = Callable[[Any, Any, int, int], Any]
@@ -79,6 +80,16 @@ class Layer:
     choices: tuple[int, ...]  # (K,) the number of a distribution
 
     @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """What each part holds, the observation; the choice."""
+        return [(*key, choice) for key, choice in zip(self.keys, self.choices, strict=True)]
+
+    @property
+    def long(self) -> bool:
+        """Are there so many rows that nobody reads them?"""
+        return len(self.keys) > LONG
+
+    @property
     def first(self) -> list[int]:
         """All numbers the memory holds before the first step, side by side."""
         return [number for part in self.parts for number in _flat(part.first)]
@@ -118,10 +129,7 @@ class ControllerTable:
             "layers": [
                 {
                     "memory": [part.document() for part in layer.parts],
-                    "rows": [
-                        (*key, choice)
-                        for key, choice in zip(layer.keys, layer.choices, strict=True)
-                    ],
+                    "rows": layer.rows,
                 }
                 for layer in self.layers
             ],

@@ -203,7 +203,7 @@ def try_certificates(trial: TriedLog) -> Iterator[ClaimRow]:
     process = trial.process
     before = process.value_for_ever(process.behavior)
     slack = ROUNDING * max(1.0, abs(before))
-    promising = [e for e in ALGORITHMS.values() if e.bound_kind or e.loses_nowhere]
+    promising = [e for e in ALGORITHMS.values() if e.promises]
     for entry in promising:
         more: dict[str, Any] = {entry.threshold: THRESHOLD} if entry.threshold else {}
         try:

@@ -10,6 +10,7 @@ import math
 import os
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,27 +34,10 @@ _MOST_BYTES = 2_000_000_000  # of a file
 _PIECE = 1 << 20  # bytes read at once
 
 
-def read_pomdp(
-    path: str | os.PathLike[str],
-    *,
-    first_observation: str | None = None,
-    start: str | None = None,
-    discount: float | None = None,
-    max_steps: int | None = None,
-    normalize: bool = False,
-) -> Pomdp:
+def read_pomdp(path: str | os.PathLike[str], **options: Any) -> Pomdp:
     """A model from a `.POMDP` file; `load_model` tells what the options mean."""
     source = str(os.fspath(path))
-    return pomdp_from_text(
-        _text(source),
-        source,
-        name=Path(source).stem,
-        first_observation=first_observation,
-        start=start,
-        discount=discount,
-        max_steps=max_steps,
-        normalize=normalize,
-    )
+    return pomdp_from_text(_text(source), source, name=Path(source).stem, **options)
 
 
 def pomdp_from_text(

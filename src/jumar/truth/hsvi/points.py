@@ -8,8 +8,10 @@ q₀(b) = Σ b(s) Q_a(s),
     c_i = min over s with b_i(s) > 0 of b(s) / b_i(s):
 
 b holds c_i times b_i, and the rest of it is shared out to the corners (the sawtooth of Hauskrecht
-2000). V(b) is at most the largest of these over a. That says more than points of V would: each
-action may take another point.
+2000). But the rest, b - c_i b_i, is a belief like any other and may hold a share of another point.
+So up to MOST_POINTS are taken out one after the other, each time the one that says most. V(b) is at
+most the largest of these over a. That says more than points of V would: each action may take other
+points.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ import numpy as np
 
 from jumar.core.jit import compiled
 from jumar.core.kernels import Bools, Floats, Ints
-from jumar.truth.hsvi.tables import WORTH, Points, Room
+from jumar.truth.hsvi.tables import MOST_POINTS, WORTH, Points, Room
+
+MORE_WORTH = 0.05  # of what was found so far: less is not looked for
 
 
 @compiled
@@ -41,32 +45,76 @@ def highest_of(q: Floats) -> int:
 
 @compiled
 def most_dropped(
-    points: Points, a: int, dense: Floats, outside: int, total: float, enough: float, skip: int
-) -> tuple[float, int]:
-    """max_i c_i (q₀(b_i) - Q_a(b_i)) and its point, -1 if there is none. The search ends when it is
-    `enough`. Point `skip` is left out, if there is such a point."""
-    most, point = 0.0, -1
+    points: Points, a: int, dense: Floats, outside: int, total: float,
+    least: float, enough: float, skip: int,
+) -> tuple[float, int]:  # fmt: skip
+    """max_i c_i (q₀(b_i) - Q_a(b_i)) and its point, -1 if it is not above `least`. The search ends
+    when it is `enough`. Point `skip` is left out, if there is such a point."""
+    most, point = least, -1
     drop = points.drop[a]
-    for i in range(points.size[0]):
+    for i in range(points.size[0] - 1, -1, -1):  # the latest ones say most
         # c is at most the mass of b, as points have mass 1; and 0 where b lacks a state of b_i
         if drop[i] * total <= most or points.mask[i] & outside:
             continue
         # what ruled the point out last will probably do so again
-        if dense[points.key_state[i]] * drop[i] <= most * points.key_mass[i] or i == skip:
+        k = points.key[i]
+        if dense[points.state[k]] * points.inverse[k] * drop[i] <= most or i == skip:
             continue
-        c, least = np.inf, most / drop[i]
+        c, lowest = np.inf, most / drop[i]
         for k in range(points.begin[i], points.begin[i + 1]):
-            share = dense[points.state[k]] / points.mass[k]
+            share = dense[points.state[k]] * points.inverse[k]
             if share < c:
                 c = share
-                if c <= least:
-                    points.key_state[i], points.key_mass[i] = points.state[k], points.mass[k]
+                if c <= lowest:
+                    points.key[i] = k
                     break
-        if c > least:
+        if c > lowest:
             most, point = c * drop[i], i
             if most >= enough:
                 break
     return most, point
+
+
+@compiled
+def dropped(
+    points: Points, a: int, state: Ints, dense: Floats, n: int, enough: float, skip: int
+) -> tuple[float, int]:
+    """How far below the corners' mean the bound of action a is, and the first point behind it.
+
+    What is left of b without c_i b_i is a belief like any other: points say more about it than the
+    corners do."""
+    total = 0.0
+    for i in range(n):
+        total += dense[state[i]]
+    most, first = most_dropped(
+        points, a, dense, ~bits(state, n), total * (1.0 + 1e-9), 0.0, enough, skip
+    )
+    if first < 0 or most >= enough:
+        return most, first
+    rest, point, fall = points.rest, first, most
+    for i in range(n):
+        rest[state[i]] = dense[state[i]]
+    for _ in range(MOST_POINTS - 1):
+        c = fall / points.drop[a, point]
+        for k in range(points.begin[point], points.begin[point + 1]):
+            s = points.state[k]
+            rest[s] = max(0.0, rest[s] - c * points.mass[k])
+        total, inside = 0.0, 0
+        for i in range(n):
+            if rest[state[i]] > 0.0:
+                total += rest[state[i]]
+                inside |= 1 << (state[i] & 63)
+        fall, point = most_dropped(
+            points, a, rest, ~inside, total * (1.0 + 1e-9), MORE_WORTH * most, enough - most, skip
+        )
+        if point < 0:
+            break
+        most += fall
+        if most >= enough:
+            break
+    for i in range(n):
+        rest[state[i]] = 0.0
+    return most, first
 
 
 @compiled
@@ -76,11 +124,6 @@ def above(points: Points, limit: Floats, state: Ints, dense: Floats, n: int, ski
     `limit` holds what is known of each action from elsewhere.
     """
     A = len(limit)
-    total = 0.0
-    for i in range(n):
-        total += dense[state[i]]
-    total *= 1.0 + 1e-9
-    outside = ~bits(state, n)
     highest, last, last_limit = -np.inf, -1, np.inf
     for _ in range(A):
         a = A  # the most promising first: most others are then below what it is worth
@@ -95,7 +138,7 @@ def above(points: Points, limit: Floats, state: Ints, dense: Floats, n: int, ski
         for i in range(n):
             q += dense[state[i]] * points.corner[a, state[i]]
         # below the highest, it does not matter how far
-        most, _ = most_dropped(points, a, dense, outside, total, q - highest, skip)
+        most, _ = dropped(points, a, state, dense, n, q - highest, skip)
         highest = max(highest, min(q - most, limit[a]))
     return highest
 
@@ -103,17 +146,12 @@ def above(points: Points, limit: Floats, state: Ints, dense: Floats, n: int, ski
 @compiled
 def limits(points: Points, q: Floats, state: Ints, dense: Floats, n: int) -> int:
     """(A,) the bound for every action; returns the point behind the largest, or -1."""
-    total = 0.0
-    for i in range(n):
-        total += dense[state[i]]
-    total *= 1.0 + 1e-9
-    outside = ~bits(state, n)
     best, point = 0, -1
     for a in range(len(q)):
         q0 = 0.0
         for i in range(n):
             q0 += dense[state[i]] * points.corner[a, state[i]]
-        most, i = most_dropped(points, a, dense, outside, total, np.inf, points.size[0])
+        most, i = dropped(points, a, state, dense, n, np.inf, points.size[0])
         q[a] = q0 - most
         if a == 0 or q[a] > q[best]:
             best, point = a, i
@@ -124,11 +162,17 @@ def limits(points: Points, q: Floats, state: Ints, dense: Floats, n: int) -> int
 def add_point(points: Points, state: Ints, mass: Floats, n: int) -> int:
     """A new point, about which nothing is known yet."""
     i, k = points.size[0], points.size[1]
-    for e in range(n):
-        points.state[k + e], points.mass[k + e] = state[e], mass[e]
+    for e in range(n):  # the most probable first: these rule out most beliefs
+        at = k + e
+        while at > k and points.mass[at - 1] < mass[e]:
+            points.state[at], points.mass[at] = points.state[at - 1], points.mass[at - 1]
+            at -= 1
+        points.state[at], points.mass[at] = state[e], mass[e]
+    for e in range(k, k + n):
+        points.inverse[e] = 1.0 / points.mass[e]
     points.begin[i + 1] = k + n
     points.mask[i] = bits(state, n)
-    points.key_state[i], points.key_mass[i] = state[0], mass[0]
+    points.key[i] = k
     points.size[0] += 1
     points.size[1] += n
     for a in range(len(points.value)):
@@ -197,7 +241,9 @@ def prune_points(points: Points, room: Room) -> None:
     entries = np.repeat(points.begin[kept] - begin[:-1], sizes) + np.arange(begin[-1])
     points.state[: len(entries)] = points.state[entries]
     points.mass[: len(entries)] = points.mass[entries]
-    for array in (points.value, points.drop, points.mask, points.key_state, points.key_mass):
+    points.inverse[: len(entries)] = points.inverse[entries]
+    for array in (points.value, points.drop, points.mask):
         array[..., :N] = array[..., kept]
+    points.key[:N] = begin[:-1]
     points.begin[: N + 1] = begin
     points.size[:] = N, len(entries)

@@ -13,6 +13,7 @@ from jumar.truth.pomdp import END, Pomdp
 UNIT = 2.0**-53  # rounding of one operation, relative
 LEVELS = 2000  # of a trial: 0.99^2000 is 2e-9
 CARE_AT_FIRST = 0.2
+MOST_POINTS = 4  # behind one bound
 FEW = 64  # plans or points to make room for at first
 
 
@@ -58,11 +59,12 @@ class Points(NamedTuple):
     begin: Ints  # (N + 1,) where the entries of a point begin
     state: Ints  # (P,) those with probability, in any order
     mass: Floats  # (P,) their probability
+    inverse: Floats  # (P,) 1 by that
     value: Floats  # (A, N) at most the value of a there
     drop: Floats  # (A, N) how far below the corners' mean that is
     mask: Ints  # (N,) bit s mod 64 of each of its states
-    key_state: Ints  # (N,) the entry that ruled it out last
-    key_mass: Floats  # (N,)
+    key: Ints  # (N,) the entry that ruled it out last
+    rest: Floats  # (S,) zero between calls
 
 
 class Roots(NamedTuple):
@@ -129,8 +131,9 @@ def tables(pomdp: Pomdp, scale: float) -> Dynamics:
     pairs = np.bincount(triple // O, minlength=A * S)
     outcomes = np.bincount(of_outcome, minlength=len(triple))
     most = int(np.bincount(kept // (S * O), minlength=1).max(initial=0))
-    # S states are summed three times, O observations and the outcomes of a pair once
-    operations = 3 * S + O + most + 2 * len(pomdp.actions) + 16
+    # S states are summed three times, O observations and the outcomes of a pair once; what is left
+    # of a belief without a point is rounded a few times
+    operations = 3 * S + O + most + 2 * len(pomdp.actions) + 16 + 8 * MOST_POINTS
     return Dynamics(
         first=_from_zero(pairs),
         seen=triple % O,
@@ -179,11 +182,12 @@ def no_points(corner: Floats) -> Points:
         begin=np.zeros(FEW + 1, np.int64),
         state=np.zeros(FEW * S, np.int64),
         mass=np.zeros(FEW * S),
+        inverse=np.zeros(FEW * S),
         value=np.zeros((A, FEW)),
         drop=np.zeros((A, FEW)),
         mask=np.zeros(FEW, np.int64),
-        key_state=np.zeros(FEW, np.int64),
-        key_mass=np.zeros(FEW),
+        key=np.zeros(FEW, np.int64),
+        rest=np.zeros(S),
     )
 
 
@@ -229,11 +233,14 @@ def more_plans(plans: Plans, room: Room) -> tuple[Plans, Room]:
 def more_points(points: Points) -> Points:
     """Twice the room where less than a third is left."""
     if _crowded(points.size[0], len(points.mask)):
-        names = ("begin", "value", "drop", "mask", "key_state", "key_mass")
-        points = points._replace(**{name: _doubled(getattr(points, name)) for name in names})
+        points = _with_room(points, "begin", "value", "drop", "mask", "key")
     if _crowded(points.size[1] + points.corner.shape[1], len(points.state)):
-        points = points._replace(state=_doubled(points.state), mass=_doubled(points.mass))
+        points = _with_room(points, "state", "mass", "inverse")
     return points
+
+
+def _with_room(points: Points, *names: str) -> Points:
+    return points._replace(**{name: _doubled(getattr(points, name)) for name in names})
 
 
 def _crowded(used: int, room: int) -> bool:

@@ -46,8 +46,8 @@ from jumar.truth.hsvi.tables import (
 )
 
 DOWN, BACK, AGAIN = 0, 1, 2  # what a trial is doing
-DOUBT = 0.9  # a trial goes on where more is in doubt than this share of what is at its root
-REPEATED = 3  # stored beliefs that are backed up again, for each that a trial met
+DOUBT = 0.6  # a trial goes on where more is in doubt than this share of what is at its root
+REPEATED = 6  # stored beliefs that are backed up again, for each that a trial met
 SAME = 1e-12  # beliefs that differ by less are one
 
 

@@ -15,15 +15,14 @@ from operator import add
 import numpy as np
 
 from jumar.algorithms.auto.board import Numbered, too_long
-from jumar.algorithms.auto.candidates import Bench, Fitted, Learn, Scorer
+from jumar.algorithms.auto.candidates import Bench, Fitted, Scorer
 from jumar.algorithms.auto.dealing import FOLDS, HALVES, DealtPart, fold_of, half_of
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.streamed.first_pass import LogTally
 from jumar.algorithms.auto.streamed.second_pass import Ground, PlacedSteps, mean_by_unit
-from jumar.algorithms.entry import Algorithm
+from jumar.algorithms.problem import CountsAlone, Material
 from jumar.core.arrays import Codes, Floats, Ints, RowIndex
 from jumar.core.controller import Controller
-from jumar.core.errors import ParameterError
 from jumar.core.history import Counts, HistoryMdp
 from jumar.core.memory import Memory
 
@@ -75,6 +74,7 @@ class CountedBench(Bench):
 
     numbered: tuple[NumberedCounts, ...]
     whole: Counts  # of all folds, over the longest memory
+    cells: Cells  # each fold alone, over the longest memory
     controller_known: Controller  # that made the log
     ground: Ground
     tally: LogTally
@@ -113,11 +113,14 @@ class CountedBench(Bench):
 
         return scores
 
-    def learner(self, entry: Algorithm, numbered: Numbered, part: DealtPart) -> Learn:
-        raise ParameterError(
-            f"{entry.name}: learns from episodes, and of a log that is read in parts only counts "
-            "are kept. Use an algorithm that needs no more than a model."
-        )
+    def material(self, numbered: Numbered, part: DealtPart) -> Material:
+        own = [
+            self.cells[part.half, fold] for fold in part.folds if (part.half, fold) in self.cells
+        ]
+        counts = reduce(add, own).coarsen(numbered.memory)
+        if self.centre:
+            counts = replace(counts, reward_sum=counts.reward_sum - self.centre * counts.visits)
+        return CountsAlone(counts, self.ground.discount, self.limits.rewards, self.delta)
 
     def learning_from(self, half: int) -> CountedBench:
         """The same for candidates of one half: what a candidate is, that half alone decides."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jumar import engines
 from jumar.algorithms.auto import proved
 from jumar.algorithms.auto.board import chain
 from jumar.algorithms.auto.concluding import (
@@ -20,6 +21,7 @@ from jumar.algorithms.auto.concluding import (
 )
 from jumar.algorithms.auto.dealing import FOLDS, HALVES, LEAST, DealtPart
 from jumar.algorithms.auto.limits import limits_of
+from jumar.algorithms.auto.makers import CandidatesLike, Makers, makers_of
 from jumar.algorithms.auto.opinions import Models
 from jumar.algorithms.auto.scored import Scored
 from jumar.algorithms.auto.selecting import MORE_MEMORY
@@ -31,6 +33,7 @@ from jumar.algorithms.auto.streamed.second_pass import (
     HalfScoring,
     HeldOut,
     PlacedSteps,
+    ScoreHeld,
     Scoring,
 )
 from jumar.algorithms.auto.streamed.tallied import Wager
@@ -40,10 +43,12 @@ from jumar.core.errors import ParameterError
 from jumar.core.history import Counts, check_discount
 from jumar.core.journal import Watch
 from jumar.core.memory import Memory
+from jumar.engines import Recipe
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.rewards import RewardRange
 from jumar.large.locating import Locator
 from jumar.large.whole import WholeEpisodes
+from jumar.solve.simplifying import share_of
 
 SAMPLED = proved.MOST_SCORED // FOLDS  # units of every fold that shortlists are chosen by
 LUCK = 2.0  # standard errors by which scores may have had bad luck
@@ -77,15 +82,16 @@ class Shortlists:
     whole: Counts  # of the whole log, over the longest memory that is tried
     watch: Watch
 
-    def score_first(self, held: FirstUnits) -> HeldOut:
-        """The scores of the episodes that the first pass kept: those that are bet on first."""
-        found, ground = self.scoring.nothing(), self.scoring.ground
+    def score_first(self, held: FirstUnits, jobs: int | None = None) -> HeldOut:
+        """The scores of the episodes that the first pass kept: those that are bet on first. `jobs`
+        threads do it, by default as many as there are cores."""
+        found = self.scoring.nothing()
         if self.scoring.empty:
             return found
-        locator = Locator(ground.memory, ground.states)
-        for some in held.pieces():
-            at = locator.at(some.z, some.a, some.start)
-            self.scoring.score_steps(at, some.a, some.reward, some.start, some.code, found)
+        pieces, threads = held.pieces(), jobs or engines.cores()
+        shares = [pieces[i::threads] for i in range(min(threads, len(pieces)))]
+        for _, some in engines.run(Recipe(ScoreHeld, self.scoring), shares, jobs=threads):
+            found.merge(some)
         return found
 
     def undecided(self, held_out: HeldOut, *, thorough: bool = False) -> bool:
@@ -146,6 +152,8 @@ def shortlists(
     rewards: RewardRange | None = None,
     horizon: int | None = None,
     more_memory: int = MORE_MEMORY,
+    simplify: bool | float = False,
+    candidates: CandidatesLike | Makers | None = None,
 ) -> Shortlists:
     """What to test on each half of a log that was read once.
 
@@ -157,7 +165,7 @@ def shortlists(
         The controller that made the log, whose names the counts and the sample have.
     discount
         Weight of the next step against this one; the one that the tally was made with.
-    memory, delta, rewards, horizon, more_memory
+    memory, delta, rewards, horizon, more_memory, simplify, candidates
         As for `jumar.select`. Whoever reads the log checks it against declared rewards
         (`evidence.consistency.check_rewards`), and can name the place.
 
@@ -169,6 +177,7 @@ def shortlists(
     watch = Watch()
     check_delta(delta)
     check_discount(discount)
+    makers = makers_of(candidates)
     if first.tally.discount != discount:
         raise ParameterError(
             f"discount: {discount} is not that of the first pass, {first.tally.discount}."
@@ -184,11 +193,14 @@ def shortlists(
         limits=limits,
         delta=delta,
         whole=whole,
+        cells=counts,
         controller_known=behavior,
         ground=ground,
         tally=first.tally,
         sampled=_on(ground, sample),
         sampled_code=np.zeros(0, np.uint64) if sample is None else sample.code,
+        simplify=share_of(simplify),
+        makers=makers,
     )
     units = [bench.units(DealtPart(half)) for half in range(HALVES)]
 
@@ -198,8 +210,11 @@ def shortlists(
 
     halves = []
     if min(units) >= LEAST and paid.differ:
-        with ThreadPoolExecutor(HALVES) as threads:  # most of it is compiled, and blocks nobody
-            halves = list(threads.map(listed, range(HALVES)))
+        if makers is not None and makers.own:  # nobody's function is called by two threads at once
+            halves = list(map(listed, range(HALVES)))
+        else:
+            with ThreadPoolExecutor(HALVES) as threads:  # most of it is compiled, blocks nobody
+                halves = list(threads.map(listed, range(HALVES)))
     tried = Tried(
         PROVED,
         delta,
@@ -210,6 +225,7 @@ def shortlists(
         float(limits.high[0] - paid.mean),
         paid.beyond,
         tuple(memories),
+        makers.names if makers else (),
     )
     scoring = Scoring(ground, tuple(map(_scoring, halves)), first.tally.together)
     return Shortlists(scoring, tuple(halves), tuple(units), tried, whole, watch)

@@ -71,10 +71,18 @@ class FirstUnits:
         """Some more episodes."""
         chosen = np.flatnonzero(self.wanted(some.code))
         if len(chosen):
-            self._pieces.append(some.select(chosen))
+            if not isinstance(some, WholeEpisodes) or len(chosen) < len(some):
+                some = some.select(chosen)
+            self._pieces.append(some)
             self._waiting += len(self._pieces[-1].reward) + len(chosen)
         if self._waiting > self.steps:
             self._settle()
+
+    def in_one_piece(self) -> FirstUnits:
+        """The same, put together: each piece is some work to whoever adds or scores them."""
+        pieces = self.pieces()
+        self._pieces = [WholeEpisodes.joined(pieces)] if pieces else []
+        return self
 
     def merge(self, other: FirstUnits) -> None:
         """Add what was found elsewhere."""

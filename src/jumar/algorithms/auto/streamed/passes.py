@@ -34,7 +34,7 @@ Progress = Callable[[int, int], None]  # rows that are done, and all
 LOOKED_AT = 2_500  # units of every fold of every half, for shortlists and checks
 MOST_LOOKED_AT = 1_000_000  # steps of them
 HELD = 1 << 17  # units of every half that the test begins with
-MOST_HELD = 4_000_000  # steps of them: some 100 MB
+MOST_HELD = 2_000_000  # steps of them: some 50 MB
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,14 @@ class Survey:
             order.add(portion.labels_of(began))
             for over in assembly.add(portion.rows, began, code, portion.places(began)):
                 _look(over, facts, (looked_at, held))
+                del over
+            del portion  # or its rows are held while the next ones are decoded
         for over in assembly.finish():
             _look(over, facts, (looked_at, held))
         found.finish()
         stretches = {file: order.stretch for file, order in orders.items()}
-        return Surveyed(found.counted(*names), facts, looked_at, held, stretches)
+        kept = looked_at.in_one_piece(), held.in_one_piece()
+        return Surveyed(found.counted(*names), facts, *kept, stretches)
 
 
 def _look(over: EpisodeRows, facts: LogTally, kept: tuple[FirstUnits, ...]) -> None:

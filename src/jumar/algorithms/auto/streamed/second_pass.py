@@ -20,6 +20,8 @@ from jumar.core.errors import LogError
 from jumar.core.exact import ExactSums
 from jumar.core.memory import Memory
 from jumar.core.replay import Replay
+from jumar.large.locating import Locator
+from jumar.large.whole import WholeEpisodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +153,21 @@ class Scoring:
                 scores = steps.scores(self.ground, scoring.limits, candidate, [floor], episodes)[0]
                 weights = steps.weights(self.ground, candidate.rows, episodes)
                 found.add(half, i, scores, weights, code[episodes])
+        return found
+
+
+class ScoreHeld:
+    """Scores episodes that are in memory, as a worker does it."""
+
+    def __init__(self, scoring: Scoring) -> None:
+        self.scoring = scoring
+        self.locator = Locator(scoring.ground.memory, scoring.ground.states)
+
+    def __call__(self, pieces: Sequence[WholeEpisodes]) -> HeldOut:
+        found = self.scoring.nothing()
+        for some in pieces:
+            at = self.locator.at(some.z, some.a, some.start)
+            self.scoring.score_steps(at, some.a, some.reward, some.start, some.code, found)
         return found
 
 

@@ -1,174 +1,28 @@
-"""Episodes: a log of observations, actions and rewards, in columns.
-
-Step t of episode e stands in row start[e] + t. An episode is over for one of two reasons,
-and they must not be confused: the process *ended* (``terminated``), or the recording was cut off. A
-cut-off episode may carry the observation that would have been acted on next; without it the
-successor of the last step is unknown.
-"""
+"""The log itself, in columns."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, freeze
+from jumar.core.arrays import Bools, Floats, Frozen, Ints, freeze
+from jumar.core.episodes.labels import UNKNOWN, Labels
+from jumar.core.episodes.origin import Origin
+from jumar.core.episodes.table import SIGNAL, as_table
 from jumar.core.errors import LogError, not_one_of
-from jumar.core.frames import Framed, named
+from jumar.core.frames import Framed
 from jumar.core.names import check_names
-from jumar.core.reading import LogReading
 from jumar.core.rows import row_words
 from jumar.core.shown import Shown
 from jumar.core.text import printable
 
-UNKNOWN = -1
-METADATA = b"jumar"  # where a table keeps the names that never occur
 # fourth powers and their sums are still numbers, and not 0
 LARGEST_REWARD = 1e60
 SMALLEST_REWARD = 1e-60
-
-
-@dataclass(frozen=True)
-class Remarks:
-    """What a person should know about how a log was read: what was corrected, left out or
-    assumed.
-
-    >>> (Remarks(rows=10, gaps=1) + Remarks(rows=5, costs=True)).rows
-    15
-    """
-
-    rows: int = 0  # rows read
-    out_of_order: int = 0  # rows that belong before the row of their episode above them
-    first_out_of_order: int | None = None  # where the first of them stands
-    interleaved: int = 0  # episodes with rows of others in between
-    repeated: int = 0  # rows left out because they repeat another
-    dropped: int = 0  # episodes left out because of a missing value
-    replaced: int = 0  # observations that are called "missing"
-    gaps: int = 0  # places where a gap split an episode
-    rewards_assumed: bool = False  # rewards were computed from prices
-    costs: bool = False  # rewards are costs, negated
-    began: float | None = None  # the first and the last moment, in seconds, where dates are known
-    ended: float | None = None
-    guessed: tuple[str, ...] = ()  # what was recognised and not said: separator, decimals, dates
-
-    def __add__(self, other: Remarks) -> Remarks:
-        """The remarks on two logs, one after the other."""
-        sums = {
-            f.name: getattr(self, f.name) + getattr(other, f.name)
-            for f in fields(self)
-            if f.name not in _NOT_SUMS
-        }
-        first = self.first_out_of_order
-        return Remarks(
-            **sums,
-            first_out_of_order=other.first_out_of_order if first is None else first,
-            rewards_assumed=self.rewards_assumed or other.rewards_assumed,
-            costs=self.costs or other.costs,
-            guessed=tuple(dict.fromkeys(self.guessed + other.guessed)),
-            began=min((t for t in (self.began, other.began) if t is not None), default=None),
-            ended=max((t for t in (self.ended, other.ended) if t is not None), default=None),
-        )
-
-
-_NOT_SUMS = ("first_out_of_order", "rewards_assumed", "costs", "guessed", "began", "ended")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Origin(Shown):
-    """Where a log was read from, so that an error can name the place."""
-
-    source: str
-    row: Array  # (N,) int32 or int64, place of each step in the file (`jumar.core.rows`)
-    label: Sequence[object]  # (E,) what the file calls each episode
-    remarks: Remarks = Remarks()
-    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # part -> its columns
-    cost_said: bool = False  # did somebody say whether rewards are costs?
-    reading: LogReading | None = None  # how columns were read; None: unknown, or in two ways
-
-    @property
-    def summary(self) -> str:
-        return f"{printable(self.source)}, {len(self.label):,} episodes, {len(self.row):,} steps"
-
-    def take(self, rows: Ints, episodes: Ints) -> Origin:
-        """The origin of some episodes."""
-        labels = [self.label[e] for e in episodes.tolist()]
-        return replace(self, row=self.row[rows], label=labels)
-
-    def __add__(self, other: Origin) -> Origin:
-        """The origin of two logs one after the other."""
-        source = self.source if self.source == other.source else f"{self.source} + {other.source}"
-        return Origin(
-            source,
-            np.concatenate([self.row, other.row]),
-            [*self.label, *other.label],
-            self.remarks + other.remarks,
-            {**other.columns, **self.columns},
-            self.cost_said and other.cost_said,
-            self.reading if self.reading == other.reading else None,
-        )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Labels(Frozen, Shown):
-    """Names that a log gives to its steps or episodes: memory nodes, clusters, behaviors.
-
-    >>> Labels(("calm", "alert"), [0, 1, -1]).code.tolist()
-    [0, 1, -1]
-    """
-
-    names: tuple[str, ...]  # all different
-    code: Array  # (N,) or (E,) int32, UNKNOWN where the log does not say
-
-    @property
-    def summary(self) -> str:
-        return f"{len(self.names):,} names for {len(self.code):,} entries"
-
-    def __post_init__(self) -> None:
-        code = freeze(self.code, np.int32, "labels", LogError)
-        self._put(names=tuple(self.names), code=code)
-        if len(code) and (code.min() < UNKNOWN or code.max() >= len(self.names)):
-            raise LogError(f"labels: a number is out of range; there are {len(self.names)} names.")
-        if len(set(self.names)) < len(self.names):
-            twice = next(name for i, name in enumerate(self.names) if name in self.names[:i])
-            raise LogError(f"labels: {printable(twice)!r} is there twice. Names must differ.")
-
-    @classmethod
-    def of(cls, names: Sequence[str]) -> Labels:
-        """One name per entry, numbered in the order of the alphabet.
-
-        >>> Labels.of(["plant b", "plant a", "plant b"]).code.tolist()
-        [1, 0, 1]
-        """
-        found = sorted(set(names))
-        number = {name: i for i, name in enumerate(found)}
-        return cls(tuple(found), np.array([number[name] for name in names], np.int32))
-
-    def __len__(self) -> int:
-        return len(self.code)
-
-    @property
-    def present(self) -> tuple[tuple[str, ...], Ints]:
-        """The names that occur, and the number of each entry among them. (A part of a log may have
-        names that only occur elsewhere.)"""
-        numbers, code = np.unique(self.code[self.code != UNKNOWN], return_inverse=True)
-        among = np.full(len(self.code), UNKNOWN, np.int64)
-        among[self.code != UNKNOWN] = code
-        return tuple(self.names[i] for i in numbers.tolist()), among
-
-    def __getitem__(self, index: Array) -> Labels:
-        """The labels of some entries, or of all in another order."""
-        return Labels(self.names, self.code[index])
-
-    def __add__(self, other: Labels) -> Labels:
-        """The labels of two logs one after the other; equal names are one."""
-        names = tuple(dict.fromkeys((*self.names, *other.names)))
-        number = {name: i for i, name in enumerate(names)}
-        theirs = np.array([*(number[name] for name in other.names), UNKNOWN], np.int32)
-        return Labels(names, np.concatenate([self.code, theirs[other.code]]))
-
 
 # the columns of a log, where it has them
 _OF_STEPS = ("observation", "action", "reward", "node", "propensity")
@@ -203,6 +57,8 @@ class Episodes(Frozen, Shown, Framed):
     propensity: Floats | None = None  # (N,) float64, how likely the logged action was, in (0, 1]
     cluster: Labels | None = None  # (E,) the person, plant or machine; None: all independent
     behavior: Labels | None = None  # (E,) which controller made the episode
+    # name -> (N,) float64: what else every step brings beside the reward; more is better
+    signals: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def summary(self) -> str:
@@ -220,6 +76,7 @@ class Episodes(Frozen, Shown, Framed):
         amounts = ("reward",) if self.propensity is None else ("reward", "propensity")
         self._freeze(np.float64, *amounts, error=LogError)
         self._freeze(np.bool_, "terminated", error=LogError)
+        self._put(signals=_frozen_signals(self.signals))
         self._check_shape()
         self._check_values()
 
@@ -233,6 +90,10 @@ class Episodes(Frozen, Shown, Framed):
                 if column is not None and len(column) != size:
                     told = f"{size} {many}, but {len(column)} in {name!r}"
                     raise LogError(f"Columns differ in length: {told}.")
+        for name, signal in self.signals.items():
+            if signal.shape != (n,):
+                told = f"{n} steps, but {len(signal)} in the signal {printable(name)!r}"
+                raise LogError(f"Columns differ in length: {told}.")
         if self.start[0] != 0 or self.start[-1] != n:
             raise LogError(f"start must run from 0 to {n}, not {self.start[0]} to {self.start[-1]}")
         for i in np.flatnonzero(np.diff(self.start) < 1)[:1]:
@@ -253,23 +114,9 @@ class Episodes(Frozen, Shown, Framed):
             )
 
     def _check_values(self) -> None:
-        for row in np.flatnonzero(~(np.abs(self.reward) <= LARGEST_REWARD))[:1]:
-            r, place = self.reward[row], self.where(int(row))
-            if np.isfinite(r):
-                raise LogError(
-                    f"{place}: reward {r:g} is too large to compute with. Use a larger unit."
-                )
-            raise LogError(
-                f"{place}: reward is {r}; rewards must be finite numbers. Correct it, or leave the "
-                "episode out."
-            )
-        largest = float(np.abs(self.reward).max())
-        if 0 < largest < SMALLEST_REWARD:
-            at = int(np.abs(self.reward).argmax())
-            raise LogError(
-                f"{self.where(at)}: reward {self.reward[at]:g} is the largest of all, and too "
-                "small to compute with. Use a smaller unit."
-            )
+        self._check_amounts("reward", self.reward)
+        for name, signal in self.signals.items():
+            self._check_amounts(f"signal {printable(name)!r}", signal)
         if self.propensity is not None:
             for row in np.flatnonzero(~((self.propensity > 0) & (self.propensity <= 1)))[:1]:
                 raise LogError(f"{self.where(int(row))}: {not_a_chance(self.propensity[row])}")
@@ -280,6 +127,27 @@ class Episodes(Frozen, Shown, Framed):
                     f"{self.where(int(self.start[i]))}: the {part} is missing. Every episode needs "
                     "one; name it, or leave the episode out."
                 )
+
+    def _check_amounts(self, what: str, values: Floats) -> None:
+        """Numbers that can be computed with."""
+        for row in np.flatnonzero(~(np.abs(values) <= LARGEST_REWARD))[:1]:
+            r, place = values[row], self.where(int(row))
+            if np.isfinite(r):
+                raise LogError(
+                    f"{place}: {what} {r:g} is too large to compute with. Use a larger unit."
+                )
+            many = "signals" if what.startswith("signal") else "rewards"
+            raise LogError(
+                f"{place}: {what} is {r}; {many} must be finite numbers. Correct it, or leave the "
+                "episode out."
+            )
+        largest = float(np.abs(values).max())
+        if 0 < largest < SMALLEST_REWARD:
+            at = int(np.abs(values).argmax())
+            raise LogError(
+                f"{self.where(at)}: {what} {values[at]:g} is the largest of all, and too "
+                "small to compute with. Use a smaller unit."
+            )
 
     def __len__(self) -> int:
         return len(self.terminated)
@@ -330,6 +198,43 @@ class Episodes(Frozen, Shown, Framed):
         """
         return float(np.where(self.terminated, 0.0, discount**self.lengths).mean())
 
+    def with_reward(self, signal: str) -> Episodes:
+        """The same log with one of its signals as the reward: everything that works on a reward
+        works on it. The signals stay; the reward that was there is not among them.
+
+        Parameters
+        ----------
+        signal
+            The name of a signal.
+
+        Returns
+        -------
+        Episodes
+            The log as somebody sees it who cares for that signal alone.
+
+        Examples
+        --------
+        >>> log = Episodes(("z",), ("a",), [0, 0], [0, 0], [1.0, 1.0], [0, 2], [-1], [True],
+        ...                signals={"safety": [0.0, -3.0]})
+        >>> log.with_reward("safety").returns(0.5).tolist()
+        [-1.5]
+        """
+        if signal not in self.signals:
+            place = "Log" if self.origin is None else self.origin.source
+            told = not_one_of("signal", signal, tuple(self.signals) or ("(none)",))
+            raise LogError(
+                f"{place}: {told} A column becomes a signal where the log is read: "
+                f"columns={{'{SIGNAL}{printable(str(signal))}': COLUMN}}."
+            )
+        origin = self.origin
+        if origin is not None:
+            costs = signal in origin.remarks.cost_signals
+            column = origin.columns.get(f"{SIGNAL}{signal}")
+            columns = {**origin.columns, **({"reward": column} if column else {})}
+            remarks = replace(origin.remarks, costs=costs, rewards_assumed=False)
+            origin = replace(origin, remarks=remarks, columns=columns, cost_said=True)
+        return replace(self, reward=self.signals[signal], origin=origin)
+
     def chosen(self, episodes: Ints) -> Ints:
         """The numbers of the chosen episodes, in the given order; a mask chooses too."""
         episodes = np.asarray(episodes)
@@ -360,13 +265,14 @@ class Episodes(Frozen, Shown, Framed):
             origin=self.origin and self.origin.take(rows, episodes),
             **{name: _taken(getattr(self, name), rows) for name in _OF_STEPS},
             **{name: _taken(getattr(self, name), episodes) for name in _OF_EPISODES},
+            signals={name: signal[rows] for name, signal in self.signals.items()},
         )
 
     def __add__(self, other: Episodes) -> Episodes:
         """The two logs one after the other. Clusters and behaviors of equal names are one.
 
-        A log with propensities, clusters or behaviors cannot be added to one without: they would be
-        unknown for the other log.
+        A log with propensities, clusters, behaviors or signals cannot be added to one without: they
+        would be unknown for the other log.
         """
         other = other.align(self.observations, self.actions)
         for part in ("propensity", "cluster", "behavior"):
@@ -375,6 +281,11 @@ class Episodes(Frozen, Shown, Framed):
                     f"Only one of the two logs has a column {part!r}. Give both one, or leave it "
                     f"out of both: dataclasses.replace(log, {part}=None)."
                 )
+        for name in sorted(set(self.signals) ^ set(other.signals))[:1]:
+            raise LogError(
+                f"Only one of the two logs has a signal {printable(name)!r}. Give both one, or "
+                "leave signals out of both: dataclasses.replace(log, signals={})."
+            )
         told = [name for name in (*_OF_STEPS, *_OF_EPISODES) if name != "node"]
         return replace(
             self,
@@ -382,51 +293,14 @@ class Episodes(Frozen, Shown, Framed):
             origin=self.origin and other.origin and self.origin + other.origin,
             node=(self.node or other.node) and self._nodes() + other._nodes(),
             **{name: _joined(getattr(self, name), getattr(other, name)) for name in told},
+            signals={name: _joined(s, other.signals[name]) for name, s in self.signals.items()},
         )
 
     def to_arrow(self) -> Any:
         """One row per step, and one more for every final observation, as a table of pyarrow that
         `jumar.read_logs` reads back. Episodes have the labels of the file they come from, if all
         differ; else numbers."""
-        import pyarrow as pa
-
-        cut = np.flatnonzero(self.final_observation != UNKNOWN)
-        N, extra = self.n_steps, len(cut)
-        episode = np.repeat(np.arange(len(self)), self.lengths)
-        step = np.arange(N) - np.repeat(self.start[:-1], self.lengths)
-        ends_here = np.zeros(N, np.bool_)
-        ends_here[self.last] = self.terminated
-        episode = np.concatenate([episode, cut])
-        step = np.concatenate([step, self.lengths[cut]])
-        order = np.lexsort([step, episode])
-        missing = np.concatenate([np.zeros(N, np.bool_), np.ones(extra, np.bool_)])[order]
-
-        def names(codes: Array, alphabet: Sequence[str], mask: Bools | None = None) -> Any:
-            return named(codes[order], alphabet, mask)
-
-        def padded(values: Any, filler: Any) -> Any:
-            return np.concatenate([values, np.full(extra, filler, values.dtype)])
-
-        columns = {
-            "episode": self._labelled(episode[order]),
-            "step": step[order],
-            "observation": names(
-                np.concatenate([self.observation, self.final_observation[cut]]), self.observations
-            ),
-            "action": names(padded(self.action, 0), self.actions, missing),
-            "reward": pa.array(padded(self.reward, 0.0)[order], mask=missing),
-            "terminated": pa.array(padded(ends_here, False)[order], mask=missing),
-        }
-        if self.node is not None:
-            code = padded(self.node.code, UNKNOWN)
-            columns["node"] = names(np.maximum(code, 0), self.node.names, code[order] == UNKNOWN)
-        if self.propensity is not None:
-            columns["propensity"] = pa.array(padded(self.propensity, 0.0)[order], mask=missing)
-        for part, labels in (("cluster", self.cluster), ("behavior", self.behavior)):
-            if labels is not None:
-                columns[part] = names(labels.code[episode], labels.names)
-        kept = {"observations": list(self.observations), "actions": list(self.actions)}
-        return pa.table(columns).replace_schema_metadata({METADATA: json.dumps(kept).encode()})
+        return as_table(self)
 
     @property
     def labels(self) -> list[str] | None:
@@ -435,15 +309,6 @@ class Episodes(Frozen, Shown, Framed):
             return None
         found = [str(label) for label in self.origin.label]
         return found if len(set(found)) == len(found) else None
-
-    def _labelled(self, episode: Ints) -> Any:
-        """The column of the episodes: numbers where their names are the numbers."""
-        import pyarrow as pa
-
-        labels = self.labels
-        if labels is None or labels == [str(e) for e in range(len(self))]:
-            return episode
-        return pa.array(labels, pa.string()).take(pa.array(episode))
 
     def _nodes(self) -> Labels:
         """The nodes, even where the log does not tell any."""
@@ -478,6 +343,19 @@ class Episodes(Frozen, Shown, Framed):
                 raise LogError(f"{place}: {not_one_of(kind, old[i], new)}")
             number[i] = list(new).index(old[i])
         return number
+
+
+def _frozen_signals(signals: Mapping[str, Any]) -> Mapping[str, Floats]:
+    """Read-only copies under names that can stand over a column."""
+    if not isinstance(signals, Mapping):
+        raise LogError("signals: expected a mapping from names to columns of numbers.")
+    if signals:
+        check_names("signal", tuple(signals), LogError)
+    found = {
+        name: freeze(values, np.float64, f"signal {printable(name)!r}", LogError)
+        for name, values in signals.items()
+    }
+    return MappingProxyType(found)
 
 
 def _taken(column: Any, index: Ints) -> Any:

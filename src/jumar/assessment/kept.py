@@ -1,0 +1,84 @@
+"""What the held-out test says of every signal that must not get worse, in words.
+
+A signal is shown in the sense of its column: of a cost, more is worse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jumar.algorithms.auto import Selection
+from jumar.algorithms.auto.outcome import kept_words
+from jumar.algorithms.auto.trials import KeptSignal, KeptTrial
+from jumar.core.text import number, rounded, shown
+from jumar.io.plain import picked
+
+
+@dataclass(frozen=True)
+class KeptRow:
+    """One signal, for the controller that is handed over or was held back."""
+
+    signal: str
+    change: str  # per episode, on held-out episodes, with its standard error
+    allowed: str
+    proved: str  # the worst that is not excluded
+    passed: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain JSON types."""
+        return picked(self, "signal change allowed proved passed")
+
+
+@dataclass(frozen=True)
+class KeptSignals:
+    """All of them."""
+
+    how: str
+    rows: tuple[KeptRow, ...]
+
+
+def kept_signals(test: Selection | None) -> KeptSignals | None:
+    """What is said of the signals to keep; None where there are none."""
+    if test is None or not test.kept:
+        return None
+    trial = test.chosen or test.held_back
+    objective = shown(test.objective)
+    how = (
+        f"A change must do better on {objective}, and lose no more than a stated amount of every "
+        "signal that is kept. It passes if its bets on all signals do. A change that is bad on one "
+        "of them passes only if the bet on that one errs, so one δ covers all."
+    )
+    if trial is None:
+        return KeptSignals(f"{how} No change did better on {objective}.", ())
+    which = "The change that is handed over:" if test.chosen else "The best change, held back:"
+    pairs = zip(test.kept, trial.kept, strict=True)
+    return KeptSignals(f"{how} {which}", tuple(_row(signal, found) for signal, found in pairs))
+
+
+def kept_clauses(test: Selection | None) -> list[str]:
+    """What is proved of the signals of what is handed over: "safety loses at most ..."."""
+    if test is None or test.chosen is None:
+        return []
+    pairs = zip(test.kept, test.chosen.kept, strict=True)
+    return [_clause(kept_words(signal, trial)) for signal, trial in pairs]
+
+
+def _clause(words: str) -> str:
+    return words.removeprefix("the new controller ")
+
+
+def _row(signal: KeptSignal, trial: KeptTrial) -> KeptRow:
+    sign, worst = (-1, "at most") if signal.costs else (1, "at least")
+    change, error = rounded(sign * trial.gain, trial.error), rounded(trial.error, trial.error)
+    return KeptRow(
+        shown(signal.signal),
+        f"{change} ± {error}",
+        f"{worst} {_signed(-sign * trial.loss)}",
+        f"{worst} {_signed(sign * trial.lower)}",
+        trial.passed,
+    )
+
+
+def _signed(x: float) -> str:
+    return f"+{number(x)}" if x > 0 else number(x + 0.0)

@@ -1,0 +1,124 @@
+"""Do values learned step by step agree with what episodes paid?
+
+The order test asks about the next step; this asks about values, however far ahead. Where the memory
+of the behavior is too short for them, what is learned step by step is wrong
+(`jumar.evidence.discrepancy`). As with the order, the log is not spoiled: worth a look, no failure.
+Without a discount there are no values to compare, so nothing is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from jumar.core.tabular import Detail, Facts, TextTable
+from jumar.core.text import number, percent, shown
+from jumar.evidence.checking.base import (
+    Finding,
+    Question,
+    Section,
+    Subject,
+    by_episode,
+    look,
+    passed,
+)
+from jumar.evidence.discrepancy import Discrepancy, lambda_discrepancy
+from jumar.evidence.order.gaps import history_words
+
+SHOWN = 5  # pairs
+
+
+@dataclass(frozen=True)
+class Apart:
+    """One pair, and its value in two ways."""
+
+    history_state: str = field(metadata={"key": "situation"})
+    action: str
+    visits: int
+    step_by_step: float
+    to_the_end: float
+
+
+@dataclass(frozen=True)
+class ValuesApart(Section):
+    """How far the two ways are apart."""
+
+    memory: str
+    size: float  # root mean square over what the log visits, beyond chance
+    by_chance: float  # what chance alone makes
+    p: float
+    resamples: int
+    rejected: bool
+    cut: float  # share of episodes that were cut off
+    apart: tuple[Apart, ...]  # the pairs that matter most
+    verdict: Finding
+
+    def details(self) -> Iterator[Detail]:
+        if self.rejected:
+            heads = ["history state", "action", "visits", "step by step", "to the end"]
+            rows = [
+                [x.history_state, x.action, f"{x.visits:,}", number(x.step_by_step),
+                 number(x.to_the_end)]
+                for x in self.apart
+            ]  # fmt: skip
+            title = "What actions bring, by the model of the next step and as episodes paid"
+            yield TextTable(heads, rows, title, right=heads[2:])
+        lines = [
+            ("off by", f"{number(self.size)}, where chance alone makes {number(self.by_chance)}")
+        ]
+        if self.cut:
+            told = "beyond the cut, both take the value of the model"
+            lines.append(("cut off", f"{percent(self.cut)} of the episodes; {told}"))
+        yield Facts(lines)
+
+
+def values_apart(subject: Subject, rng: np.random.Generator) -> ValuesApart | None:
+    """None where there is no discount, or one with which values are infinite."""
+    log, discount = subject.log, subject.discount
+    if discount is None or (discount == 1 and not log.terminated.all()):
+        return None
+    settings, behavior = subject.settings, subject.behavior
+    found = lambda_discrepancy(
+        subject.replays,
+        behavior,
+        discount=discount,
+        resamples=settings.resamples,
+        level=settings.level,
+        seed=rng,
+    )
+    more = by_episode(log)
+    verdict = passed(f"{found.sentence}{more}")
+    if found.rejected:
+        verdict = look(
+            f"{found.sentence} Learn with a longer memory, or let one be learned "
+            f"(--learn-memory).{more}"
+        )
+    return ValuesApart(
+        memory=str(found.memory),
+        size=found.size,
+        by_chance=found.by_chance,
+        p=found.p,
+        resamples=found.resamples,
+        rejected=found.rejected,
+        cut=found.cut,
+        apart=tuple(_apart(found, subject)),
+        verdict=verdict,
+    )
+
+
+def _apart(found: Discrepancy, subject: Subject) -> Iterator[Apart]:
+    weight = found.visits * (found.to_the_end - found.step_by_step) ** 2
+    log = subject.replays.log
+    for i in np.argsort(-weight, kind="stable")[:SHOWN].tolist():
+        yield Apart(
+            history_words(log, found.memory, found.states[i]),
+            shown(log.actions[found.action[i]]),
+            int(found.visits[i]),
+            float(found.step_by_step[i]),
+            float(found.to_the_end[i]),
+        )
+
+
+ENTRY = Question("Do values learned step by step agree with what episodes paid?", values_apart)

@@ -1,0 +1,276 @@
+"""The fewest changes that bring most of a gain.
+
+A policy differs from the behavior in some history states. Which of these changes are worth telling
+people about? Let K be the changes that are kept, π_K the policy that does the new there and the old
+elsewhere, and J(K) its value in a model. Asked for is a small K with
+
+    J(K) - J(∅) >= share · (J(all) - J(∅)).
+
+The smallest one is a matter of trying all subsets. Here changes are taken back one after the other,
+each time the one that costs least, as long as enough is left (greedy backward elimination). What is
+left is evaluated exactly, so the loss is stated and not estimated; only that there is no smaller K
+is not promised. The tests compare with the smallest K on small models.
+
+Taking a change back is cheap to evaluate. Let M = I - γP of π_K, v = M⁻¹r its values, d = M⁻ᵀ·start
+its discounted visits, and for a change h let u_h = γ(P_new - P_old)_h be what is added to row h of
+M, and Δ_h = Σ_a (old - new)(a|h) q(h, a), the advantage of the old row. By Sherman and Morrison the
+value becomes
+
+    J(K without h) = J(K) + d_h Δ_h / (1 + W_hh),        W_ij = u_iᵀ M⁻¹ e_j.
+
+W over the changes is all that is needed to go on: when h is taken back, W, d and Δ change by a
+multiple of their h-th column, row and entry. So M is factorised once, a step takes |K|², and all
+steps |K|³. In the end, what was found is evaluated once more by a linear solve.
+
+Beyond MOST_STATES history states, or MOST_CHANGES changes, one by one takes minutes. There the
+changes that cost least by d_h Δ_h are taken back all at once: as many as keep enough, found by
+halving, each time by a linear solve.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumar.core.arrays import Bools, Floats, Frozen, Ints
+from jumar.core.errors import ParameterError
+from jumar.core.history import HistoryMdp
+from jumar.core.improvement import Improvement
+from jumar.core.shown import Shown
+from jumar.io.plain import picked
+from jumar.solve.improvement import improvement
+from jumar.solve.linear import solve_discounted
+from jumar.solve.solver import action_values, policy_value
+
+SHARE = 0.95  # of the gain that is kept
+MOST_STATES = 3000  # beyond which a factorisation takes more than seconds
+MOST_CHANGES = 1500  # beyond which taking one by one back does
+ROUNDING = 1e-9  # of the gain: less is no loss
+SAME = 1e-12  # of a probability: less is no change
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Simplified(Frozen, Shown):
+    """What was kept of a policy's changes, by the model that it was simplified with."""
+
+    share: float  # of the gain that was to be kept
+    changes: int  # history states that differed
+    kept: int  # that still do
+    gain: float  # of all changes
+    kept_gain: float  # of those that were kept
+    left_out: Ints  # (K, W+1) int64, the history states whose change was taken back
+
+    def __post_init__(self) -> None:
+        self._freeze(np.int64, "left_out")
+
+    @property
+    def part(self) -> float:
+        """Of the gain that was kept; above 1 where some changes did harm."""
+        return self.kept_gain / self.gain if self.gain > 0 else 1.0
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"{self.kept:,} of {self.changes:,} changes bring {100 * self.part:.3g} % of the gain"
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """In plain JSON types."""
+        return {**picked(self, "share changes kept gain kept_gain"), "part": self.part}
+
+
+def share_of(simplify: bool | float) -> float | None:
+    """The share of the gain to keep, given as such or as a wish; None: nothing is simplified.
+
+    >>> share_of(True), share_of(0.8), share_of(False)
+    (0.95, 0.8, None)
+    """
+    if isinstance(simplify, bool):
+        return SHARE if simplify else None
+    return check_share(simplify)
+
+
+def check_share(share: float) -> float:
+    """A share of a gain."""
+    number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
+    if not number or not 0 < share <= 1:
+        raise ParameterError(
+            f"simplify: {share!r} is not a share of the gain. Use a number above 0, at most 1, "
+            "such as 0.95."
+        )
+    return float(share)
+
+
+def simplify(
+    mdp: HistoryMdp, old: Floats, new: Floats, share: float = SHARE, unseen: float = 0.0
+) -> tuple[Floats, Simplified]:
+    """(H, A) the new rows where a change is worth it and the old ones elsewhere, and what is kept.
+
+    A policy that gains nothing in the model is left as it is. `unseen` is what pairs that were
+    never tried are taken to be worth.
+    """
+    share = check_share(share)
+    changed = (new != old).any(1)
+    changes = int(changed.sum())
+    before = policy_value(mdp, old, unseen)
+
+    def gain_of(kept: Bools) -> float:
+        rows = np.where(kept[:, None], new, old)
+        return float(mdp.start @ (policy_value(mdp, rows, unseen) - before))
+
+    whole = gain_of(changed)
+    if changes == 0 or not whole > 0:
+        return new, measured(mdp, old, new, new, share, unseen)
+    # however small the share, some gain is left, and so is a change
+    least = max(share * whole - min(ROUNDING, share / 2) * whole, math.ulp(0.0))
+    kept = changed
+    if len(mdp) > MOST_STATES or changes > MOST_CHANGES:
+        kept = _at_once(mdp, old, new, changed, unseen, least, gain_of)
+    if len(mdp) <= MOST_STATES and kept.sum() <= MOST_CHANGES:
+        kept = _one_by_one(mdp, old, new, kept, unseen, least, gain_of)
+    rows = np.where(kept[:, None], new, old)
+    return rows, measured(mdp, old, new, rows, share, unseen)
+
+
+def settled(old: Floats, new: Floats) -> Floats:
+    """The new rows, without those that only rounding tells from the old ones, as mixing a row with
+    itself does."""
+    apart: Floats = np.abs(new - old).max(1)
+    found: Floats = np.where(apart[:, None] <= SAME, old, new)
+    return found
+
+
+def measured(
+    mdp: HistoryMdp, old: Floats, new: Floats, rows: Floats, share: float, unseen: float = 0.0
+) -> Simplified:
+    """What some of the changes from old to new rows bring, and what all do, by linear solves."""
+    changed, kept = (new != old).any(1), (rows != old).any(1)
+    before = policy_value(mdp, old, unseen)
+    whole, part = (
+        float(mdp.start @ (policy_value(mdp, policy, unseen) - before)) for policy in (new, rows)
+    )
+    left_out = mdp.states[changed & ~kept]
+    return Simplified(share, int(changed.sum()), int(kept.sum()), whole, part, left_out)
+
+
+def simplified(found: Improvement, share: float) -> tuple[Improvement, Simplified]:
+    """An improvement with the fewest changes that bring this share of its gain in its model."""
+    unseen = found.unseen_value
+    rows, told = simplify(found.mdp, found.behavior_policy, found.policy, share, unseen)
+    if told.kept == told.changes:
+        return found, told
+    parameters = found.parameters
+    made = improvement(
+        found.mdp,
+        found.behavior,
+        rows,
+        algorithm=found.algorithm,
+        parameters=parameters,
+        unseen=unseen,
+    )
+    return made, told
+
+
+def _one_by_one(
+    mdp: HistoryMdp,
+    old: Floats,
+    new: Floats,
+    kept: Bools,
+    unseen: float,
+    least: float,
+    gain_of: Callable[[Bools], float],
+) -> Bools:
+    """Take back, again and again, the change that costs least."""
+    order: list[int] = []
+    for h, gain in taken_back(mdp, old, new, kept, unseen, gain_of(kept)):
+        if gain < least:
+            break
+        order.append(h)
+    found = kept.copy()
+    found[order] = False
+    while order and gain_of(found) < least:  # rounding of many steps; hardly ever
+        found[order.pop()] = True
+    return found
+
+
+def taken_back(
+    mdp: HistoryMdp, old: Floats, new: Floats, kept: Bools, unseen: float, gain: float
+) -> Iterator[tuple[int, float]]:
+    """The changes in the order in which they cost least, and the gain that is left without each and
+    those before it."""
+    K = np.flatnonzero(kept)
+    W, d, Δ = _couplings(mdp, old, new, kept, K, unseen)
+    left = list(range(len(K)))
+    while left:
+        left_with = gain + d[left] * Δ[left] / (1.0 + W[left, left])
+        # of those that cost the same the first, whatever rounding says
+        i = left.pop(int(np.argmax(left_with >= left_with.max() - ROUNDING * abs(gain))))
+        D = 1.0 + W[i, i]
+        gain += float(d[i] * Δ[i] / D)
+        yield int(K[i]), gain
+        row, column = W[i] / D, W[:, i].copy()
+        Δ = Δ - column * (Δ[i] / D)
+        d = d - row * d[i]
+        W -= np.outer(column, row)
+
+
+def _couplings(
+    mdp: HistoryMdp, old: Floats, new: Floats, kept: Bools, K: Ints, unseen: float
+) -> tuple[Floats, Floats, Floats]:
+    """(K, K) W, (K,) d and (K,) Δ of the policy that does the new where it is kept."""
+    H, A = mdp.shape
+    rows = np.where(kept[:, None], new, old)
+
+    def follows(policy: Floats) -> Floats:
+        found, weight = np.zeros((H, H)), mdp.probability * policy.ravel()[mdp.pair]
+        np.add.at(found, (mdp.pair // A, mdp.successor), mdp.discount * weight)
+        return found
+
+    goes, right = follows(rows), np.zeros((H, len(K)))
+    u = goes[K] - follows(old)[K]
+    right[K, np.arange(len(K))] = 1.0
+    # a full matrix: with hundreds of right-hand sides it takes less than a sparse factorisation
+    columns = np.linalg.solve(np.eye(H) - goes, right)
+    q = _action_values(mdp, rows, unseen)
+    return u @ columns, mdp.start @ columns, ((old - new) * q).sum(1)[K]
+
+
+def _at_once(
+    mdp: HistoryMdp,
+    old: Floats,
+    new: Floats,
+    kept: Bools,
+    unseen: float,
+    least: float,
+    gain_of: Callable[[Bools], float],
+) -> Bools:
+    """Take back those that cost least, all at once: as many as leave enough."""
+    K = np.flatnonzero(kept)
+    rows = np.where(kept[:, None], new, old)
+    q = _action_values(mdp, rows, unseen)
+    weight = mdp.discount * mdp.probability * rows.ravel()[mdp.pair]
+    source = mdp.pair // len(mdp.actions)
+    met = solve_discounted(source, mdp.successor, weight, mdp.start, transpose=True)
+    loss = met[K] * ((old - new) * q).sum(1)[K]
+    order = K[np.argsort(-loss, kind="stable")]
+    enough, too_many = 0, len(order) + 1
+    while too_many - enough > 1:
+        middle = (enough + too_many) // 2
+        if gain_of(_without(kept, order[:middle])) >= least:
+            enough = middle
+        else:
+            too_many = middle
+    return _without(kept, order[:enough])
+
+
+def _action_values(mdp: HistoryMdp, rows: Floats, unseen: float) -> Floats:
+    return action_values(mdp, policy_value(mdp, rows, unseen), unseen)
+
+
+def _without(kept: Bools, some: Ints) -> Bools:
+    found = kept.copy()
+    found[some] = False
+    return found

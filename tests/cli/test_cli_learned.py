@@ -1,0 +1,148 @@
+"""`jumar improve --learn-memory`: what it writes, says and refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import jumar as jm
+from commands import Finished
+from jumar.core.memory import NamedNodes
+from memory_logs import noise, upkeep
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory) -> Path:
+    """A part that wears unseen: only the time since the last inspection matters."""
+    folder = tmp_path_factory.mktemp("upkeep")
+    model, behavior = upkeep()
+    behavior.save(folder / "behavior.json")
+    jm.write_logs(jm.simulate(model, behavior, episodes=3000, seed=1), folder / "log.csv")
+    return folder
+
+
+def improve(folder: Path, *more: object) -> list[object]:
+    log, rule = folder / "log.csv", folder / "behavior.json"
+    return ["improve", log, "--policy", rule, "--discount", 0.95, *more]
+
+
+@pytest.fixture(scope="module")
+def ran() -> dict[Path, Finished]:
+    """Folders of results, and what was printed; filled once."""
+    return {}
+
+
+@pytest.fixture
+def out(jumar, parts, ran, tmp_path_factory) -> Path:
+    """A folder that the command wrote."""
+    if not ran:
+        folder = tmp_path_factory.mktemp("learned") / "out"
+        ran[folder] = jumar(*improve(parts, "--learn-memory", "-o", folder))
+    return next(iter(ran))
+
+
+def test_what_was_learned_is_told_everywhere(ran, out):
+    done = ran[out]
+    assert done.code == 0, done.err
+    told = json.loads((out / "certificate.json").read_text())
+    assert told["verdict"]["word"] == "safe"
+    learned = told["selection"]["memories_learned"]
+    assert len(learned) == 2  # each half by itself
+    chosen = told["selection"]["chosen"]
+    name = learned[chosen["half"]]
+    assert told["memory"] == name  # the chosen one remembers what its own half taught
+    assert chosen["setting"].endswith(name)
+    assert f"memory {name}, learned from half {chosen['half'] + 1} of the log;" in done.text
+    # the other half tested it; no bound by counts is shown, as those need a memory from before
+    assert [c["bound"] for c in told["certificates"]] == ["held-out"]
+    page = (out / "report.html").read_text()
+    assert f"half 1 taught a {learned[0]}, half 2 taught a {learned[1]}." in page
+    assert told["certificates"][0]["claim"] in done.text
+    assert told["certificates"][0]["claim"] in page
+
+
+def test_its_files_are_of_one_controller(jumar, out):
+    told = json.loads((out / "certificate.json").read_text())
+    controller = jm.load_controller(out / "improved.json")
+    assert isinstance(controller.memory, NamedNodes)
+    assert str(controller.memory) == told["memory"]
+    model, behavior = upkeep()
+    assert jm.evaluate(model, controller).value > jm.evaluate(model, behavior).value + 1
+    with (out / "decisions.csv").open() as file:
+        nodes = {row["memory"] for row in csv.DictReader(file)}
+    assert "start" in nodes
+    assert len(nodes) == controller.memory.count_nodes()
+    page = (out / "report.html").read_text()
+    assert all(node in page for node in nodes)  # called after the histories that lead there
+    assert jumar("show", out / "improved.json").text.count("How the memory moves") == 1
+    program = (out / "improved.py").read_text()
+    assert "low load" in program
+
+
+def test_it_is_recorded_and_done_again(jumar, out):
+    record = json.loads((out / "run.json").read_text())
+    assert record["options"]["learn_memory"] is True
+    again = jumar("improve", "--again", out / "run.json", "--json").data
+    told = json.loads((out / "certificate.json").read_text())
+    for key in ("selection", "memory", "certificates", "gain", "verdict"):
+        assert again[key] == told[key]
+
+
+def test_where_nothing_is_worth_remembering_that_is_said(jumar, tmp_path):
+    """Nothing tells anything."""
+    log = noise(1, 200)
+    fair = jm.Controller.uniform(log.observations, log.actions)
+    fair.save(tmp_path / "behavior.json")
+    jm.write_logs(log, tmp_path / "log.csv")
+    done = jumar(*improve(tmp_path, "--learn-memory", "-o", tmp_path / "out"))
+    assert done.code == 0, done.err
+    told = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert told["selection"]["memories_learned"] == [None, None]
+    assert ", learned from half" not in done.text
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "half 1 taught nothing more, half 2 taught nothing more." in page
+
+
+def test_it_may_stand_in_the_project_file(jumar, parts, tmp_path, out):
+    (tmp_path / "jumar.toml").write_text(
+        'format = "jumar-project/1"\n'
+        f'log = "{parts / "log.csv"}"\npolicy = "{parts / "behavior.json"}"\n'
+        "discount = 0.95\nlearn_memory = true\n"
+    )
+    found = jumar("improve", "--project", tmp_path / "jumar.toml", "--json").data
+    told = json.loads((out / "certificate.json").read_text())
+    assert found["selection"] == told["selection"]
+
+
+def test_without_it_nothing_is_said_of_learned_memories(jumar, tiger):
+    done = jumar(*improve(tiger, "--json"))
+    assert "memories_learned" not in done.data["selection"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--window", 2], "--learn-memory: leave --window and --with-actions out."),
+        (["--with-actions"], "--learn-memory: leave --window and --with-actions out."),
+        (["--algorithm", "spibb"], 'memory: "learn" goes with algorithm="auto"'),
+        (["--n-wedge", 5], "learn the memory from an earlier log"),
+    ],
+)
+def test_what_is_refused(jumar, tiger, more, message):
+    done = jumar(*improve(tiger, "--learn-memory", *more))
+    assert done.code != 0
+    assert message in " ".join(done.err.split())
+
+
+def test_counts_and_logs_that_are_read_in_parts_teach_no_memory(jumar, tiger, tmp_path):
+    said = ["--policy", tiger / "behavior.json", "--discount", 0.95, "--learn-memory"]
+    done = jumar("improve", "--counts", "no.counts", *said)
+    assert "--learn-memory: counts have one memory. Give the log instead." in done.err
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.csv").write_text((tiger / "log.csv").read_text())
+    done = jumar("improve", tmp_path / "logs", *said)
+    assert done.code == 2
+    assert "--learn-memory: a log in several files is read in parts." in " ".join(done.err.split())

@@ -1,0 +1,265 @@
+"""What the end of a Parquet file tells, and what becomes of a log where it is damaged or lies."""
+
+from __future__ import annotations
+
+import io
+from contextlib import suppress
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import jumar as jm
+from jumar.core.errors import LogError
+from jumar.io.formats import FileOptions
+from jumar.io.logs.encoding import NotPlain
+from jumar.large import batches, counting, footers
+from jumar.large.counting import count_logs
+from jumar.large.footers import FLAGS, INT32, INT64, TEXT, read_chunks
+from jumar.large.shards import plan
+from packed_bytes import varint
+
+OBSERVATIONS, ACTIONS = ("good", "worn", "bad"), ("keep", "fix")
+COLUMNS = ["episode", "step", "observation", "action", "reward", "terminated"]
+TYPES = {"BOOLEAN": FLAGS, "INT32": INT32, "INT64": INT64, "BYTE_ARRAY": TEXT, "DOUBLE": 5}
+CODECS = {"UNCOMPRESSED": 0, "SNAPPY": 1, "GZIP": 2, "ZSTD": 6}
+
+
+def a_table(rows=400, length=7):
+    """Episodes of so many rows, which all end."""
+    n = np.arange(rows)
+    return pa.table(
+        {
+            "episode": 1000 + n // length,
+            "step": n % length,
+            "observation": np.array(OBSERVATIONS)[n * 7 // 5 % 3],
+            "action": np.array(ACTIONS)[n * 5 // 3 % 2],
+            "reward": n / 8,
+            "terminated": n % length == length - 1,
+        }
+    )
+
+
+def written(table, path=None, **options):
+    file = io.BytesIO()
+    pq.write_table(table, file, **{"row_group_size": 130, **options})
+    if path is not None:
+        path.write_bytes(file.getvalue())
+    return file.getvalue()
+
+
+def with_end(data, replace):
+    """A file with another end, whose length is told."""
+    length = int.from_bytes(data[-8:-4], "little")
+    end = replace(data[-8 - length : -8])
+    return data[: -8 - length] + end + len(end).to_bytes(4, "little") + data[-4:]
+
+
+def counted(path, **options):
+    controller = jm.Controller.uniform(OBSERVATIONS, ACTIONS, jm.window(1))
+    return count_logs(path, controller, memory=jm.window(2), **options).counts
+
+
+def in_memory(path):
+    log = jm.read_logs(path, observations=OBSERVATIONS, actions=ACTIONS)
+    return jm.count(log, jm.window(2))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"compression": "none", "data_page_version": "2.0"},
+        {"compression": "gzip", "version": "1.0", "use_dictionary": False},
+        {"compression": "zstd", "write_statistics": False, "write_page_index": True},
+    ],
+)
+def test_it_tells_what_pyarrow_tells(options):
+    data = written(a_table(), **options)
+    metadata = pq.read_metadata(pa.BufferReader(data))
+    told = read_chunks(data)
+    assert len(told) == metadata.num_row_groups == 4
+    for g, chunks in enumerate(told):
+        assert list(chunks) == COLUMNS
+        for i, chunk in enumerate(chunks.values()):
+            column = metadata.row_group(g).column(i)
+            assert chunk.number == i
+            assert chunk.type == TYPES[column.physical_type]
+            assert chunk.codec == CODECS[column.compression]
+            assert chunk.values == column.num_values
+            assert chunk.begin == (column.dictionary_page_offset or column.data_page_offset)
+            assert chunk.size == column.total_compressed_size
+            whole = "INT" in column.physical_type and column.statistics is not None
+            ends = (column.statistics.min, column.statistics.max) if whole else None
+            assert chunk.ends == ends
+
+
+def test_numbers_without_a_sign_have_ends_that_are_in_order_or_none():
+    labels = pa.array([2**63 - 2 + i for i in range(6)], pa.uint64())
+    told = [g["u"].ends for g in read_chunks(written(pa.table({"u": labels}), row_group_size=1))]
+    assert told == [(n, n) for n in (2**63 - 2, 2**63 - 1, *range(-(2**63), -(2**63) + 4))]
+    (across,) = read_chunks(written(pa.table({"u": labels})))
+    assert across["u"].ends is None
+
+
+def test_columns_inside_others_and_gaps():
+    table = pa.table({"a": [{"b": 1}], "a.b": ["x"], "c": pa.nulls(1, pa.string())})
+    (chunks,) = read_chunks(written(table))
+    assert {name: chunk.gaps for name, chunk in chunks.items()} == {"a.b": 0, "c": 1}
+
+
+def test_an_end_that_is_too_long_is_left_to_pyarrow(tmp_path, monkeypatch):
+    path = tmp_path / "log.parquet"
+    data = written(a_table(), path)
+    whole = in_memory(path)
+    monkeypatch.setattr(footers, "LONGEST", int.from_bytes(data[-8:-4], "little") - 1)
+    assert footers.chunks_of.__wrapped__(plan([str(path)]).files[0]) == ()
+    footers.chunks_of.cache_clear()
+    found = counted(path)
+    assert np.array_equal(found.visits, whole.visits)
+    footers.chunks_of.cache_clear()
+
+
+def test_any_bytes_at_all():
+    rng = np.random.default_rng(1)
+    data = written(a_table())
+    length = int.from_bytes(data[-8:-4], "little")
+    for turn in range(3000):
+        end = bytearray(data[-8 - length : -8])
+        for _ in range(1 + turn % 3):
+            end[rng.integers(length)] = rng.integers(256)
+        if turn % 10 == 0:
+            end = end[: rng.integers(length)]
+        for chunks in read_chunks(bytes(end) + len(end).to_bytes(4, "little") + b"PAR1"):
+            for chunk in chunks.values():
+                assert min(chunk.begin, chunk.size) >= 0
+    lists = b"\x49" + b"\x19" * 5000  # a list of lists of lists
+    assert read_chunks(lists + len(lists).to_bytes(4, "little") + b"PAR1") == ()
+    assert read_chunks(b"") == read_chunks(b"PAR1") == ()
+
+
+# ---- logs ---------------------------------------------------------------------------------------
+
+# pyarrow ends the process if it is asked for what is damaged here
+
+
+def another_codec(end):
+    return end.replace(b"observation\x15\x02", b"observation\x15\x7f")
+
+
+def short_numbers(end):
+    for label in range(1000, 1060):
+        number = label.to_bytes(8, "little")
+        end = end.replace(b"\x08" + number, b"\x03" + number[:3])
+    return end
+
+
+def another_type(end):
+    for before in (b"\x15\x0c", b"\x15\x04"):  # words and whole numbers
+        end = end.replace(b"\x1c" + before, b"\x1c\x15\x0e")
+    return end
+
+
+@pytest.mark.parametrize("damage", [another_codec, short_numbers, another_type])
+def test_a_damaged_end_does_not_end_the_process(tmp_path, monkeypatch, damage):
+    monkeypatch.setattr(counting, "SHARD_ROWS", 1)
+    path = tmp_path / "log.parquet"
+    sound = written(a_table(), path)
+    whole = in_memory(path)
+    data = with_end(sound, damage)
+    assert data != sound
+    path.write_bytes(data)
+    with suppress(LogError):  # versions of pyarrow differ in what they refuse
+        assert np.array_equal(counted(path, jobs=1).visits, whole.visits)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("column", ["episode", "terminated", "observation"])
+def test_no_row_group_is_lost_where_a_column_tells_of_no_rows(tmp_path, monkeypatch, column, whole):
+    """Batch by batch, pyarrow would hand over none of its rows, and say nothing."""
+    monkeypatch.setattr(batches, "WHOLE_ROWS", 1 << 20 if whole else 0)
+    path = tmp_path / "log.parquet"
+    marked = column.encode() + b"\x15\x00\x16"  # its codec, and then its values
+
+    def none(end):
+        assert marked + varint(2 * 130) in end
+        return end.replace(marked + varint(2 * 130), marked + b"\x80\x00")
+
+    path.write_bytes(with_end(written(a_table(), compression="none"), none))
+    for read in (counted, in_memory):
+        with pytest.raises(LogError, match=r"log\.parquet: cannot be read as Parquet"):
+            read(path)
+
+
+def test_a_damaged_end_is_refused_or_read_as_pyarrow_reads_it(tmp_path):
+    """Whatever byte of it: no crash, and no row is lost."""
+    rng = np.random.default_rng(3)
+    data = written(a_table(), compression="none")
+    length = int.from_bytes(data[-8:-4], "little")
+    seen = {"alike": 0, "refused": 0}
+    for turn in range(300):
+        damaged = bytearray(data)
+        damaged[len(data) - 8 - int(rng.integers(1, length))] ^= 1 << int(rng.integers(8))
+        path = tmp_path / f"{turn}.parquet"
+        path.write_bytes(damaged)
+        try:
+            log = plan([str(path)])
+            batches.check_columns(log.files[0], batches.schema_of(log.files[0]).names, COLUMNS)
+            found = [
+                row
+                for unit in log.units
+                for batch in batches.typed_batches(
+                    unit, COLUMNS, ["observation", "action"], [], FileOptions()
+                )
+                for row in batch.to_pylist()
+            ]
+        except (LogError, NotPlain):
+            seen["refused"] += 1
+            continue
+        file = pq.ParquetFile(path)
+        assert repr(found) == repr(file.read(columns=COLUMNS).to_pylist())
+        seen["alike"] += 1
+    assert min(seen.values()) > 30
+
+
+@pytest.mark.parametrize("shard_rows", [1, 10**9])
+def test_ends_that_lie_are_found_out(tmp_path, monkeypatch, shard_rows):
+    """Where they say that an episode does not go on in the next row group and it does, it would be
+    two. It has begun before, so that is told."""
+    monkeypatch.setattr(counting, "SHARD_ROWS", shard_rows)
+    data = written(a_table())
+    first, second = (chunks["episode"].ends for chunks in read_chunks(data)[:2])
+    assert first[1] == second[0]  # an episode in two row groups
+    right, wrong = (n.to_bytes(8, "little") for n in (second[0], second[0] + 1))
+    path = tmp_path / "log.parquet"
+
+    def lie(end):
+        at = end.index(b"\x08" + right, end.index(b"\x08" + second[1].to_bytes(8, "little")))
+        return end[:at] + end[at:].replace(b"\x08" + right, b"\x08" + wrong)
+
+    path.write_bytes(with_end(data, lie))
+    assert read_chunks(path.read_bytes())[1]["episode"].ends == (second[0] + 1, second[1])
+    with pytest.raises(LogError, match="an episode comes up a second time"):
+        counted(path, jobs=1)
+
+
+def test_labels_that_are_times_beyond_the_calendar(tmp_path, monkeypatch):
+    """Python has no date for them, and needs none."""
+    monkeypatch.setattr(counting, "SHARD_ROWS", 1)
+    table = a_table()
+    far = pa.array(np.array(table["episode"]) + 2**62).cast(pa.timestamp("ms"))
+    path = tmp_path / "log.parquet"
+    written(table.set_column(0, "episode", far), path)
+    assert np.array_equal(counted(path).visits, in_memory(path).visits)
+
+
+def test_a_folder_tells_the_episode_and_so_does_the_file(tmp_path, monkeypatch):
+    """What the folder tells holds, also at the borders of row groups."""
+    monkeypatch.setattr(counting, "SHARD_ROWS", 1)
+    folder = tmp_path / "episode=7"
+    folder.mkdir()
+    table = a_table(length=1).set_column(1, "step", pa.array(range(400)))
+    table = table.set_column(5, "terminated", pa.array([False] * 400))
+    written(table, folder / "log.parquet")
+    assert counted(tmp_path, jobs=1).starts.sum() == 1

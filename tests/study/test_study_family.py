@@ -1,0 +1,155 @@
+"""The study of all algorithms, with and without a gate; settings that run on a part of a grid."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import jumar as jm
+from jumar.algorithms import ALGORITHMS
+from jumar.core.errors import ParameterError, StudyError
+from jumar.study.family import at_size, family_rows, gated_sizes
+from jumar.study.figures import draw
+from jumar.study.prepared import prepare
+from jumar.study.report import write_report
+from jumar.study.runner import run_study
+from jumar.study.settings import settings_from_document
+from jumar.study.spec import load_study, study_from_document
+from jumar.study.summary import Results
+
+FAMILY = [name for name in ALGORITHMS if name != "auto"]
+SHIPPED = load_study("family")
+TIGER = {"model": "tiger", "window": 1, "memories": [1, 2]}
+FIGURE = {"name": "family", "kind": "family", "behaviors": ["tiger:1"]}
+GATED = {"name": "auto", "candidates": ["soft", "basic"], "sizes": [300], "datasets": 2}
+
+
+def document(**more: object) -> dict[str, object]:
+    return {
+        "format": "jumar-study/1",
+        "datasets": 3,
+        "sizes": [30, 300],
+        "behaviors": [TIGER],
+        "algorithms": [{"name": "soft"}, {"name": "basic"}, {"name": "robust"}, GATED],
+        "figures": [FIGURE],
+        **more,
+    }
+
+
+def test_the_shipped_study_has_every_algorithm_with_and_without_the_gate():
+    assert {s.algorithm for s in SHIPPED.fixed} == set(FAMILY)
+    assert {s.options["candidates"] for s in SHIPPED.choosing} == set(FAMILY)
+    paper = load_study("paper")
+    assert [b.name for b in SHIPPED.behaviors] == [b.name for b in paper.behaviors]
+    assert SHIPPED.sizes == paper.sizes
+    assert SHIPPED.datasets == 100
+    # as it is: 100 data sets, 13 sizes, 5 behaviors, 2 memories; gated: 8, 13 and 5
+    assert SHIPPED.n_policies == len(FAMILY) * (100 * 13 * 5 * 2 + 8 * 13 * 5)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return run_study(study_from_document(document()), tmp_path_factory.mktemp("family") / "study")
+
+
+def test_a_setting_runs_on_its_part_of_the_grid(store):
+    spec = study_from_document(document())
+    rows = pq.read_table(store.results).to_pylist()
+    assert len(rows) == spec.n_policies == 3 * 2 * 2 * 3 + 2 * 2
+    gated = [row for row in rows if row["algorithm"] == "auto"]
+    assert {(row["size"], row["dataset"]) for row in gated} == {(300, 0), (300, 1)}
+    assert all(np.isfinite(row["value"]) for row in rows)
+
+
+def test_the_rows_of_a_family(store):
+    results = Results(store)
+    rows = family_rows(results)
+    assert {row.name for row in rows} == {"soft", "basic", "robust"}
+    assert [row.worse for row in rows] == sorted(row.worse for row in rows)
+    assert gated_sizes(rows) == [300]
+    for row in rows:
+        assert [line.more for line in row.plain] == [0, 1]
+        assert (row.gated is None) == (row.name == "robust")
+        if row.gated is not None:
+            point = at_size(row.gated, results.environments, 300)
+            assert point.worse == 0.0
+            assert at_size(row.gated, results.environments, 30) is None
+
+
+def test_the_figure_and_the_page_are_written(store):
+    spec = study_from_document(document())
+    (figure,) = spec.figures_to_draw()
+    drawn = draw(figure, Results(store), {})
+    assert [ax.get_title() for ax in drawn.axes] == [
+        "mean improvement", "10 %-CVaR", "logs that end worse",
+    ]  # fmt: skip
+    assert {t.get_text() for t in drawn.axes[0].get_yticklabels()} == {"soft", "basic", "robust"}
+    files = write_report(store, spec)
+    assert store.folder / "figures" / "family.svg" in files
+    assert "auto: soft" in (store.folder / "index.html").read_text()
+
+
+def test_going_on_with_another_part_is_refused(store):
+    other = document(algorithms=[*document()["algorithms"][:3], {**GATED, "datasets": 1}])
+    with pytest.raises(ParameterError, match="another study: parts differ"):
+        run_study(study_from_document(other), store.folder)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"algorithms": [{"name": "soft", "sizes": [30]}]}, "soft is run everywhere"),
+        ({"algorithms": [{"name": "soft", "datasets": 2}]}, "soft is run everywhere"),
+        (
+            {"algorithms": [{**GATED, "sizes": [31]}]},
+            "auto: soft is to run on 31, which is no size",
+        ),
+        ({"algorithms": [{**GATED, "sizes": 30}]}, "sizes: is a number. Write a list"),
+        ({"algorithms": [{**GATED, "datasets": 0}]}, "datasets"),
+        ({"algorithms": [{**GATED, "candidates": "sfot"}]}, "Did you mean 'soft'"),
+        ({"algorithms": [{**GATED, "candidats": "soft"}]}, "Did you mean 'candidates'"),
+        ({"figures": [{**FIGURE, "sizes": [31]}]}, "size '31' is not one of 30, 300"),
+        ({"figures": [{**FIGURE, "sizes": ["x"]}]}, "sizes"),
+        (
+            {"figures": [{**FIGURE, "kind": "heatmap", "sizes": [30]}]},
+            "sizes are for kind = .family.",
+        ),
+    ],
+)
+def test_what_a_study_refuses(more, message):
+    with pytest.raises(StudyError, match=message):
+        study_from_document(document(**more))
+
+
+def test_a_figure_shows_the_sizes_that_are_asked_for(store):
+    from jumar.study.family_figure import draw_family
+
+    results = Results(store)
+    spec = study_from_document(document()).figures[0]
+    for sizes, expected in (((), ["300 episodes"]), ((30,), ["30 episodes"])):
+        figure = draw_family(replace(spec, sizes=sizes), results)
+        assert [ax.get_ylabel() for ax in figure.axes if ax.get_ylabel()] == expected
+
+
+def test_a_list_of_names_is_a_grid_and_names_with_commas_are_one_setting():
+    made = settings_from_document({"name": "auto", "candidates": ["soft", "robust,mbie"]}, "study")
+    assert [s.title for s in made] == ["auto: soft", "auto: robust,mbie"]
+    (plain,) = settings_from_document({"name": "auto"}, "study")
+    assert "candidates" not in plain.options  # the old study is the old study
+
+
+def test_the_shared_plan_gives_the_exact_value():
+    spec = replace(SHIPPED, sizes=(200,), datasets=1)
+    prepared = prepare(spec, spec.behaviors[2])
+    log = jm.simulate(prepared.pomdp, prepared.behavior, episodes=200, seed=1)
+    for m, memory in enumerate(prepared.memories):
+        mdp = jm.count(log, memory).mle(prepared.pomdp.discount)
+        for found in (
+            jm.spibb(mdp, prepared.behavior, n_wedge=5),
+            jm.basic(mdp, prepared.behavior),
+        ):
+            exact = jm.evaluate(prepared.pomdp, found.controller).value
+            assert prepared.value_of(m, mdp.states, found.policy) == pytest.approx(exact, abs=1e-9)
