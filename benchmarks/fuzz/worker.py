@@ -163,7 +163,7 @@ def _complaints(
                 yield "no JSON", text[:300]
     if code == 0 and "Error" in told:
         yield "error and success", told
-    if re.search("Note: .*encountered", told):
+    if re.search("^Note: .*encountered", told, re.MULTILINE):
         yield "swallowed warning", told
     if code == 0:
         yield from written.complaints(words, folder)

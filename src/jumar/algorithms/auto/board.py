@@ -42,6 +42,7 @@ class Board:
     practice: Practice | None = None  # who acted, where that is not one controller
     untried: tuple[Memory, ...] = ()  # laid out for the others' sake: no candidate has them
     learned: Memory | None = None  # that the log taught; None: nothing beyond the behavior's
+    beside: Memory | None = None  # the same, unless it is one of the others
 
     @property
     def tried(self) -> tuple[Memory, ...]:
@@ -183,7 +184,9 @@ def lay_out_beside(
         if len(board.memories) == len(every) or len(kept) == 1:
             untried = tuple(m for m in board.memories if m not in wanted)
             taught = learned in board.memories and learned != memories[0]
-            return replace(board, untried=untried, learned=learned if taught else None)
+            beside = learned if taught and learned not in kept else None
+            learned_too = learned if taught else None
+            return replace(board, untried=untried, learned=learned_too, beside=beside)
         kept.pop()
 
 

@@ -72,6 +72,7 @@ class Bench(ABC):
     simplify: float | None = None  # the share of the gain that fewer changes must keep
     makers: Makers | None = None  # of candidates; None: the usual ones
     untried: tuple[Memory, ...] = ()  # laid out, but no candidate has them
+    beside: Memory | None = None  # that was learned, and is none of the usual ones
 
     # ---- what is asked of the log ---------------------------------------------------------------
 

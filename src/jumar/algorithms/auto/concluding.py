@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jumar.algorithms.auto.candidates import Bench, Fitted
+from jumar.algorithms.auto.choosing import best_of
 from jumar.algorithms.auto.limits import Limits
 from jumar.algorithms.auto.opinions import Models, blend
 from jumar.algorithms.auto.other_deltas import BetAgain
@@ -68,8 +69,13 @@ def trial_of_bet(
     delta: float,
     most: float,
     kept: tuple[KeptTrial, ...] = (),
+    own: Models | None = None,
 ) -> Trial:
-    """What came of a bet, and what a model of the held-out half says."""
+    """What came of a bet, and what a model of the held-out half says; with `own` models of the half
+    it was fitted on, also what both say that remember no more than it does."""
+    by_both = None
+    if own is not None:
+        by_both = (own.gain_alone(x.candidate) + models.gain_alone(x.candidate)) / 2
     return Trial(
         x.candidate.setting,
         half,
@@ -94,6 +100,7 @@ def trial_of_bet(
         simplified=x.candidate.simplified,
         kept=kept,
         won=bool(kept) and found.won and most > 0,
+        by_both=by_both,
     )
 
 
@@ -103,32 +110,17 @@ def told(half: int, trials: Sequence[Tested]) -> None:
         journal.debug("Tested on half %d of the log: %s", 2 - half, tested.trial.summary)
 
 
-def _best(passed: Sequence[Tested], most: float) -> Tested | None:
-    """What promises most; where fewer changes were asked for, the one with the fewest of those that
-    promise nearly as much."""
-    best = max(passed, key=lambda tested: tested.trial.merit(most), default=None)
-    told = best.trial.simplified if best else None
-    if best is None or told is None:
-        return best
-    merit = best.trial.merit(most)
-    near = [t for t in passed if t.trial.merit(most) >= min(told.share * merit, merit)]
-    return min(near, key=lambda tested: (_changes(tested), -tested.trial.merit(most)))
-
-
-def _changes(tested: Tested) -> int:
-    return tested.trial.simplified.kept if tested.trial.simplified else 0
-
-
 def conclude(log: Tried, tests: Sequence[Tested], tried: int, watch: Watch) -> Selection:
     """The best of what passed; or the behavior stays."""
     found = sorted(tests, key=lambda tested: -tested.trial.lower)
     passed = [t for t in found if t.trial.passed and log.beyond <= MOST_BEYOND]
-    best = _best(passed, log.most)
+    chosen = best_of([t.trial for t in passed], log.most)
+    best = next((t for t in passed if t.trial is chosen), None)
     journal.info(
         "Tried %s, tested %d on held-out episodes; chosen: %s (%s)",
         counted(tried, "candidate"),
         len(found),
-        str(best.trial.setting) if best else "none, the behavior stays",
+        str(chosen.setting) if chosen else "none, the behavior stays",
         watch,
     )
     return Selection(
@@ -138,7 +130,7 @@ def conclude(log: Tried, tests: Sequence[Tested], tried: int, watch: Watch) -> S
         units=log.units,
         trials=tuple(tested.trial for tested in found),
         tried=tried,
-        chosen=best.trial if best else None,
+        chosen=chosen,
         controller=best.bench.controller(best.candidate) if best else log.behavior,
         limits=log.limits,
         most=log.most,

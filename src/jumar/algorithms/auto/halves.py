@@ -34,6 +34,7 @@ class Half(NamedTuple):
     rng: np.random.Generator
     kept: tuple[Kept, ...] = ()  # signals that must not get worse
     guides: tuple[tuple[float, Workbench], ...] = ()  # what candidates that heed them learn from
+    taught: bool = False  # was a memory learned, by either half?
 
     @property
     def own(self) -> DealtPart:
@@ -54,13 +55,14 @@ def bet(half: Half, only: Make | None) -> tuple[list[Tested], int]:
     else:
         make = partial(candidates_heeding, bench, half.guides) if half.kept else None
         listed, made = proved.shortlist(bench, half.own, half.units, half.delta, make, half.kept)
-    shares = proved.ALONE if only else proved.SHARES
+    shares = proved.ALONE if only else proved.shares(bench)
     approximate = _t_trials(half, [x.candidate for x in listed])
     scored = [bench.scores(x.candidate, half.other, x.prospect.floor) for x in listed]
     kept = [k.bets(i, listed, half.own, half.other) for i, k in enumerate(half.kept)]
     grown = [[bet.log_wealth for bet in bets] for bets in kept]
     bets = proved.outcomes(listed, scored, half.delta, shares, grown)
     models = Models(bench, half.other)
+    own = Models(bench, half.own) if half.taught else None
     tests = []
     for j, (x, found, second) in enumerate(zip(listed, bets, approximate, strict=True)):
         weighed = Weighed(
@@ -72,7 +74,7 @@ def bet(half: Half, only: Make | None) -> tuple[list[Tested], int]:
         )
         others = tuple(bets[j].trial(found.level, found.bound_level) for bets in kept)
         trial = trial_of_bet(
-            half.number, x, scored[j], found, weighed, models, half.delta, half.most, others
+            half.number, x, scored[j], found, weighed, models, half.delta, half.most, others, own
         )
         tests.append(Tested(trial, x.candidate, bench))
     return tests, made

@@ -43,26 +43,50 @@ class Models:
             [j for j in range(i, len(memories)) if refines(memories[j], memories[i])]
             for i in range(len(memories))
         ]
-        self.base = [self._worth(bench.behavior_rows, i) for i in range(len(self.models))]
+        self.behavior_rows = bench.behavior_rows
+        self.base = [self._worth(self.behavior_rows, i) for i in range(len(self.models))]
+        self.alone: dict[int, float] = {}  # the same by that memory alone, where that is asked
 
     def gain(self, candidate: Fitted) -> float:
         """What a candidate is expected to gain."""
-        memories = [model.numbered.memory for model in self.models]
-        i = memories.index(candidate.setting.memory)
+        i = self._number(candidate)
         return self._worth(candidate.rows, i) - self.base[i]
+
+    def gain_alone(self, candidate: Fitted) -> float:
+        """The same, by the model alone that remembers what the candidate does."""
+        i = self._number(candidate)
+        return self._worth_alone(candidate.rows, i) - self._base_alone(i)
+
+    def _number(self, candidate: Fitted) -> int:
+        memories = [model.numbered.memory for model in self.models]
+        return memories.index(candidate.setting.memory)
+
+    def _base_alone(self, i: int) -> float:
+        if i not in self.alone:
+            self.alone[i] = self._worth_alone(self.behavior_rows, i)
+        return self.alone[i]
+
+    def _worth_alone(self, table: Floats, i: int) -> float:
+        """What the rows of a table over the i-th memory are worth to that memory."""
+        model = self.models[i]
+        if self._by_step(i):
+            return model.worth_by_step(table, self.steps or 0)
+        return model.worth(table, model.values(table))
+
+    def _by_step(self, i: int) -> bool:
+        return self.steps is not None and self.steps * self.sizes[i] <= MOST_VALUES
 
     def _worth(self, table: Floats, i: int) -> float:
         """What the rows of a table over the i-th memory are worth: to that memory, then, where
         episodes show it, to the ones that remember more."""
-        first = self.models[i]
-        if self.steps is not None and self.steps * self.sizes[i] <= MOST_VALUES:
-            return first.worth_by_step(table, self.steps)
+        first, last = self.models[i], self.models[-1]
+        if self._by_step(i):
+            return self._worth_alone(table, i)
         q = first.values(table)
         longer = [self.models[j] for j in self.longer[i]]
         for coarser, model in itertools.pairwise(longer):
             q = model.values_from(table, q[coarser.numbered.of])
-        last = self.models[-1]
-        return float(last.mdp.start @ (table[last.numbered.first] * q).sum(1))
+        return last.worth(table, q)
 
 
 class _Model:
@@ -91,6 +115,10 @@ class _Model:
         values_leaning(self.raw, rows, self.mdp.discount, prior, LEANING, self.q, self.v)
         return self.q
 
+    def worth(self, table: Floats, q: Floats) -> float:
+        """What rows are worth from the start on, given what actions are."""
+        return float(self.mdp.start @ (table[self.numbered.first] * q).sum(1))
+
     def worth_by_step(self, table: Floats, steps: int) -> float:
         """What rows are worth where recordings stop after so many steps."""
         from jumar.solve.sweeps import values_by_step
@@ -100,7 +128,9 @@ class _Model:
         return float(self.mdp.start @ (rows * q).sum(1))
 
 
-def blend(scores: Scored, expected: float) -> Opinion:
+def blend(
+    scores: Scored, expected: float, *, trusted: float = TRUSTED, surprise: float = SURPRISE
+) -> Opinion:
     """What scores and a model's expectation say together.
 
     >>> from jumar.algorithms.auto.scored import Scores
@@ -114,8 +144,8 @@ def blend(scores: Scored, expected: float) -> Opinion:
         return Opinion(-math.inf, 0.0)
     mean = scores.mean
     noise = scores.variance / scores.units
-    doubt, apart = TRUSTED * expected, expected - mean
-    wrong = max(doubt * doubt, apart * apart - SURPRISE**2 * noise)
+    doubt, apart = trusted * expected, expected - mean
+    wrong = max(doubt * doubt, apart * apart - surprise**2 * noise)
     if not noise + wrong > 0:
         return Opinion(mean, 0.0)
     gain = (wrong * mean + noise * expected) / (wrong + noise)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from jumar.algorithms.auto.asymptotic import Gate
 from jumar.algorithms.auto.bets import Bet
+from jumar.algorithms.auto.choosing import best_of
 from jumar.algorithms.auto.proved import Shortlisted
 from jumar.algorithms.auto.scored import Scored
 from jumar.algorithms.auto.trials import MOST_BEYOND, Selection, Trial
@@ -90,7 +91,7 @@ def retested(selection: Selection, delta: float) -> Retested:
 
     passed = [trial for trial in selection.trials if passes(trial)]
     deployed = passed if selection.beyond <= MOST_BEYOND else []
-    chosen = max(deployed, key=lambda trial: trial.merit(selection.most), default=None)
+    chosen = best_of(deployed, selection.most)
     lower = None if chosen is None else chosen.lower
     if chosen is not None and chosen.again is not None and not same:
         lower = chosen.again.lower(delta)

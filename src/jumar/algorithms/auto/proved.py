@@ -38,10 +38,12 @@ from jumar.algorithms.auto.opinions import Models, blend
 from jumar.algorithms.auto.scored import Scored, Scores
 from jumar.algorithms.auto.trials import PROVED, Setting
 from jumar.core.arrays import Floats
+from jumar.core.memory import Memory
 
 BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # B, in ranges of the returns
 SHARES = (0.9, 0.02, 0.02, 0.02, 0.02, 0.02)  # of the level of passing: the first, the second, ...
 PASSING = 0.9  # part of the level for what passes; the rest is for how much is gained
+TWICE = (0.9, *[0.1 / 11] * 11)  # the same for two shortlists that are one
 ALONE = (1.0,)  # the share of a candidate that is the only one
 MOST_HELD = 200_000_000  # numbers in tables of candidates that are held
 MOST_SCORED = 2000  # units that are scored to choose a shortlist
@@ -122,12 +124,18 @@ def shortlist(
     make = make or usual
     found = list(_prospects(bench, own, make, kept))
     level = PASSING * delta / HALVES
-    picked = _pick([p for p in found if p.gain > 0 and p.growth.mean > 0], units, level)
+    hopeful = [p for p in found if p.gain > 0 and p.growth.mean > 0]
+    picked = _pick_of_each(hopeful, bench.beside, units, level)
     wanted = {p.setting: p for p in picked}
     made = {c.setting: c for c in make(own, 1.0) if c.setting in wanted} if wanted else {}
     listed = [p for s, p in wanted.items() if s in made]
     fitted = bench.simpler([made[p.setting] for p in listed], own)
     return [Listed(c, p) for c, p in zip(fitted, listed, strict=True)], len(found)
+
+
+def shares(bench: Bench) -> Sequence[float]:
+    """Of the level of passing, for the candidates of its shortlist."""
+    return SHARES if bench.beside is None else TWICE
 
 
 def only(bench: Bench, own: DealtPart, make: Make) -> tuple[list[Listed], int]:
@@ -191,6 +199,18 @@ def least_deltas(log_wealths: Sequence[float], shares: Sequence[float]) -> list[
             least = min(least, max(before, math.exp(-grown) * HALVES / (PASSING * share)))
         found.append(least)
     return found
+
+
+def _pick_of_each(
+    found: Sequence[Prospect], beside: Memory | None, units: int, level: float
+) -> list[Prospect]:
+    """Candidates with a memory that was learned have a shortlist of their own: bold as they are,
+    they would leave no room for what is tried without it."""
+    if beside is None:
+        return _pick(found, units, level)
+    usual = _pick([p for p in found if p.setting.memory != beside], units, level)
+    learned = _pick([p for p in found if p.setting.memory == beside], units, level)
+    return sorted(usual + learned, key=lambda p: -p.chance(units, level))
 
 
 def _pick(found: Sequence[Prospect], units: int, level: float) -> list[Prospect]:

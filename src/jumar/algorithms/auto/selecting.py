@@ -267,6 +267,7 @@ def _test(
     signals = [Signals.of(bench, asked.keeps, asked.horizon) for bench in whole]
     units = [whole[0].units(DealtPart(half)) for half in range(HALVES)]
     most = float(limits.high[0] - returns.mean)
+    taught = any(board.beside is not None for board in boards)
     found: list[Tested] = []
     tried = 0
     for i in range(HALVES):
@@ -276,7 +277,7 @@ def _test(
         bench = whole[own].learning_from(i, practice)
         kept = signals[own].learning_from(i, practice)
         guides = tuple(signals[own].guides(whole[own], i, practice))
-        half = Half(bench, i, units[1 - i], delta, most, rng, kept, guides)
+        half = Half(bench, i, units[1 - i], delta, most, rng, kept, guides, taught)
         test = bet if gate == PROVED else t_test
         trials, made = test(half, bench.learned(*only) if only else None)
         found += trials

@@ -143,6 +143,8 @@ class Trial(Shown):
     simplified: Simplified | None = field(default=None, repr=False, compare=False)
     kept: tuple[KeptTrial, ...] = ()  # what each signal to keep says
     won: bool = False  # with signals to keep: does it pass on the objective alone?
+    # gain by models of both halves that remember what it does, where a memory was learned
+    by_both: float | None = None
 
     def merit(self, most: float) -> float:
         """By which the best of those that passed is chosen: noise is no merit, nor is a gain

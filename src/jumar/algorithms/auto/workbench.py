@@ -60,6 +60,7 @@ class Workbench(Bench):
             simplify=simplify,
             makers=makers,
             untried=board.untried,
+            beside=board.beside,
         )
 
     @property
