@@ -47,6 +47,21 @@ def test_a_model_of_a_half_expects_what_the_exact_solve_says():
         assert models.gain(candidate) == pytest.approx(exact, abs=0.01 * work.limits.range)
 
 
+def test_a_model_alone_remembers_no_more_than_the_candidate():
+    work = bench(3000)
+    half = DealtPart(0)
+    models = Models(work, half)
+    exact = {numbered.memory: (mdp, numbered) for mdp, numbered in work.models(half)}
+    differ = 0
+    for candidate in work.candidates(half, "proved"):
+        mdp, numbered = exact[candidate.setting.memory]
+        rows, old = candidate.rows[numbered.first], numbered.behavior
+        gain = float(mdp.start @ (policy_value(mdp, rows) - policy_value(mdp, old)))
+        assert models.gain_alone(candidate) == pytest.approx(gain, abs=0.01 * work.limits.range)
+        differ += abs(models.gain(candidate) - models.gain_alone(candidate)) > 1e-3
+    assert differ  # for others a longer memory knows better
+
+
 def test_what_a_coarser_memory_says_counts_as_much_as_so_many_visits():
     """One state, one action, seen 20 times at a reward of 1 and ending: half of the prior's 5."""
     q, v = np.zeros((1, 1)), np.zeros(1)

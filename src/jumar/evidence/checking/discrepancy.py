@@ -92,8 +92,8 @@ def values_apart(subject: Subject, rng: np.random.Generator) -> ValuesApart | No
     verdict = passed(f"{found.sentence}{more}")
     if found.rejected:
         verdict = look(
-            f"{found.sentence} Learn with a longer memory, or let one be learned "
-            f"(--learn-memory).{more}"
+            f"{found.sentence} More memory than that is asked for: --window or "
+            f"--learn-memory.{more}"
         )
     return ValuesApart(
         memory=str(found.memory),
