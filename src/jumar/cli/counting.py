@@ -53,10 +53,6 @@ def count(
             metavar="I/N", help="Count the I-th of N parts only, as in a job array; then merge."
         ),
     ] = None,
-    each_file: Annotated[
-        bool,
-        typer.Option("--each-file", help="Episodes are numbered anew in every file."),
-    ] = False,
     sort: options.SortFirst = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where a run stopped that was to make this file.")
@@ -82,9 +78,7 @@ def count(
     like = load_controller(policy)
     with ExitStack() as stack:
         with working("Sorting" if sort else "Looking through the files", as_json):
-            job = stack.enter_context(
-                prepared(logs, like, memory=memory, each_file=each_file, sort=sort, **reading)
-            )
+            job = stack.enter_context(prepared(logs, like, memory=memory, sort=sort, **reading))
         kept = KeptShards(output, job.plan, job.described)
         finished = kept.begin(resume=resume)
         shards = job.plan.shards(SHARD_ROWS, jobs, share, finished)

@@ -135,12 +135,6 @@ def improve(
             help="What a step can count in a column that is kept (default: as the log shows).",
         ),
     ] = None,
-    each_file: Annotated[
-        bool,
-        typer.Option(
-            "--each-file", help="In a folder of logs: episodes are numbered anew in every file."
-        ),
-    ] = False,
     sort: options.SortFirst = False,
     thorough: Annotated[
         bool,
@@ -221,13 +215,13 @@ def improve(
             log,
             policy,
             exploration,
-            {**reading, "sort": sort, "each_file": each_file},
+            {**reading, "sort": sort},
             workers,
             as_json,
             {**asked, "thorough": thorough},
         )
     else:
-        large.check_not_asked({"each_file": each_file, "thorough": thorough}, workers)
+        large.check_not_asked({"thorough": thorough}, workers)
         with working("Reading", as_json):
             episodes, behavior = inputs.read(log, policy, reading, exploration=exploration)
         with working("Improving", as_json):
@@ -249,7 +243,7 @@ def improve(
         from jumar.show.provenance import Run
 
         read: dict[str, str | Path] = inputs.files(policy)
-        if not in_parts:  # many files, or one that takes long to read once more
+        if not in_parts and not large.is_several(log):  # else it takes long to read once more
             read = {"log": log, **read}
         run_record = Run(typed, read, seed, options=used.to_dict())
         with working("Writing the report", as_json):

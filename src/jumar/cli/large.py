@@ -29,27 +29,24 @@ LIMITS = {
 
 def is_read_in_parts(log: Path, policies: Sequence[str] | None, others: Mapping[str, bool]) -> bool:
     """Is a log too large, or in too many places, to be held in memory? `others` are options that
-    need it there, and whether they are given."""
-    from jumar.io.formats import folder_format
-
-    text = as_typed(log)
-    folder = Path(log).is_dir() and folder_format(Path(log)) is None  # of logs
-    several = "://" in text or folder or _is_pattern(text)
+    need it there, and whether they are given: then a log in several files is, unless it is large,
+    and a single file in any case."""
+    several = is_several(log)
     if not several and not _is_large(Path(log)):
         return False
     asked = [option for option, given in others.items() if given]
     one = len(policies or ()) == 1 and not inputs.is_estimate(policies)
-    if asked or not one or inputs.named((policies or ("",))[0])[0] is not None:
-        if not several:
-            return False  # it takes memory, and works
+    if not asked and one and inputs.named((policies or ("",))[0])[0] is None:
+        return True
+    if several and _are_large(log):
         named = asked[0] if asked else "--policy"
         option = f"{named} out" if asked else "it to one file: --policy FILE"
         raise ParameterError(
-            f"{named}: a log in several files is read in parts. {LIMITS.get(named, LIMIT)} Put all "
-            "files into one, or read them at once in Python, if they fit into memory "
-            f"(jumar.read_logs(pyarrow.dataset.dataset(FOLDER))); or leave {option}."
+            f"{named}: a log in several files that is so large is read in parts. "
+            f"{LIMITS.get(named, LIMIT)} Leave {option}; or read all at once in Python, if it fits "
+            "into memory: jumar.read_logs(FOLDER)."
         )
-    return True
+    return False
 
 
 def check_not_asked(others: Mapping[str, bool], workers: Mapping[str, Any]) -> None:
@@ -139,15 +136,29 @@ def view(learned: CountedResult, files: Sequence[str]) -> list[str]:
     return [*lines, *(f"Wrote {file}" for file in files)]
 
 
-def _is_pattern(text: str) -> bool:
-    return any(mark in text for mark in "*?[") and not Path(text).exists()
+def is_several(log: Path) -> bool:
+    """Is a log read as a folder, a pattern or an address?"""
+    from jumar.io.several import is_several
+
+    text = as_typed(log)
+    return "://" in text or is_several(text)
+
+
+def _are_large(log: Path) -> bool:
+    """Together, the files of a log?"""
+    from jumar.io.log_files import files_of
+
+    return sum(_share(Path(file.name), file.size) for file in files_of(as_typed(log), None)) >= 1
 
 
 def _is_large(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    if path.suffix == ".parquet":
+    return path.is_file() and _share(path, path.stat().st_size) >= 1
+
+
+def _share(path: Path, size: int) -> float:
+    """A file as a part of what is large."""
+    if path.suffix == ".parquet" and path.is_file():
         from jumar.large.shards import rows_of_parquet
 
-        return rows_of_parquet(path) >= LARGE_ROWS
-    return path.stat().st_size >= LARGE_BYTES
+        return rows_of_parquet(path) / LARGE_ROWS
+    return size / LARGE_BYTES

@@ -83,6 +83,12 @@ Prices = Annotated[
         "column:miles=-0.02.",
     ),
 ]
+EachFile = Annotated[
+    bool,
+    typer.Option(
+        "--each-file", help="In a folder of logs: episodes are numbered anew in every file."
+    ),
+]
 FileFormat = Annotated[
     str | None,
     typer.Option(
@@ -130,6 +136,7 @@ def as_reading(
     missing_reward: float | None = None,
     repeated: str = "error",
     prices: Sequence[str] | None = None,
+    each_file: bool = False,
     **file: str | None,
 ) -> dict[str, Any]:
     """The options as keyword arguments of `read_logs`.
@@ -148,6 +155,7 @@ def as_reading(
         "missing_reward": missing_reward,
         "repeated": repeated,
         "prices": _prices(prices or ()),
+        "each_file": each_file,
         **{name: file.get(name) for name in _FILE},
     }
 
@@ -228,6 +236,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "missing_reward": (MissingReward, None),
     "repeated": (Repeated, "error"),
     "prices": (Prices, None),
+    "each_file": (EachFile, False),
     **_FILE,
 }
 

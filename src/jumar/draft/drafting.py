@@ -16,11 +16,11 @@ from jumar.draft import ending, ranges
 from jumar.draft.looking import Column, FirstLook, find_turns, look
 from jumar.draft.parts import UNITS, Proposal, columns_of, is_cost, is_unit, propose, words_of
 from jumar.draft.rule import Starter, remembered, starter
-from jumar.io.formats import open_log
 from jumar.io.formats.options import FileOptions
 from jumar.io.logs import read_logs
 from jumar.io.logs.asking import NEEDED, SECONDS
 from jumar.io.project import READING, YEAR, seconds
+from jumar.io.several import open_logs
 
 FILE_OPTIONS = ("separator", "encoding", "turns", "sheet")
 SHORT = (0.8, 0.9)
@@ -69,10 +69,12 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
     `given` are arguments of `read_logs` that are known already; they are taken over.
     """
     given = {key: value for key, value in (given or {}).items() if value not in (None, {}, "error")}
+    if not given.get("each_file"):
+        given.pop("each_file", None)
     if "turns" not in given and (turns := find_turns(path)):
         given = {**given, "turns": turns}
     file = FileOptions.checked(**{key: given.get(key) for key in FILE_OPTIONS})
-    seen = look(open_log(path, given.get("file_format"), file))
+    seen = look(open_logs(path, given.get("file_format"), file))
     proposals = _with_given(propose(seen), given, seen)
     settings = _reading(seen, proposals, given)
     cut = any(item.key == "ends" and item.value == "cut" for item in settings)

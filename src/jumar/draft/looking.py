@@ -134,7 +134,7 @@ def look(source: Source) -> FirstLook:
 
     # outer keys of nested turns are there under several names; the plain one is enough
     derived = ("last.", "outer.")
-    names = [name for name in dict.fromkeys(source.names) if not name.startswith(derived)]
+    names = [name for name in dict.fromkeys(source.in_all) if not name.startswith(derived)]
     batches, rows = [], 0
     stream = iter(source.batches(names, names))
     for batch in stream:

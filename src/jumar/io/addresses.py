@@ -140,6 +140,15 @@ class Address:
         )
         return found
 
+    def is_folder(self) -> bool:
+        """Is it a pattern, or a folder in the store?"""
+        from pyarrow import fs
+
+        if self.folder != self.where:
+            return True
+        system, path = self.opened()
+        return bool(self.asked(system.get_file_info, path).type == fs.FileType.Directory)
+
     def asked(self, question: Callable[..., Any], what: Any) -> Any:
         """What the store answers, or an error that says that it does not."""
         fact = "the store does not answer, or lets nobody in"

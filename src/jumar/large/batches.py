@@ -6,21 +6,21 @@ numbers raises `NotPlain`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from jumar.core.arrays import Array
 from jumar.core.errors import LogError
-from jumar.core.text import listing, printable
-from jumar.io.formats import FileOptions, Source, open_log
+from jumar.core.text import printable
+from jumar.io.formats import FileOptions, open_log
 from jumar.io.formats.arrow import ArrowFile, check_rows
 from jumar.io.formats.delimited import DelimitedFile
 from jumar.io.formats.source import naming
+from jumar.io.log_files import LogFile
 from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts
+from jumar.io.several import check_columns, open_file, open_untold, with_told
 from jumar.large.footers import Chunks, Ends, chunks_of
-from jumar.large.log_files import LogFile
 from jumar.large.pages import quick_columns
 from jumar.large.shards import PARQUET, Unit
 
@@ -29,42 +29,6 @@ WHOLE_ROWS = 1 << 20  # of a row group that is decoded at once, which is a tenth
 FEW_ROWS = 1 << 12  # in which an episode that has begun is likely to end
 ARROW = "Arrow"
 TYPED = (PARQUET, ARROW, "CSV", "TSV")
-
-
-def open_file(file: LogFile, options: FileOptions) -> Source:
-    """A file as a source, for what is said of it in messages and for the general way."""
-    source = _opened(file, options)
-    return _ToldToo(source, file) if file.partition else source
-
-
-def _opened(file: LogFile, options: FileOptions) -> Source:
-    source = open_log(file.place, file.kind, options)
-    source.name = file.name
-    return source
-
-
-class _ToldToo(Source):
-    """A file with the columns that its folders tell."""
-
-    def __init__(self, source: Source, file: LogFile) -> None:
-        self._source, self._told = source, dict(file.partition)
-        self.name, self.separator, self.guessed = source.name, source.separator, source.guessed
-        self.metadata, self.advice = source.metadata, source.advice
-        self.once, self.has_points = source.once, source.has_points
-        self.may_have_more = source.may_have_more
-        if source.may_have_more:
-            self.seen = {*source.seen, *self._told}
-        self.names = [*source.names, *(key for key in self._told if key not in source.names)]
-
-    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
-        inside = [name for name in columns if name not in self._told]
-        for batch in self._source.batches(inside, text):
-            if self.may_have_more:
-                self.seen.update(self._source.seen)
-            yield with_told(batch, columns, self._told)
-
-    def rows(self, n: int) -> Array:
-        return self._source.rows(n)
 
 
 def columns_of(file: LogFile, options: FileOptions) -> list[str]:
@@ -101,7 +65,7 @@ def check_alike(files: Sequence[LogFile], parts: Parts) -> None:
                 words = pa.types.is_dictionary(kind) or pa.types.is_large_string(kind)
                 types[name] = "string" if words else str(kind)
         told = {name for name, _ in file.partition}
-        check_columns(file, [*types, *told], parts.columns)
+        check_columns(file.name, [*types, *told], parts.columns)
         first = firsts.setdefault(file.kind, (file.name, types))
         for name, kind in types.items():
             empty = file.kind == ARROW and "null" in (kind, first[1].get(name))
@@ -110,16 +74,6 @@ def check_alike(files: Sequence[LogFile], parts: Parts) -> None:
                     f"{file.name}, column {printable(name)!r}: is of type {kind}, but in "
                     f"{first[0]} it is of type {first[1][name]}. Write all files alike."
                 )
-
-
-def check_columns(file: LogFile, names: Collection[str], wanted: Collection[str]) -> None:
-    """Has a file all columns that the first one has?"""
-    missing = [name for name in wanted if name not in names]
-    if missing:
-        raise LogError(
-            f"{file.name}: has no column {listing([printable(m) for m in missing])}, which the "
-            f"other files have. Leave the file out, or give it the same columns."
-        )
 
 
 def typed_batches(
@@ -138,9 +92,9 @@ def typed_batches(
         inside = [name for name in columns if name not in told]
         batches = _of_parquet(unit, inside, words, few)
     elif file.kind in TYPED:
-        source = _opened(file, options)
+        source = open_untold(file, options)
         inside = [name for name in columns if name not in told or name in source.names]
-        check_columns(file, source.names, inside)
+        check_columns(file.name, source.names, inside)
         if isinstance(source, DelimitedFile):
             numbers = [name for name in amounts if name in inside]
             batches = _of_text(source, inside, words, numbers)
@@ -262,16 +216,3 @@ def _least_and_most(unit: Unit, column: str) -> Ends:
     with naming(unit.file.name, PARQUET):
         chunk = _chunks(unit).get(column)
     return None if chunk is None else chunk.ends
-
-
-def with_told(batch: Any, columns: Sequence[str], told: Mapping[str, str]) -> Any:
-    """With the columns that the folders of the file tell."""
-    import pyarrow as pa
-
-    missing = [name for name in columns if name not in batch.schema.names and name in told]
-    for name in missing:
-        words = pa.DictionaryArray.from_arrays(
-            pa.array([0] * batch.num_rows, pa.int32()), pa.array([told[name]], pa.string())
-        )
-        batch = batch.append_column(name, words)
-    return batch

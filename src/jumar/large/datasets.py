@@ -19,7 +19,7 @@ from jumar.core.text import shown
 from jumar.io.formats import FarFile, FileOptions, format_of
 from jumar.io.formats.separators import MARKS
 from jumar.io.formats.source import naming
-from jumar.large.log_files import LogFile, log_file
+from jumar.io.log_files import LogFile, log_file
 
 KINDS = {"parquet": "Parquet", "csv": "CSV", "arrow": "Arrow", "feather": "Arrow", "json": "NDJSON"}
 SCHEMES = {"gcs": "gs"}

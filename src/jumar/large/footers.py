@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from jumar.large.log_files import LogFile
+from jumar.io.log_files import LogFile
 
 MAGIC = b"PAR1"
 LONGEST = 1 << 19  # bytes of an end that is looked at; more would take longer than it saves

@@ -15,6 +15,7 @@ from jumar.core.text import printable
 from jumar.io.formats import FileOptions
 from jumar.io.formats.numpy_arrays import to_numpy
 from jumar.io.formats.source import Source
+from jumar.io.log_files import LogFile
 from jumar.io.logs.asking import OPTIONAL, Asked
 from jumar.io.logs.assembling import columns_of as logged_columns
 from jumar.io.logs.assembling import reading_of
@@ -22,18 +23,16 @@ from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.labels import OF_EPISODES
 from jumar.io.logs.ordering import PIECE
 from jumar.io.logs.parts import Parts, find_parts
+from jumar.io.several import check_columns, open_file
 from jumar.large import general, kernels
 from jumar.large.batches import (
-    check_columns,
     columns_of,
     first_label,
     last_label,
-    open_file,
     share_no_label,
     typed_batches,
 )
 from jumar.large.constant import OneName
-from jumar.large.log_files import LogFile
 from jumar.large.rows import RowBatch, RowMaker, check_plain
 from jumar.large.shards import FilePlan, Unit
 
@@ -256,7 +255,7 @@ def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -
             for name in reading.parts.columns
             if not (source.may_have_more and name in may_come)
         ]
-        check_columns(unit.file, source.names, wanted)
+        check_columns(unit.file.name, source.names, wanted)
         label = None
         for piece in general.pieces(source, reading.parts, reading.asked):
             log = general.episodes_of(piece, reading.parts, reading.asked, reading.given)

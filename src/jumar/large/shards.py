@@ -17,27 +17,17 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
-from urllib.parse import unquote
 
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.text import counted, printable
+from jumar.core.text import counted
 from jumar.engines import cores
-from jumar.io.addresses import Address
-from jumar.io.formats import (
-    FarFile,
-    FileOptions,
-    folder_format,
-    format_of,
-    is_dataset,
-    located,
-    open_log,
-)
+from jumar.io.formats import FileOptions, is_dataset
 from jumar.io.formats.source import naming
+from jumar.io.log_files import LogFile, files_of
 from jumar.large.datasets import dataset_files
-from jumar.large.log_files import LogFile, log_file
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -126,7 +116,7 @@ def plan(
         if is_dataset(source):
             files += dataset_files(source, options or FileOptions())
         else:
-            files += _files(str(source), kind)
+            files += files_of(str(source), kind)
     twice = (
         {file.name for i, file in enumerate(files) if file in files[:i]} if len(files) < 999 else ()
     )
@@ -163,71 +153,6 @@ def _units(file: LogFile) -> Iterator[Unit]:
         if rows:
             yield Unit(file, i, first, rows)
         first += rows
-
-
-def _files(source: str, kind: str | None) -> list[LogFile]:
-    if source.startswith("file://"):
-        source = unquote(source.removeprefix("file://").removeprefix("localhost"))
-    if "://" in source:
-        return _far_files(source, kind)
-    source = str(located(source))
-    path = Path(source)
-    if path.is_dir():
-        whole = folder_format(path)
-        if whole is not None:
-            raise LogError(
-                f"{source}: a log of {whole} is not read in parts. Write it as Parquet first: "
-                "jumar convert FOLDER -o log.parquet."
-            )
-        inside = sorted(p for p in path.rglob("*") if p.is_file() and _is_log(p, path))
-        if not inside:
-            raise LogError(
-                f"{source}: the folder has no log files. Logs end in .parquet, .csv, .tsv, .arrow "
-                "or .ndjson; names that begin with a point or an underscore are passed over."
-            )
-        return [log_file(str(p), p.stat(), kind, p.relative_to(path).parts) for p in inside]
-    if any(mark in source for mark in "*?[") and not path.exists():
-        import glob
-
-        found = sorted(p for p in glob.glob(source, recursive=True) if Path(p).is_file())
-        if not found:
-            raise LogError(f"{printable(source)}: no file fits this pattern. Check the path.")
-        return [log_file(p, Path(p).stat(), kind, Path(p).parts) for p in found]
-    opened = open_log(source, kind)  # says what is wrong with it
-    return [log_file(opened.name, path.stat(), kind)]
-
-
-def _is_log(path: Path, root: Path) -> bool:
-    hidden = any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
-    return not hidden and format_of(path) is not None
-
-
-# ---- object stores ------------------------------------------------------------------------------
-
-
-def _far_files(text: str, kind: str | None) -> list[LogFile]:
-    from pyarrow import fs
-
-    address = Address.of(text)
-    system, path = address.opened()
-    info = address.asked(system.get_file_info, path)
-    if info.type == fs.FileType.File:
-        found = [info]
-    elif info.type == fs.FileType.NotFound:
-        raise LogError(f"{address.called}: there is no such file or folder.")
-    else:
-        found = address.asked(system.get_file_info, fs.FileSelector(path, recursive=True))
-    files = []
-    for entry in sorted(found, key=lambda entry: entry.path):
-        inner = entry.path[len(path) :].strip("/")
-        hidden = any(part.startswith((".", "_")) for part in inner.split("/"))
-        known = kind or format_of(Path(entry.base_name))
-        if entry.type == fs.FileType.File and address.fits(entry.path) and not hidden and known:
-            far = FarFile(address.name_of(entry.path), system, entry.path, entry.size)
-            files.append(replace(log_file(far.name, entry, known, inner.split("/")), far=far))
-    if not files:
-        raise LogError(f"{address.called}: there are no log files.")
-    return files
 
 
 def described(plan: FilePlan) -> str:

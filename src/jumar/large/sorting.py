@@ -24,12 +24,13 @@ from jumar.core.text import counted, printable
 from jumar.engines import cores
 from jumar.io.formats import FileOptions
 from jumar.io.formats.source import naming
+from jumar.io.log_files import LogFile
 from jumar.io.logs.asking import Asked
 from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts
+from jumar.io.several import open_file
 from jumar.io.temporary import clear_left_behind, temporary_name
-from jumar.large.batches import check_alike, open_file, schema_of, typed_batches
-from jumar.large.log_files import LogFile
+from jumar.large.batches import check_alike, schema_of, typed_batches
 from jumar.large.reading import parts_of
 from jumar.large.shards import PARQUET, FilePlan, plan
 

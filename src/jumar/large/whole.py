@@ -14,6 +14,7 @@ import numpy as np
 from jumar.core.arrays import Bools, Codes, Floats, Ints
 from jumar.core.episodes import UNKNOWN, Episodes, Origin
 from jumar.core.hashing import hash_spans
+from jumar.io.several import in_file
 from jumar.large import kernels
 from jumar.large.kernels import Codes as Codes32
 from jumar.large.order import text_buffers
@@ -152,15 +153,13 @@ def label_codes(portion: Portion, rows: Ints, key: bytes, each_file: bool = Fals
     """(n,) the hashes of the labels of some rows, or of their clusters where there are any. Where
     labels are numbered anew in `each_file`, its name goes before them."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     column = portion.labels if portion.clusters is None else portion.clusters
     labels = column.take(pa.array(rows))
     if pa.types.is_dictionary(labels.type):
         labels = labels.cast(labels.type.value_type)
     if each_file and portion.clusters is None:
-        name = portion.unit.file.name.rpartition("/")[2]
-        labels = pc.binary_join_element_wise(pa.scalar(name), labels.cast(pa.string()), ":")
+        labels = in_file(portion.unit.file.name, labels)
     return hash_spans(*text_buffers(labels), key)
 
 

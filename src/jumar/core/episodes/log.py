@@ -16,7 +16,7 @@ from jumar.core.episodes.table import SIGNAL, as_table
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.frames import Framed
 from jumar.core.names import check_names
-from jumar.core.rows import row_words
+from jumar.core.rows import place_words
 from jumar.core.shown import Shown
 from jumar.core.text import printable
 
@@ -179,7 +179,8 @@ class Episodes(Frozen, Shown, Framed):
         if self.origin is None:
             return f"Log, episode {e}, step {row - self.start[e]}"
         label = printable(str(self.origin.label[e]))
-        return f"{self.origin.source}, {row_words(self.origin.row[row])} (episode {label})"
+        place = place_words(self.origin.source, self.origin.row[row], self.origin.files)
+        return f"{place} (episode {label})"
 
     def returns(self, discount: float) -> Floats:
         """(E,) discounted return of every episode, counted from its first step."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from jumar.core.arrays import Array, Ints
 from jumar.core.reading import LogReading
+from jumar.core.rows import Files
 from jumar.core.shown import Shown
 from jumar.core.text import printable
 
@@ -79,6 +80,7 @@ class Origin(Shown):
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # part -> its columns
     cost_said: bool = False  # did somebody say whether rewards are costs?
     reading: LogReading | None = None  # how columns were read; None: unknown, or in two ways
+    files: Files = ()  # where it is several
 
     @property
     def summary(self) -> str:
@@ -100,4 +102,5 @@ class Origin(Shown):
             {**other.columns, **self.columns},
             self.cost_said and other.cost_said,
             self.reading if self.reading == other.reading else None,
+            self.files if self.files == other.files else (),
         )

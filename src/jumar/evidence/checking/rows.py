@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jumar.core.episodes import Episodes, Remarks
-from jumar.core.rows import row_words
+from jumar.core.rows import Files, row_words
 from jumar.core.tabular import Detail, Facts
 from jumar.core.text import plural
 from jumar.evidence.checking.base import Finding, Question, Section, look, passed
@@ -43,12 +43,13 @@ def rows_of(log: Episodes) -> Rows | None:
     """The reader's remarks; None for a log that was not read from anywhere."""
     if log.origin is None:
         return None
-    remarks = tuple(_said(log.origin.remarks))
+    remarks = tuple(_said(log.origin.remarks, log.origin.files))
     return Rows(log.origin.source, log.origin.remarks.rows, remarks, _verdict(remarks))
 
 
-def _said(r: Remarks) -> list[Remark]:
-    first = "" if r.first_out_of_order is None else f" (first: {row_words(r.first_out_of_order)})"
+def _said(r: Remarks, files: Files) -> list[Remark]:
+    early = r.first_out_of_order
+    first = "" if early is None else f" (first: {row_words(early, files)})"
     assumed, costs = r.rows * r.rewards_assumed, r.rows * r.costs
     rest = "that repeats another" if r.repeated == 1 else "that repeat another"
     said = [

@@ -13,7 +13,7 @@ import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.errors import JumarError, LogError
-from jumar.core.rows import row_words
+from jumar.core.rows import Files, place_words
 from jumar.core.text import shown
 
 BATCH_ROWS = 1 << 18  # of a format that is not read in blocks of bytes
@@ -33,18 +33,24 @@ class Source(ABC):
     advice = ""  # what may be meant where a column is not found
     once: Collection[str] = ()  # columns that say one thing for a whole list of turns
     has_points = False  # numbers have a decimal point, whatever people write elsewhere
+    files: Files = ()  # where it is several files: those that were read so far
 
     @abstractmethod
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         """Arrow batches of these columns; those in `text` hold names, not numbers."""
+
+    @property
+    def in_all(self) -> list[str]:
+        """The columns that every file has, where it is several."""
+        return self.names
 
     def rows(self, n: int) -> Array:
         """(n,) where the first n entries stand in the file (`jumar.core.rows`)."""
         return np.arange(1, n + 1, dtype=np.int32)
 
     def place(self, i: int) -> str:
-        """Where entry i stands in the file, in words."""
-        return row_words(int(self.rows(i + 1)[i]))
+        """Where entry i stands, in words: file and row."""
+        return place_words(self.name, int(self.rows(i + 1)[i]), self.files)
 
 
 @contextmanager

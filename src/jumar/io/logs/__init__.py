@@ -37,7 +37,7 @@ from jumar.core.journal import Watch, journal
 from jumar.core.names import check_names
 from jumar.core.replay import Replays
 from jumar.core.text import counted, printable
-from jumar.io.formats import FORMATS, FileOptions, collected, is_dataset, open_log, spooled
+from jumar.io.formats import FORMATS, FileOptions, collected, is_dataset, spooled
 from jumar.io.logs.asking import Ends, Missing, Repeated, ask
 from jumar.io.logs.assembling import assemble
 from jumar.io.logs.loading import load
@@ -45,6 +45,7 @@ from jumar.io.logs.numerals import Mark as Decimal
 from jumar.io.logs.ordering import arrange
 from jumar.io.logs.parts import find_parts
 from jumar.io.logs.writing import write_logs
+from jumar.io.several import number_anew, open_logs
 
 __all__ = ["Ends", "LogLike", "Missing", "Repeated", "log_of", "read_logs", "write_logs"]
 
@@ -106,6 +107,7 @@ def read_logs(
     turns: str | None = None,
     sheet: str | None = None,
     missing_reward: float | None = None,
+    each_file: bool = False,
 ) -> Episodes:
     """Read a log from CSV, TSV, Parquet, Arrow, NDJSON, JSON, Excel or Minari, or from a table in
     memory.
@@ -118,7 +120,8 @@ def read_logs(
     source
         A file, its address in a store (``"s3://bucket/log.csv"``), a pipe, "-" for standard input,
         a table of pandas, polars or pyarrow, a ``pyarrow.dataset``, or a dataset of Minari: its
-        folder, or its name, as minari:namespace/name-v0.
+        folder, or its name, as minari:namespace/name-v0. A folder of files, or a pattern such as
+        "logs/*.csv", is one log; its rows may lie in any order.
     observations
         The names of all observations, in order; use the controller's. Without it, those found,
         sorted.
@@ -160,6 +163,8 @@ def read_logs(
         The sheet of an Excel workbook.
     missing_reward
         What a step pays whose reward is missing: 0 where an outcome stands only in the last row.
+    each_file
+        Episodes are numbered anew in every file of a folder.
 
     Returns
     -------
@@ -211,12 +216,14 @@ def read_logs(
     }
     watch = Watch()
     with spooled(source) as file:
-        opened = open_log(file, file_format, options)
+        opened = open_logs(file, file_format, options)
         if decimal == "," and opened.has_points:
             raise ParameterError(
                 f"decimal: numbers of {opened.name} have a decimal point. Leave it out (--decimal)."
             )
         parts = find_parts(opened, asked)
+        if each_file:
+            number_anew(opened, parts.single.get("episode"))
         found = assemble(arrange(load(opened, parts, asked), asked), given, asked)
     journal.info(
         "Read %s: %s, %s (%s)",

@@ -11,11 +11,10 @@ from jumar.core.arrays import Array, Bools, Floats, Ints
 from jumar.core.episodes import SIGNAL, UNKNOWN, Episodes, Labels, Origin
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.reading import LogReading, ReadColumn
-from jumar.core.rows import row_words
 from jumar.core.text import counted, printable
 from jumar.io.logs.amounts import COMMAS, Amounts
 from jumar.io.logs.asking import COMBINED, Asked
-from jumar.io.logs.encoding import Coded, so_in_all
+from jumar.io.logs.encoding import Coded
 from jumar.io.logs.labels import OF_EPISODES, nameless, of_episodes, propensities
 from jumar.io.logs.ordering import Arranged
 from jumar.io.logs.parts import Parts
@@ -100,6 +99,7 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
             columns_of(log.rows.parts),
             asked.cost_said,
             reading_of(log.rows.parts, asked, log.rows.source.separator, log.remarks.guessed),
+            log.rows.source.files,
         ),
         None if node is None else Labels(tuple(node.names), node.code[steps]),
         None if propensity is None else propensity[steps],
@@ -199,7 +199,7 @@ def _without_holes(log: Arranged, symbols: dict[str, Coded]) -> tuple[Arranged, 
         raise LogError(
             f"{log.rows.source.name}: every episode has a missing value, so missing='drop' "
             f"(--missing drop) leaves nothing; the first is in "
-            f"{row_words(log.rows.row[np.flatnonzero(holes)[0]])}. Fill in the values, or choose "
+            f"{log.rows.row_words(int(np.flatnonzero(holes)[0]))}. Fill in the values, or choose "
             "columns that are complete."
         )
     kept = np.repeat(~dropped, np.diff(log.first))
@@ -236,7 +236,7 @@ def _which_column(log: Arranged, part: str, i: int) -> str:
 
 def _more(log: Arranged, holes: Ints) -> str:
     """How many more there are, with examples."""
-    return so_in_all(log.rows.row[holes])
+    return log.rows.so_in_all(holes)
 
 
 # ---- rewards ------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import numpy as np
 from jumar.core.arrays import Array, Bools
 from jumar.core.episodes import UNKNOWN
 from jumar.core.errors import LogError
-from jumar.core.rows import row_number
+from jumar.core.rows import Files, row_number
 from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.formats.numpy_arrays import nothing, to_numpy, without_blanks
@@ -60,11 +60,11 @@ class Encoder(ABC):
 
     def cell(self, i: int) -> str:
         """Names entry i of the column."""
-        return f"{self._source.name}, {self._source.place(i)}, column {printable(self._column)!r}"
+        return f"{self._source.place(i)}, column {printable(self._column)!r}"
 
     def missing(self, part: str, holes: Array, remedy: str, problems: Problems) -> None:
         """Tell of entries that must be there and are not."""
-        more = so_in_all(self._source.rows(self._read)[holes])
+        more = so_in_all(self._source.rows(self._read)[holes], self._source.files)
         problems.add(f"{self.cell(int(holes[0]))}: the {part} is missing.{more}", remedy)
 
     def add(self, column: Any) -> None:
@@ -124,7 +124,7 @@ class Names(Encoder):
         rows = self._source.rows(self._read)
 
         def problem(i: int) -> tuple[str, str]:
-            more = so_in_all(rows[at[i]])
+            more = so_in_all(rows[at[i]], self._source.files)
             return f"{self.cell(int(at[i][0]))}: {fact(i)}.{more}", remedy
 
         problems.each([int(i) for i in bad], problem)
@@ -195,7 +195,7 @@ def is_text(column: Any) -> bool:
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
-def so_in_all(rows: Array) -> str:
+def so_in_all(rows: Array, files: Files = ()) -> str:
     """How many rows lack something, with examples besides the first, which is named already.
 
     >>> so_in_all(np.array([3])), so_in_all(np.array([3, 7, 5]))
@@ -203,7 +203,7 @@ def so_in_all(rows: Array) -> str:
     """
     if len(rows) == 1:
         return ""
-    examples = ", ".join(map(row_number, sorted(rows[1:4].tolist())))
+    examples = ", ".join(row_number(row, files) for row in sorted(rows[1:4].tolist()))
     dots = ", ..." if len(rows) > 4 else ""
     return f" So it is in {len(rows)} rows in all (also {examples}{dots})."
 

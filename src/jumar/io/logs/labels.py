@@ -13,9 +13,8 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats
 from jumar.core.episodes import UNKNOWN, Labels, not_a_chance
-from jumar.core.rows import row_words
 from jumar.core.text import printable
-from jumar.io.logs.encoding import Coded, so_in_all
+from jumar.io.logs.encoding import Coded
 from jumar.io.logs.ordering import Arranged
 from jumar.io.logs.symbols import DROP
 from jumar.io.problems import Problems
@@ -33,7 +32,7 @@ def propensities(log: Arranged, is_step: Bools, problems: Problems) -> Floats | 
     if len(absent):
         problems.add(
             f"{log.rows.cell(int(absent[0]), name)}: the propensity is missing."
-            f"{so_in_all(log.rows.row[absent])}",
+            f"{log.rows.so_in_all(absent)}",
             f"Write how likely the action was, or say {DROP}.",
         )
     p = amounts.values
@@ -64,7 +63,7 @@ def of_episodes(log: Arranged, part: str, problems: Problems) -> Labels | None:
         rows = log.first[nameless]
         problems.add(
             f"{log.where(int(rows[0]))}: no row of the episode names its {part}."
-            f"{so_in_all(log.rows.row[rows])}",
+            f"{log.rows.so_in_all(rows)}",
             f"Fill it in, or say {DROP}.",
         )
         return None
@@ -81,7 +80,7 @@ def _two_names(log: Arranged, part: str, column: Coded, e: int) -> tuple[str, st
     told = log.first[e] + np.flatnonzero(code[here] != UNKNOWN)
     first, second = int(told[0]), int(told[code[told] != code[told[0]]][0])
     names = column.names[code[second]], column.names[code[first]]
-    return two_names(log.where(second), part, names, row_words(log.rows.row[first]))
+    return two_names(log.where(second), part, names, log.rows.row_words(first))
 
 
 def two_names(place: str, part: str, names: tuple[str, str], before: str) -> tuple[str, str]:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from jumar.core.arrays import Array, Bools
-from jumar.core.rows import row_words
+from jumar.core.rows import file_of, place_words, row_words
 from jumar.core.text import printable
 from jumar.io.formats import Source, no_rows
 from jumar.io.logs.amounts import Amounts, Numbers, Ranges, are_doubtful, settle_marks
 from jumar.io.logs.asking import Asked
 from jumar.io.logs.clocks import Clock, Times
 from jumar.io.logs.dates import spoken
-from jumar.io.logs.encoding import Coded, Encoder, Flags, Names, NotPlain
+from jumar.io.logs.encoding import Coded, Encoder, Flags, Names, NotPlain, so_in_all
 from jumar.io.logs.parts import Parts, those_that_came
 from jumar.io.logs.totals import totals_at_end
 from jumar.io.problems import Problems
@@ -62,9 +62,26 @@ class LogRows:
             *(_take(getattr(self, field.name), index) for field in fields(self)[3:]),
         )
 
+    def row_words(self, i: int) -> str:
+        """Where a row stands in the file; or in which of several."""
+        return row_words(self.row[i], self.source.files)
+
+    def place(self, i: int) -> str:
+        """The same, with the file."""
+        return place_words(self.source.name, self.row[i], self.source.files)
+
+    def in_one_file(self, i: int, j: int) -> bool:
+        """Do two rows stand in the same file?"""
+        files = self.source.files
+        return file_of(self.row[i], files) == file_of(self.row[j], files)
+
     def cell(self, i: int, column: str) -> str:
         """Names one entry of a column."""
-        return f"{self.source.name}, {row_words(self.row[i])}, column {printable(column)!r}"
+        return f"{self.place(i)}, column {printable(column)!r}"
+
+    def so_in_all(self, which: Array) -> str:
+        """How many rows lack something, the first of which is named already."""
+        return so_in_all(self.row[which], self.source.files)
 
 
 def _take(column: Any, index: Array) -> Any:

@@ -15,13 +15,17 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Ints
 from jumar.core.episodes import Remarks
 from jumar.core.errors import LogError
-from jumar.core.rows import row_words
+from jumar.core.rows import file_of
 from jumar.core.text import printable
 from jumar.io.logs.asking import Asked, LongestPause
 from jumar.io.logs.clocks import Clock
 from jumar.io.logs.loading import LogRows
 from jumar.io.problems import Problems
 
+ANEW = (
+    "If episodes are numbered anew in every file, say each_file=True (--each-file); else number "
+    "them, or their steps, differently."
+)
 PIECE = re.compile(r" \(\d+\)$")  # what is added to the label of a later piece
 
 
@@ -39,7 +43,7 @@ class Arranged:
         """Names row i: file, row and episode."""
         e = int(np.searchsorted(self.first, i, side="right")) - 1
         label = printable(self.labels[e])
-        return f"{self.rows.source.name}, {row_words(self.rows.row[i])} (episode {label})"
+        return f"{self.rows.place(i)} (episode {label})"
 
     def without(self, dropped: Bools) -> Arranged:
         """The other episodes."""
@@ -113,7 +117,10 @@ def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
         interleaved = int((np.bincount(code[begins]) > 1).sum())
         order = np.argsort(code, kind="stable")
     if clock is None:
-        return (rows if order is None else rows.take(order)), Remarks(interleaved=interleaved)
+        if order is not None:
+            rows = rows.take(order)
+            _check_files(rows)
+        return rows, Remarks(interleaved=interleaved)
     when, who, row = (
         values if order is None else values[order] for values in (clock.values, code, rows.row)
     )
@@ -127,6 +134,26 @@ def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
     )
 
 
+def _check_files(rows: LogRows) -> None:
+    """Without a clock, what comes first in an episode that several files have rows of, with others
+    in between, nobody knows."""
+    if not rows.source.files or rows.episode is None:
+        return
+    before = [file.before for file in rows.source.files]
+    file = np.searchsorted(before, rows.row, side="left")
+    code = rows.episode.code
+    apart = np.flatnonzero((code[1:] == code[:-1]) & (file[1:] != file[:-1])) + 1
+    if len(apart):
+        i = int(apart[0])
+        label = printable(rows.episode.names[int(code[i])])
+        raise LogError(
+            f"{rows.place(i)} (episode {label}): the episode also has rows in "
+            f"{file_of(rows.row[i - 1], rows.source.files)}, and no column tells their order. "
+            f"{ANEW} Or name a column of steps or times: columns={{'step': ...}} (--columns "
+            "step=NAME)."
+        )
+
+
 def _without_repeats(rows: LogRows, clock: Clock, asked: Asked) -> LogRows:
     code = _episodes(rows)
     when = clock.values
@@ -138,14 +165,14 @@ def _without_repeats(rows: LogRows, clock: Clock, asked: Asked) -> LogRows:
 
     def problem(k: int) -> tuple[str, str]:
         i = same[k]
-        one, two = sorted(rows.row[i : i + 2].tolist())
+        one, two = sorted((i, i + 1), key=rows.row.__getitem__)
         label = "" if rows.episode is None else rows.episode.names[int(code[i])]
         episode = f" (episode {printable(label)})" if label else ""
         copy = " If it is a copy, say repeated='drop' (--repeated drop) to leave it out."
+        here = "Number the steps of an episode differently."
         return (
-            f"{rows.source.name}, {row_words(two)}{episode}: the {part} is the same as in "
-            f"{row_words(one)}.",
-            f"Number the steps of an episode differently.{copy if equal[k] else ''}",
+            f"{rows.place(two)}{episode}: the {part} is the same as in {rows.row_words(one)}.",
+            (here if rows.in_one_file(one, two) else ANEW) + (copy if equal[k] else ""),
         )
 
     problems = Problems()

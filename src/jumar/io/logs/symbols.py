@@ -12,7 +12,6 @@ from jumar.core.episodes import UNKNOWN
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.names import JOINT, WILDCARD, check_names
 from jumar.core.reading import MISSING
-from jumar.core.rows import row_words
 from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.logs.encoding import Coded
@@ -43,7 +42,7 @@ def combined(log: Arranged, part: str, columns: Sequence[Coded]) -> Coded:
             one, two = sorted(int(np.flatnonzero((code == k) & ~some)[0]) for k in (i, names[name]))
             raise LogError(
                 f"{log.where(two)}: the {part} would be called {printable(name)!r} like the one in "
-                f"{row_words(log.rows.row[one])}, which is made of other values. Rename a value "
+                f"{log.rows.row_words(one)}, which is made of other values. Rename a value "
                 f"that has a {JOINT!r} in it."
             )
         names[name] = int(i)
