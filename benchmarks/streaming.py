@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import resource
 import subprocess
@@ -369,12 +370,15 @@ def improve_maze(path: str) -> dict[str, float]:
     def timed(name: str, job: Callable[[], Any]) -> None:
         cpu, wall = time.process_time(), time.perf_counter()
         job()
-        figures[f"{name}_cpu_s"] = time.process_time() - cpu
-        figures[f"{name}_wall_s"] = time.perf_counter() - wall
+        took = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
+        for clock, seconds in took.items():
+            key = f"{name}_{clock}_s"
+            figures[key] = min(seconds, figures.get(key, math.inf))
 
     count_logs(path, behavior, memory=jm.window(2))
-    timed("count", lambda: count_logs(path, behavior, memory=jm.window(2)))
-    timed("improve", lambda: improve_logs(path, behavior, discount=0.95))
+    for _ in range(TURNS):
+        timed("count", lambda: count_logs(path, behavior, memory=jm.window(2)))
+        timed("improve", lambda: improve_logs(path, behavior, discount=0.95))
     return {**figures, "peak_gb": peak_mb() / 1e3}
 
 

@@ -157,10 +157,13 @@ def outcomes(
     delta: float,
     shares: Sequence[float] = SHARES,
     kept: Sequence[Sequence[float]] = (),
+    *,
+    bounds: bool = True,
 ) -> list[Shortlisted]:
     """Bet on the shortlist, one after the other, with the scores of held-out units. `kept` are, for
     every signal that must not get worse, what the bets on each candidate grew to: a candidate
-    passes if all its bets do, so the least of them counts."""
+    passes if all its bets do, so the least of them counts. Without `bounds` on gains, which take
+    longest, they are 0."""
     found, handed_on = [], 0.0
     alone = [scored.log_wealth(x.prospect.bet) for x, scored in zip(listed, scores, strict=True)]
     grown = [min(each) for each in zip(alone, *kept, strict=True)]
@@ -170,7 +173,7 @@ def outcomes(
         passed = grown[i] >= -math.log(level)
         handed_on = shares[i] + handed_on if passed else 0.0
         own_level = (1 - PASSING) / len(shares) / (1 + len(kept)) * delta / HALVES
-        lower = scored.lower(x.prospect.bet, own_level)
+        lower = scored.lower(x.prospect.bet, own_level) if bounds else 0.0
         lower = max(0.0, lower) if passed else min(0.0, lower)
         won = alone[i] >= -math.log(level)
         found.append(Shortlisted(passed, lower, level, own_level, reached[i], won))

@@ -107,7 +107,7 @@ class Shortlists:
             scored, all_of_it = held_out.scored(half), self.units[1 - half]
             if thorough and any(scores.units < all_of_it for scores in scored):
                 return True
-            bets = proved.outcomes(made.listed, scored, self.tried.delta)
+            bets = proved.outcomes(made.listed, scored, self.tried.delta, bounds=False)
             handed_on = 0.0
             for x, scores, bet, share in zip(
                 made.listed, scored, bets, proved.SHARES, strict=False

@@ -6,10 +6,8 @@ episodes; in the second pass, what the bets need of the scores. Both passes read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from jumar.algorithms.auto.streamed.keeping import FirstUnits
 from jumar.algorithms.auto.streamed.second_pass import HeldOut, Scoring
 from jumar.core.errors import LogError
 from jumar.engines import Recipe
-from jumar.large.counted import Counted
+from jumar.large.counted import Counted, total
 from jumar.large.counting import Counting, Stretches, check_together
 from jumar.large.locating import Locator
 from jumar.large.order import EpisodeOrder
@@ -35,6 +33,7 @@ LOOKED_AT = 2_500  # units of every fold of every half, for shortlists and check
 MOST_LOOKED_AT = 1_000_000  # steps of them
 HELD = 1 << 17  # units of every half that the test begins with
 MOST_HELD = 2_000_000  # steps of them: some 50 MB
+MOST_WAITING = 200_000  # history states in counts that are not added up yet
 
 
 @dataclass(frozen=True)
@@ -152,13 +151,13 @@ def survey(log: LogInParts, *, progress: Progress | None = None, **workers: Any)
     """The first pass over all shards."""
     tallies = LogTally(log.discount, together=log.together)
     looked_at, held = log.kept()
-    parts: list[Counted] = []
+    waiting: list[tuple[Counted, ...]] = []  # of every shard, of every fold
     stretches: dict[Shard, Stretches] = {}
     done = 0
     for shard, one in engines.run(Recipe(Survey, log), log.shards, **workers):
-        parts = (
-            [a + b for a, b in zip(parts, one.counted, strict=True)] if parts else [*one.counted]
-        )
+        waiting.append(one.counted)
+        if sum(len(part.states) for counted in waiting for part in counted) > MOST_WAITING:
+            waiting = [_together(waiting)]
         tallies.merge(one.tally)
         looked_at.merge(one.looked_at)
         held.merge(one.held)
@@ -166,13 +165,19 @@ def survey(log: LogInParts, *, progress: Progress | None = None, **workers: Any)
         done += log.counting.rows(shard)
         if progress is not None:
             progress(done, 2 * log.rows)
+    parts = _together(waiting)
     check_together(log.counting, stretches)
     folds = [DealtPart(h, (f,)) for h in range(HALVES) for f in range(FOLDS)]
     if log.length is not None and looked_at.lacks([tallies.units_in(fold) for fold in folds]):
         # the first episodes are much shorter than the others, which therefore are fewer
         return survey(replace(log, length=None), progress=progress, **workers)
     counts = {divmod(i, FOLDS): part.counts for i, part in enumerate(parts) if len(part.states)}
-    return LargeLog(FirstPass(counts, tallies, looked_at, held), reduce(add, parts))
+    return LargeLog(FirstPass(counts, tallies, looked_at, held), total(parts))
+
+
+def _together(shards: Sequence[tuple[Counted, ...]]) -> tuple[Counted, ...]:
+    """The counts of every fold, over all shards."""
+    return tuple(total(counted) for counted in zip(*shards, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
