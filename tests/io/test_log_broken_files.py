@@ -53,7 +53,8 @@ def test_a_path_that_is_no_log_is_refused(tmp_path):
     (tmp_path / "spark.parquet").mkdir()
     refused(
         tmp_path / "spark.parquet",
-        ": this is a directory. Give the path of a .csv or .parquet file.",
+        ": the folder has no log files. Logs end in .parquet, .csv, .tsv, .arrow or .ndjson; names "
+        "that begin with a point or an underscore are passed over.",
     )
     for name in ("log.xls", "log", ".csv", "log.gz", "log.parquet.gz"):
         (tmp_path / name).write_text(HEADER)

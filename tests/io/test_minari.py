@@ -248,7 +248,9 @@ def test_a_dataset_that_is_not_there_is_told_with_those_that_are(datasets):
         LogError, match=r"no such dataset in .*There are jumar/three-v0. Nothing is"
     ):
         jm.read_logs("minari:jumar/four-v0")
-    with pytest.raises(LogError, match="this is a directory"):
+    with pytest.raises(
+        LogError, match="three-v0 in it is a log of Minari, which is read by itself"
+    ):
         jm.read_logs(datasets)
 
 

@@ -76,6 +76,7 @@ def files_of(source: str, kind: str | None) -> list[LogFile]:
                 "jumar convert FOLDER -o log.parquet."
             )
         inside = sorted(p for p in path.rglob("*") if p.is_file() and _is_log(p, path))
+        _check_no_folder_is_a_log(path, inside)
         if not inside:
             raise LogError(
                 f"{source}: the folder has no log files. Logs end in .parquet, .csv, .tsv, .arrow "
@@ -91,6 +92,17 @@ def files_of(source: str, kind: str | None) -> list[LogFile]:
         return [log_file(p, Path(p).stat(), kind, Path(p).parts) for p in found]
     opened = open_log(source, kind)  # says what is wrong with it
     return [log_file(opened.name, path.stat(), kind)]
+
+
+def _check_no_folder_is_a_log(root: Path, inside: Sequence[Path]) -> None:
+    """What lies in the folder of a dataset is no log by itself."""
+    for folder in sorted({up for path in inside for up in path.parents if root in up.parents}):
+        whole = folder_format(folder)
+        if whole is not None:
+            raise LogError(
+                f"{root}: {folder.relative_to(root)} in it is a log of {whole}, which is read by "
+                "itself. Give the path of one."
+            )
 
 
 def _is_log(path: Path, root: Path) -> bool:

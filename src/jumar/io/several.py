@@ -73,13 +73,16 @@ class SeveralFiles(Source):
         self._read = [0] * len(self._sources)
         self.seen = {*self.names}
         for f, source in enumerate(self._sources):
+            # columns that only may come up in another file are not missed in this one
+            unknown = [] if source.may_have_more else [c for c in columns if c not in self.names]
+            known = [name for name in columns if name not in unknown]
             if not source.may_have_more:
-                check_columns(source.name, source.names, columns)
-            for batch in source.batches(columns, text):
+                check_columns(source.name, source.names, known)
+            for batch in source.batches(known, text):
                 if source.may_have_more:
                     self.seen.update(source.seen)
                 self._read[f] += batch.num_rows
-                yield self._relabelled(batch, source)
+                yield self._relabelled(_with_nothing(batch, unknown), source)
 
     def _relabelled(self, batch: Any, source: Source) -> Any:
         if self.numbered_anew is None:
@@ -106,6 +109,15 @@ class SeveralFiles(Source):
                 found.append(FileRows(before, source.name))
                 before += int(source.rows(read)[-1])
         return tuple(found)
+
+
+def _with_nothing(batch: Any, columns: Sequence[str]) -> Any:
+    """With columns that have no entries."""
+    import pyarrow as pa
+
+    for name in columns:
+        batch = batch.append_column(name, pa.nulls(batch.num_rows, pa.string()))
+    return batch
 
 
 def in_file(file: str, labels: Any) -> Any:

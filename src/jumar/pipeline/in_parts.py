@@ -142,8 +142,7 @@ def improve_logs(
     if reading.get("keep"):
         raise ParameterError(
             "keep: a log that is read in parts has one reward. Read all files at once, if they fit "
-            "into memory: jumar.improve(jumar.read_logs(pyarrow.dataset.dataset(FOLDER), ...), "
-            "..., keep=...)."
+            "into memory: jumar.improve(jumar.read_logs(FOLDER, ...), ..., keep=...)."
         )
     if reading.pop("objective", None) is not None:
         raise ParameterError(

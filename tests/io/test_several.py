@@ -1,0 +1,252 @@
+"""Logs in several files, read as one."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import jumar as jm
+from jumar.core.errors import LogError, ParameterError
+from jumar.io.several import open_logs
+
+HEADER = "machine,week,reading,work,gain"
+COLUMNS = {
+    "episode": "machine", "step": "week", "observation": "reading", "action": "work",
+    "reward": "gain",
+}  # fmt: skip
+
+
+def lines(machines: int = 12, weeks: int = 5, seed: int = 1) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [
+        f"m{m},{w},{rng.choice(['ok', 'hot'])},{rng.choice(['run', 'fix'])},{rng.integers(-9, 9)}"
+        for m in range(machines)
+        for w in range(weeks)
+    ]
+
+
+def write(path: Path, rows: list[str], header: str = HEADER) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return path
+
+
+def read(source, **more):
+    return jm.read_logs(source, columns=COLUMNS, ends="cut", **more)
+
+
+def same(one, other) -> None:
+    for name in ("observations", "actions"):
+        assert getattr(one, name) == getattr(other, name)
+    for name in ("observation", "action", "reward", "start", "final_observation", "terminated"):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert list(one.origin.label) == list(other.origin.label)
+
+
+@pytest.fixture
+def whole(tmp_path):
+    return read(write(tmp_path / "whole.csv", lines()))
+
+
+@pytest.mark.parametrize("cuts", [[20], [7, 33], [1, 2, 59], []])
+def test_files_one_after_the_other_are_one_log(tmp_path, whole, cuts):
+    """Episodes may go on in the next file."""
+    parts = np.split(np.array(lines()), cuts)
+    for i, part in enumerate(parts):
+        write(tmp_path / "logs" / f"{i}.csv", list(part))
+    same(read(tmp_path / "logs"), whole)
+    same(read(f"{tmp_path}/logs/*.csv"), whole)
+    same(read(str(tmp_path / "logs") + "/"), whole)
+
+
+def test_rows_may_lie_in_any_file(tmp_path, whole):
+    rows = np.array(lines())
+    which = np.random.default_rng(2).integers(0, 3, len(rows))
+    which[0] = 0
+    for i in range(3):
+        write(tmp_path / "logs" / f"{i}.csv", list(rows[which == i]))
+    found = read(tmp_path / "logs")
+    order = [list(found.origin.label).index(label) for label in whole.origin.label]
+    same(found.select(np.array(order)), whole)
+
+
+def test_formats_may_be_mixed(tmp_path, whole):
+    rows = [row.split(",") for row in lines()]
+    folder = tmp_path / "logs"
+    write(folder / "0.csv", lines()[:20])
+    columns = list(zip(*rows[20:30], strict=True))
+    typed = [pa.array(columns[0]), pa.array(map(int, columns[1])), *map(pa.array, columns[2:4]),
+             pa.array(map(int, columns[4]))]  # fmt: skip
+    parquet.write_table(pa.table(typed, names=HEADER.split(",")), folder / "1.parquet")
+    with gzip.open(folder / "2.csv.gz", "wt") as file:
+        file.write("\n".join([HEADER, *lines()[30:45]]))
+    objects = [dict(zip(HEADER.split(","), row, strict=True)) for row in rows[45:]]
+    for thing in objects:
+        thing.update(week=int(thing["week"]), gain=float(thing["gain"]))
+    (folder / "3.ndjson").write_text("\n".join(map(json.dumps, objects)))
+    (folder / ".hidden.csv").write_text("no log")
+    (folder / "_SUCCESS").write_text("")
+    (folder / "readme.txt").write_text("")
+    same(read(folder), whole)
+
+
+def test_columns_may_stand_in_another_order_and_there_may_be_more(tmp_path, whole):
+    folder = tmp_path / "logs"
+    write(folder / "0.csv", lines()[:20])
+    turned = [",".join([*row.split(",")[::-1], "x"]) for row in lines()[20:]]
+    write(folder / "1.csv", turned, ",".join([*HEADER.split(",")[::-1], "note"]))
+    same(read(folder), whole)
+
+
+def test_folders_tell_columns(tmp_path):
+    for i, region in enumerate(("north", "south")):
+        rows = [row.replace("m0", f"m{i}") for row in lines(1)]
+        write(tmp_path / "logs" / f"region={region}" / "a.csv", rows)
+    found = jm.read_logs(tmp_path / "logs", columns={**COLUMNS, "cluster": "region"}, ends="cut")
+    assert found.cluster.names == ("north", "south")
+
+
+# ---- episodes that are numbered anew ------------------------------------------------------------
+
+
+def test_episodes_that_are_numbered_anew_are_told_apart(tmp_path):
+    for i in range(3):
+        write(tmp_path / "logs" / f"{i}.csv", lines(4, seed=i))
+    found = read(tmp_path / "logs", each_file=True)
+    assert len(found) == 12
+    assert list(found.origin.label)[4:6] == ["1.csv:m0", "1.csv:m1"]
+    alone = [read(tmp_path / "logs" / f"{i}.csv") for i in range(3)]
+    assert found.reward.tolist() == [r for one in alone for r in one.reward.tolist()]
+    with pytest.raises(LogError) as refused:
+        read(tmp_path / "logs")
+    said = str(refused.value)
+    assert f"{tmp_path}/logs/1.csv, row 2 (episode m0): the step is the same as in" in said
+    assert f"{tmp_path}/logs/0.csv, row 2. If episodes are numbered anew in every file" in said
+    assert "(--each-file)" in said
+
+
+def test_without_a_clock_nothing_is_glued_together(tmp_path):
+    untimed = {part: name for part, name in COLUMNS.items() if part != "step"}
+    header = HEADER.replace(",week", "")
+    for i in range(2):
+        rows = [",".join(np.delete(row.split(","), 1)) for row in lines(3, seed=i)]
+        write(tmp_path / "logs" / f"{i}.csv", rows, header)
+    with pytest.raises(LogError, match=r"1.csv, row 2 \(episode m0\): the episode also has rows"):
+        jm.read_logs(tmp_path / "logs", columns=untimed, ends="cut")
+    assert len(jm.read_logs(tmp_path / "logs", columns=untimed, ends="cut", each_file=True)) == 6
+
+
+def test_one_file_has_nothing_to_tell_apart(tmp_path):
+    with pytest.raises(ParameterError, match=r"each_file: .*a.csv is one file. Leave it out"):
+        read(write(tmp_path / "a.csv", lines()), each_file=True)
+    for i in range(2):
+        write(tmp_path / "logs" / f"{i}.csv", lines(1)[5 * i :], HEADER.replace("machine", "no"))
+    parts = {part: name for part, name in COLUMNS.items() if part != "episode"}
+    with pytest.raises(ParameterError, match="has no column that numbers episodes"):
+        jm.read_logs(tmp_path / "logs", columns=parts, ends="cut", gap=2, each_file=True)
+
+
+# ---- what is wrong is named by its file ---------------------------------------------------------
+
+
+def broken(tmp_path, number: int, row: int, cell: str, column: int) -> Path:
+    """Three files of 20 rows, one cell changed; row 2 is the first below the header."""
+    parts = [list(part) for part in np.split(np.array(lines(), dtype=object), 3)]
+    cells = parts[number][row - 2].split(",")
+    cells[column] = cell
+    parts[number][row - 2] = ",".join(cells)
+    for i, part in enumerate(parts):
+        write(tmp_path / "logs" / f"{i}.csv", part)
+    return tmp_path / "logs"
+
+
+@pytest.mark.parametrize(("cell", "column", "fact"), [
+    ("oops", 4, "column 'gain': 'oops' is not a number"),
+    ("", 0, "column 'machine': the episode is missing"),
+    ("", 4, "column 'gain': the reward is missing"),
+    ("soon", 1, "column 'week': 'soon' is"),
+    ("1e999", 4, "column 'gain': "),
+])  # fmt: skip
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_bad_cell_is_named(tmp_path, cell, column, fact, number):
+    with pytest.raises(LogError) as refused:
+        read(broken(tmp_path, number, 7, cell, column))
+    assert f"{tmp_path}/logs/{number}.csv, row 7" in str(refused.value)
+    assert fact in str(refused.value)
+
+
+def test_a_name_that_the_controller_does_not_know_is_named(tmp_path):
+    folder = broken(tmp_path, 1, 9, "burnt", 2)
+    with pytest.raises(LogError) as refused:
+        read(folder, observations=("ok", "hot"), actions=("run", "fix"))
+    assert f"{tmp_path}/logs/1.csv, row 9" in str(refused.value)
+
+
+def test_a_step_of_a_log_knows_its_file(tmp_path):
+    log = read(broken(tmp_path, 2, 9, "ok", 2))
+    assert log.where(0) == f"{tmp_path}/logs/0.csv, row 2 (episode m0)"
+    assert log.where(log.n_steps - 1).startswith(f"{tmp_path}/logs/2.csv, row 2")
+    some = log.select(np.array([len(log) - 1]))
+    assert some.where(0).startswith(f"{tmp_path}/logs/2.csv, row ")
+
+
+def test_rows_out_of_order_are_told_with_their_file(tmp_path):
+    rows = lines()
+    rows[25], rows[26] = rows[26], rows[25]
+    for i, part in enumerate(np.split(np.array(rows), 3)):
+        write(tmp_path / "logs" / f"{i}.csv", list(part))
+    log = read(tmp_path / "logs")
+    behavior = jm.Controller.uniform(log.observations, log.actions)
+    said = json.dumps(jm.check(log, behavior).to_dict()["sections"]["rows"])
+    assert f"{tmp_path}/logs/1.csv, row 8" in said
+
+
+def test_a_missing_column_and_an_empty_file_are_named(tmp_path):
+    write(tmp_path / "logs" / "0.csv", lines())
+    write(tmp_path / "logs" / "1.csv", lines(), HEADER.replace("gain", "points"))
+    with pytest.raises(LogError, match=r"1.csv: has no column gain, which the other files have"):
+        read(tmp_path / "logs")
+    (tmp_path / "logs" / "1.csv").write_text("")
+    with pytest.raises(LogError, match=r"1.csv: the file is empty"):
+        read(tmp_path / "logs")
+
+
+def test_a_file_with_nothing_but_a_header_adds_nothing(tmp_path, whole):
+    write(tmp_path / "logs" / "0.csv", lines()[:20])
+    write(tmp_path / "logs" / "1.csv", [])
+    write(tmp_path / "logs" / "2.csv", lines()[20:])
+    same(read(tmp_path / "logs"), whole)
+
+
+def test_places_of_several_files_do_not_meet(tmp_path):
+    for i in range(3):
+        write(tmp_path / "logs" / f"{i}.csv", lines(2, seed=i))
+    source = open_logs(tmp_path / "logs")
+    for _ in range(2):  # it can be read again
+        n = sum(batch.num_rows for batch in source.batches(["gain"], []))
+        places = source.rows(n)
+        assert n == 30
+        assert (np.diff(places) > 0).all()
+        assert source.place(0) == f"{tmp_path}/logs/0.csv, row 2"
+        assert source.place(10) == f"{tmp_path}/logs/1.csv, row 2"
+        assert source.place(29) == f"{tmp_path}/logs/2.csv, row 11"
+
+
+def test_the_whole_job_is_the_same(tmp_path):
+    tiger = jm.models.tiger()
+    behavior = jm.Controller.uniform(tiger.observations, tiger.actions)
+    log = jm.simulate(tiger, behavior, episodes=600, seed=1)
+    jm.write_logs(log, tmp_path / "all.csv")
+    header, *rows = (tmp_path / "all.csv").read_text().splitlines()
+    for i, part in enumerate(np.array_split(np.array(rows), 4)):
+        write(tmp_path / "logs" / f"{i}.csv", list(part), header)
+    one, other = (jm.improve(path, behavior, discount=0.95, memory="learn")
+                  for path in (tmp_path / "all.csv", tmp_path / "logs"))  # fmt: skip
+    assert one.controller.same_as(other.controller)
+    assert one.certificate.zeta == other.certificate.zeta
