@@ -13,7 +13,6 @@ from pyarrow import parquet
 
 import jumar as jm
 from jumar.core.errors import LogError, ParameterError
-from jumar.io.several import open_logs
 
 HEADER = "machine,week,reading,work,gain"
 COLUMNS = {
@@ -142,14 +141,158 @@ def test_without_a_clock_nothing_is_glued_together(tmp_path):
     assert len(jm.read_logs(tmp_path / "logs", columns=untimed, ends="cut", each_file=True)) == 6
 
 
-def test_one_file_has_nothing_to_tell_apart(tmp_path):
+def test_one_file_has_nothing_to_tell_apart(tmp_path, whole):
     with pytest.raises(ParameterError, match=r"each_file: .*a.csv is one file. Leave it out"):
         read(write(tmp_path / "a.csv", lines()), each_file=True)
+    write(tmp_path / "logs" / "a.csv", lines())
+    assert len(read(tmp_path / "logs", each_file=True)) == len(whole)
+
+
+def test_files_of_one_name_in_several_folders_are_told_apart(tmp_path):
+    for i in range(3):
+        write(tmp_path / "logs" / f"site{i}" / "log.csv", lines(4, seed=i))
+    for source in (tmp_path / "logs", f"{tmp_path}/logs/*/log.csv", f"{tmp_path}/logs/**/*.csv"):
+        found = read(source, each_file=True)
+        assert len(found) == 12
+        assert list(found.origin.label)[4] == "site1/log.csv:m0"
+
+
+def test_without_labels_each_file_is_an_episode(tmp_path):
     for i in range(2):
-        write(tmp_path / "logs" / f"{i}.csv", lines(1)[5 * i :], HEADER.replace("machine", "no"))
+        write(tmp_path / "logs" / f"{i}.csv", lines(1, seed=i), HEADER.replace("machine", "no"))
     parts = {part: name for part, name in COLUMNS.items() if part != "episode"}
-    with pytest.raises(ParameterError, match="has no column that numbers episodes"):
-        jm.read_logs(tmp_path / "logs", columns=parts, ends="cut", gap=2, each_file=True)
+    found = jm.read_logs(tmp_path / "logs", columns=parts, ends="cut", gap=2, each_file=True)
+    assert list(found.origin.label) == ["0.csv", "1.csv"]
+
+
+def test_an_episode_in_two_files_without_a_clock_is_refused(tmp_path):
+    """Even if one file ends with it and the next begins with it: 10.csv comes before 2.csv."""
+    untimed = {part: name for part, name in COLUMNS.items() if part != "step"}
+    for name in ("1", "2", "10"):
+        rows = [",".join(np.delete(row.split(","), 1)) for row in lines(1)]
+        write(tmp_path / "logs" / f"{name}.csv", rows, HEADER.replace(",week", ""))
+    with pytest.raises(LogError, match=r"10.csv, row 2 \(episode m0\): the episode also has rows"):
+        jm.read_logs(tmp_path / "logs", columns=untimed, ends="cut")
+
+
+@pytest.mark.parametrize("label", [None, float("nan"), ""])
+def test_a_missing_label_is_missing_in_each_file(tmp_path, label):
+    (tmp_path / "logs").mkdir()
+    for i in range(2):
+        columns = list(zip(*(row.split(",") for row in lines(2)), strict=True))
+        labels = [float(m[1:]) for m in columns[0]] if isinstance(label, float) else columns[0]
+        table = pa.table(
+            [[label, *labels[1:]], list(map(int, columns[1])), *columns[2:4],
+             list(map(int, columns[4]))], names=HEADER.split(","),
+        )  # fmt: skip
+        parquet.write_table(table, tmp_path / "logs" / f"{i}.parquet")
+    with pytest.raises(LogError, match=r"0.parquet, row 1, column 'machine': the episode is miss"):
+        read(tmp_path / "logs", each_file=True)
+
+
+# ---- each file is read as it would be alone -----------------------------------------------------
+
+
+def test_each_file_has_its_own_decimal_mark(tmp_path):
+    write(tmp_path / "logs" / "a.csv", ["m0,0,ok,run,1.250", "m0,1,hot,run,2.500"])
+    rows = ["m1;0;ok;run;1.250,50", "m1;1;hot;fix;2,5"]
+    write(tmp_path / "logs" / "b.csv", rows, HEADER.replace(",", ";"))
+    assert read(tmp_path / "logs").reward.tolist() == [1.25, 2.5, 1250.5, 2.5]
+
+
+def test_each_file_may_end_with_a_total(tmp_path, whole):
+    for i, part in enumerate(np.split(np.array(lines()), 3)):
+        write(tmp_path / "logs" / f"{i}.csv", [*part, "Total,,,,17"])
+    same(read(tmp_path / "logs"), whole)
+
+
+def test_each_file_may_write_dates_in_its_way(tmp_path):
+    timed = {**{p: n for p, n in COLUMNS.items() if p != "step"}, "time": "week"}
+    write(tmp_path / "logs" / "a.csv", ["m0,2024-01-31,ok,run,1", "m0,2024-02-29,hot,run,2"])
+    write(tmp_path / "logs" / "b.csv", ["m0,31.03.2024 12:00,ok,run,3"])
+    found = jm.read_logs(tmp_path / "logs", columns=timed, ends="cut")
+    assert found.reward.tolist() == [1, 2, 3]
+    write(tmp_path / "logs" / "b.csv", ["m0,7,ok,run,3"])
+    with pytest.raises(LogError, match=r"b.csv: the column 'week' is given by plain numbers, but"):
+        jm.read_logs(tmp_path / "logs", columns=timed, ends="cut")
+
+
+def test_one_name_in_two_types_is_refused(tmp_path):
+    (tmp_path / "logs").mkdir()
+    for i, kind in enumerate((pa.int64(), pa.float64())):
+        labels = pa.array([10_000_000_000 + i]).cast(kind)
+        table = pa.table([labels, [0], ["ok"], ["run"], [1.0]], names=HEADER.split(","))
+        parquet.write_table(table, tmp_path / "logs" / f"{i}.parquet")
+    with pytest.raises(LogError, match=r"1.parquet: the episode is given by numbers with a point"):
+        read(tmp_path / "logs")
+
+
+def test_what_a_folder_says_comes_before_what_its_files_say(tmp_path):
+    """As other programs have it, and however the log is read."""
+    for i in range(3):
+        rows = [f"{row},{row.split(',')[1] == '4'}".lower() for row in lines(1, seed=i)]
+        write(tmp_path / "logs" / f"machine=s{i}" / "a.csv", rows, f"{HEADER},terminated")
+    found = jm.read_logs(tmp_path / "logs", columns=COLUMNS)
+    assert list(found.origin.label) == ["s0", "s1", "s2"]
+    behavior = jm.Controller.uniform(found.observations, found.actions)
+    counted = jm.count_logs(tmp_path / "logs", behavior, columns=COLUMNS)
+    assert counted.facts.episodes == 3
+
+
+def test_a_column_that_is_there_twice_is_refused_as_in_one_file(tmp_path):
+    rows = [f"{row},7" for row in lines()]
+    write(tmp_path / "logs" / "a.csv", rows, f"{HEADER},gain")
+    write(tmp_path / "logs" / "b.csv", lines(3, seed=2))
+    messages = []
+    for source in (tmp_path / "logs" / "a.csv", tmp_path / "logs"):
+        with pytest.raises(LogError) as refused:
+            read(source)
+        messages.append(str(refused.value))
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("column", ["terminated", "node", "cluster"])
+def test_a_part_that_only_some_files_have_is_refused(tmp_path, column):
+    write(tmp_path / "logs" / "a.csv", lines(2))
+    rows = [f"{row},x" for row in lines(1)] if column != "terminated" else ["m9,0,ok,run,1,true"]
+    write(tmp_path / "logs" / "b.csv", rows, f"{HEADER},{column}")
+    said = f"a.csv: has no column '{column}' for the {column}, which .*b.csv has"
+    with pytest.raises(LogError, match=said):
+        jm.read_logs(tmp_path / "logs", columns=COLUMNS)
+
+
+# ---- which files --------------------------------------------------------------------------------
+
+
+def test_links_are_followed_once(tmp_path, whole):
+    write(tmp_path / "logs" / "a.csv", lines()[:20])
+    write(tmp_path / "elsewhere" / "b.csv", lines()[20:])
+    (tmp_path / "logs" / "more").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "back").symlink_to(tmp_path / "logs")
+    same(read(tmp_path / "logs"), whole)
+
+
+def test_results_and_what_other_programs_keep_are_no_logs(tmp_path, whole):
+    write(tmp_path / "logs" / "a.csv", lines())
+    write(tmp_path / "logs" / "~$a.csv", ["?"])
+    for name in ("run.json", "certificate.json", "improved.json", "decisions.csv"):
+        (tmp_path / "logs" / "out").mkdir(exist_ok=True)
+        (tmp_path / "logs" / "out" / name).write_text("{}")
+    same(read(tmp_path / "logs"), whole)
+
+
+def test_marks_of_patterns_in_the_names_of_folders(tmp_path, whole):
+    folder = tmp_path / "proj [2024]" / "*"
+    write(folder / "a.csv", lines())
+    same(read(folder), whole)
+    same(read(f"{folder}/*.csv"), whole)
+
+
+def test_an_address_of_this_machine(tmp_path, whole):
+    write(tmp_path / "logs" / "a b.csv", lines())
+    folder = f"file://{tmp_path}/logs"
+    for address in (folder, f"{folder}/*.csv", f"{folder}/a%20b.csv", Path(folder)):
+        same(read(address), whole)
 
 
 # ---- what is wrong is named by its file ---------------------------------------------------------
@@ -181,6 +324,16 @@ def test_a_bad_cell_is_named(tmp_path, cell, column, fact, number):
     assert fact in str(refused.value)
 
 
+def test_what_is_wrong_with_several_files_is_told_at_once(tmp_path):
+    broken(tmp_path, 0, 7, "oops", 4)
+    write(tmp_path / "logs" / "1.csv", [*lines()[20:39], "m7,9,ok,run,ouch"])
+    with pytest.raises(LogError) as refused:
+        read(tmp_path / "logs")
+    assert len(refused.value.problems) == 2
+    assert "0.csv, row 7" in str(refused.value)
+    assert "1.csv, row 21" in str(refused.value)
+
+
 def test_a_name_that_the_controller_does_not_know_is_named(tmp_path):
     folder = broken(tmp_path, 1, 9, "burnt", 2)
     with pytest.raises(LogError) as refused:
@@ -210,7 +363,9 @@ def test_rows_out_of_order_are_told_with_their_file(tmp_path):
 def test_a_missing_column_and_an_empty_file_are_named(tmp_path):
     write(tmp_path / "logs" / "0.csv", lines())
     write(tmp_path / "logs" / "1.csv", lines(), HEADER.replace("gain", "points"))
-    with pytest.raises(LogError, match=r"1.csv: has no column gain, which the other files have"):
+    with pytest.raises(
+        LogError, match=r"1.csv: no column for the reward: column 'gain' is not one"
+    ):
         read(tmp_path / "logs")
     (tmp_path / "logs" / "1.csv").write_text("")
     with pytest.raises(LogError, match=r"1.csv: the file is empty"):
@@ -222,20 +377,6 @@ def test_a_file_with_nothing_but_a_header_adds_nothing(tmp_path, whole):
     write(tmp_path / "logs" / "1.csv", [])
     write(tmp_path / "logs" / "2.csv", lines()[20:])
     same(read(tmp_path / "logs"), whole)
-
-
-def test_places_of_several_files_do_not_meet(tmp_path):
-    for i in range(3):
-        write(tmp_path / "logs" / f"{i}.csv", lines(2, seed=i))
-    source = open_logs(tmp_path / "logs")
-    for _ in range(2):  # it can be read again
-        n = sum(batch.num_rows for batch in source.batches(["gain"], []))
-        places = source.rows(n)
-        assert n == 30
-        assert (np.diff(places) > 0).all()
-        assert source.place(0) == f"{tmp_path}/logs/0.csv, row 2"
-        assert source.place(10) == f"{tmp_path}/logs/1.csv, row 2"
-        assert source.place(29) == f"{tmp_path}/logs/2.csv, row 11"
 
 
 def test_the_whole_job_is_the_same(tmp_path):

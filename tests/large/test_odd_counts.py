@@ -364,3 +364,13 @@ def test_a_file_where_the_folder_of_shards_should_be(run, tmp_path, log, rule):
         assert done.code == 2
         assert "c.parquet.parts" in done.err
     assert (tmp_path / "c.parquet.parts").read_text() == "mine"
+
+
+def test_a_column_that_only_a_later_file_has_is_not_passed_over(tmp_path):
+    """Whether a step was the last decides what is learned."""
+    (tmp_path / "a.csv").write_text("episode,step,observation,action,reward\n1,1,z,a,0\n")
+    head = "episode,step,observation,action,reward,terminated\n"
+    (tmp_path / "b.csv").write_text(f"{head}2,1,z,a,0,1\n")
+    like = jm.Controller.uniform(("z",), ("a",))
+    with pytest.raises(LogError, match=r"b.csv: has a column 'terminated', which .*a.csv has not"):
+        jm.count_logs(tmp_path, like, ends="cut")

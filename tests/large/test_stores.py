@@ -275,14 +275,16 @@ def test_one_file_of_a_store_is_read_into_memory(store, tmp_path, capsys):
     kinds = ("parquet", "csv.gz", "ndjson", "csv")
     parts = dict(zip(kinds, in_parts(table), strict=True))
     files = {f"day/{i}.{kind}": as_bytes(parts[kind], kind) for i, kind in enumerate(kinds)}
-    store.upload("mixed", files)
-    for address in ("s3://mixed", "s3://mixed/day", "s3://mixed/day/*"):
+    store.upload("several-kinds", files)
+    for address in ("s3://several-kinds", "s3://several-kinds/day", "s3://several-kinds/day/*"):
         found = jm.read_logs(f"{address}{store}")
         assert found.reward.tolist() == here.reward.tolist()
-        assert found.where(0).startswith("s3://mixed/day/0.parquet?")
-    store.upload("mixed", {"day/4.csv": b"episode,step,observation,action,reward\n1,x,a,b,0\n"})
-    with pytest.raises(LogError, match=r"s3://mixed/day/4.csv\?"):
-        jm.read_logs(f"s3://mixed{store}")
+        assert found.where(0).startswith("s3://several-kinds/day/0.parquet?")
+    store.upload(
+        "several-kinds", {"day/4.csv": b"episode,step,observation,action,reward\n1,x,a,b,0\n"}
+    )
+    with pytest.raises(LogError, match=r"s3://several-kinds/day/4.csv\?"):
+        jm.read_logs(f"s3://several-kinds{store}")
     with pytest.raises(LogError, match=r"^s3://single/no\.csv\?.*there is no such file"):
         jm.read_logs(f"s3://single/no.csv{store}")
     controller().save(tmp_path / "p.json")

@@ -57,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # commands are told what was typed (`obj`): what they propose is a change of it
         sys.exit(app(arguments, prog_name="jumar", standalone_mode=not as_json, obj=arguments))
     except JumarError as error:
-        kind, message = type(error).__name__, str(error)
+        kind = "LogError" if isinstance(error, LogError) else type(error).__name__
+        message = str(error)
         code = 2 if isinstance(error, ParameterError) else 1
         problems = error.problems if isinstance(error, LogError) else ()
     except MemoryError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -14,6 +14,9 @@ from jumar.cli.panels import Command
 from jumar.cli.workers import has_workers
 from jumar.core.errors import ParameterError
 from jumar.io.project import Project
+
+if TYPE_CHECKING:
+    from jumar.assessment.result import Result
 
 
 @app.command(cls=Command)
@@ -209,7 +212,8 @@ def improve(
         "--keep-cost": bool(keep_cost),
         "--learn-memory": learn_memory,
     }
-    in_parts = large.is_read_in_parts(log, policy, others)
+    in_parts = large.is_read_in_parts(log, policy, others, reading["file_format"])
+    result: Result | None = None
     if in_parts:
         result = large.improved(
             log,
@@ -222,6 +226,7 @@ def improve(
         )
     else:
         large.check_not_asked({"thorough": thorough}, workers)
+    if result is None:
         with working("Reading", as_json):
             episodes, behavior = inputs.read(log, policy, reading, exploration=exploration)
         with working("Improving", as_json):

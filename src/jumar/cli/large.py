@@ -27,7 +27,12 @@ LIMITS = {
 }
 
 
-def is_read_in_parts(log: Path, policies: Sequence[str] | None, others: Mapping[str, bool]) -> bool:
+def is_read_in_parts(
+    log: Path,
+    policies: Sequence[str] | None,
+    others: Mapping[str, bool],
+    file_format: str | None = None,
+) -> bool:
     """Is a log too large, or in too many places, to be held in memory? `others` are options that
     need it there, and whether they are given: then a log in several files is, unless it is large,
     and a single file in any case."""
@@ -38,7 +43,7 @@ def is_read_in_parts(log: Path, policies: Sequence[str] | None, others: Mapping[
     one = len(policies or ()) == 1 and not inputs.is_estimate(policies)
     if not asked and one and inputs.named((policies or ("",))[0])[0] is None:
         return True
-    if several and _are_large(log):
+    if several and are_large(log, file_format):
         named = asked[0] if asked else "--policy"
         option = f"{named} out" if asked else "it to one file: --policy FILE"
         raise ParameterError(
@@ -67,21 +72,28 @@ def improved(
     workers: Mapping[str, Any],
     as_json: bool,
     asked: Mapping[str, Any],
-) -> Result:
-    """The main job on such a log."""
+) -> Result | None:
+    """The main job on such a log; None where its rows lie in another order than can be read in
+    parts, and are few enough to be sorted in memory."""
+    from jumar.large.reading import Unordered
     from jumar.pipeline.in_parts import improve_logs
 
     behavior = inputs.load(policies, exploration)[0].controller
     engine = {**workers, "engine": workers["engine"] or "here"}
-    with progress_bar("Reading rows", 0, as_json) as progress:
-        return improve_logs(
-            as_typed(log),
-            behavior,
-            progress=progress,
-            **engine,
-            **asked,
-            **reading,
-        )
+    try:
+        with progress_bar("Reading rows", 0, as_json) as progress:
+            return improve_logs(
+                as_typed(log),
+                behavior,
+                progress=progress,
+                **engine,
+                **asked,
+                **reading,
+            )
+    except Unordered:
+        if any(workers.values()) or not is_several(log) or are_large(log, reading["file_format"]):
+            raise
+    return None
 
 
 def by_counts(
@@ -144,11 +156,12 @@ def is_several(log: Path) -> bool:
     return "://" in text or is_several(text)
 
 
-def _are_large(log: Path) -> bool:
+def are_large(log: Path, file_format: str | None) -> bool:
     """Together, the files of a log?"""
     from jumar.io.log_files import files_of
 
-    return sum(_share(Path(file.name), file.size) for file in files_of(as_typed(log), None)) >= 1
+    files = files_of(as_typed(log), file_format)
+    return sum(_share(Path(file.name), file.size) for file in files) >= 1
 
 
 def _is_large(path: Path) -> bool:

@@ -28,8 +28,8 @@ Log = Annotated[
     Path | None,
     typer.Argument(
         metavar="LOG",
-        help="The log (.csv, .tsv, .parquet, .arrow, .ndjson, .json, .xlsx; a folder of such files, "
-        "or a pattern; - is standard input; minari:NAME, or a folder of Minari).",
+        help="The log (.csv, .tsv, .parquet, .arrow, .ndjson, .json, .xlsx; a folder of such "
+        "files, or a pattern; - is standard input; minari:NAME, or a folder of Minari).",
         show_default=False,
     ),
 ]

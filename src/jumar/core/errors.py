@@ -65,6 +65,7 @@ class LogError(JumarError):
     def __init__(self, message: str = "", problems: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.problems = tuple(problems) or (message,)
+        self.no_rows = False  # is this all that is wrong?
 
 
 class ProjectError(JumarError):

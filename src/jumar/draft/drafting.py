@@ -20,7 +20,7 @@ from jumar.io.formats.options import FileOptions
 from jumar.io.logs import read_logs
 from jumar.io.logs.asking import NEEDED, SECONDS
 from jumar.io.project import READING, YEAR, seconds
-from jumar.io.several import open_logs
+from jumar.io.several import SeveralFiles, open_logs
 
 FILE_OPTIONS = ("separator", "encoding", "turns", "sheet")
 SHORT = (0.8, 0.9)
@@ -74,7 +74,10 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
     if "turns" not in given and (turns := find_turns(path)):
         given = {**given, "turns": turns}
     file = FileOptions.checked(**{key: given.get(key) for key in FILE_OPTIONS})
-    seen = look(open_logs(path, given.get("file_format"), file))
+    opened = open_logs(path, given.get("file_format"), file)
+    if given.get("each_file") and isinstance(opened, SeveralFiles):
+        opened = opened.sources[0]  # labels mean another episode in the next one
+    seen = look(opened)
     proposals = _with_given(propose(seen), given, seen)
     settings = _reading(seen, proposals, given)
     cut = any(item.key == "ends" and item.value == "cut" for item in settings)

@@ -44,7 +44,21 @@ def as_typed(log: str | os.PathLike[str]) -> str:
     >>> as_typed(Path("s3://bucket/logs")), as_typed("logs/*.csv")
     ('s3://bucket/logs', 'logs/*.csv')
     """
-    return _SWALLOWED.sub(r"\1://", str(log))
+    text = str(log)
+    if text.startswith("file:/"):
+        return f"file:///{text.removeprefix('file:').removeprefix('//localhost').lstrip('/')}"
+    return _SWALLOWED.sub(r"\1://", text)
+
+
+def without_scheme(text: str) -> str:
+    """The path of a file on this machine, where it is given as an address; else as it is.
+
+    >>> without_scheme("file:///logs/a%20b"), without_scheme("s3://bucket"), without_scheme("logs")
+    ('/logs/a b', 's3://bucket', 'logs')
+    """
+    if not text.startswith("file://"):
+        return text
+    return unquote(text.removeprefix("file://").removeprefix("localhost"))
 
 
 def is_address(text: str) -> bool:

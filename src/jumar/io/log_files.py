@@ -6,7 +6,7 @@ Folders that are called ``key=value`` (hive partitions) are columns of that name
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,13 @@ from urllib.parse import unquote
 
 from jumar.core.errors import LogError
 from jumar.core.text import printable
-from jumar.io.addresses import Address
+from jumar.io.addresses import Address, without_scheme
 from jumar.io.formats import FarFile, folder_format, format_of, located, no_format, open_log
 from jumar.io.formats.places import Place, arrow_file
 from jumar.io.formats.source import naming
+
+HIDDEN = (".", "_", "~")  # how names begin that are passed over
+RESULTS = {"run.json", "certificate.json"}  # in a folder that jumar wrote
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,12 @@ class LogFile:
     partition: tuple[tuple[str, str], ...] = ()  # columns that its folders tell
     sorted_at: str = ""  # where the rows lie, if they were sorted
     far: FarFile | None = None  # in a store
+    inner: str = ""  # its path in the folder that was given, by which files are told apart
+
+    @property
+    def label(self) -> str:
+        """By which files are told apart, wherever the folder lies."""
+        return self.inner or self.name.rpartition("/")[2]
 
     @property
     def stays(self) -> bool:
@@ -62,8 +71,7 @@ def log_file(name: str, told: Any, kind: str | None, folders: Sequence[str] = ()
 
 def files_of(source: str, kind: str | None) -> list[LogFile]:
     """The files of a log that is a file, a folder, a pattern or an address, in order."""
-    if source.startswith("file://"):
-        source = unquote(source.removeprefix("file://").removeprefix("localhost"))
+    source = without_scheme(source)
     if "://" in source:
         return _far_files(source, kind)
     source = str(located(source))
@@ -75,39 +83,71 @@ def files_of(source: str, kind: str | None) -> list[LogFile]:
                 f"{source}: a log of {whole} is not read in parts. Write it as Parquet first: "
                 "jumar convert FOLDER -o log.parquet."
             )
-        inside = sorted(p for p in path.rglob("*") if p.is_file() and _is_log(p, path))
-        _check_no_folder_is_a_log(path, inside)
+        inside = sorted(_inside(path))
         if not inside:
             raise LogError(
                 f"{source}: the folder has no log files. Logs end in .parquet, .csv, .tsv, .arrow "
                 "or .ndjson; names that begin with a point or an underscore are passed over."
             )
-        return [log_file(str(p), p.stat(), kind, p.relative_to(path).parts) for p in inside]
+        return [
+            replace(log_file(str(p), p.stat(), kind, parts), inner="/".join(parts))
+            for p, parts in ((p, p.relative_to(path).parts) for p in inside)
+        ]
     if any(mark in source for mark in "*?[") and not path.exists():
         import glob
 
-        found = sorted(p for p in glob.glob(source, recursive=True) if Path(p).is_file())
+        fixed, pattern = _fixed(source)
+        wanted = os.path.join(glob.escape(fixed), pattern)
+        found = sorted(p for p in glob.glob(wanted, recursive=True) if Path(p).is_file())
         if not found:
             raise LogError(f"{printable(source)}: no file fits this pattern. Check the path.")
-        return [log_file(p, Path(p).stat(), kind, Path(p).parts) for p in found]
+        return [
+            replace(
+                log_file(p, Path(p).stat(), kind, Path(p).parts),
+                inner=os.path.relpath(p, fixed or "."),
+            )
+            for p in found
+        ]
     opened = open_log(source, kind)  # says what is wrong with it
     return [log_file(opened.name, path.stat(), kind)]
 
 
-def _check_no_folder_is_a_log(root: Path, inside: Sequence[Path]) -> None:
-    """What lies in the folder of a dataset is no log by itself."""
-    for folder in sorted({up for path in inside for up in path.parents if root in up.parents}):
-        whole = folder_format(folder)
-        if whole is not None:
+def _inside(root: Path) -> Iterator[Path]:
+    """The log files in a folder and those in it. Folders that jumar wrote its results to, and
+    those that a dataset is, are not looked into."""
+    known = {os.path.realpath(root)}
+
+    def unread(error: OSError) -> None:
+        raise LogError(f"{error.filename}: cannot be opened: {error.strerror}. Leave it out, or "
+                       "let it be read.") from error  # fmt: skip
+
+    for folder, inner, names in os.walk(root, followlinks=True, onerror=unread):
+        here = Path(folder)
+        if here != root and (whole := folder_format(here)) is not None:
             raise LogError(
-                f"{root}: {folder.relative_to(root)} in it is a log of {whole}, which is read by "
+                f"{root}: {here.relative_to(root)} in it is a log of {whole}, which is read by "
                 "itself. Give the path of one."
             )
+        if {*names} >= RESULTS:
+            inner[:], names = [], []
+        inner[:] = [name for name in inner if not name.startswith(HIDDEN)]
+        for name in [*inner]:  # a link may lead back
+            where = os.path.realpath(here / name)
+            if where in known:
+                inner.remove(name)
+            known.add(where)
+        for name in names:
+            path = here / name
+            if not name.startswith(HIDDEN) and format_of(path) is not None and path.is_file():
+                yield path
 
 
-def _is_log(path: Path, root: Path) -> bool:
-    hidden = any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
-    return not hidden and format_of(path) is not None
+def _fixed(pattern: str) -> tuple[str, str]:
+    """The folder at the beginning of a pattern that is there, whatever marks are in its name; and
+    the rest."""
+    parts = Path(pattern).parts
+    n = max(i for i in range(len(parts)) if i == 0 or Path(*parts[:i]).is_dir())
+    return os.path.join(*parts[:n]) if n else "", os.path.join(*parts[n:])
 
 
 # ---- object stores ------------------------------------------------------------------------------
@@ -128,11 +168,12 @@ def _far_files(text: str, kind: str | None) -> list[LogFile]:
     files = []
     for entry in sorted(found, key=lambda entry: entry.path):
         inner = entry.path[len(path) :].strip("/")
-        hidden = any(part.startswith((".", "_")) for part in inner.split("/"))
+        hidden = any(part.startswith(HIDDEN) for part in inner.split("/"))
         known = kind or format_of(Path(entry.base_name))
         if entry.type == fs.FileType.File and address.fits(entry.path) and not hidden and known:
             far = FarFile(address.name_of(entry.path), system, entry.path, entry.size)
-            files.append(replace(log_file(far.name, entry, known, inner.split("/")), far=far))
+            file = log_file(far.name, entry, known, inner.split("/"))
+            files.append(replace(file, far=far, inner=inner))
     if not files:
         raise LogError(f"{address.called}: there are no log files.")
     return files

@@ -137,6 +137,7 @@ READING: dict[str, Check] = {
     "encoding": _text,
     "turns": _text,
     "sheet": _text,
+    "each_file": _flag,
 }
 REST: dict[str, Check] = {
     "log": _text,
@@ -164,7 +165,6 @@ REST: dict[str, Check] = {
     "keep": _texts,
     "keep_cost": _texts,
     "keep_range": _texts,
-    "each_file": _flag,
     "sort": _flag,
     "thorough": _flag,
     "seed": _whole,

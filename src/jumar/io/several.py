@@ -11,14 +11,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from jumar.core.arrays import Array
-from jumar.core.errors import LogError, ParameterError
-from jumar.core.rows import FileRows
+from jumar.core.errors import LogError
 from jumar.core.text import listing, printable
-from jumar.io.addresses import Address, as_typed, is_address, shown_address
-from jumar.io.formats import FileOptions, Source, folder_format, located, open_log
+from jumar.io.addresses import Address, as_typed, is_address, shown_address, without_scheme
+from jumar.io.formats import FileOptions, Source, Spooled, folder_format, located, open_log
 from jumar.io.log_files import LogFile, files_of
 
 NUMBERED = ":"  # between the name of a file and the label of an episode
@@ -27,21 +24,22 @@ NUMBERED = ":"  # between the name of a file and the label of an episode
 def open_logs(source: Any, kind: str | None = None, options: FileOptions | None = None) -> Source:
     """What `open_log` opens, or a log in several files."""
     options = options or FileOptions()
-    if not isinstance(source, str | os.PathLike) or not is_several(source):
+    if not isinstance(source, str | os.PathLike) or isinstance(source, Spooled):
         return open_log(source, kind, options)
-    name = as_typed(source)
+    name = without_scheme(as_typed(source))
+    if not is_several(name):
+        return open_log(source if name == as_typed(source) else name, kind, options)
     files = files_of(name, kind)
-    if len(files) == 1:
-        return open_file(files[0], options)
-    return SeveralFiles(shown_address(name), [open_file(file, options) for file in files])
+    labels = [file.label for file in files]
+    return SeveralFiles(shown_address(name), [open_file(file, options) for file in files], labels)
 
 
 def is_several(source: str | os.PathLike[str]) -> bool:
     """Is it a folder of logs or a pattern, here or in a store?"""
-    text = as_typed(source)
+    text = without_scheme(as_typed(source))
     if is_address(text):
         return Address.of(text).is_folder()
-    path = Path(located(source))
+    path = Path(located(text))
     if path.is_dir():
         return folder_format(path) is None
     return any(mark in str(path) for mark in "*?[") and not path.exists()
@@ -50,100 +48,33 @@ def is_several(source: str | os.PathLike[str]) -> bool:
 class SeveralFiles(Source):
     """Files one after the other. F of them."""
 
-    def __init__(self, name: str, sources: Sequence[Source]) -> None:
+    def __init__(self, name: str, sources: Sequence[Source], labels: Sequence[str]) -> None:
         first = sources[0]
-        self.name, self._sources = name, sources
+        self.name, self.sources = name, sources
+        self.labels = labels  # (F,) by which they are told apart
         self.names = [*dict.fromkeys(column for source in sources for column in source.names)]
-        self.separator, self.guessed, self.advice = first.separator, first.guessed, first.advice
-        self.once = {column for source in sources for column in source.once}
-        self.has_points = any(source.has_points for source in sources)
-        self.may_have_more = any(source.may_have_more for source in sources)
+        self.separator, self.advice = first.separator, first.advice
         self.readable_again = all(source.readable_again for source in sources)
         if all(source.metadata == first.metadata for source in sources):
             self.metadata = first.metadata
-        self.seen = set()
-        self.numbered_anew: str | None = None  # a column of labels that mean another in every file
-        self._read = [0] * len(sources)  # (F,) entries
+
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        """For a first look: as they stand in the files, each of which writes numbers in its way."""
+        for source in self.sources:
+            yield from source.batches(columns, text)
 
     @property
     def in_all(self) -> list[str]:
-        return [name for name in self.names if all(name in s.names for s in self._sources)]
-
-    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
-        self._read = [0] * len(self._sources)
-        self.seen = {*self.names}
-        for f, source in enumerate(self._sources):
-            # columns that only may come up in another file are not missed in this one
-            unknown = [] if source.may_have_more else [c for c in columns if c not in self.names]
-            known = [name for name in columns if name not in unknown]
-            if not source.may_have_more:
-                check_columns(source.name, source.names, known)
-            for batch in source.batches(known, text):
-                if source.may_have_more:
-                    self.seen.update(source.seen)
-                self._read[f] += batch.num_rows
-                yield self._relabelled(_with_nothing(batch, unknown), source)
-
-    def _relabelled(self, batch: Any, source: Source) -> Any:
-        if self.numbered_anew is None:
-            return batch
-        i = batch.schema.get_field_index(self.numbered_anew)
-        labels = in_file(source.name, batch.column(i))
-        return batch.set_column(i, self.numbered_anew, labels)
-
-    def rows(self, n: int) -> Array:
-        found, before = [np.zeros(0, np.int64)], 0
-        for source, read in zip(self._sources, self._read, strict=True):
-            own = source.rows(min(read, n)).astype(np.int64) + before
-            found.append(own)
-            before = int(own[-1]) if len(own) else before
-            n -= len(own)
-        return np.concatenate(found)
-
-    @property
-    def files(self) -> tuple[FileRows, ...]:  # type: ignore[override]
-        """Those that were read so far, with the places of their rows."""
-        found, before = [], 0
-        for source, read in zip(self._sources, self._read, strict=True):
-            if read:
-                found.append(FileRows(before, source.name))
-                before += int(source.rows(read)[-1])
-        return tuple(found)
+        return [name for name in self.names if all(name in s.names for s in self.sources)]
 
 
-def _with_nothing(batch: Any, columns: Sequence[str]) -> Any:
-    """With columns that have no entries."""
-    import pyarrow as pa
-
-    for name in columns:
-        batch = batch.append_column(name, pa.nulls(batch.num_rows, pa.string()))
-    return batch
-
-
-def in_file(file: str, labels: Any) -> Any:
-    """Labels with the name of their file before them, where they are numbered anew in each."""
+def in_file(label: str, labels: Any) -> Any:
+    """Labels of episodes with that of their file before them, where they are numbered anew in
+    each."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_dictionary(labels.type):
-        labels = labels.cast(labels.type.value_type)
-    name = pa.scalar(file.rpartition("/")[2])
-    return pc.binary_join_element_wise(name, labels.cast(pa.string()), NUMBERED)
-
-
-def number_anew(source: Source, label: str | None) -> None:
-    """Episodes are numbered anew in every file: they are told apart by its name."""
-    if not isinstance(source, SeveralFiles):
-        raise ParameterError(
-            f"each_file: {source.name} is one file. Leave it out (--each-file), or give a folder "
-            "of logs."
-        )
-    if label is None:
-        raise ParameterError(
-            f"each_file: {source.name} has no column that numbers episodes. Name it: "
-            "columns={'episode': ...} (--columns episode=NAME)."
-        )
-    source.numbered_anew = label
+    return pc.binary_join_element_wise(pa.scalar(label), labels.cast(pa.string()), NUMBERED)
 
 
 # ---- one file of several ------------------------------------------------------------------------
@@ -163,7 +94,7 @@ def open_untold(file: LogFile, options: FileOptions) -> Source:
 
 
 class _ToldToo(Source):
-    """A file with the columns that its folders tell."""
+    """A file with the columns that its folders tell; these hold, if it has them too."""
 
     def __init__(self, source: Source, file: LogFile) -> None:
         self._source, self._told = source, dict(file.partition)

@@ -7,6 +7,7 @@ numbers raises `NotPlain`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,7 @@ from jumar.io.formats.arrow import ArrowFile, check_rows
 from jumar.io.formats.delimited import DelimitedFile
 from jumar.io.formats.source import naming
 from jumar.io.log_files import LogFile
+from jumar.io.logs.asking import OPTIONAL, Asked
 from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts
 from jumar.io.several import check_columns, open_file, open_untold, with_told
@@ -27,6 +29,7 @@ from jumar.large.shards import PARQUET, Unit
 BATCH_ROWS = 1 << 17  # larger ones gain nothing; a few megabytes
 WHOLE_ROWS = 1 << 20  # of a row group that is decoded at once, which is a tenth faster
 FEW_ROWS = 1 << 12  # in which an episode that has begun is likely to end
+LOOKED_THROUGH = 1000  # files whose columns are compared beforehand
 ARROW = "Arrow"
 TYPED = (PARQUET, ARROW, "CSV", "TSV")
 
@@ -76,6 +79,23 @@ def check_alike(files: Sequence[LogFile], parts: Parts) -> None:
                 )
 
 
+def check_none_has_more(files: Sequence[LogFile], asked: Asked, options: FileOptions) -> None:
+    """The first file decides which columns are read. One that says more of a step, such as whether
+    it was the last, must not come up later."""
+    first: list[str] = []
+    for file in files[:LOOKED_THROUGH]:
+        names: list[str] = []
+        with suppress(LogError):  # what is wrong with a file is told when it is read
+            names = columns_of(file, options)
+        first = first or names
+        for name in names:
+            if name in OPTIONAL and name not in first and name not in asked.columns:
+                raise LogError(
+                    f"{file.name}: has a column {name!r}, which {files[0].name} has not. Leave the "
+                    "file out, or give all files the same columns."
+                )
+
+
 def typed_batches(
     unit: Unit,
     columns: Sequence[str],
@@ -93,7 +113,7 @@ def typed_batches(
         batches = _of_parquet(unit, inside, words, few)
     elif file.kind in TYPED:
         source = open_untold(file, options)
-        inside = [name for name in columns if name not in told or name in source.names]
+        inside = [name for name in columns if name not in told]
         check_columns(file.name, source.names, inside)
         if isinstance(source, DelimitedFile):
             numbers = [name for name in amounts if name in inside]

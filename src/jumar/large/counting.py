@@ -23,11 +23,19 @@ from jumar.io.formats import FileOptions, is_dataset
 from jumar.io.logs.asking import Asked, ask
 from jumar.io.logs.assembling import check_ends
 from jumar.io.problems import Problems
-from jumar.large.batches import check_alike
+from jumar.large.batches import check_alike, check_none_has_more
 from jumar.large.counted import Counted, CountedFiles, FilePart, nothing
 from jumar.large.keeping import KeptShards
 from jumar.large.order import EpisodeOrder, Stretch, label_keys, repeated
-from jumar.large.reading import Portion, ReadGenerally, ShardReading, explain, parts_of, rows_of
+from jumar.large.reading import (
+    Portion,
+    ReadGenerally,
+    ShardReading,
+    Unordered,
+    explain,
+    parts_of,
+    rows_of,
+)
 from jumar.large.shards import FilePlan, LogSource, described, plan
 from jumar.large.tally import Refused, tally
 
@@ -238,6 +246,7 @@ def _job(
     check_ends(found.files[0].name, parts.single.get("terminated"), asked, problems)
     problems.check()
     check_alike(found.files, parts)
+    check_none_has_more(found.files, asked, options)
     wanted = like.memory
     if memory is not None:
         wanted = join(like.memory, memory.on(len(like.observations), len(like.actions)))
@@ -385,7 +394,7 @@ def check_together(job: Counting, stretches: Mapping[tuple[int, int], Stretches]
         return
     one, two = (places[i][1] for i in again)
     place = "after others" if one == two else f"in {two}"
-    raise LogError(
+    raise Unordered(
         f"{one}: an episode comes up a second time, {place}. The rows of an episode must lie "
         "together. If episodes are numbered anew in every file, say each_file=True "
         "(--each-file). If rows are scattered, sort them by episode and step, or say sort=True "

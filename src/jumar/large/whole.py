@@ -159,7 +159,7 @@ def label_codes(portion: Portion, rows: Ints, key: bytes, each_file: bool = Fals
     if pa.types.is_dictionary(labels.type):
         labels = labels.cast(labels.type.value_type)
     if each_file and portion.clusters is None:
-        labels = in_file(portion.unit.file.name, labels)
+        labels = in_file(portion.unit.file.label, labels)
     return hash_spans(*text_buffers(labels), key)
 
 

@@ -71,7 +71,9 @@ def naming(name: str, kind: str) -> Iterator[None]:
 
 def no_rows(name: str) -> LogError:
     """The error for a log without rows."""
-    return LogError(f"{name}: the log is empty: it has no rows. Give at least one episode.")
+    found = LogError(f"{name}: the log is empty: it has no rows. Give at least one episode.")
+    found.no_rows = True
+    return found
 
 
 def sliced(batch: Any) -> Iterator[Any]:

@@ -37,15 +37,16 @@ from jumar.core.journal import Watch, journal
 from jumar.core.names import check_names
 from jumar.core.replay import Replays
 from jumar.core.text import counted, printable
-from jumar.io.formats import FORMATS, FileOptions, collected, is_dataset, spooled
+from jumar.io.formats import FORMATS, FileOptions, Source, collected, is_dataset, spooled
 from jumar.io.logs.asking import Ends, Missing, Repeated, ask
 from jumar.io.logs.assembling import assemble
+from jumar.io.logs.joining import load_each
 from jumar.io.logs.loading import load
 from jumar.io.logs.numerals import Mark as Decimal
 from jumar.io.logs.ordering import arrange
 from jumar.io.logs.parts import find_parts
 from jumar.io.logs.writing import write_logs
-from jumar.io.several import number_anew, open_logs
+from jumar.io.several import SeveralFiles, open_logs
 
 __all__ = ["Ends", "LogLike", "Missing", "Repeated", "log_of", "read_logs", "write_logs"]
 
@@ -217,14 +218,18 @@ def read_logs(
     watch = Watch()
     with spooled(source) as file:
         opened = open_logs(file, file_format, options)
-        if decimal == "," and opened.has_points:
+        if decimal == ",":
+            _check_marks(opened)
+        if isinstance(opened, SeveralFiles):
+            rows = load_each(opened, asked, each_file=each_file)
+        elif each_file:
             raise ParameterError(
-                f"decimal: numbers of {opened.name} have a decimal point. Leave it out (--decimal)."
+                f"each_file: {opened.name} is one file. Leave it out (--each-file), or give a "
+                "folder of logs."
             )
-        parts = find_parts(opened, asked)
-        if each_file:
-            number_anew(opened, parts.single.get("episode"))
-        found = assemble(arrange(load(opened, parts, asked), asked), given, asked)
+        else:
+            rows = load(opened, find_parts(opened, asked), asked)
+        found = assemble(arrange(rows, asked), given, asked)
     journal.info(
         "Read %s: %s, %s (%s)",
         opened.name,
@@ -233,6 +238,15 @@ def read_logs(
         watch,
     )
     return found
+
+
+def _check_marks(opened: Source) -> None:
+    sources = opened.sources if isinstance(opened, SeveralFiles) else [opened]
+    for source in sources:
+        if source.has_points:
+            raise ParameterError(
+                f"decimal: numbers of {source.name} have a decimal point. Leave it out (--decimal)."
+            )
 
 
 def _known_format(name: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,10 @@ class Coded:
 
     names: Sequence[str]
     code: Array  # (N,) int32, UNKNOWN where the name is missing
+    pointed: bool = False  # were they numbers with a point?
 
     def take(self, index: Any) -> Coded:
-        return Coded(self.names, self.code[index])
+        return replace(self, code=self.code[index])
 
 
 class NotPlain(Exception):
@@ -86,12 +87,14 @@ class Names(Encoder):
     def __init__(self, source: Source, column: str) -> None:
         super().__init__(source, column)
         self._chunks: list[Any] = []
+        self._pointed = False
 
     def _add(self, column: Any) -> None:
         import pyarrow as pa
         import pyarrow.compute as pc
 
         if pa.types.is_floating(column.type):
+            self._pointed = True
             column = pc.if_else(pc.is_nan(column), nothing(column), column)
         self._chunks.append(_encoded(column, self._source.name, self._column))
 
@@ -107,7 +110,8 @@ class Names(Encoder):
         for chunk in chunks.chunks:
             code[at : at + len(chunk)] = to_numpy(chunk.indices, UNKNOWN)
             at += len(chunk)
-        return Coded(chunks.chunk(0).dictionary.to_pylist() if at else [], code)
+        names = chunks.chunk(0).dictionary.to_pylist() if at else []
+        return Coded(names, code, self._pointed)
 
     def refuse(
         self,

@@ -117,9 +117,8 @@ def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
         interleaved = int((np.bincount(code[begins]) > 1).sum())
         order = np.argsort(code, kind="stable")
     if clock is None:
-        if order is not None:
-            rows = rows.take(order)
-            _check_files(rows)
+        rows = rows if order is None else rows.take(order)
+        _check_files(rows)
         return rows, Remarks(interleaved=interleaved)
     when, who, row = (
         values if order is None else values[order] for values in (clock.values, code, rows.row)
@@ -135,8 +134,8 @@ def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
 
 
 def _check_files(rows: LogRows) -> None:
-    """Without a clock, what comes first in an episode that several files have rows of, with others
-    in between, nobody knows."""
+    """Without a clock nobody knows what comes first in an episode that several files have rows of,
+    or whether it is one."""
     if not rows.source.files or rows.episode is None:
         return
     before = [file.before for file in rows.source.files]
