@@ -75,14 +75,14 @@ def _in_groups(rows: list[dict[str, Any]], rng: random.Random) -> bytes:
     return buffer.getvalue()
 
 
-def log(rng: random.Random) -> Case:
-    """A log in one file or in several, in a folder, behind a pattern; and `jumar count`."""
+def _several(rng: random.Random) -> tuple[str, dict[str, bytes]]:
+    """A log in one file or in several, one of them changed; and the folder they lie in."""
     rows, ending = _table(rng), rng.choice(ENDINGS)
     cuts = sorted(rng.choices(range(len(rows) + 1), k=rng.choice((0, 1, 1, 2, 4))))
     pieces = [rows[i:j] for i, j in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
     hurt = rng.randrange(len(pieces))
     folder = rng.choice(("", "logs/", "logs/", "logs/plant=ok/", "logs/plant=%1b[2J/", "lo\x1bgs/"))
-    files, named = {}, []
+    files = {}
     for i, piece in enumerate(pieces):
         one = ending if rng.randrange(8) else rng.choice(ENDINGS)
         if i == hurt:
@@ -91,10 +91,14 @@ def log(rng: random.Random) -> Case:
             data = _in_groups(piece, rng)
         else:
             data = mutate.table_bytes(piece, one, rng)
-        name = f"{folder}log-{i}.{one}"
-        files[name] = data
-        named.append(name)
-    kind = rng.randrange(6)
+        files[f"{folder}log-{i}.{one}"] = data
+    return folder, files
+
+
+def log(rng: random.Random) -> Case:
+    """A log in one file or in several, in a folder, behind a pattern; and `jumar count`."""
+    folder, files = _several(rng)
+    named, kind = list(files), rng.randrange(6)
     if kind == 0:
         sources = [rng.choice((folder or ".", "logs", "."))]
     elif kind == 1:
@@ -108,6 +112,33 @@ def log(rng: random.Random) -> Case:
     words = ["count", *sources, *_asked(rng), *rng.choice(READING)]
     files |= {name: seeds.files()[name] for name in set(CONTROLLERS)}
     return Case("count", possible(words), files)
+
+
+def at_once(rng: random.Random) -> Case:
+    """The same, read at once by other commands."""
+    folder, files = _several(rng)
+    where = (folder or ".", folder or ".", f"{folder}*", f"{folder}log-[0-9]*", "**/*", ".")
+    command = rng.choice(ONES)
+    words = [command[0], rng.choice(where), *command[1:], *rng.choice(READING)]
+    words += ["--each-file"] if rng.randrange(3) == 0 else []
+    words += ["--json"] if rng.randrange(2) and command[0] != "init" else []
+    files |= {name: seeds.files()[name] for name in set(CONTROLLERS)}
+    return Case("several files", possible(words), files)
+
+
+ONES = (
+    ("check", "--policy", "coin.toml"),
+    ("check", "--policy", "coin.toml", "--discount", "0.9"),
+    ("check", "--policy", "estimate"),
+    ("convert", "-o", "all.csv"),
+    ("convert", "-o", "all.parquet"),
+    ("init", "--yes"),
+    ("estimate", "--policy", "coin.toml", "--controller", "coin.toml", "--discount", "0.9"),
+    ("improve", "--policy", "coin.toml", "--discount", "0.9", "--n-wedge", "2"),
+    ("improve", "--policy", "estimate", "--discount", "0.9"),
+    ("improve", "--policy", "coin.toml", "--discount", "0.9", "--learn-memory", "-o", "out"),
+    ("improve", "--policy", "coin.toml", "--discount", "0.9"),
+)
 
 
 def _asked(rng: random.Random) -> list[str]:

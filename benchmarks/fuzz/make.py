@@ -497,6 +497,7 @@ KINDS: dict[str, tuple[int, Callable[[random.Random], Case]]] = {
     "project": (8, project),
     "options": (16, options),
     "count": (12, counting.log),
+    "several files": (8, counting.at_once),
     "counts": (12, counting.counts),
     "kept shards": (2, counting.kept),
     "by counts": (6, counting.learned),
