@@ -36,6 +36,18 @@ def test_noise_is_no_merit():
     assert best_of([], most=5.0) is None
 
 
+def test_of_two_that_are_alike_the_one_of_which_more_is_proved():
+    """Both halves may propose the same; then rounding must not choose."""
+    for by_both in (None, 1.0):
+        more, less = trial(1.0, by_both=by_both), trial(1.0, by_both=by_both)
+        more = replace(more, lower=0.4)
+        luckier = replace(less, promised=1.0, opinion=Opinion(1.0 + 1e-15, less.error))
+        if by_both is not None:
+            luckier = replace(luckier, by_both=1.0 + 1e-15)
+        assert best_of([luckier, more], most=5.0) is more
+        assert best_of([more, luckier], most=5.0) is more
+
+
 def test_of_the_nearly_best_the_one_with_the_fewest_changes():
     def changed(gain, changes):
         none = np.zeros((0, 2), np.int64)

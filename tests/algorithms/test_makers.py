@@ -230,6 +230,21 @@ def test_the_same_candidate_a_thousand_times_is_one():
     assert [t.lower for t in found.trials] == [t.lower for t in once.trials]
 
 
+def test_a_generator_may_fill_one_array_again():
+    def shared(mdp, behavior):
+        rows = greedy(mdp, behavior)
+        yield rows
+        rows[:] = mdp.policy_of(behavior)
+        yield rows
+
+    def fresh(mdp, behavior):
+        return [greedy(mdp, behavior), mdp.policy_of(behavior)]
+
+    log, behavior = tiger_log(600), uniform_tiger()
+    one, other = (select(log, behavior, candidates=f, **HOW) for f in (shared, fresh))
+    assert [t.gain for t in one.trials] == [t.gain for t in other.trials]
+
+
 def test_names_of_functions():
     class Learner:
         def __call__(self, mdp, behavior):

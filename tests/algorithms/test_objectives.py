@@ -71,6 +71,7 @@ def test_signals_to_keep_are_names_a_mapping_or_keeps():
         ({"safety": "much"}, "'much' is no loss"),
         ([7], "7 is not the name of a signal"),
         ([""], "'' is not the name of a signal"),
+        (5, "5 is no signal. Name one"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(keep, said):
@@ -248,7 +249,7 @@ def test_clusters_stay_together(log):
 @pytest.mark.filterwarnings("error")
 def test_a_signal_that_is_nearly_all_discounted_away_does_not_overflow():
     """Its returns differ by 1e-300, its rewards by 1: in units of returns they are too large."""
-    log = made(60)
+    log = made(20)
     late = np.where(np.arange(log.n_steps) % STEPS == 0, 0.0, log.signals["safety"])
     tiny = replace(log, signals={"late": late})
     found = select(tiny, BEHAVIOR, discount=1e-300, memory=jm.window(1), keep="late")
@@ -400,3 +401,51 @@ def test_harm_that_comes_with_every_gain_is_hardly_ever_deployed():
             assert (rows @ gains).mean() > 0.45  # what the behavior gains
             false += bool((rows @ harms).mean() > 0.0545)  # and harms
     assert false <= 10
+
+
+# ---- what a colleague would say -----------------------------------------------------------------
+
+
+def with_signal(log: Episodes, values) -> Episodes:
+    return replace(log, signals={"other": np.asarray(values, float)})
+
+
+def test_a_kept_signal_that_drifts_is_not_relied_on():
+    """On average nothing is lost; at the end of the log much is."""
+    log = made(1500)
+    late = np.repeat(np.arange(len(log)) / len(log), STEPS) - 0.5
+    rushed = (log.action == 1).astype(float)
+    found = jm.improve(
+        with_signal(log, -late * rushed - 0.1 * late), BEHAVIOR, discount=0.95,
+        keep={"other": 1.0}, memory=jm.window(1),
+    )  # fmt: skip
+    verdict = found.assessment.verdict
+    assert verdict.word.value == "unreliable"
+    assert "other, which must not get worse, falls by" in verdict.headline
+    assert verdict.exit_code == 1
+    steady = jm.improve(
+        with_signal(log, -0.01 * rushed), BEHAVIOR, discount=0.95, keep={"other": 1.0},
+        memory=jm.window(1),
+    )  # fmt: skip
+    assert steady.assessment.verdict.word.value == "safe"
+
+
+def test_the_signal_that_blocks_is_named_even_if_nothing_won():
+    log = made(20)
+    found = jm.improve(with_signal(log, -log.reward), BEHAVIOR, discount=0.95, keep="other")
+    assert found.selection.chosen is None
+    assert found.selection.held_back is None
+    assert [signal.signal for signal, _ in found.selection.unkept] == ["other"]
+    assert "not proved to keep other" in found.assessment.verdict.headline
+    assert "other" in found.certificate.claim
+
+
+def test_no_more_is_estimated_of_a_signal_than_there_can_be():
+    log = made(300, harm=0.05)
+    view = with_signal(log, log.signals["safety"])
+    keep = Keep("other", loss=0.1, rewards=jm.RewardRange.constant(-1, 0))
+    for seed in range(6):
+        found = choose(view, keep=keep, seed=seed)
+        most = -view.with_reward("other").returns(0.95).mean()
+        for trial in found.trials:
+            assert trial.kept[0].gain <= most + 1e-9

@@ -15,7 +15,7 @@ from jumar.assessment import sentences
 from jumar.assessment.decisions import Decisions, decide
 from jumar.assessment.gain import Gain, gain_of
 from jumar.assessment.heeded import heeded
-from jumar.assessment.kept import KeptSignals, kept_signals
+from jumar.assessment.kept import KeptSignals, drifting_signals, kept_signals
 from jumar.assessment.noticing import Looked, notices
 from jumar.assessment.other_deltas import Deltas, other_deltas
 from jumar.assessment.outlook import Outlook, outlook
@@ -183,7 +183,9 @@ def assess(result: Result) -> Assessment:
         heeded(result),
     )
     failed = checked.verdict.status == "failed"
-    noticed = checked.notices + notices(Looked(result, made, parts, failed))
+    noticed = (
+        *checked.notices, *drifting_signals(result), *notices(Looked(result, made, parts, failed)),
+    )  # fmt: skip
     ahead = outlook(result, checked)
     return Assessment(
         result=result,

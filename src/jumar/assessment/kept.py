@@ -6,13 +6,19 @@ A signal is shown in the sense of its column: of a cost, more is worse.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jumar.algorithms.auto import Selection
 from jumar.algorithms.auto.outcome import kept_words
 from jumar.algorithms.auto.trials import KeptSignal, KeptTrial
 from jumar.core.text import number, rounded, shown
+from jumar.evidence.checking import LEVEL
+from jumar.evidence.checking.drift import FEWEST, trend_in
+from jumar.evidence.noticing import Notice
 from jumar.io.plain import picked
+
+if TYPE_CHECKING:
+    from jumar.assessment.result import Result
 
 
 @dataclass(frozen=True)
@@ -82,3 +88,31 @@ def _row(signal: KeptSignal, trial: KeptTrial) -> KeptRow:
 
 def _signed(x: float) -> str:
     return f"+{number(x)}" if x > 0 else number(x + 0.0)
+
+
+def drifting_signals(result: Result) -> list[Notice]:
+    """Signals to keep that change over the log. A test of the average says little of what comes
+    next."""
+    test, log = result.selection, result.log
+    if test is None or not test.kept or len(log) < FEWEST:
+        return []
+    practice = result.practice
+    made_by = practice.made_by if practice is not None and practice.several else None
+    found = []
+    for signal in test.kept:
+        view = log.with_reward(signal.signal)
+        trend = trend_in(view, result.improvement.mdp.discount, made_by)
+        if trend.p > LEVEL:
+            continue
+        name, slope = shown(signal.signal), -trend.slope if signal.costs else trend.slope
+        moves = f"{'rises' if slope > 0 else 'falls'} by {number(abs(slope))} per 100 episodes"
+        found.append(
+            Notice(
+                "drift of a kept signal",
+                f"{name}, which must not get worse, {moves} over the log (p = {trend.p:.2g}): what "
+                "the test found is an average over the log, not what comes next.",
+                "Find out what changed, and take the episodes since then.",
+                loud=True,
+            )
+        )
+    return found

@@ -190,6 +190,9 @@ def _headline(result: Result, word: Word, held_out: Selection | None, gain: Gain
         kept = "the log gives no reason to change it"
     elif result.selection.held_back is not None:
         kept = _held_back(result.selection)
+    elif unkept := result.selection.unkept:
+        names = listing([shown(signal.signal) for signal, _ in unkept])
+        kept += f", and what came closest is not proved to keep {names}"
     if word is Word.UNRELIABLE:
         return (
             "Do not rely on this: the log failed a check. Find out why before you change anything."

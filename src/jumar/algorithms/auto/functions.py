@@ -20,7 +20,7 @@ puts probability there is refused, with its place. (A test would hold all the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -88,9 +88,12 @@ class OwnFunction:
             if _is_one(found):
                 return [(0, found)]
             items = []
+            filled_again = not isinstance(found, Sequence)  # a generator may yield one array again
             for number, item in enumerate(found, 1):
                 if number > MOST_RETURNED:
                     break
+                if filled_again and isinstance(item, np.ndarray):
+                    item = item.copy()
                 items.append((number, item))
             else:
                 return items

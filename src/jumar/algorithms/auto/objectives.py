@@ -28,7 +28,7 @@ that the shortlist has those that are likely to pass on all.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -115,6 +115,11 @@ def keeps_of(keep: KeepLike | None) -> tuple[Keep, ...]:
         return ()
     if isinstance(keep, str | Keep):
         keep = [keep]
+    if not isinstance(keep, Mapping | Iterable):
+        raise ParameterError(
+            f"keep: {printable(repr(keep)[:40])} is no signal. Name one, several in a list, or "
+            "pass a mapping of names to what may be lost."
+        )
     if isinstance(keep, Mapping):
         found = tuple(Keep(name, loss) for name, loss in keep.items())
     else:
@@ -149,7 +154,8 @@ def check_keeps(
             try:
                 check_rewards(view, keep.rewards)
             except LogError as error:
-                raise LogError(f"Signal {printable(keep.signal)!r}: {error}") from error
+                turned = " (a cost: its sign is turned here)" if _is_cost(view) else ""
+                raise LogError(f"Signal {printable(keep.signal)!r}{turned}: {error}") from error
         if not returns_of(view, discount).differ and None in (keep.rewards, keep.loss):
             raise LogError(_all_alike(keep, view))
 
@@ -179,6 +185,7 @@ class Kept:
     loss: float  # allowed per episode
     bench: Workbench  # on which the signal is the reward
     most: float  # that can be gained
+    least: float  # that can be lost at most
 
     @property
     def trivial(self) -> bool:
@@ -228,7 +235,7 @@ class KeptBet:
         return KeptTrial(
             self.kept.signal,
             loss,
-            gain=self.scored.mean,
+            gain=min(max(self.scored.mean, -self.kept.least), self.kept.most),
             error=self.scored.error,
             lower=min(max(lower, -loss) if passed else lower, self.kept.most),
             passed=passed,
@@ -267,7 +274,8 @@ class Signals:
         found = []
         for keep, view in zip(self.keeps, self.views, strict=True):
             loss = LOSS_SHARE * spread(view, half) if keep.loss is None else float(keep.loss)
-            found.append(Kept(keep.signal, loss, view.learning_from(half, practice), _most(view)))
+            bench, most = view.learning_from(half, practice), _most(view)
+            found.append(Kept(keep.signal, loss, bench, most, view.limits.range - most))
         return tuple(found)
 
     def guides(

@@ -174,6 +174,9 @@ def _kept_back(selection: Selection, number: int) -> str:
     said, trial = "The controller is the behavior itself, so nothing can be lost.", None
     if selection.held_back is not None:
         trial = selection.held_back.kept[number]
+    for signal, found in selection.unkept:
+        if signal is selection.kept[number]:
+            trial = found
     if trial is None or trial.passed:
         return said
     return f"{said} {_not_kept(selection.kept[number], trial)}"
@@ -308,7 +311,8 @@ def _why_kept(selection: Selection) -> str:
     said = "No change passed the test, so the behavior stays."
     if selection.only_approximate:
         said = "Only the approximate test passes: promising, not proved. So the behavior stays."
-    return f"{said} {_more(selection)}"
+    unkept = [_not_kept(signal, trial) for signal, trial in selection.unkept]
+    return " ".join([said, *unkept, _more(selection)])
 
 
 def _why_held_back(selection: Selection, best: Trial) -> str:

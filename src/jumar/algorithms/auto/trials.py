@@ -237,6 +237,15 @@ class Selection(Frozen, Shown):
         return min(won, key=lambda trial: trial.reached or math.inf, default=None)
 
     @property
+    def unkept(self) -> list[tuple[KeptSignal, KeptTrial]]:
+        """Where the behavior stays and nothing was better on the objective: the signals that the
+        one that came closest is not proved to keep."""
+        if self.chosen is not None or self.held_back is not None or self.best is None:
+            return []
+        pairs = zip(self.kept, self.best.kept, strict=True)
+        return [(signal, trial) for signal, trial in pairs if not trial.passed]
+
+    @property
     def remembers_learned(self) -> bool:
         """Does the chosen one remember what its half of the log taught?"""
         chosen = self.chosen

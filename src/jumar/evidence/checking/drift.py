@@ -166,13 +166,26 @@ def drift_of(
         few = "1 episode is" if len(log) == 1 else f"{len(log)} episodes are"
         verdict = look(f"{few} too few to tell whether anything changed over time.")
         return Drift(len(log), discount, parts, None, None, None, 0, (), verdict)
-    alike = bool((log.terminated | (log.lengths == log.lengths.max())).all())
-    trend = trend_of(returns, made_by) if alike else step_trend(log.reward, log.start, made_by)
+    alike = _alike(log)
+    trend = trend_in(log, discount, made_by)
     steps = None if alike else _steps_compared(log)
     p, B, halves = _shuffle(replay, settings, rng, steps)
     changes = halves.changes() if p <= settings.level else ()
     verdict = _verdict(trend, p, steps, settings.level, by_episode(log))
     return Drift(len(log), discount, parts, trend, p, steps, B, changes, verdict)
+
+
+def trend_in(log: Episodes, discount: float, made_by: Ints | None = None) -> Trend:
+    """How the return changes over the episodes of a log; where records are cut off at different
+    lengths, the reward of a step."""
+    if _alike(log):
+        return trend_of(log.returns(discount), made_by)
+    return step_trend(log.reward, log.start, made_by)
+
+
+def _alike(log: Episodes) -> bool:
+    """Do all records go on for as long, or to their end?"""
+    return bool((log.terminated | (log.lengths == log.lengths.max())).all())
 
 
 def trend_of(returns: Floats, made_by: Ints | None = None) -> Trend:
