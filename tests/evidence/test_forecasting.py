@@ -298,3 +298,13 @@ def test_rewards_of_any_size_that_a_log_may_have():
 def test_records_that_were_cut_off_are_named():
     log = replace(drifting(60, lambda x: x), terminated=[False] + [True] * 59)
     says(" ".join(jm.forecast(log, OLD, discount=0.9).assumptions), "1 of 60 episodes was cut off")
+
+
+def test_the_name_of_a_file_is_shown_without_its_marks(tmp_path):
+    """What cannot be forecast is told on the page, with the name of the log."""
+    path = tmp_path / "lo\x1bg.csv"
+    path.write_text("episode,observation,action,reward,terminated\n1,z,a,0,1\n")
+    behavior = jm.Controller.uniform(("z",), ("a",))
+    with pytest.raises(LogError) as refused:
+        jm.forecast(path, behavior, behavior, discount=0.9)
+    assert "\x1b" not in str(refused.value)
