@@ -122,7 +122,7 @@ def read_logs(
         A file, its address in a store (``"s3://bucket/log.csv"``), a pipe, "-" for standard input,
         a table of pandas, polars or pyarrow, a ``pyarrow.dataset``, or a dataset of Minari: its
         folder, or its name, as minari:namespace/name-v0. A folder of files, or a pattern such as
-        "logs/*.csv", is one log; its rows may lie in any order.
+        ``"logs/*.csv"``, is one log; its rows may lie in any order.
     observations
         The names of all observations, in order; use the controller's. Without it, those found,
         sorted.

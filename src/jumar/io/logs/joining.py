@@ -73,7 +73,7 @@ def _join(source: SeveralFiles, found: Sequence[LogRows]) -> LogRows:
     parts = _parts_of_all(found)
     places, files, before = [], [], 0
     for rows in found:
-        files.append(FileRows(before, rows.source.name))
+        files.append(FileRows(before, printable(rows.source.name)))  # checks show them
         places.append(rows.row.astype(np.int64) + before)
         before = int(places[-1][-1])
     source.files = tuple(files)
