@@ -518,3 +518,18 @@ def test_what_cannot_be_played_is_refused():
         planner.begin(2, random_stream(1))
     with pytest.raises(ParameterError, match="'sparkle' cannot come first"):
         Planner(rare(0.1), Pouct()).begin("sparkle", random_stream(1))
+
+
+def test_what_would_take_days_is_refused_beforehand():
+    """A process that never ends, looked ahead to the end of a million steps."""
+    endless = from_arrays(
+        name="endless", states=["s"], actions=["0", "1"], observations=["z"],
+        transition=np.ones((2, 1, 1)), observation=np.ones((2, 1, 1)), reward=[[0.0], [1.0]],
+        start=[1.0], first_observation=[[1.0]], discount=1.0,
+    )  # fmt: skip
+    few = Pouct(simulations=5, particles=20)
+    with pytest.raises(
+        ParameterError, match=r"2e\+12 steps would be simulated, as no episode ends"
+    ):
+        plan(endless, few, episodes=1, max_steps=1_000_000)
+    assert plan(endless, few, episodes=1, max_steps=50).mean_length == 50

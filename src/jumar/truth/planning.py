@@ -41,6 +41,7 @@ from jumar.truth.simulation import FOREVER, model_tables, step_limit
 
 BACKUPS = ("max", "mean")
 NEGLIGIBLE = 1e-6  # a discount below which nothing more is waited for, unless a limit is set
+MOST_SIMULATED = 1e12  # steps: some hours
 _ROOM = 4  # nodes per simulation: a kept subtree may take three quarters of the tree
 
 
@@ -138,6 +139,7 @@ def plan(
     A, γ, limit = len(pomdp.actions), pomdp.discount, episode_limit(pomdp, max_steps)
     start, first_state, first_seen, pointer, cumulative, *_ = model_tables(pomdp)
     planner = Planner(pomdp, settings, max_steps=max_steps)
+    _check_work(pomdp, settings, episodes, limit, planner.horizon)
     returns, steps = np.zeros(episodes), 0
     for e in range(episodes):
         world = random_stream(seed, "plan", "world", e)
@@ -165,6 +167,21 @@ def plan(
         mean_length=steps / episodes,
         returns=freeze(returns, np.float64),
     )
+
+
+def _check_work(pomdp: Pomdp, settings: Pouct, episodes: int, limit: int, horizon: int) -> None:
+    """Refuse what would take days, where a process that never ends lets one tell beforehand."""
+    if (pomdp.next_state == END).any():
+        return
+    ahead = float(horizon) * (limit - horizon / 2)  # steps to look ahead in an episode, each time
+    simulated = episodes * settings.simulations * ahead
+    if simulated > MOST_SIMULATED:
+        raise ParameterError(
+            f"plan: {simulated:.0e} steps would be simulated, as no episode ends before step "
+            f"{whole_number(limit)} and a simulation looks {whole_number(horizon)} steps ahead. "
+            "Say that episodes are shorter (max_steps), plan with a smaller discount, or use fewer "
+            "simulations."
+        )
 
 
 class Planner:

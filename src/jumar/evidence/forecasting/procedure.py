@@ -13,7 +13,7 @@ from jumar.core.arrays import Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.randomness import Seed, generator
-from jumar.core.text import counted, printable
+from jumar.core.text import counted, visible
 from jumar.evidence.bounds import check_count, check_delta
 from jumar.evidence.estimation import CURRENT
 from jumar.evidence.forecasting.results import Forecast
@@ -115,7 +115,7 @@ def forecast_of(
         raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
     cluster = None if log.cluster is None else log.cluster.present[1]
     units = n if cluster is None else int(cluster.max()) + 1
-    source = printable(log.origin.source) if log.origin else "Log"  # may be shown on a page
+    source = visible(log.origin.source) if log.origin else "Log"  # may be shown on a page
     if units < FEWEST:
         few = counted(units, "episode" if cluster is None else "cluster")
         raise LogError(

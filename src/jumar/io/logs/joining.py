@@ -16,7 +16,7 @@ from jumar.core.arrays import Array
 from jumar.core.episodes import UNKNOWN
 from jumar.core.errors import LogError
 from jumar.core.rows import FileRows
-from jumar.core.text import counted, printable
+from jumar.core.text import counted, printable, visible
 from jumar.io.formats import Source, no_rows
 from jumar.io.logs.amounts import Amounts
 from jumar.io.logs.asking import Asked
@@ -73,7 +73,7 @@ def _join(source: SeveralFiles, found: Sequence[LogRows]) -> LogRows:
     parts = _parts_of_all(found)
     places, files, before = [], [], 0
     for rows in found:
-        files.append(FileRows(before, printable(rows.source.name)))  # checks show them
+        files.append(FileRows(before, visible(rows.source.name)))  # checks show them
         places.append(rows.row.astype(np.int64) + before)
         before = int(places[-1][-1])
     source.files = tuple(files)
