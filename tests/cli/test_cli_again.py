@@ -105,3 +105,16 @@ def test_a_log_that_changed_is_another_one(jumar, days):
     assert jumar("improve", "--again", "out/run.json", "-o", "out2").code == 0
     one, two = ((days / name / "certificate.json").read_text() for name in ("out", "out2"))
     assert one != two
+
+
+def test_an_episode_in_two_files_that_are_not_plain_is_read_at_once(jumar, tmp_path, monkeypatch):
+    """In parts such files cannot share an episode; few rows are read at once instead."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logs").mkdir()
+    head = "episode;step;observation;action;reward\n"
+    (tmp_path / "logs" / "a.csv").write_text(f"{head}1;1;z;a;0,5\n2;1;z;b;1,5\n")
+    (tmp_path / "logs" / "b.csv").write_text(f"{head}2;2;z;a;2,5\n")
+    jm.Controller.uniform(("z",), ("a", "b")).save("p.json")
+    asked = ["logs", "--policy", "p.json", "--discount", 0.9, "--ends", "cut", "--json"]
+    assert "goes on in" in jumar("improve", *asked, "--jobs", 1).err
+    assert jumar("improve", *asked).data["episodes"] == 2

@@ -296,7 +296,7 @@ def _check_over(plan: FilePlan, i: int, label: str, reading: ShardReading) -> No
         first = batch.column(column)[0].as_py() if batch is not None and len(batch) else None
         begins_with = None if first is None else str(first)
     if begins_with == label and not reading.each_file:
-        raise LogError(
+        raise Unordered(
             f"{file.name}: its last episode, {printable(label)!r}, goes on in {after.file.name}. "
             "As this log is written, episodes cannot lie in two files. Put all rows of an episode "
             "into one file."
@@ -346,4 +346,4 @@ class _Shifted(_Header):
 
 
 class Unordered(LogError):
-    """The rows of a log are not in order."""
+    """The rows of a log do not lie so that it can be read in parts."""
