@@ -1,0 +1,92 @@
+"""The one gate between a computed number and a person: may it be shown, and with what beside it?
+
+An estimate can be formed from any log, and on a log that hardly speaks of a policy it can be
+anything: weights of a few episodes, values of pairs that nobody tried. Two things are known without
+trusting the estimate. What is *possible*: rewards, horizon and what was collected already bound
+every return and every gain. And how many ordinary episodes it is *worth*, (Σw)²/Σw². So
+
+    outside what is possible, or not finite       not shown: whatever made it, it is wrong
+    worth fewer than 10 ordinary episodes         not shown: it is made of a handful of them
+    worth fewer than 30                           shown, with a caution beside it
+
+A renderer asks `shown` and `hidden`, never the raw number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from jumar.core.text import number
+from jumar.io.plain import finite
+
+NONE_BELOW, CARE_BELOW = 10.0, 30.0  # ordinary episodes
+ROUNDING = 1e-9  # relative: how far computing may push a possible number over its limit
+
+
+@dataclass(frozen=True)
+class Evidenced:
+    """A number, its interval, and what decides whether a person may see them.
+
+    >>> sure = Evidenced(5.0, 3.0, 12.0, error=1.0, possible=(0.0, 10.0), effective=400.0)
+    >>> sure.shown, sure.interval, sure.hidden
+    (5.0, (3.0, 10.0), '')
+    >>> Evidenced(909.0, 800.0, 950.0, error=40.0, possible=(0.0, 90.0), effective=400.0).hidden
+    'it comes out as 909, and only 0 to 90 is possible'
+    """
+
+    value: float
+    low: float  # of the interval that belongs to this estimate
+    high: float
+    error: float  # standard error of the same
+    possible: tuple[float, float]  # least and greatest that this log, its range and horizon allow
+    effective: float | None = None  # ordinary episodes it is worth; None: it uses no weights
+
+    @property
+    def hidden(self) -> str:
+        """Why it must not be shown, as a clause; empty where it may be."""
+        low, high = self.possible
+        slack = ROUNDING * max(1.0, abs(low), abs(high))
+        if not math.isfinite(self.value):
+            return "no number comes out"
+        if not low - slack <= self.value <= high + slack:
+            return (
+                f"it comes out as {number(self.value)}, and only {number(low)} to {number(high)} "
+                "is possible"
+            )
+        if self.effective is not None and self.effective < NONE_BELOW:
+            return f"the log says as much of it as {self.effective:.2g} ordinary episodes would"
+        return ""
+
+    @property
+    def shown(self) -> float | None:
+        """The number, where a person may see it."""
+        return None if self.hidden else min(max(self.value, self.possible[0]), self.possible[1])
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its interval, cut to what is possible; None where the number is not shown."""
+        if self.hidden:
+            return None
+        low, high = self.possible
+        return min(max(self.low, low), high), max(min(self.high, high), low)
+
+    @property
+    def caution(self) -> str:
+        """What must stand beside it, as a sentence; empty where nothing must."""
+        if self.hidden or self.effective is None or self.effective >= CARE_BELOW:
+            return ""
+        return (
+            f"Read this with care: the log says as much of it as {self.effective:.2g} ordinary "
+            "episodes would."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain JSON types; a number that is not shown is not in there either."""
+        return {
+            "value": self.shown,
+            "interval": None if self.interval is None else [finite(x) for x in self.interval],
+            "not_shown_because": self.hidden or None,
+            "caution": self.caution or None,
+        }
