@@ -252,7 +252,8 @@ def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
         where += " (though the behavior was estimated from all of them)"
     on = f" on {shown(selection.objective)}" if selection.objective else ""
     parts = [f"{where}, the new controller did better{on} than the old one"]
-    if chosen.lower > 0:
+    proved = selection.gate == PROVED and not estimated
+    if chosen.lower > 0 and proved:
         alike = ", each cluster counting the same" if kind == "cluster" else ""
         parts.append(f", by at least {chosen.lower:.4g} per episode{alike}")
     else:
@@ -263,13 +264,10 @@ def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
             "weight lies beyond)"
         )
     parts.append(".")
-    if estimated:
+    if not proved:
         return "".join(parts)
-    parts.append(f" {_odds(selection)}")
-    if selection.gate != PROVED:
-        parts.append(", if there are enough episodes")
-    parts.append(f"{_proviso(selection)}.")
-    if selection.gate == PROVED and chosen.second is not None:
+    parts.append(f" {_odds(selection)}{_proviso(selection)}.")
+    if chosen.second is not None:
         also = "would also pass" if chosen.second else "would not pass"
         parts.append(f" It {also} the approximate test.")
     return "".join(parts)
@@ -312,7 +310,7 @@ def _why_kept(selection: Selection) -> str:
     if selection.only_approximate:
         said = "Only the approximate test passes: promising, not proved. So the behavior stays."
     unkept = [_not_kept(signal, trial) for signal, trial in selection.unkept]
-    return " ".join([said, *unkept, _more(selection)])
+    return " ".join([said, *unkept, more_data(selection)])
 
 
 def _why_held_back(selection: Selection, best: Trial) -> str:
@@ -337,7 +335,7 @@ def _why_held_back(selection: Selection, best: Trial) -> str:
     return " ".join(said)
 
 
-def _more(selection: Selection) -> str:
+def more_data(selection: Selection) -> str:
     """How much longer the log would have to be."""
     first = decided_first(selection)
     if first is None and selection.units < HALVES * LEAST:
@@ -352,17 +350,13 @@ def _more(selection: Selection) -> str:
             "What was tried did not do better on held-out episodes, so more of the same log would "
             "probably not help; more memory, or other actions in the log, might."
         )
-    promise = (
-        f"The most promising candidate is estimated to gain {number(first.gain)} per episode "
-        f"(standard error {rounded(first.error, first.error)}); "
-    )
     (need,) = needs(selection, powers=(0.8,))
     if need.episodes is None:
-        return promise + (
-            "but it does what the log hardly shows, and how many episodes would decide it cannot "
-            "be told. Let the behavior try such things more often."
+        return (
+            "The most promising candidate does what the log hardly shows, and how many episodes "
+            "would decide it cannot be told. Let your policy try such things more often."
         )
-    return promise + (
-        f"about {need.episodes:,} episodes like these (the log has {selection.episodes:,}) would "
+    return (
+        f"About {need.episodes:,} episodes like these (the log has {selection.episodes:,}) would "
         "probably decide it."
     )
