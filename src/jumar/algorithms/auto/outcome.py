@@ -11,7 +11,8 @@ from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.core.text import counted, listing, number, rounded, shown
-from jumar.evidence.certificate import NOT_CONFOUNDED, unchanged
+from jumar.evidence.assumptions import ESTIMATED, NOT_CONFOUNDED
+from jumar.evidence.certificate import unchanged
 from jumar.evidence.claims import Certificate
 from jumar.evidence.practice import Practice
 from jumar.evidence.validity import Validity
@@ -208,7 +209,8 @@ def _assumptions(selection: Selection, practice: Practice, seed: int, estimated:
     known = _SEVERAL if practice.several else _KNOWN
     found = [
         _ALIKE if selection.units == selection.episodes else _ALIKE_CLUSTERS,
-        NOT_CONFOUNDED if estimated else known if practice.controllers else _PROPENSITIES,
+        ESTIMATED if estimated else known if practice.controllers else _PROPENSITIES,
+        NOT_CONFOUNDED,
     ]
     if selection.gate != PROVED:
         found.append(_LARGE)

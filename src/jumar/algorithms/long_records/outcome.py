@@ -11,7 +11,8 @@ from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.core.text import percent
-from jumar.evidence.certificate import NOT_CONFOUNDED, unchanged
+from jumar.evidence.assumptions import ESTIMATED, NOT_CONFOUNDED
+from jumar.evidence.certificate import unchanged
 from jumar.evidence.claims import Certificate
 from jumar.evidence.validity import Validity
 from jumar.solve.improvement import improvement
@@ -55,7 +56,8 @@ def certificate_of_long(
             "not contradict this, and cannot prove it.",
             f"{_STRETCH}: {steps} steps on end.",
             _ALIKE,
-            NOT_CONFOUNDED if estimated else _KNOWN,
+            ESTIMATED if estimated else _KNOWN,
+            NOT_CONFOUNDED,
             _LARGE,
             *(() if declared else (_WORST,)),
         ),

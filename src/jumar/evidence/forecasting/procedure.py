@@ -144,7 +144,7 @@ def forecast_of(
         assert not isinstance(worth, Weighted)
         assert not isinstance(gains, Weighted)
         new, less = series(worth, kept, streams[1]), series(gains, kept, streams[2])
-        assumed = [sample.assumed[0], chosen, *assumed]
+        assumed = [*sample.assumed[:2], chosen, *assumed]
     terms = (less or old).terms
     cosines = "" if terms == 1 else f" and {counted(terms - 1, 'cosine')}"
     following = "episode" if ahead == 1 else f"{ahead:,} episodes"
