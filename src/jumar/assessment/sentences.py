@@ -9,10 +9,10 @@ import numpy as np
 
 from jumar.algorithms.auto import Selection
 from jumar.assessment.decisions import Decisions
-from jumar.assessment.gain import HELD_OUT, Gain
+from jumar.assessment.gain import Gain
 from jumar.assessment.outlook import Outlook
 from jumar.assessment.result import Result
-from jumar.core.text import counted, listing, number, percent, rounded, shown
+from jumar.core.text import counted, listing, number, percent, shown
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
 from jumar.evidence.checking.order import Order
@@ -69,30 +69,14 @@ def sentence(made: Decisions, h: int) -> str:
     return said
 
 
-def gain(result: Result, brought: Gain, redrawn: tuple[float, float]) -> str:
-    """What the change brings, with an interval; what held-out episodes showed comes first."""
-    improvement = result.improvement
-    old, new, won = improvement.behavior_performance, improvement.performance, improvement.gain
-    costs, money = brought.costs, brought.money
-    if improvement.changed == 0:
-        text = f"costs {money(-old)}" if costs else f"brings {money(old)}"
-        return f"The old controller {text} per episode, by the estimate from the log."
-    both = f"cost {money(-old)} → {money(-new)}" if costs else f"{money(old)} → {money(new)}"
-    low, high = (number(x) for x in redrawn)
-    if brought.source == HELD_OUT:
-        verb = ("saved" if won >= 0 else "lost") if costs else ("more" if won >= 0 else "less")
-        return (
-            f"{brought.sentence} {_interval(brought)}{_luck(result)} The model estimated from the "
-            f"whole log says {money(abs(won))} {verb} per episode ({both}; in 90 % of logs redrawn "
-            f"from this one, between {low} and {high}). But this model also contains the episodes "
-            "that the controller was learned from, and it assumes that the memory suffices."
-        )
-    return f"{brought.sentence} ({both}; in 90 % of redrawn logs, between {low} and {high}.)"
-
-
-def _interval(brought: Gain) -> str:
-    low, high = (rounded(x, brought.error) for x in (brought.low, brought.high))
-    return f"By their scores alone, the 90 % interval is {low} to {high} per episode."
+def gain(result: Result, brought: Gain) -> str:
+    """What the change brings, with its interval; or what the old policy brings, which is known."""
+    if result.improvement.changed == 0:
+        money = brought.money
+        text = f"costs {money(-brought.old)}" if brought.costs else f"brings {money(brought.old)}"
+        return f"In the log, an episode {text} on average."
+    said = [brought.sentence, brought.interval_text, _luck(result), brought.caution]
+    return " ".join(text for text in said if text)
 
 
 def _luck(result: Result) -> str:
@@ -100,7 +84,7 @@ def _luck(result: Result) -> str:
     passed = sum(trial.passed for trial in trials)
     if passed < 2:  # the interval is that of one controller, not of the best of several
         return ""
-    return f" It is the best of {passed} that passed, so some of this may be luck."
+    return f"It is the best of {passed} that passed, so some of this may be luck."
 
 
 _NEXT = {
