@@ -32,7 +32,6 @@ from jumar.evidence.certificate import worth_showing
 from jumar.evidence.checking import Check, check
 from jumar.evidence.claims import Certificate
 from jumar.evidence.noticing import Notice
-from jumar.evidence.resampling import Resampled, resample
 
 RESAMPLES = 99  # draws of a test: enough for its level, and nobody should wait long
 
@@ -46,7 +45,6 @@ class Assessment(Frozen, Shown):
     check: Check  # of the log
     held_out: Selection | None  # the test on held-out episodes, whatever the algorithm
     decisions: Decisions  # history state by history state, with reasons
-    resampled: Resampled  # the gain in redrawn logs
     gain: Gain  # the one number to go by, per episode and per year
     sensitivity: tuple[Row, ...]  # the gain with other thresholds and memories
     trials: Trials | None  # the test in words
@@ -77,14 +75,9 @@ class Assessment(Frozen, Shown):
         return worth_showing(self.certificates)
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """Of the gain, in 90 % of redrawn logs."""
-        return self.resampled.interval()
-
-    @property
     def gain_text(self) -> str:
         """What the change brings, in sentences, with what else is known about it."""
-        return sentences.gain(self.result, self.gain, self.interval)
+        return sentences.gain(self.result, self.gain)
 
     @property
     def safety(self) -> str:
@@ -139,7 +132,6 @@ class Assessment(Frozen, Shown):
             "forecast": self.outlook.to_dict() if self.outlook else None,
             "split": self.split.to_dict() if self.split else None,
             "smallest": self.smallest.to_dict() if self.smallest else None,
-            "interval": list(self.interval),
             "checks": {
                 name: {"status": part.verdict.status, "finding": part.verdict.sentence}
                 for name, part in self.check.sections.items()
@@ -153,7 +145,7 @@ class Assessment(Frozen, Shown):
 
 
 def assess(result: Result) -> Assessment:
-    """Check the log, test, redraw and compare: everything that is said about a result.
+    """Check the log, test and compare: everything that is said about a result.
 
     >>> from jumar import Controller, improve, models, simulate
     >>> tiger = models.tiger()
@@ -170,9 +162,7 @@ def assess(result: Result) -> Assessment:
         resamples=RESAMPLES,
     )
     held_out = result.selection or _held_out(result)
-    seen = result.sampled() if result.sampled else result.improvement
-    resampled = resample(result.replays, seen, seed=result.seed)
-    gain = gain_of(result, resampled)
+    gain = gain_of(result, held_out)
     parts = split(result)
     replays = None if result.sampled else result.replays
     made = decide(
@@ -193,7 +183,6 @@ def assess(result: Result) -> Assessment:
         check=checked,
         held_out=held_out,
         decisions=made,
-        resampled=resampled,
         gain=gain,
         sensitivity=_other_settings(result),
         trials=in_words(held_out) if held_out else None,

@@ -68,6 +68,14 @@ class Result(Frozen, Shown):
         return int(self.counts.visits.sum()) + self.counts.unfinished
 
     @property
+    def logged(self) -> float:
+        """The mean return of the log: what an episode brings under the behavior, up to where
+        recordings stop. `log` may be a sample; the test knows the whole."""
+        if self.sampled and self.selection:
+            return self.selection.logged
+        return float(self.log.returns(self.improvement.mdp.discount).mean())
+
+    @property
     def controller(self) -> Controller:
         return self.improvement.controller
 
@@ -176,11 +184,6 @@ class Result(Frozen, Shown):
             "steps_left_out": counts.unfinished,
             "history_states": len(improvement.mdp),
             "changed": improvement.changed,
-            "estimated": {
-                "behavior": improvement.behavior_performance,
-                "improved": improvement.performance,
-                "gain": improvement.gain,
-            },
             "simplified": self.simplified.to_dict() if self.simplified else None,
             "solver": {"iterations": improvement.trace.iterations, "gap": improvement.trace.gap},
             "certificates": [c.to_dict() for c in self.certificates],

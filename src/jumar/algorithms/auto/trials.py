@@ -214,6 +214,16 @@ class Selection(Frozen, Shown):
         return self.limits.range
 
     @property
+    def logged(self) -> float:
+        """The behavior's mean return, up to where recordings stop."""
+        return float(self.limits.high[0] - self.most)
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """The least and the greatest gain that returns allow."""
+        return float(self.limits.low[0] - self.logged), self.most
+
+    @property
     def too_short(self) -> bool:
         """Does the behavior stay only because too much lies beyond where recordings stop?"""
         return (

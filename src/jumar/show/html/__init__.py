@@ -14,7 +14,6 @@ from jumar.core.text import counted, number, shown
 from jumar.show.drawing import Drawing
 from jumar.show.html import content
 from jumar.show.html.before_after import before_after
-from jumar.show.html.figures import histogram
 from jumar.show.remedies import remedies
 
 PICTURES = {
@@ -71,7 +70,6 @@ def page(
         more_changes=max(0, len(changed) - content.MOST_CHANGES),
         decisions=made.order[: content.MOST_ROWS].tolist(),
         reasons=[content.reason(made, h) for h in changed[: content.MOST_REASONS]],
-        bootstrap=content.bootstrap(assessment),
         n_wedge=None if result.selection else assessment.threshold,
         sensitivity_text=content.sensitivity_text(assessment),
         thin=content.thin(made),
@@ -93,7 +91,6 @@ def page(
         drawing=drawing,
         picture=PICTURES[drawing.kind],
         smallest=smallest if smallest and smallest.kind == "graph" else None,
-        histogram=_histogram(assessment) if changed else "",
         ladder=_ladder(assessment),
         outlook_picture=_outlook(assessment),
         run=_run_rows(run),
@@ -131,19 +128,6 @@ def _outlook(assessment: Assessment) -> str:
     if ahead is None or ahead.forecast is None:
         return ""
     return outlook_picture(ahead.forecast, assessment.costs)
-
-
-def _histogram(assessment: Assessment) -> str:
-    again, (low, high) = assessment.resampled, assessment.interval
-    return histogram(
-        again.gains,
-        (low, high),
-        f"{_unit(assessment)} per episode by the new controller",
-        "gain",
-        f"Histogram of the estimated gain in {len(again.gains)} redrawn logs: 90 % lie "
-        f"between {number(low)} and {number(high)}; {100 * again.worse:.3g} % are not "
-        "above zero.",
-    )
 
 
 def _run_rows(run: Mapping[str, Any]) -> list[tuple[str, str]]:

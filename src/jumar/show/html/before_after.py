@@ -12,10 +12,13 @@ WIDTH, LEFT, RIGHT = 420, 42, 110  # room for the names on the left, for the num
 
 
 def before_after(gain: Gain) -> str:
-    """An SVG that takes its colours from the page. Of costs, the shorter bar is better."""
+    """An SVG that takes its colours from the page. Of costs, the shorter bar is better. Empty where
+    the gain is not shown."""
+    if gain.new is None or gain.interval is None:
+        return ""
     sign = -1 if gain.costs else 1
     old, new = sign * gain.old, sign * gain.new
-    ends = sorted(sign * (gain.old + x) for x in (gain.low, gain.high))
+    ends = sorted(sign * (gain.old + x) for x in gain.interval)
     low, high = min(0.0, old, new, ends[0]), max(0.0, old, new, ends[1])
     if high <= low:
         return ""
@@ -29,7 +32,7 @@ def before_after(gain: Gain) -> str:
         f"An episode {what} {gain.money(old)} under the old controller and {gain.money(new)} under "
         f"the new one (90 % interval {number(ends[0])} to {number(ends[1])})."
     )
-    better = "good" if gain.amount >= 0 else "bad"
+    better = "good" if gain.new >= gain.old else "bad"
     bars = [_bar(x, old, 8, "old", "soft", gain), _bar(x, new, 46, "new", better, gain)]
     whisker = (
         f'<path d="M{x(ends[0]):.1f} 58H{x(ends[1]):.1f}M{x(ends[0]):.1f} 52v12M{x(ends[1]):.1f} '

@@ -99,17 +99,6 @@ def reason(made: Decisions, h: int) -> Reason:
     )
 
 
-def bootstrap(assessment: Assessment) -> str:
-    """What the histogram shows."""
-    again = assessment.resampled
-    return (
-        f"{len(again.gains):,} other logs were made; each draws its episodes at random from this "
-        "log. Both controllers were valued in each, and the new one is better in "
-        f"{percent(1 - again.worse)} of them. The picture is a little too hopeful, because the "
-        "same log chose the controller. It cannot show what too short a memory hides."
-    )
-
-
 def sensitivity_text(assessment: Assessment) -> str:
     """What the table of other settings shows."""
     result, grid, costs = assessment.result, assessment.sensitivity, assessment.costs

@@ -163,14 +163,11 @@ def _changes(assessment: Assessment, most: int) -> list[RenderableType]:
 
 
 def _gain(assessment: Assessment) -> list[tuple[str, str]]:
-    """The gain, and what the model says where that is another number."""
-    improvement, gain = assessment.result.improvement, assessment.gain
-    solved = f"(solved to {improvement.trace.gap:.1e})"
-    values = f"{improvement.behavior_performance:.6g} → {improvement.performance:.6g}"
-    if improvement.changed == 0:
-        return [("old controller", f"{gain.money(gain.old)} per episode {solved}")]
-    lines = [("gain", gain.sentence)]
-    return [*lines, ("in the model", f"{values}, estimated from the whole log {solved}")]
+    """The gain; or what the old policy brings, where nothing changes."""
+    gain = assessment.gain
+    if assessment.result.improvement.changed == 0:
+        return [("old policy", f"{gain.money(gain.old)} per episode, on average in the log")]
+    return [("gain", gain.sentence), *([("", gain.caution)] if gain.caution else [])]
 
 
 def _kept(assessment: Assessment) -> list[tuple[str, str]]:
