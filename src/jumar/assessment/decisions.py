@@ -286,9 +286,9 @@ class Decisions(Frozen, Shown, Framed):
             }
         )
 
-    def to_csv(self, verdict: str) -> str:
+    def to_csv(self, verdict: str, *, gains: bool = True) -> str:
         """One row per history state, for a spreadsheet. Each row repeats the verdict on the whole,
-        because rows get copied elsewhere."""
+        because rows get copied elsewhere. Without `gains`, nothing is said of them, nor why."""
         chosen = self.improvement
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
@@ -315,9 +315,9 @@ class Decisions(Frozen, Shown, Framed):
                     _cell(self.actions_at(h, new=True)),
                     int(self.visits[h]),
                     *(int(n) for n in chosen.mdp.visits[h]),
-                    f"{self.gain[h]:.10g}",
-                    f"{self.share[h]:.10g}",
-                    _cell(self.why(h)),
+                    f"{self.gain[h]:.10g}" if gains else "",
+                    f"{self.share[h]:.10g}" if gains else "",
+                    _cell(self.why(h)) if gains or not self.changed[h] else "",
                     verdict,
                 ]
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ import numpy as np
 from jumar.assessment.decisions import Decisions
 from jumar.assessment.gain import Gain
 from jumar.assessment.result import Result
-from jumar.core.text import counted, listing, number, percent, rounded, shown
+from jumar.core.text import counted, listing, number, percent, plural, rounded, shown
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
 from jumar.evidence.checking.order import Order
@@ -44,45 +45,37 @@ def expect(gain: Gain, least: float, about: float | None, delta: float) -> str:
     """What is proved, and then what is estimated."""
     save = "save" if gain.costs else "gain"
     said = f"It is no worse than what you do; that it {save}s anything is not proved"
-    estimated = "" if about is None else f"; {_estimate(gain, about)}"
     if least > 0:
-        said = f"Expect to {save} at least {_amount(gain, least)} per {gain.episode}"
-    return (
-        f"{said}{estimated}. The chance of doing worse than today is at most {100 * delta:g} %. "
-        f"{gain.caution}"
-    ).strip()
+        size = f"{number(_rounded_down(least))} {gain.unit}".strip()
+        said = f"Expect to {save} at least {size} per {gain.episode}"
+    estimate = "" if about is None else f"; about {_estimate(gain)}"
+    chance = f"The chance of doing worse than today is at most {100 * delta:g} %."
+    return f"{said}{estimate}. {chance} {gain.caution}".strip()
 
 
 def looks(gain: Gain) -> str:
     """What is only estimated."""
-    about = gain.shown
-    if about is None:
-        return f"How much better it is cannot be told: {gain.hidden}."
-    way = ("cheaper" if about > 0 else "dearer") if gain.costs else "better" if about > 0 else "worse"
-    said = f"The new policy looks {way} by {_estimate(gain, abs(about), about < 0)}."
+    if gain.shown is None:
+        return f"How much it would bring is not known: {gain.hidden}."
+    better = gain.shown >= 0
+    way = ("cheaper" if better else "dearer") if gain.costs else ("better" if better else "worse")
+    said = f"{gain.whose} looks {way} per {gain.episode}, by about {_estimate(gain)}."
     return f"{said} {gain.caution}".strip()
 
 
-def _estimate(gain: Gain, about: float, turned: bool = False) -> str:
-    said = f"about {_amount(gain, about)} per {gain.episode}"
-    if gain.interval is not None:
-        ends = sorted(-x if turned else x for x in gain.interval)
-        low, high = (rounded(x, gain.error) for x in ends)
-        said += f" (90 % interval {low} to {high})"
-    if gain.per_year is not None and gain.shown is not None:
-        yearly = abs(gain.shown) / gain.steps * (gain.steps_per_year or 0)
-        error = gain.error / gain.steps * (gain.steps_per_year or 0)
-        said += f", {_unit(gain, rounded(yearly, error))} a year"
-        said += " at the pace of this log" if gain.fleet else " for each that runs all year"
-    return said
+def _rounded_down(least: float) -> float:
+    """To three digits: "at least" allows no rounding up."""
+    unit = 10.0 ** (math.floor(math.log10(least)) - 2)
+    return math.floor(least / unit) * unit
 
 
-def _amount(gain: Gain, x: float) -> str:
-    return _unit(gain, rounded(x, gain.error))
-
-
-def _unit(gain: Gain, amount: str) -> str:
-    return f"{amount} {gain.unit}".strip()
+def _estimate(gain: Gain) -> str:
+    assert gain.shown is not None
+    assert gain.interval is not None
+    said = gain.size(gain.shown)
+    low, high = sorted(x if gain.shown >= 0 else -x for x in gain.interval)
+    said += f" (90 % interval {rounded(low, gain.error)} to {rounded(high, gain.error)})"
+    return f"{said}, {gain.per_year_text}" if gain.per_year_text else said
 
 
 # ---- on what condition --------------------------------------------------------------------------
@@ -93,10 +86,9 @@ def proviso(result: Result) -> tuple[str, tuple[str, ...]]:
     test = result.selection
     rewards = test.limits.rewards if test else result.rewards
     if not rewards.declared:
-        low, high = _turned(result, *_returns(result))
         worse = "cost less or more" if costs(result) else "be worse or better"
         subject = "no episode can" if costs(result) else "no return can"
-        return f"{subject} {worse} than in this log ({low} to {high})", _declaring(result, rewards)
+        return f"{subject} {worse} than in this log ({_span(result, *_returns(result))})", _declaring(result, rewards)
     steps = test.limits.steps if test else None
     if steps is not None:
         text = f"no recording can go on for more than {steps:,} steps, the most in this log"
@@ -110,10 +102,10 @@ def _returns(result: Result) -> tuple[float, float]:
     return float(returns.min()), float(returns.max())
 
 
-def _turned(result: Result, low: float, high: float) -> tuple[str, str]:
+def _span(result: Result, low: float, high: float) -> str:
     """A range as the column has it: of costs with the sign turned."""
     low, high = (0.0 - high, 0.0 - low) if costs(result) else (low, high)
-    return number(low), number(high)
+    return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
 def _declaring(result: Result, rewards: RewardRange) -> tuple[str, ...]:
@@ -140,7 +132,7 @@ def doubts(result: Result) -> tuple[Doubt, ...]:
 
 def _doubts(result: Result) -> Iterator[Doubt]:
     yield Doubt("What people acted on that is not in the log", _HIDDEN)
-    yield Doubt("Change over time", _CHANGE.format(episodes=f"{result.episode}s"))
+    yield Doubt("Change over time", _CHANGE.format(episodes=plural(result.episode, 2)))
     yield Doubt("The range", _range(result))
     open_ends = result.episodes - int(result.counts.ends.sum())
     if open_ends:
@@ -160,10 +152,10 @@ def _doubts(result: Result) -> Iterator[Doubt]:
 
 def _range(result: Result) -> str:
     rewards = result.selection.limits.rewards if result.selection else result.rewards
-    pays = "{} to {}".format(*_turned(result, *rewards.continuing))
+    pays = _span(result, *rewards.continuing)
     if rewards.ending not in (None, rewards.continuing):
-        ends = "{} to {}".format(*_turned(result, *(rewards.ending or ())))
-        pays += f", one that ends an episode {ends}"
+        ends = _span(result, *(rewards.ending or ()))
+        pays += f"; one that ends an episode, {ends}"
     verb = "costs" if costs(result) else "pays"
     if rewards.declared:
         return f"You declared what a step {verb} ({pays}). Anything outside makes it wrong."

@@ -28,7 +28,7 @@ from jumar.assessment.gain import Gain
 from jumar.assessment.kept import kept_clauses
 from jumar.assessment.result import Result
 from jumar.assessment.sentences import Doubt
-from jumar.core.text import listing, shown
+from jumar.core.text import listing, plural, shown
 from jumar.evidence.checking import Check
 from jumar.evidence.claims import Certificate
 from jumar.evidence.noticing import Notice
@@ -80,8 +80,7 @@ TERMS = {
         Numbers.AT_LEAST,
         True,
         "good",
-        "Say whether that is all that can happen; then no proviso is left, or another answer is "
-        "right.",
+        "Say whether that is all that can happen, or how much more: then no proviso is left.",
     ),
     Word.TRIAL: Terms(
         "Worth a trial, not proved.",
@@ -263,7 +262,7 @@ def _trial(
 ) -> Verdict:
     word = Word.TRIAL
     why = _unproved(result, check) or weakest.validity.meaning
-    said = TERMS[word].next_step.format(episodes=f"{gain.episode}s")
+    said = TERMS[word].next_step.format(episodes=plural(gain.episode, 2))
     options: tuple[str, ...] = ()
     if result.estimated:
         said += " Or write down the rule that is followed (jumar init drafts one) and run this again."
@@ -273,11 +272,10 @@ def _trial(
     elif result.selection.gate != "proved":
         said += " Or ask for a proof."
         options = ("--gate", "proved")
-    reasons = [result.certificate.claim, f"This is {result.certificate.verdict}."]
     named = None if result.selection or held_out is None else same_way(held_out)
     lead = " ".join(filter(None, [sentences.looks(gain), why, named]))
     return Verdict(
-        word, TERMS[word].headline, lead, said, doubts, (why, *reasons), options,
+        word, TERMS[word].headline, lead, said, doubts, (why,), options,
         about=gain.shown, interval=gain.interval,
     )  # fmt: skip
 
@@ -297,3 +295,45 @@ def _adopt(result: Result, word: Word, gain: Gain, doubts: tuple[Doubt, ...]) ->
         word, terms.headline.format(proviso=proviso), lead, terms.next_step, doubts, reasons,
         options, least, about, gain.interval if about is not None else None,
     )  # fmt: skip
+
+
+# ---- what JSON and certificates may say ---------------------------------------------------------
+
+_LEAST = frozenset({"lower_bound", "passes_from_delta"})
+_GAINS = frozenset({"gain", "kept_gain", "promised", "standard_error"})
+_DROPPED = {
+    Numbers.AT_LEAST: frozenset[str](),
+    Numbers.ESTIMATE: _LEAST,
+    Numbers.NONE: _LEAST | _GAINS,
+}
+
+
+def carried(told: Any, numbers: Numbers) -> Any:
+    """Plain JSON types without what may not be shown.
+
+    >>> carried({"changed": 2, "tested": [{"gain": 1.0, "lower_bound": 0.5}]}, Numbers.ESTIMATE)
+    {'changed': 2, 'tested': [{'gain': 1.0}]}
+    """
+    if isinstance(told, list):
+        return [carried(item, numbers) for item in told]
+    if not isinstance(told, dict):
+        return told
+    dropped = _DROPPED[numbers]
+    return {key: carried(item, numbers) for key, item in told.items() if key not in dropped}
+
+
+def claim(certificate: Certificate, numbers: Numbers) -> str:
+    """What may be said of a certificate; empty where nothing may. A least gain is said only where
+    it is proved without an assumption on the memory; a limit on losses is no gain."""
+    if numbers is Numbers.AT_LEAST or certificate.bound in ("unchanged", "none"):
+        return certificate.claim
+    return certificate.claim if numbers is Numbers.ESTIMATE and certificate.zeta > 0 else ""
+
+
+def certificate_told(certificate: Certificate, numbers: Numbers) -> dict[str, Any]:
+    """A certificate in plain JSON types, as far as the verdict carries it."""
+    said = claim(certificate, numbers)
+    told = {**certificate.to_dict(), "claim": said}
+    if said:
+        return told
+    return {key: told[key] for key in ("bound", "title", "about", "validity", "assumptions")}
