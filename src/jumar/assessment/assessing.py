@@ -13,6 +13,7 @@ from jumar.algorithms import maker_of, trusted_from
 from jumar.algorithms.auto import Selection, held_out_test
 from jumar.assessment import sentences
 from jumar.assessment.decisions import Decisions, decide
+from jumar.assessment.exceptions import Exceptions, exceptions
 from jumar.assessment.gain import Gain, gain_of
 from jumar.assessment.heeded import heeded
 from jumar.assessment.kept import KeptSignals, drifting_signals, kept_signals
@@ -23,7 +24,6 @@ from jumar.assessment.result import Result
 from jumar.assessment.sensitivity import Row, sensitivity
 from jumar.assessment.sentences import Fact, Warning
 from jumar.assessment.simplicity import Smallest, simplicity, smallest
-from jumar.assessment.split import Split, split
 from jumar.assessment.tested import Trials, in_words
 from jumar.assessment.verdict import Verdict, judge
 from jumar.core.arrays import Frozen
@@ -48,7 +48,7 @@ class Assessment(Frozen, Shown):
     gain: Gain  # the one number to go by, per episode and per year
     sensitivity: tuple[Row, ...]  # the gain with other thresholds and memories
     trials: Trials | None  # the test in words
-    split: Split | None = None  # of the gain: fewer slips, new decisions
+    exceptions: Exceptions | None = None  # what those of the old policy cost
     deltas: Deltas | None = None  # the answer with another accepted chance of error
     smallest: Smallest | None = None  # fewer memory nodes that do the same, if there are
     notices: tuple[Notice, ...] = ()  # what a colleague would say, of the log and of the result
@@ -130,7 +130,7 @@ class Assessment(Frozen, Shown):
             **self.result.to_dict(),
             "certificates": [c.to_dict() for c in self.certificates],
             "forecast": self.outlook.to_dict() if self.outlook else None,
-            "split": self.split.to_dict() if self.split else None,
+            "exceptions": self.exceptions.to_dict() if self.exceptions else None,
             "smallest": self.smallest.to_dict() if self.smallest else None,
             "checks": {
                 name: {"status": part.verdict.status, "finding": part.verdict.sentence}
@@ -163,19 +163,22 @@ def assess(result: Result) -> Assessment:
     )
     held_out = result.selection or _held_out(result)
     gain = gain_of(result, held_out)
-    parts = split(result)
+    rare = exceptions(result)
     replays = None if result.sampled else result.replays
     made = decide(
         result.improvement,
         replays,
-        parts.policy if parts else None,
+        rare.policy if rare else None,
         result.simplified.left_out if result.simplified else None,
         heeded(result),
+        result.stopping,
     )
     failed = checked.verdict.status == "failed"
     noticed = (
-        *checked.notices, *drifting_signals(result), *notices(Looked(result, made, parts, failed)),
-    )  # fmt: skip
+        *checked.notices,
+        *drifting_signals(result),
+        *notices(Looked(result, made, gain, rare, failed)),
+    )
     ahead = outlook(result, checked)
     return Assessment(
         result=result,
@@ -186,7 +189,7 @@ def assess(result: Result) -> Assessment:
         gain=gain,
         sensitivity=_other_settings(result),
         trials=in_words(held_out) if held_out else None,
-        split=parts,
+        exceptions=rare,
         deltas=other_deltas(result, held_out),
         smallest=smallest(result),
         notices=noticed,

@@ -68,6 +68,11 @@ class Result(Frozen, Shown):
         return int(self.counts.visits.sum()) + self.counts.unfinished
 
     @property
+    def stopping(self) -> float:
+        """The share of steps after which a recording was cut off."""
+        return (self.episodes - int(self.counts.ends.sum())) / self.steps
+
+    @property
     def logged(self) -> float:
         """The mean return of the log: what an episode brings under the behavior, up to where
         recordings stop. `log` may be a sample; the test knows the whole."""

@@ -30,8 +30,7 @@ class Option:
     tried: int
     old: str
     new: str
-    value: float  # what it is worth against the old controller
-    bar: float  # from -1 to 1, for the eye
+    bar: float  # from -1 to 1: better or worse than the old policy, for the eye
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def reason(made: Decisions, h: int) -> Reason:
     """Why history state h changes."""
     chosen = made.improvement
     actions, visits = chosen.controller.actions, chosen.mdp.visits[h]
-    value = made.q[h] - chosen.behavior_values[h]
+    value = made.q[h] - made.worth[h]
     tried = np.flatnonzero(visits > 0).tolist()
     scale = max((abs(value[a]) for a in tried), default=0.0) or 1.0
     return Reason(
@@ -89,7 +88,6 @@ def reason(made: Decisions, h: int) -> Reason:
                 int(visits[a]),
                 percent(float(chosen.behavior_policy[h, a])),
                 percent(float(chosen.policy[h, a])),
-                float(value[a]),
                 float(value[a] / scale),
             )
             for a in tried
@@ -139,7 +137,7 @@ def thin(made: Decisions) -> list[tuple[str, ...]]:
         looks = "never tried"
         if first.promise is not None:
             better = "better" if first.promise > 0 else "worse"
-            looks = f"{number(abs(first.promise))} {better}" if first.promise else "no different"
+            looks = better if first.promise else "no different"
         rows.append(
             (
                 *made.history_state(first.h),

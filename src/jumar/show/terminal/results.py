@@ -58,7 +58,6 @@ def result_parts(
                 *_simple(assessment),
                 *_gain(assessment),
                 *_kept(assessment),
-                *_split(assessment),
                 *_outlook(assessment),
                 *_checks(assessment),
             ]
@@ -96,16 +95,6 @@ def _simple(assessment: Assessment) -> list[tuple[str, str]]:
     if assessment.smallest is not None:
         lines.append(("nodes", assessment.smallest.summary))
     return lines
-
-
-def _split(assessment: Assessment) -> list[tuple[str, str | Text]]:
-    """How much of the gain is fewer slips, and how much new decisions."""
-    split = assessment.split
-    if split is None or split.share is None:
-        return []
-    return [
-        ("", f"{split.slips:.6g} of it by fewer slips, {split.decisions:.6g} by new decisions"),
-    ]
 
 
 def _outlook(assessment: Assessment) -> list[tuple[str, str | Text]]:
