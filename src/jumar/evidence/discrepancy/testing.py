@@ -91,8 +91,8 @@ class Discrepancy(Frozen, Shown):
                 f"the end of episodes they agree (p = {self.p:.2g})."
             )
         return (
-            f"Values learned with a {self.memory} are wrong: learned step by step they are not what "
-            f"episodes paid (p = {self.p:.2g})."
+            f"Values learned with a {self.memory} are wrong: learned step by step, they are not "
+            f"what episodes paid (p = {self.p:.2g})."
         )
 
 
