@@ -13,6 +13,7 @@ from jumar.algorithms import trusted_from
 from jumar.algorithms.auto import Selection, held_out_test
 from jumar.assessment import sentences
 from jumar.assessment.decisions import Decisions, decide
+from jumar.assessment.exceptions import Exceptions, exceptions
 from jumar.assessment.gain import Gain, gain_of
 from jumar.assessment.heeded import heeded
 from jumar.assessment.kept import KeptSignals, drifting_signals, kept_signals
@@ -21,7 +22,6 @@ from jumar.assessment.outlook import Outlook, outlook
 from jumar.assessment.result import Result
 from jumar.assessment.sentences import Fact
 from jumar.assessment.simplicity import Smallest, simplicity, smallest
-from jumar.assessment.split import Split, split
 from jumar.assessment.tested import Trials, in_words
 from jumar.assessment.verdict import (
     Numbers,
@@ -50,7 +50,7 @@ class Assessment(Frozen, Shown):
     decisions: Decisions  # history state by history state, with reasons
     gain: Gain  # the one number to go by, per episode and per year
     trials: Trials | None  # the test in words
-    split: Split | None = None  # of the gain: fewer slips, new decisions
+    exceptions: Exceptions | None = None  # what those of the old policy cost
     smallest: Smallest | None = None  # fewer memory nodes that do the same, if there are
     notices: tuple[Notice, ...] = ()  # what a colleague would say, of the log and of the result
     outlook: Outlook | None = None  # what comes next, where the process drifts
@@ -111,7 +111,7 @@ class Assessment(Frozen, Shown):
             "certificates": [certificate_told(c, numbers) for c in self.certificates],
             "kept": [certificate_told(c, numbers) for c in self.result.kept],
             "forecast": self.outlook.to_dict() if self.outlook else None,
-            "split": self.split.to_dict() if self.split else None,
+            "exceptions": self.exceptions.to_dict() if self.exceptions else None,
             "smallest": self.smallest.to_dict() if self.smallest else None,
             "checks": {
                 name: {"status": part.verdict.status, "finding": part.verdict.sentence}
@@ -119,8 +119,8 @@ class Assessment(Frozen, Shown):
             },
             "held_out": test,
         }
-        verdict = {"verdict": self.verdict.to_dict()}
-        return {**verdict, **carried(told, numbers)}
+        gain = {} if self.verdict.about is None else {"gain": self.gain.to_dict()}
+        return {"verdict": self.verdict.to_dict(), **gain, **carried(told, numbers)}
 
 
 def assess(result: Result) -> Assessment:
@@ -141,17 +141,18 @@ def assess(result: Result) -> Assessment:
     )
     held_out = result.selection or _held_out(result)
     gain = gain_of(result, held_out)
-    parts = split(result)
+    rare = exceptions(result)
     replays = None if result.sampled else result.replays
     made = decide(
         result.improvement,
         replays,
-        parts.policy if parts else None,
+        rare.policy if rare else None,
         result.simplified.left_out if result.simplified else None,
         heeded(result),
+        result.stopping,
     )
     failed = checked.verdict.status == "failed"
-    looked = Looked(result, made, parts, failed)
+    looked = Looked(result, made, gain, rare, failed)
     noticed = (*checked.notices, *drifting_signals(result), *notices(looked))
     verdict = judge(result, checked, held_out, gain, noticed)
     numbers = verdict.terms.numbers
@@ -165,7 +166,7 @@ def assess(result: Result) -> Assessment:
         decisions=made,
         gain=gain,
         trials=in_words(held_out, numbers) if held_out else None,
-        split=None if numbers is Numbers.NONE else parts,
+        exceptions=None if verdict.exit_code else rare,
         smallest=smallest(result),
         notices=noticed,
         outlook=outlook(result, checked),

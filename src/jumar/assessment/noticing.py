@@ -12,21 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.assessment.decisions import Decisions
+from jumar.assessment.exceptions import Exceptions
+from jumar.assessment.gain import Gain
 from jumar.assessment.result import Result
-from jumar.assessment.split import Split
 from jumar.core.memory.refinement import join
 from jumar.core.registry import Registry
-from jumar.core.text import counted, listing, number, percent, rounded, shown
+from jumar.core.text import counted, listing, number, rounded, shown
 from jumar.draft.rule import remembered
-from jumar.evidence.gains import most_gain
 from jumar.evidence.noticing import Notice
 
-FILE = "without_slips.json"
+FILE = "without_exceptions.json"
 MUCH, MUCH_BELOW = 4.0, 7.0  # standard errors
 LEFT_OUT = 0.9  # of the episodes of a half: less is worth a word
 ENOUGH = 100  # effective episodes, for a word about weights that are too small
 MATTERS = 0.05  # share of the gain that a decision must have to be worth a word
-SLACK = 1e-9  # relative: what computing a value in another way may change
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +34,8 @@ class Looked:
 
     result: Result
     decisions: Decisions
-    split: Split | None
+    gain: Gain
+    exceptions: Exceptions | None
     failed: bool = False  # did a check of the log fail, which then says more?
 
     @property
@@ -45,43 +45,26 @@ class Looked:
         return bool(origin and origin.remarks.costs)
 
 
-def slips(found: Looked) -> Iterator[Notice]:
-    """Most of the gain is fewer slips."""
-    split = found.split
-    if split is None or not split.mostly_slips:
+def exceptions(found: Looked) -> Iterator[Notice]:
+    """What the old policy's exceptions cost, where the log shows it and it is most of the gain."""
+    rare = found.exceptions
+    if rare is None or rare.worth is None or not rare.costly:
         return
-    sign, worth = (-1, "costs") if found.costs else (1, "brings")
-    old, meant, new = (number(sign * v) for v in (split.behavior, split.intended, split.improved))
-    said = (
-        f"By the model, the old controller {worth} {old} per episode as it acted, and {meant} "
-        "without its slips"
-    )
-    if split.share is None:
-        said = f"To do what the old controller says, without slips, would bring more. {said}."
-    else:
-        part = "all" if split.share >= 1 else percent(split.share)
-        said = f"Fewer slips are {part} of the gain. {said}; the new controller {worth} {new}."
+    worth, brought = rare.worth, found.gain.shown
+    if worth.shown is None or worth.interval is None or worth.shown < (brought or 0.0) / 2:
+        return
+    amount, low, high = (rounded(x, worth.error) for x in (worth.shown, *worth.interval))
+    unit = f" {found.gain.unit}" if found.gain.unit else ""
+    verb = "save" if found.costs else "bring"
+    more = "" if found.costs else " more"
     yield Notice(
-        "slips",
-        f"{said} {_tested(split)}",
-        "Stop the slips before you change any decision; what the new controller keeps of them, it "
-        f"keeps only because too little is known about them. {FILE} is the old controller without "
-        "slips.",
+        "exceptions",
+        f"Following your policy without exceptions would already {verb} about {amount}{unit}{more} "
+        f"per episode (90 % interval {low} to {high}).",
+        "Stop the exceptions before you change any decision; what the new policy keeps of them, it "
+        f"keeps only because too little is known about them. {FILE} is your policy without "
+        "exceptions.",
         file=FILE,
-    )
-
-
-def _tested(split: Split) -> str:
-    test = split.test
-    if test is None:
-        return "The log has no episode without slips, so this could not be tested without a model."
-    low, high, gain = (
-        rounded(x, test.standard_error) for x in (test.lower, test.upper, test.value)
-    )
-    sure = "" if test.lower > 0 else " It may be chance."
-    return (
-        f"Estimated without a model, {gain} per episode are due to slips (90 % interval {low} to "
-        f"{high}).{sure}"
     )
 
 
@@ -90,10 +73,7 @@ def sampled(found: Looked) -> Iterator[Notice]:
     result, episodes = found.result, found.result.episodes
     if result.sampled is None or len(result.log) >= episodes:
         return
-    looked = (
-        f"Checks, redrawn logs and other settings look at {len(result.log):,} of them, chosen by "
-        "a hash of their label."
-    )
+    looked = f"Checks look at {len(result.log):,} of them, chosen by a hash of their label."
     test = result.selection
     tested = max((t.units for t in test.trials), default=0) if test else 0
     if test is None or tested >= max(LEFT_OUT * test.units / 2, 1) or not tested:
@@ -170,36 +150,6 @@ def alike(found: Looked) -> Iterator[Notice]:
     )
 
 
-def large(found: Looked) -> Iterator[Notice]:
-    """An estimate larger than any return that was seen, or than what rewards allow."""
-    result, made = found.result, found.result.improvement
-    if made.changed == 0 or result.selection is not None:  # there held-out episodes have the word
-        return
-    γ = made.mdp.discount
-    seen, value = best_return(result), made.performance
-    most = most_gain(result.log, result.rewards, γ)
-    if value <= seen + SLACK * max(1.0, abs(seen)) and made.gain <= most * (1 + SLACK):
-        return
-    cut = "" if result.log.terminated.all() else ", even if all went well after the cut"
-    sign, worth, best = (-1, "costs", "least") if found.costs else (1, "is worth", "most")
-    yield Notice(
-        "large",
-        f"By the model, the new controller {worth} {number(sign * value)} per episode on average. "
-        f"No episode of the log did that well: the {best} is {number(sign * seen)}{cut}. The model "
-        "may join parts of episodes that do not go together.",
-        "Let the change be tested on episodes that it was not learned from.",
-        ("--algorithm", "auto"),
-    )
-
-
-def best_return(result: Result) -> float:
-    """The largest return of the log. What lies beyond a cut is taken at its best."""
-    log, γ = result.log, result.improvement.mdp.discount
-    beyond = np.where(log.terminated, 0.0, γ**log.lengths)
-    best = max(0.0, float(log.reward.max()), result.rewards.continuing[1]) / (1 - γ)
-    return float((log.returns(γ) + beyond * best).max())
-
-
 def memory(found: Looked) -> Iterator[Notice]:
     """A memory that was asked for and not used, and why."""
     result = found.result
@@ -235,9 +185,8 @@ LOOKS: Registry[Callable[[Looked], Iterator[Notice]]] = Registry(
     "notice",
     {
         "weights": weights,
-        "slips": slips,
+        "exceptions": exceptions,
         "alike": alike,
-        "large": large,
         "memory": memory,
         "sampled": sampled,
     },

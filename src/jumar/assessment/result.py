@@ -79,6 +79,11 @@ class Result(Frozen, Shown):
         return word if _NOUN.fullmatch(word) else "episode"
 
     @property
+    def stopping(self) -> float:
+        """The share of steps after which a recording was cut off."""
+        return (self.episodes - int(self.counts.ends.sum())) / self.steps
+
+    @property
     def logged(self) -> float:
         """The mean return of the log: what an episode brings under the behavior, up to where
         recordings stop. `log` may be a sample; the test knows the whole."""

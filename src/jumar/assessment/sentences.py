@@ -213,12 +213,12 @@ def sentence(made: Decisions, h: int) -> str:
     up, down = int(np.argmax(new - old)), int(np.argmin(new - old))
     *before, now = made.history_state(h)
     when = f"When you see “{now}”" + (f" (memory: {before[0]})" if before else "")
-    if made.only_slips(h):
+    if made.only_exceptions(h):
         return (
             f"{when}: do “{shown(actions[up])}” as you mean to, with fewer exceptions "
             f"({percent(float(old[up]))} of the time, now {percent(float(new[up]))})."
         )
-    was = percent(float(old[up])) + (", only by exception" if made.slips(h, old)[up] else "")
+    was = percent(float(old[up])) + (", only by exception" if made.exceptions(h, old)[up] else "")
     said = f"{when}: “{shown(actions[up])}” {percent(float(new[up]))} of the time (was {was})"
     said += (
         f", mostly instead of “{shown(actions[down])}” (was {percent(float(old[down]))}, now "

@@ -121,12 +121,14 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
-        numbers = {"at_least": self.at_least, "about": self.about, "interval": self.interval}
+        numbers = {"about": self.about, "interval": self.interval}
+        if self.terms.numbers is Numbers.AT_LEAST:
+            numbers = {"at_least": self.at_least, **numbers}
         return {
             "word": self.word.value,
             "headline": self.headline,
             "lead": self.lead,
-            **({} if self.terms.numbers is Numbers.NONE else {"gain": plain(numbers)}),
+            **({} if self.terms.numbers is Numbers.NONE else plain(numbers)),
             "next_step": self.next_step,
             "what_could_make_this_wrong": [str(doubt) for doubt in self.doubts],
             "reasons": list(self.reasons),

@@ -33,7 +33,7 @@ class Evidenced:
     >>> sure.shown, sure.interval, sure.hidden
     (5.0, (3.0, 10.0), '')
     >>> Evidenced(909.0, 800.0, 950.0, error=40.0, possible=(0.0, 90.0), effective=400.0).hidden
-    'it comes out as 909, and only 0 to 90 is possible'
+    'what comes out lies outside 0 to 90, and nothing else is possible'
     """
 
     value: float
@@ -52,8 +52,8 @@ class Evidenced:
             return "no number comes out"
         if not low - slack <= self.value <= high + slack:
             return (
-                f"it comes out as {number(self.value)}, and only {number(low)} to {number(high)} "
-                "is possible"
+                f"what comes out lies outside {number(low)} to {number(high)}, and nothing else is "
+                "possible"
             )
         if self.effective is not None and self.effective < NONE_BELOW:
             return f"the log says as much of it as {self.effective:.2g} ordinary episodes would"

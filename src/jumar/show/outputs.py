@@ -9,7 +9,7 @@ improved.py          the controller as a program that needs nothing but Python
 improved.table.json  the table that programs in other languages are made of
 report.html          one page that explains it all
 run.json             versions, files with fingerprints, settings, the command
-without_slips.json   the old controller without its slips, if these are most of the gain
+without_exceptions.json  the old policy without its exceptions, if the log shows what they cost
 smallest.json        fewer memory nodes that do exactly the same, if there are
 ===================  ======================================================================
 
@@ -52,10 +52,10 @@ class Handover:
         return self.assessment.result.controller
 
     @property
-    def without_slips(self) -> Controller:
-        """The old controller without its slips."""
-        assert self.assessment.split is not None  # or nothing would have been noticed
-        return self.assessment.split.controller
+    def without_exceptions(self) -> Controller:
+        """The old policy without its exceptions."""
+        assert self.assessment.exceptions is not None  # or nothing would have been noticed
+        return self.assessment.exceptions.controller
 
     @property
     def reading(self) -> LogReading | None:
@@ -127,7 +127,7 @@ FILES: dict[str, Callable[[Handover], str]] = {
 }
 # ... and what is not always there: what a notice hands over, and a smaller controller
 SPECIAL: dict[str, Callable[[Handover], str]] = {
-    "without_slips.json": lambda made: controller_text(made.without_slips),
+    "without_exceptions.json": lambda made: controller_text(made.without_exceptions),
     "smallest.json": lambda made: controller_text(made.smallest.controller),
 }
 

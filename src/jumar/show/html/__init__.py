@@ -77,7 +77,6 @@ def page(
         more_changes=max(0, len(changed) - content.MOST_CHANGES),
         decisions=made.order[: content.MOST_ROWS].tolist(),
         reasons=[content.reason(made, h) for h in changed[: content.MOST_REASONS]],
-        share=lambda h: content.share(made, h),
         claim=lambda certificate: claim(certificate, verdict.terms.numbers),
         thin=content.thin(made),
         thin_text=content.thin_text(made),

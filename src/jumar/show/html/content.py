@@ -30,8 +30,7 @@ class Option:
     tried: int
     old: str
     new: str
-    value: float  # what it is worth against the old controller
-    bar: float  # from -1 to 1, for the eye
+    bar: float  # from -1 to 1: better or worse than the old policy, for the eye
 
 
 @dataclass(frozen=True)
@@ -49,12 +48,6 @@ def title(assessment: Assessment) -> str:
     result = assessment.result
     origin, name = result.log.origin, shown(result.behavior.name, 80)
     return f"{shown(origin.source, 80)}: {name}" if origin else name
-
-
-def share(made: Decisions, h: int) -> str:
-    """How much of the gain comes from history state h."""
-    total = float(made.share.sum())
-    return percent(float(made.share[h]) / total) if made.changed[h] and total > 0 else ""
 
 
 def checks_text(facts: tuple[Fact, ...]) -> str:
@@ -79,7 +72,7 @@ def reason(made: Decisions, h: int) -> Reason:
     """Why history state h changes."""
     chosen = made.improvement
     actions, visits = chosen.controller.actions, chosen.mdp.visits[h]
-    value = made.q[h] - chosen.behavior_values[h]
+    value = made.q[h] - made.worth[h]
     tried = np.flatnonzero(visits > 0).tolist()
     scale = max((abs(value[a]) for a in tried), default=0.0) or 1.0
     return Reason(
@@ -90,7 +83,6 @@ def reason(made: Decisions, h: int) -> Reason:
                 int(visits[a]),
                 percent(float(chosen.behavior_policy[h, a])),
                 percent(float(chosen.policy[h, a])),
-                float(value[a]),
                 float(value[a] / scale),
             )
             for a in tried
@@ -109,6 +101,10 @@ def thin(made: Decisions) -> list[tuple[str, ...]]:
     rows = []
     for items in islice(groups.values(), MOST_THIN):
         first = items[0]
+        looks = "never tried"
+        if first.promise is not None:
+            better = "better" if first.promise > 0 else "worse"
+            looks = better if first.promise else "no different"
         rows.append(
             (
                 *made.history_state(first.h),
@@ -116,6 +112,7 @@ def thin(made: Decisions) -> list[tuple[str, ...]]:
                 f"{first.visits:,}",
                 f"{first.tried:,}",
                 f"{first.missing:,}" + (" each" if len(items) > 1 else ""),
+                looks,
             )
         )
     return rows

@@ -94,7 +94,7 @@ def _numbers(assessment: Assessment) -> list[tuple[str, str | Text]]:
     verb, old = ("costs", -gain.old) if gain.costs else ("brings", gain.old)
     today = f"{verb} {gain.money(old)} per {gain.episode} today, on average in the log"
     lines: list[tuple[str, str | Text]] = [("your policy", today)]
-    return [*lines, *_kept(assessment), *_split(assessment)] if terms.decides else lines
+    return [*lines, *_kept(assessment)] if terms.decides else lines
 
 
 def _simple(assessment: Assessment) -> list[tuple[str, str]]:
@@ -103,16 +103,6 @@ def _simple(assessment: Assessment) -> list[tuple[str, str]]:
     if assessment.smallest is not None:
         lines.append(("nodes", assessment.smallest.summary))
     return lines
-
-
-def _split(assessment: Assessment) -> list[tuple[str, str | Text]]:
-    """How much of the gain is fewer slips, and how much new decisions."""
-    split = assessment.split
-    if split is None or split.share is None:
-        return []
-    return [
-        ("", f"{split.slips:.6g} of it by fewer slips, {split.decisions:.6g} by new decisions"),
-    ]
 
 
 def _outlook(assessment: Assessment) -> list[tuple[str, str | Text]]:
