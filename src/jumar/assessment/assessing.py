@@ -24,7 +24,6 @@ from jumar.assessment.sentences import Fact
 from jumar.assessment.simplicity import Smallest, simplicity, smallest
 from jumar.assessment.tested import Trials, in_words
 from jumar.assessment.verdict import (
-    Numbers,
     Verdict,
     Word,
     carried,

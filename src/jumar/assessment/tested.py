@@ -178,4 +178,6 @@ def _count(selection: Selection, listed: int) -> str:
 
 def _summary(trials: tuple[Trial, ...]) -> str:
     passed = sum(trial.passed for trial in trials)
-    return f"Policies tested on episodes they were not learned from: {passed} of {len(trials)} passed."
+    return (
+        f"Policies tested on episodes they were not learned from: {passed} of {len(trials)} passed."
+    )

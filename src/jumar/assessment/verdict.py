@@ -238,7 +238,9 @@ def same_way(test: Selection) -> str:
     if _lost(test):
         return f"{said} did no better than yours on the other half."
     all_ = "passed the test" if passed == len(test.trials) else "did not always pass the test"
-    return f"{said} did better on the other half, and {all_ if passed else 'did not pass the test'}."
+    return (
+        f"{said} did better on the other half, and {all_ if passed else 'did not pass the test'}."
+    )
 
 
 def _unproved(result: Result, check: Check) -> str:
@@ -267,7 +269,9 @@ def _trial(
     said = TERMS[word].next_step.format(episodes=plural(gain.episode, 2))
     options: tuple[str, ...] = ()
     if result.estimated:
-        said += " Or write down the rule that is followed (jumar init drafts one) and run this again."
+        said += (
+            " Or write down the rule that is followed (jumar init drafts one) and run this again."
+        )
     elif result.selection is None:
         said += " Or let the change be tested on episodes that it was not learned from."
         options = ("--algorithm", "auto")

@@ -20,7 +20,6 @@ class Validity(StrEnum):
     )
     PUBLISHED = "published"
     ASYMPTOTIC = "asymptotic"
-    ASYMPTOTIC_IF_SUFFICIENT = "asymptotic under finite-history sufficiency"
     CLAIMED = "claimed"
     NOTHING = "nothing claimed"
 
@@ -46,13 +45,13 @@ class Validity(StrEnum):
 
     @property
     def states_odds(self) -> bool:
-        """May a chance of error be printed with the statement? A chance that nobody has shown to
-        hold is no number.
+        """May a chance of error be printed with the statement? A chance that is not proved to hold
+        is no number.
 
-        >>> Validity.PROVED.states_odds, Validity.CLAIMED.states_odds
+        >>> Validity.PROVED.states_odds, Validity.ASYMPTOTIC.states_odds
         (True, False)
         """
-        return self.strength > Validity.CLAIMED.strength
+        return self.strength > Validity.PUBLISHED.strength
 
 
 _MEANING = {  # strongest first: the order is the strength
@@ -72,10 +71,6 @@ _MEANING = {  # strongest first: the order is the strength
     Validity.PUBLISHED: "It is a theorem in print, taken over without checking its proof again.",
     Validity.ASYMPTOTIC: (
         "It becomes true as the data grow; how far it is off at this size is unknown."
-    ),
-    Validity.ASYMPTOTIC_IF_SUFFICIENT: (
-        "It becomes true as the data grow, provided that the memory node and the current "
-        "observation tell all of the past that matters."
     ),
     Validity.CLAIMED: "It was proposed, but a step of its proof is missing or was not checked.",
     Validity.NOTHING: "There is no statement that could be valid.",

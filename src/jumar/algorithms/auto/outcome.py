@@ -10,7 +10,7 @@ from jumar.algorithms.auto.trials import PROVED, KeptSignal, KeptTrial, Selectio
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
-from jumar.core.text import counted, listing, number, rounded, shown
+from jumar.core.text import counted, listing, rounded, shown
 from jumar.evidence.assumptions import ESTIMATED, NOT_CONFOUNDED
 from jumar.evidence.certificate import unchanged
 from jumar.evidence.claims import Certificate
@@ -303,8 +303,7 @@ def _why_kept(selection: Selection) -> str:
             "A change did better up to where recordings stop, but "
             f"{share(selection.beyond)} of the discounted weight lies beyond, and of that the log "
             "shows nothing. So the behavior stays. Record for longer; or, if episodes end where "
-            "the recordings do, say so (--ends end); or let a memory be assumed to tell all that "
-            "matters (--assume-memory)."
+            "the recordings do, say so (--ends end)."
         )
     if selection.held_back is not None:
         return _why_held_back(selection, selection.held_back)

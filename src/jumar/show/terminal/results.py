@@ -83,7 +83,13 @@ def _verdict(assessment: Assessment, typed: Sequence[str]) -> list[RenderableTyp
         lines.append(("", command))
     heads = ["could be wrong"] + [""] * len(verdict.doubts)
     lines += list(zip(heads, map(str, verdict.doubts), strict=False))
-    return [Text(verdict.headline, style=style), Text(visible(verdict.lead)), Text(), facts(lines), Text()]
+    return [
+        Text(verdict.headline, style=style),
+        Text(visible(verdict.lead)),
+        Text(),
+        facts(lines),
+        Text(),
+    ]
 
 
 def _numbers(assessment: Assessment) -> list[tuple[str, str | Text]]:
@@ -177,7 +183,11 @@ def _certificates(assessment: Assessment) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for certificate in (best, *assessment.result.kept):
         of = f" for {shown(certificate.signal)}" if certificate.signal else ""
-        parts += [Text(f"Certificate{of}", style="bold"), facts(_said(certificate, numbers)), Text()]
+        parts += [
+            Text(f"Certificate{of}", style="bold"),
+            facts(_said(certificate, numbers)),
+            Text(),
+        ]
     telling = [c for c in assessment.telling if not c.vacuous and c.zeta > 0]
     if len(telling) > 1:
         heads = ["bound", "ζ", "validity", "worth"]
@@ -202,7 +212,9 @@ def _said(certificate: Certificate, numbers: Numbers) -> list[tuple[str, str | T
     if certificate.bound not in ("none", "unchanged"):  # no claim, no validity
         lines.append(("validity", f"{certificate.validity}. {certificate.validity.meaning}"))
     labels = ["assumes"] + [""] * len(certificate.assumptions)
-    return lines + list(zip(labels, (f"- {text}" for text in certificate.assumptions), strict=False))
+    return lines + list(
+        zip(labels, (f"- {text}" for text in certificate.assumptions), strict=False)
+    )
 
 
 def _bound_cells(certificate: Certificate) -> list[str]:
