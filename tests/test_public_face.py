@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from jumar.evidence.resampling import resample
 
 import jumar as jm
 from commands import run_command
@@ -19,7 +20,6 @@ from jumar.algorithms.auto import held_out_test
 from jumar.algorithms.auto import select as select_by_hand
 from jumar.core.episodes import Labels
 from jumar.core.errors import ControllerError, ParameterError
-from jumar.evidence.resampling import resample
 from jumar.evidence.validity import Validity
 
 TIGER = jm.models.tiger()

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from jumar.evidence.resampling import resample
 
 import jumar as jm
 from commands import RULE, Finished, run_command
@@ -34,7 +35,6 @@ from jumar.evidence.checking import Check
 from jumar.evidence.checking.base import Finding
 from jumar.evidence.checking.order import Order
 from jumar.evidence.claims import Certificate
-from jumar.evidence.resampling import resample
 from jumar.evidence.validity import Validity
 from jumar.io.controllers import controller_from_document
 from jumar.show.terminal import result_view

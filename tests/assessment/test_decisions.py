@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jumar.evidence.resampling import resample
 
 import jumar as jm
 from facts import says
@@ -19,7 +20,6 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
 from jumar.core.replay import count
-from jumar.evidence.resampling import resample
 from strategies import logs, names
 
 Z, A = names("z", 2), names("a", 2)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
+from jumar.evidence.resampling import resample
 
 import jumar as jm
 from facts import refuses, says
@@ -32,7 +33,6 @@ from jumar.evidence import resampling
 from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.checking import check
 from jumar.evidence.estimation import estimate_behavior
-from jumar.evidence.resampling import resample
 from jumar.evidence.validity import Validity
 from jumar.show.html.content import MOST_ROWS, log_line, sensitivity_text, thin, thin_text
 from jumar.show.outputs import report_page

@@ -44,7 +44,7 @@ class Doubt:
 def expect(gain: Gain, least: float, about: float | None, delta: float) -> str:
     """What is proved, and then what is estimated."""
     save = "save" if gain.costs else "gain"
-    said = f"It is no worse than what you do; that it {save}s anything is not proved"
+    said = "It is not worse than what you do; how much better it is, is not proved"
     if least > 0:
         size = f"{number(_rounded_down(least))} {gain.unit}".strip()
         said = f"Expect to {save} at least {size} per {gain.episode}"
@@ -112,11 +112,19 @@ def _span(result: Result, low: float, high: float) -> str:
 
 
 def _declaring(result: Result, rewards: RewardRange) -> tuple[str, ...]:
-    said = rewards.turned if costs(result) else rewards
-    options = ["--rewards", "{:g}:{:g}".format(*said.continuing)]
-    if said.ending not in (None, said.continuing):
-        options += ["--ending-rewards", "{:g}:{:g}".format(*said.ending or ())]
+    """As options, which count rewards, also where the column holds costs."""
+    options = ["--rewards", _exactly(*rewards.continuing)]
+    if rewards.ending not in (None, rewards.continuing):
+        options += ["--ending-rewards", _exactly(*(rewards.ending or ()))]
+    limits = result.selection.limits if result.selection else None
+    if limits is not None and limits.steps is not None and not limits.declared_steps:
+        options += ["--horizon", str(limits.steps)]
     return tuple(options)
+
+
+def _exactly(low: float, high: float) -> str:
+    """No digit may be lost: what is declared must hold what was logged."""
+    return ":".join(f"{x:.0f}" if x == round(x) else repr(x) for x in (low, high))
 
 
 # ---- what could make it wrong -------------------------------------------------------------------

@@ -121,7 +121,7 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
-        numbers = {"about": self.about, "interval": self.interval}
+        numbers = {"estimate": self.about, "interval": self.interval}
         if self.terms.numbers is Numbers.AT_LEAST:
             numbers = {"at_least": self.at_least, **numbers}
         return {
@@ -175,31 +175,48 @@ def failures(check: Check, notices: Sequence[Notice]) -> list[Failure]:
     """All that is loud, and every check that failed."""
     loud = [Failure(n.fact, n.remedy, n.options) for n in notices if n.loud]
     return loud + [
-        Failure(f"{question} {part.verdict.sentence}", "jumar check tells more. " + _FIND_OUT)
-        for question, part in check.answers
+        _failure(name, part.verdict.sentence, check.notices)
+        for name, part in check.sections.items()
         if part.verdict.status == "failed"
     ]
 
 
+_REMEDIES = {
+    "drift": "Use the later part of the log, or find out what changed. jumar estimate --forecast "
+    "tells what comes next.",
+    "propensities": "Correct the column of propensities, or leave it out and state the policy.",
+}
 _FIND_OUT = (
-    "Find out what is wrong, a column, the policy file, or a process that changed; correct it, and "
-    "run this again."
+    "jumar check tells where it does not fit. Correct the policy file or the column that is wrong, "
+    "and run this again."
 )
+
+
+def _failure(name: str, finding: str, notices: Sequence[Notice]) -> Failure:
+    """Of a check, with the remedy that was noticed, if one was."""
+    wrong = f"{finding.partition('. ')[0].removesuffix('.')}."
+    about = [notice for notice in notices if name == "fit" and notice.options]
+    if about:
+        return Failure(wrong, about[0].remedy, about[0].options)
+    return Failure(wrong, _REMEDIES.get(name, _FIND_OUT))
 
 
 def _do_not_rely(broken: list[Failure], doubts: tuple[Doubt, ...]) -> Verdict:
     first, *_ = broken
-    terms = TERMS[Word.DO_NOT_RELY]
+    headline = TERMS[Word.DO_NOT_RELY].headline
     reasons = tuple(failure.wrong for failure in broken)
-    return Verdict(
-        Word.DO_NOT_RELY, terms.headline, first.wrong, first.remedy, doubts, reasons, first.options
-    )
+    # nobody wants to paste one command after the other
+    options = tuple(word for failure in broken for word in failure.options)
+    return Verdict(Word.DO_NOT_RELY, headline, first.wrong, first.remedy, doubts, reasons, options)
 
 
 def _keep(result: Result, held_out: Selection | None, doubts: tuple[Doubt, ...]) -> Verdict:
     terms, test = TERMS[Word.KEEP], result.selection
     said, reasons = terms.next_step, [result.certificate.claim]
-    if test is not None:
+    if test is not None and test.too_short:
+        lead = "Too much of what counts lies beyond where the records stop."
+        said = "Record for longer; or, if episodes end where the records do, say so (--ends end)."
+    elif test is not None:
         lead, said = _why_kept(test), f"{said} {more_data(test)}"
     elif result.improvement.changed == 0:
         lead = "The log gives no reason to change it."
@@ -212,8 +229,6 @@ def _keep(result: Result, held_out: Selection | None, doubts: tuple[Doubt, ...])
 
 
 def _why_kept(test: Selection) -> str:
-    if test.too_short:
-        return "Too much of what counts lies beyond where the records stop."
     if (back := test.held_back) is not None:
         failed = [shown(kept.signal) for kept in back.kept if not kept.passed]
         return f"What is better on {shown(test.objective)} is not proved to keep {listing(failed)}."
@@ -233,14 +248,14 @@ def same_way(test: Selection) -> str:
     """What the held-out test says about policies that were learned in the same way."""
     if not test.trials:
         return "There is no held-out test: what is learned from half of the log changes nothing."
-    passed = sum(trial.passed for trial in test.trials)
-    said = "Policies learned in this way from half of the log"
     if _lost(test):
-        return f"{said} did no better than yours on the other half."
-    all_ = "passed the test" if passed == len(test.trials) else "did not always pass the test"
-    return (
-        f"{said} did better on the other half, and {all_ if passed else 'did not pass the test'}."
-    )
+        return (
+            "Policies learned in this way from half of the log did no better than yours on the "
+            "other half."
+        )
+    passed = sum(trial.passed for trial in test.trials)
+    tested = f"{passed} of {len(test.trials)} policies learned in this way"
+    return f"{tested} passed the test on the other half."
 
 
 def _unproved(result: Result, check: Check) -> str:
@@ -306,7 +321,7 @@ def _adopt(result: Result, word: Word, gain: Gain, doubts: tuple[Doubt, ...]) ->
 # ---- what JSON and certificates may say ---------------------------------------------------------
 
 _LEAST = frozenset({"lower_bound", "passes_from_delta"})
-_GAINS = frozenset({"gain", "kept_gain", "promised", "standard_error"})
+_GAINS = frozenset({"estimated_gain", "gain", "kept_gain", "standard_error"})
 _DROPPED = {
     Numbers.AT_LEAST: frozenset[str](),
     Numbers.ESTIMATE: _LEAST,
@@ -329,11 +344,13 @@ def carried(told: Any, numbers: Numbers) -> Any:
 
 
 def claim(certificate: Certificate, numbers: Numbers) -> str:
-    """What may be said of a certificate; empty where nothing may. A least gain is said only where
-    it is proved without an assumption on the memory; a limit on losses is no gain."""
+    """What may be said of a certificate; empty where nothing may. A least gain and a chance of
+    error are said only where the verdict carries what is proved; a limit on losses is no gain."""
     if numbers is Numbers.AT_LEAST or certificate.bound in ("unchanged", "none"):
         return certificate.claim
-    return certificate.claim if numbers is Numbers.ESTIMATE and certificate.zeta > 0 else ""
+    if numbers is Numbers.ESTIMATE and certificate.zeta > 0:
+        return f"{certificate.verdict[0].upper()}{certificate.verdict[1:]}."
+    return ""
 
 
 def certificate_told(certificate: Certificate, numbers: Numbers) -> dict[str, Any]:

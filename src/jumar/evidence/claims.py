@@ -32,6 +32,10 @@ _NOT_WORSE = {
         f"proved not worse, given finite-history sufficiency and {_IF_SEEN}"
     ),
 }
+_SAID = {
+    Validity.PUBLISHED: "A published theorem, not checked again, says that",
+    Validity.ASYMPTOTIC: "With enough data it becomes true that",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,8 +97,8 @@ behavior's is at most 5 %."
 
     @property
     def odds(self) -> float | None:
-        """The chance that the statement is wrong is at most this; None: no chance is stated."""
-        return self.delta if self.validity.states_odds else None
+        """The chance that the statement is wrong is at most this; None: none was proved."""
+        return self.delta if self.validity.proved else None
 
     @property
     def vacuous(self) -> bool:
@@ -119,10 +123,10 @@ behavior's is at most 5 %."
         what, proviso = "the new controller's expected return", ""
         if not self.declared:
             proviso = f", {AS_SEEN}"
-        if not self.validity.states_odds:
+        if not self.validity.proved:
             return (
-                f"It is only claimed that {what} {holds} the behavior's{proviso}; how likely this "
-                "is wrong is not known."
+                f"{_SAID.get(self.validity, 'It is only claimed that')} {what} {holds} the "
+                f"behavior's{proviso}; how likely this is wrong is not known."
             )
         odds = "nil" if self.delta is None else f"at most {100 * self.delta:.6g} %"
         return f"The chance that {what} {fails} the behavior's is {odds}{proviso}."

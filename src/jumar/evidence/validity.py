@@ -44,14 +44,23 @@ class Validity(StrEnum):
         return _IF_SEEN.get(self, self)
 
     @property
-    def states_odds(self) -> bool:
-        """May a chance of error be printed with the statement? A chance that is not proved to hold
-        is no number.
+    def proved(self) -> bool:
+        """Was it proved here, whatever it assumes?
 
-        >>> Validity.PROVED.states_odds, Validity.ASYMPTOTIC.states_odds
+        >>> Validity.PROVED_IF_SUFFICIENT.proved, Validity.PUBLISHED.proved
         (True, False)
         """
         return self.strength > Validity.PUBLISHED.strength
+
+    @property
+    def states_odds(self) -> bool:
+        """May a chance of error be printed with the statement? A chance that nobody has shown to
+        hold is no number.
+
+        >>> Validity.PROVED.states_odds, Validity.CLAIMED.states_odds
+        (True, False)
+        """
+        return self.strength > Validity.CLAIMED.strength
 
 
 _MEANING = {  # strongest first: the order is the strength

@@ -15,7 +15,7 @@ from jumar.assessment.verdict import Numbers, claim
 from jumar.core.text import counted, shown, visible
 from jumar.show.remedies import next_command
 from jumar.show.terminal.look import beside_states, facts, plain_table, rest
-from jumar.show.terminal.notices import notices_view
+from jumar.show.terminal.notices import LONGEST, notices_view
 
 if TYPE_CHECKING:
     from jumar.evidence.claims import Certificate
@@ -75,21 +75,18 @@ def _verdict(assessment: Assessment, typed: Sequence[str]) -> list[RenderableTyp
     """The verdict, what to do now, and what could make it wrong."""
     verdict = assessment.verdict
     style = f"bold {COLORS[verdict.terms.colour]}"
-    lines: list[tuple[str, str | Text]] = [
-        ("also", text) for text in verdict.reasons[1:] if verdict.word == "do-not-rely"
+    also = [] if verdict.exit_code == 0 else verdict.reasons[1:]
+    parts: list[RenderableType] = [
+        Text(visible(verdict.headline), style=style),
+        *(Text(visible(text)) for text in (verdict.lead, *also)),
+        Text(),
+        Text.assemble(("Next: ", "bold"), visible(verdict.next_step)),
     ]
-    lines.append(("next", verdict.next_step))
     if command := next_command(verdict, typed):
-        lines.append(("", command))
+        parts.append(Text(f"  {shown(command, LONGEST)}", no_wrap=True))  # to be pasted
     heads = ["could be wrong"] + [""] * len(verdict.doubts)
-    lines += list(zip(heads, map(str, verdict.doubts), strict=False))
-    return [
-        Text(verdict.headline, style=style),
-        Text(visible(verdict.lead)),
-        Text(),
-        facts(lines),
-        Text(),
-    ]
+    doubts = zip(heads, map(str, verdict.doubts), strict=False)
+    return [*parts, Text(), facts(doubts), Text()]
 
 
 def _numbers(assessment: Assessment) -> list[tuple[str, str | Text]]:
