@@ -74,6 +74,13 @@ class Assessment(Frozen, Shown):
         return worth_showing(self.certificates)
 
     @property
+    def also(self) -> tuple[str, ...]:
+        """What else is wrong with the log, and no notice says."""
+        noticed = {notice.fact for notice in self.notices}
+        found = self.verdict.reasons[1:] if self.verdict.exit_code else ()
+        return tuple(reason for reason in found if reason not in noticed)
+
+    @property
     def facts(self) -> tuple[Fact, ...]:
         """What was asked of the log, and what was found."""
         return sentences.facts(self.check)
@@ -164,7 +171,7 @@ def assess(result: Result) -> Assessment:
         held_out=held_out,
         decisions=made,
         gain=gain,
-        trials=in_words(held_out, numbers) if held_out else None,
+        trials=in_words(held_out, numbers) if held_out and not verdict.exit_code else None,
         exceptions=None if verdict.exit_code else rare,
         smallest=smallest(result),
         notices=noticed,

@@ -63,6 +63,14 @@ def looks(gain: Gain) -> str:
     return f"{said} {gain.caution}".strip()
 
 
+def counted_up_to_the_cut(result: Result) -> str:
+    """What is not in the numbers, where records stop before the end."""
+    test = result.selection
+    if test is None or test.beyond == 0:
+        return ""
+    return "These numbers count up to where the records stop."
+
+
 def _rounded_down(least: float) -> float:
     """To three digits: "at least" allows no rounding up."""
     unit = 10.0 ** (math.floor(math.log10(least)) - 2)

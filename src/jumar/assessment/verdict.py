@@ -72,8 +72,8 @@ TERMS = {
         Numbers.AT_LEAST,
         True,
         "good",
-        "Put improved.json or improved.py into use. Keep logging, and check each new log: things "
-        "change.",
+        "Put improved.json or improved.py into use. Keep logging, and check new logs "
+        "(jumar check): things change.",
     ),
     Word.ADOPT_IF: Terms(
         "Adopt the new policy, if {proviso}.",
@@ -294,7 +294,8 @@ def _trial(
         said += " Or ask for a proof."
         options = ("--gate", "proved")
     named = None if result.selection or held_out is None else same_way(held_out)
-    lead = " ".join(filter(None, [sentences.looks(gain), why, named]))
+    counted = sentences.counted_up_to_the_cut(result) if gain.shown is not None else ""
+    lead = " ".join(filter(None, [sentences.looks(gain), counted, why, named]))
     return Verdict(
         word, TERMS[word].headline, lead, said, doubts, (why,), options,
         about=gain.shown, interval=gain.interval,
@@ -309,6 +310,7 @@ def _adopt(result: Result, word: Word, gain: Gain, doubts: tuple[Doubt, ...]) ->
     if about is not None and about < least:  # an estimate below what is proved says nothing
         about = None
     lead = sentences.expect(gain, least, about, result.delta)
+    lead = f"{lead} {sentences.counted_up_to_the_cut(result)}".strip()
     if clauses := kept_clauses(result.selection):
         lead += f" It {', and it '.join(clauses)}."
     reasons = (best.claim, *(certificate.claim for certificate in result.kept))

@@ -68,7 +68,7 @@ def page(
         made=made,
         title=content.title(assessment),
         log=content.log_line(assessment),
-        also=verdict.reasons[1:] if verdict.exit_code else (),
+        also=assessment.also,
         next_command=next_command(verdict, typed),
         decides=decides,
         # where an action changes and is not to be changed, why it would is not told either
@@ -78,7 +78,7 @@ def page(
         decisions=made.order[: content.MOST_ROWS].tolist(),
         reasons=[content.reason(made, h) for h in changed[: content.MOST_REASONS]],
         claim=lambda certificate: claim(certificate, verdict.terms.numbers),
-        thin=content.thin(made),
+        thin=[] if verdict.exit_code else content.thin(made),
         thin_text=content.thin_text(made),
         unchanged_text=content.unchanged_text(len(made.order)),
         failed_checks=sum(fact.state == "failed" for fact in assessment.facts),
@@ -107,6 +107,7 @@ def _notices(assessment: Assessment, typed: Sequence[str]) -> list[dict[str, Any
     return [
         {key: text and shown(text, LONGEST) for key, text in notice.items()}
         for notice in remedies(assessment.notices, typed)
+        if notice["fact"] != assessment.verdict.lead  # it is said there
     ]
 
 

@@ -65,7 +65,7 @@ def unchanged_text(states: int) -> str:
     """How much stays, where nothing changes."""
     if states == 1:
         return "The one situation of the log"
-    return f"All {counted(states, 'situation')} of the log"
+    return f"The {counted(states, 'situation')} of the log"
 
 
 def reason(made: Decisions, h: int) -> Reason:

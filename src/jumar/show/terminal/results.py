@@ -40,6 +40,7 @@ def result_parts(
     if counts.unfinished:
         log += f"; {counts.unfinished:,} left out: the log does not say what followed"
     settings = ", ".join(f"{name}={value}" for name, value in improvement.parameters.items())
+    said = assessment.verdict.lead
     lines: list[tuple[str, str | Text]] = [("log", log)]
     if terms.decides or improvement.changed == 0:  # else what was learned is not to be used
         changed = f"{improvement.changed:,} of {counted(len(improvement.mdp), 'situation')}"
@@ -53,7 +54,7 @@ def result_parts(
     lines += [*_numbers(assessment), *_outlook(assessment), *_checks(assessment)]
     parts: list[RenderableType] = [
         *_verdict(assessment, typed),
-        *notices_view(assessment.notices, typed),
+        *notices_view([n for n in assessment.notices if n.fact != said], typed),
         facts(lines),
         Text(),
     ]
@@ -75,10 +76,9 @@ def _verdict(assessment: Assessment, typed: Sequence[str]) -> list[RenderableTyp
     """The verdict, what to do now, and what could make it wrong."""
     verdict = assessment.verdict
     style = f"bold {COLORS[verdict.terms.colour]}"
-    also = [] if verdict.exit_code == 0 else verdict.reasons[1:]
     parts: list[RenderableType] = [
         Text(visible(verdict.headline), style=style),
-        *(Text(visible(text)) for text in (verdict.lead, *also)),
+        *(Text(visible(text)) for text in (verdict.lead, *assessment.also)),
         Text(),
         Text.assemble(("Next: ", "bold"), visible(verdict.next_step)),
     ]
