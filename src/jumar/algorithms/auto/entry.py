@@ -14,7 +14,6 @@ from jumar.algorithms.long_records.outcome import certificate_of_long, improveme
 from jumar.algorithms.problem import Outcome, Problem
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.evidence.bounds import check_delta
-from jumar.evidence.certificate import scale_of
 from jumar.io.documents import checked, number, whole
 from jumar.io.plain import finite
 
@@ -35,11 +34,9 @@ def run(problem: Problem) -> Outcome:
     chosen = selection.chosen or (long.chosen if long else None)
     memory = chosen.setting.memory if chosen else old.memory
     material = problem.material(memory)
-    value_range = scale_of(memory, problem.range, problem.discount).value_range
     test = certificate_of(
         selection,
         practice=problem.practice,
-        value_range=value_range,
         seed=problem.seed,
         estimated=problem.estimated,
     )
