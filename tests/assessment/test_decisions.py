@@ -109,34 +109,6 @@ def test_the_table_for_spreadsheets_has_a_row_per_history_state_and_no_formulas(
     assert dict(zip(header, row, strict=True))["changed"] == "yes"
 
 
-def test_drawing_every_episode_alike_gives_back_the_estimate():
-    log = one_step_log(30, 30)
-    better = jm.improve(log, HALF, discount=0.9, algorithm="spibb").improvement
-    again = resample(log, better, seed=jm.random_stream(1, "bootstrap"), draws=400)
-    # behaviour 2, improved 3 in every draw: rewards are certain, so the gain is exactly 1
-    np.testing.assert_allclose(again.gains, 1.0)
-    assert again.worse == 0.0
-
-
-def test_the_spread_of_the_bootstrap_is_that_of_a_mean():
-    """Rewards 0 or 2 by a fair coin after repair, 0 after keep. The new controller always repairs,
-    so the gain is half the mean of n coins: standard deviation 1/2 / sqrt(n) (10 % at 1,000 draws
-    is more than four standard errors of a standard deviation)."""
-    rng = np.random.default_rng(3)
-    n = 400
-    reward = np.where(np.arange(2 * n) % 2 == 1, 2.0 * (rng.permutation(2 * n) % 2), 0.0)
-    log = Episodes(
-        ("good",), ("keep", "repair"), [0] * 2 * n, [0, 1] * n, reward,
-        np.arange(2 * n + 1), [-1] * 2 * n, [True] * 2 * n,
-    )  # fmt: skip
-    better = jm.improve(log, HALF, discount=0.9, algorithm="spibb").improvement
-    again = resample(log, better, seed=jm.random_stream(1, "bootstrap"), draws=1000)
-    coins = reward[1::2]
-    assert again.gains.std() == pytest.approx(coins.std() / 2 / np.sqrt(n), rel=0.1)
-    low, high = again.interval(0.9)
-    assert low < better.gain < high
-
-
 def test_every_cell_is_the_improvement_that_it_names():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)

@@ -45,6 +45,7 @@ _EPISODES = (
     "Episodes are independent runs of the behavior, each from its beginning; when a recording was "
     "cut off, nothing was known then of what would come."
 )
+_COUNTED = "The claim is about the return up to where recordings stop."
 READ_OFF = "The reward range was only read off the log: no step can pay more or less than was seen."
 
 
@@ -286,6 +287,34 @@ def for_estimated_behavior(
             validity=min(c.validity, Validity.CLAIMED, key=lambda v: v.strength),
             assumptions=(*c.assumptions, _COPIED),
             n_needed_for_tenth=None,
+        )
+        for c in certificates
+    )
+
+
+def up_to_the_cut(
+    certificates: tuple[Certificate, ...],
+    *,
+    discount: float,
+    shortest: int,
+    longest: int | None,
+) -> tuple[Certificate, ...]:
+    """The same statements of the return up to where recordings stop, as the log counts it.
+
+    A bound of values of a process that goes on for ever says less of that: of two policies, what
+    comes after the cuts differs by no more than γ^T times the value range, T being the steps of the
+    `shortest` recording that was cut off. `longest` is that of all, where no episode ended.
+    """
+    beyond = discount**shortest
+    within = 1.0 if longest is None else 1 - discount**longest
+    return tuple(
+        c
+        if c.validity is Validity.NOTHING or c.bound == "unchanged"
+        else replace(
+            c,
+            zeta=c.zeta + beyond * c.value_range,
+            value_range=within * c.value_range,
+            assumptions=tuple(dict.fromkeys((*c.assumptions, STOPPED, _COUNTED))),
         )
         for c in certificates
     )

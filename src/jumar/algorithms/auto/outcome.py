@@ -65,7 +65,6 @@ def certificate_of(
     selection: Selection,
     *,
     practice: Practice,
-    value_range: float,
     seed: int,
     estimated: bool = False,
 ) -> Certificate:
@@ -73,7 +72,7 @@ def certificate_of(
     the behavior was not known."""
     chosen = selection.chosen
     if chosen is None:
-        kept = unchanged(selection.delta, value_range)
+        kept = unchanged(selection.delta, selection.range)
         return replace(kept, reason=_why_kept(selection))
     return Certificate(
         bound="held-out",
@@ -84,7 +83,7 @@ def certificate_of(
         ),
         delta=selection.delta,
         zeta=-chosen.lower + 0.0,  # no minus zero
-        value_range=max(value_range, selection.range),
+        value_range=selection.range,
         validity=_validity(selection, estimated),
         assumptions=tuple(_assumptions(selection, practice, seed, estimated)),
         estimated_gain=min(chosen.gain, selection.most),
