@@ -41,7 +41,6 @@ def run(problem: Problem) -> Outcome:
         practice=problem.practice,
         value_range=value_range,
         seed=problem.seed,
-        estimated=problem.estimated,
     )
     if long is not None and not selection.chosen:
         test = certificate_of_long(
@@ -55,9 +54,7 @@ def run(problem: Problem) -> Outcome:
     else:
         improvement = improvement_of(selection, old, material.mdp)
     told = chosen.simplified if chosen else None
-    kept = kept_certificates(
-        selection, practice=problem.practice, seed=problem.seed, estimated=problem.estimated
-    )
+    kept = kept_certificates(selection, practice=problem.practice, seed=problem.seed)
     return Outcome(material, improvement, test, selection, long, told, kept)
 
 
