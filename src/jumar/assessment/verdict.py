@@ -266,6 +266,8 @@ def _unproved(result: Result, check: Check) -> str:
             "The rule that was followed was guessed from this log. If what was done also depended "
             "on something that is not recorded, nothing of this remains."
         )
+    if result.practice is not None and result.practice.unproved:
+        return result.practice.unproved
     if sentences.memory_contradicted(result, check):
         return "It is proved only if the memory suffices, and the log says that it does not."
     return "No certificate excludes a loss." if best.zeta > 0 or best.vacuous else ""

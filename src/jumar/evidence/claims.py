@@ -127,6 +127,8 @@ behavior's is at most 5 %."
         if not self.declared:
             proviso = f", {AS_SEEN}"
         if not self.validity.proved:
+            if self.zeta < 0.0:  # nobody has shown how much is gained at the least
+                holds = "is above"
             return (
                 f"{_SAID.get(self.validity, 'It is only claimed that')} {what} {holds} the "
                 f"behavior's{proviso}; how likely this is wrong is not known."

@@ -24,12 +24,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Array, Bools, Floats, Ints, number_rows
+from jumar.core.arrays import Bools, Floats, Ints, number_rows
 from jumar.core.episodes import Episodes
 from jumar.core.replay import Replay
 from jumar.core.tabular import Detail, TextTable
 from jumar.core.text import shown
 from jumar.evidence.checking.base import NAMED, PLACE, Finding, Question, Section, look, passed
+from jumar.evidence.marks import marks_of_steps
 
 LONG = 10  # steps from which a repeat is worth a look
 TIMES = 4  # more than chance gives, for a look
@@ -156,22 +157,12 @@ def _begin_alike(log: Episodes) -> int:
 def _marks(log: Episodes, most: int | None = None) -> Ints:
     """(E,) a non-negative number for what was seen, done and paid in each episode, in order; in its
     first `most` steps only, if these are given."""
-    turn = np.arange(log.n_steps) - np.repeat(log.start[:-1], log.lengths)
-    code = log.observation * len(log.actions) + log.action
-    mixed = _mix(code.astype(np.uint64) + _mix(turn.astype(np.uint64)))
-    mixed = _mix(mixed ^ (log.reward + 0.0).view(np.uint64))  # -0.0 is 0.0
+    mixed = marks_of_steps(log)
     if most is not None:
+        turn = np.arange(log.n_steps) - np.repeat(log.start[:-1], log.lengths)
         mixed[turn >= most] = 0
     sums = np.add.reduceat(mixed, log.start[:-1])
     return (sums >> np.uint64(1)).astype(np.int64)
-
-
-def _mix(x: Array) -> Array:
-    """Scramble 64 bits (splitmix64); what wraps around is meant to."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)))
 
 
 def _same_steps(log: Episodes, later: Ints, earlier: Ints) -> Bools:

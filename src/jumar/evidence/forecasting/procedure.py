@@ -156,7 +156,7 @@ def forecast_of(
         old,
         new,
         less,
-        Validity.CLAIMED if practice.estimated and less else Validity.ASYMPTOTIC,
+        Validity.CLAIMED if practice.unproved and less else Validity.ASYMPTOTIC,
         (
             f"The trend, a straight line{cosines} over the log, goes on for the next {following}: "
             "nothing changes suddenly, and no season comes more than once in the log.",

@@ -21,7 +21,7 @@ from jumar.core.errors import LogError, ParameterError
 from jumar.core.memory.refinement import join
 from jumar.core.replay import Replays
 from jumar.core.text import printable
-from jumar.evidence.assumptions import ESTIMATED, NOT_CONFOUNDED
+from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
 from jumar.evidence.given import Behaviors
 from jumar.evidence.offpolicy import estimators, weights
 from jumar.evidence.offpolicy.clusters import by_cluster, cluster_means
@@ -212,7 +212,7 @@ class Sample:
         if self.practice.estimated:
             made = ESTIMATED
         elif not self.practice.controllers:
-            made = "The logged propensities are right."
+            made = RIGHT if self.practice.draws is None else AS_IF_RIGHT
         elif self.practice.several:
             made = "Each episode was made by the policy that the log names for it."
         if self.n_clusters is None:
