@@ -120,16 +120,13 @@ _NEXT = {
 
 def next_step(word: str, held_out: Selection | None) -> str:
     """What to do now."""
-    from jumar.algorithms.auto.samples import needs
+    from jumar.algorithms.auto.samples import plan
 
     said = _NEXT[str(word)]
     if word in ("keep", "test", "doubtful") and held_out is not None and held_out.trials:
-        plan = needs(held_out, None, (0.8,))
-        if plan and plan[0].episodes is not None and plan[0].episodes > held_out.episodes:
-            said += (
-                f" With about {plan[0].episodes:,} episodes in all, a gain of "
-                f"{number(plan[0].gain)} per episode would probably be certified."
-            )
+        planned = plan(held_out)
+        if planned.needs:
+            said += f" {planned.said(held_out.episodes)}"
     return said
 
 
