@@ -101,5 +101,5 @@ def _view(found: Selection, planned: Plan) -> list[Any]:
             total, more = f"{need.episodes:,}", f"{max(0, need.episodes - found.episodes):,}"
         rows.append([f"{need.gain:.4g}", f"{100 * need.power:g} %", total, more])
     caution = gain.caution if gain is not None else ""
-    note = "Estimates from this log: a plan, not a promise. It may be wrong by a factor of 2."
+    note = "Estimates from this log: a plan, not a promise. It may be wrong by a factor of 3."
     return [facts(lines), plain_table(heads, rows, right=heads), f"{caution} {note}".strip()]

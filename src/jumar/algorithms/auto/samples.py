@@ -35,7 +35,7 @@ from jumar.core.text import counted, percent, rounded
 from jumar.evidence.plausible import Evidenced
 
 LIKELY = 0.8
-MOST_TIMES = 5  # the log: a plan for more is a guess, as measured
+MOST_TIMES = 10  # the log: a plan for more is a guess, as measured
 MOST_EPISODES = 10**9  # the same for a gain that somebody asks for
 POSSIBLE = 15  # gains that held-out episodes leave possible, each as likely
 SURE = 0.05  # level of the largest of them that is planned for, where a gain is asked for
