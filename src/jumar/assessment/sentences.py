@@ -94,12 +94,11 @@ def proviso(result: Result) -> tuple[str, tuple[str, ...]]:
     test = result.selection
     rewards = test.limits.rewards if test else result.rewards
     if not rewards.declared:
-        worse = "cost less or more" if costs(result) else "be worse or better"
-        subject = "no episode can" if costs(result) else "no return can"
-        return (
-            f"{subject} {worse} than in this log ({_span(result, *_returns(result))})",
-            _declaring(result, rewards),
-        )
+        said = "no return can be worse or better"
+        if costs(result):
+            said = f"no {result.episode} can cost less or more"
+        span = _span(result, *_returns(result))
+        return f"{said} than in this log ({span})", _declaring(result, rewards)
     steps = test.limits.steps if test else None
     if steps is not None:
         text = f"no recording can go on for more than {steps:,} steps, the most in this log"

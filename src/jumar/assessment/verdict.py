@@ -22,7 +22,7 @@ from enum import StrEnum
 from typing import Any
 
 from jumar.algorithms.auto import Selection
-from jumar.algorithms.auto.outcome import more_data
+from jumar.algorithms.auto.samples import plan
 from jumar.assessment import sentences
 from jumar.assessment.gain import Gain
 from jumar.assessment.kept import kept_clauses
@@ -217,7 +217,7 @@ def _keep(result: Result, held_out: Selection | None, doubts: tuple[Doubt, ...])
         lead = "Too much of what counts lies beyond where the records stop."
         said = "Record for longer; or, if episodes end where the records do, say so (--ends end)."
     elif test is not None:
-        lead, said = _why_kept(test), f"{said} {more_data(test)}"
+        lead, said = _why_kept(test), f"{said} {plan(test).said(test.episodes)}"
     elif result.improvement.changed == 0:
         lead = "The log gives no reason to change it."
     else:

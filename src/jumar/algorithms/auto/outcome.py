@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jumar.algorithms.auto.dealing import HALVES, LEAST
-from jumar.algorithms.auto.samples import decided_first, needs
+from jumar.algorithms.auto.samples import plan
 from jumar.algorithms.auto.trials import PROVED, KeptSignal, KeptTrial, Selection, Trial
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
@@ -307,7 +306,7 @@ def _why_kept(selection: Selection) -> str:
     if selection.only_approximate:
         said = "Only the approximate test passes: promising, not proved. So the behavior stays."
     unkept = [_not_kept(signal, trial) for signal, trial in selection.unkept]
-    return " ".join([said, *unkept, more_data(selection)])
+    return " ".join([said, *unkept, plan(selection).said(selection.episodes)])
 
 
 def _why_held_back(selection: Selection, best: Trial) -> str:
@@ -321,39 +320,5 @@ def _why_held_back(selection: Selection, best: Trial) -> str:
         f"{listing([shown(signal.signal) for signal, _ in failed])}. So the behavior stays.",
         *(_not_kept(signal, trial) for signal, trial in failed),
     ]
-    sizes = [n for need in needs(selection, powers=(0.8,)) if (n := need.episodes) is not None]
-    if sizes:
-        said.append(
-            f"About {sizes[0]:,} episodes like these (the log has {selection.episodes:,}) would "
-            "probably decide it; or allow a larger loss (--keep NAME=LOSS)."
-        )
-    elif all(trial.gain + trial.loss > 0 for _, trial in failed):
-        said.append("A longer log may decide it; or allow a larger loss (--keep NAME=LOSS).")
+    said += [plan(selection).said(selection.episodes), "Or allow a larger loss (--keep NAME=LOSS)."]
     return " ".join(said)
-
-
-def more_data(selection: Selection) -> str:
-    """How much longer the log would have to be."""
-    first = decided_first(selection)
-    if first is None and selection.units < HALVES * LEAST:
-        kind = "episode" if selection.units == selection.episodes else "cluster"
-        return (
-            f"{counted(selection.units, kind)} are too few to learn from some and test on others."
-        )
-    if first is None:
-        return "The log shows no alternative that could be tested."
-    if first.gain <= 0:
-        return (
-            "What was tried did not do better on held-out episodes, so more of the same log would "
-            "probably not help; more memory, or other actions in the log, might."
-        )
-    (need,) = needs(selection, powers=(0.8,))
-    if need.episodes is None:
-        return (
-            "The most promising candidate does what the log hardly shows, and how many episodes "
-            "would decide it cannot be told. Let your policy try such things more often."
-        )
-    return (
-        f"About {need.episodes:,} episodes like these (the log has {selection.episodes:,}) would "
-        "probably decide it."
-    )
