@@ -42,7 +42,7 @@ _COPIED = (
     "policies."
 )
 _EPISODES = (
-    "Episodes are independent runs of the behavior, each from its beginning; when a recording was "
+    "Episodes are independent runs of your policy, each from its beginning; when a recording was "
     "cut off, nothing was known then of what would come."
 )
 _COUNTED = "The claim is about the return up to where recordings stop."
@@ -125,7 +125,7 @@ def certify(
         )
         found.append(_within(scale, certificate))
     if not found:
-        reason = "Nothing is claimed: some history state and action may never have been seen."
+        reason = "Nothing is claimed: some situation and action may never have been seen."
         return (no_guarantee(reason, value_range=scale.value_range, estimated_gain=gain),)
     return by_trust(found)
 
@@ -207,8 +207,8 @@ def data_dependent(
     >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
     >>> scale = tiger.scale(states=6, actions=3, outcomes=3, discount=0.95)
     >>> data_dependent(2.5, scale, delta=0.05, gain=3.0).claim
-    "The chance that the new controller's expected return is not at least 2.5 above the \
-behavior's is at most 5 %."
+    "The chance that the new policy's expected return is not at least 2.5 above the \
+old policy's is at most 5 %."
     """
     least_gain = min(least_gain, scale.value_range, math.inf if most is None else most)
     certificate = Certificate(
@@ -330,7 +330,7 @@ def kept_estimate(certificate: Certificate, mixed: bool = False) -> Certificate:
         validity=Validity.CLAIMED,
         assumptions=(*certificate.assumptions, NOT_CONFOUNDED),
         reason=(
-            f"{certificate.reason} Go on as you do: the controller handed over is only a copy of "
+            f"{certificate.reason} Go on as you do: what is handed over is only a copy of "
             f"that, {made}."
         ),
     )
@@ -350,7 +350,7 @@ def unchanged(delta: float, value_range: float) -> Certificate:
         value_range=value_range,
         validity=Validity.PROVED,
         estimated_gain=0.0,
-        reason="The controller is the behavior itself, so nothing can be lost.",
+        reason="Nothing changes, so nothing can be lost.",
         about="every episode",
     )
 

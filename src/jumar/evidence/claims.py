@@ -45,8 +45,8 @@ class Certificate(Shown):
 
     >>> found = Certificate("mine", "My bound", 0.05, 8.0, 110.0, Validity.PROVED)
     >>> found.claim
-    "The chance that the new controller's expected return falls more than 8 short of the \
-behavior's is at most 5 %."
+    "The chance that the new policy's expected return falls more than 8 short of the \
+old policy's is at most 5 %."
     >>> found.verdict
     'informative: excludes a loss above 8, 7.27 % of the value range 110 (proved)'
     """
@@ -123,7 +123,7 @@ behavior's is at most 5 %."
             holds, fails = "is no lower than", "is lower than"
         else:
             holds, fails = f"is at least {size} above", f"is not at least {size} above"
-        what, proviso = "the new controller's expected return", ""
+        what, proviso = "the new policy's expected return", ""
         if not self.declared:
             proviso = f", {AS_SEEN}"
         if not self.validity.proved:
@@ -131,10 +131,10 @@ behavior's is at most 5 %."
                 holds = "is above"
             return (
                 f"{_SAID.get(self.validity, 'It is only claimed that')} {what} {holds} the "
-                f"behavior's{proviso}; how likely this is wrong is not known."
+                f"old policy's{proviso}; how likely this is wrong is not known."
             )
         odds = "nil" if self.delta is None else f"at most {100 * self.delta:.6g} %"
-        return f"The chance that {what} {fails} the behavior's is {odds}{proviso}."
+        return f"The chance that {what} {fails} the old policy's is {odds}{proviso}."
 
     @property
     def verdict(self) -> str:

@@ -28,9 +28,9 @@ _LARGE = (
     "to break this test its bound was wrong in about a third of logs of 200 episodes, and far more "
     "often where the log does not show the range."
 )
-_KNOWN = "The behavior given is the one that produced the log."
+_KNOWN = "The policy given is the one that produced the log."
 _SEVERAL = (
-    "Each episode was made by the behavior that the log names for it. What is compared with is "
+    "Each episode was made by the policy that the log names for it. What is compared with is "
     "their mix, as in the log."
 )
 _LENGTH = "Every episode has {steps:,} steps, as all in the log have."
@@ -152,12 +152,12 @@ def kept_words(signal: KeptSignal, trial: KeptTrial) -> str:
     name, size = shown(signal.signal), f"{abs(trial.lower):.4g}"
     if trial.lower > 0:
         better = f"at least {size} less" if signal.costs else f"at least {size} more"
-        return f"the new controller brings {better} {name} per episode"
+        return f"the new policy brings {better} {name} per episode"
     if trial.lower == 0:
-        return f"the new controller is not worse in {name}"
+        return f"the new policy is not worse in {name}"
     if signal.costs:
-        return f"the new controller brings at most {size} more {name} per episode"
-    return f"the new controller loses at most {size} of {name} per episode"
+        return f"the new policy brings at most {size} more {name} per episode"
+    return f"the new policy loses at most {size} of {name} per episode"
 
 
 def _allowed(signal: KeptSignal, trial: KeptTrial) -> str:
@@ -167,7 +167,7 @@ def _allowed(signal: KeptSignal, trial: KeptTrial) -> str:
 
 def _kept_back(selection: Selection, number: int) -> str:
     """Of a signal, where the behavior stays: what the test said."""
-    said, trial = "The controller is the behavior itself, so nothing can be lost.", None
+    said, trial = "Nothing changes, so nothing can be lost.", None
     if selection.held_back is not None:
         trial = selection.held_back.kept[number]
     for signal, found in selection.unkept:
@@ -248,7 +248,7 @@ def _sentence(selection: Selection, chosen: Trial, unproved: str) -> str:
     kind = "episode" if selection.units == selection.episodes else "cluster"
     where = f"On {counted(chosen.units, f'held-out {kind}')}"
     on = f" on {shown(selection.objective)}" if selection.objective else ""
-    parts = [f"{where}, the new controller did better{on} than the old one"]
+    parts = [f"{where}, the new policy did better{on} than yours"]
     proved = selection.gate == PROVED and not unproved
     if chosen.lower > 0 and proved:  # without a proof there is no least gain
         alike = ", each cluster counting the same" if kind == "cluster" else ""
@@ -297,14 +297,14 @@ def _why_kept(selection: Selection) -> str:
         return (
             "A change did better up to where recordings stop, but "
             f"{share(selection.beyond)} of the discounted weight lies beyond, and of that the log "
-            "shows nothing. So the behavior stays. Record for longer; or, if episodes end where "
+            "shows nothing. So your policy stays. Record for longer; or, if episodes end where "
             "the recordings do, say so (--ends end)."
         )
     if selection.held_back is not None:
         return _why_held_back(selection, selection.held_back)
-    said = "No change passed the test, so the behavior stays."
+    said = "No change passed the test, so your policy stays."
     if selection.only_approximate:
-        said = "Only the approximate test passes: promising, not proved. So the behavior stays."
+        said = "Only the approximate test passes: promising, not proved. So your policy stays."
     unkept = [_not_kept(signal, trial) for signal, trial in selection.unkept]
     return " ".join([said, *unkept, plan(selection).said(selection.episodes)])
 
@@ -317,7 +317,7 @@ def _why_held_back(selection: Selection, best: Trial) -> str:
     ]
     said = [
         f"A change did better on {shown(selection.objective)}, but is not proved to keep "
-        f"{listing([shown(signal.signal) for signal, _ in failed])}. So the behavior stays.",
+        f"{listing([shown(signal.signal) for signal, _ in failed])}. So your policy stays.",
         *(_not_kept(signal, trial) for signal, trial in failed),
     ]
     said += [plan(selection).said(selection.episodes), "Or allow a larger loss (--keep NAME=LOSS)."]
