@@ -75,6 +75,8 @@ def gain(result: Result, brought: Gain) -> str:
         money = brought.money
         text = f"costs {money(-brought.old)}" if brought.costs else f"brings {money(brought.old)}"
         return f"In the log, an episode {text} on average."
+    if brought.shown is None:
+        return brought.sentence
     said = [brought.sentence, brought.interval_text, _luck(result), brought.caution]
     return " ".join(text for text in said if text)
 
