@@ -20,6 +20,7 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
 from jumar.core.replay import count
+from jumar.solve.improvement import improvement
 from strategies import logs, names
 
 Z, A = names("z", 2), names("a", 2)
@@ -39,7 +40,7 @@ HALF = Controller.uniform(("good",), ("keep", "repair"))
 
 
 @given(logs(Z, A, most_episodes=20), st.integers(0, 3), st.sampled_from([0.0, 0.5, 0.95]))
-def test_the_shares_sum_to_the_estimated_gain(log, n_wedge, discount):
+def test_the_shares_sum_to_the_whole_or_there_are_none(log, n_wedge, discount):
     behavior = Controller.uniform(Z, A)
     if count(log, window(2)).visits.sum() == 0:
         return
@@ -49,7 +50,7 @@ def test_the_shares_sum_to_the_estimated_gain(log, n_wedge, discount):
             log, behavior, discount=discount, memory=window(2), algorithm=name, n_wedge=n_wedge
         ).improvement
         made = decide(better)
-        assert made.share.sum() == pytest.approx(better.gain, abs=1e-9)
+        assert made.share.sum() == pytest.approx(1.0) or not made.share.any()
         assert (made.share[~made.changed] == 0).all()
         assert len(made.visits) == len(mdp)
 
@@ -61,7 +62,26 @@ def test_moving_half_the_mass_to_what_pays_two_more_gains_one():
     assert made.gain.tolist() == [1.0]
     assert made.met.tolist() == [1.0]
     assert made.share.tolist() == [1.0]
-    says(made.why(0), "'repair'", "30 times", "worth 1 more")
+    says(made.why(0), "'repair'", "30 times", "this alone is better")
+    assert made.share_text(0) == "100%"
+
+
+@pytest.mark.parametrize("shift", [0.0, 1000.0, -1000.0])
+def test_neither_a_shift_of_all_rewards_nor_a_pair_never_tried_moves_what_a_decision_brings(shift):
+    """Records that are cut after ten steps. 'b' pays 1 more on z0, and was never tried on z1."""
+    rng = np.random.default_rng(1)
+    z, a = rng.integers(2, size=2000), rng.integers(2, size=2000)
+    a[z == 1] = 0
+    log = Episodes(
+        Z, A, z, a, shift + ((z == 0) & (a == 1)), np.arange(0, 2001, 10), [-1] * 200, [False] * 200
+    )
+    mdp, policy = count(log, window(1)).mle(0.99), np.array([[0.0, 1.0], [0.5, 0.5]])
+    uniform = Controller.uniform(Z, A)
+    better = improvement(mdp, uniform, policy, algorithm="by hand", parameters={})
+    made = decide(better, stopping=0.1)
+    assert made.gain[0] == pytest.approx(0.5, abs=0.05)  # nothing else follows from it
+    assert made.q[1, 1] == pytest.approx(made.worth[1])  # of what nobody tried, nothing is made up
+    assert made.share.tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(

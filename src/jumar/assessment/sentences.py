@@ -155,6 +155,11 @@ def _doubts(result: Result) -> Iterator[Doubt]:
     open_ends = result.episodes - int(result.counts.ends.sum())
     if open_ends:
         yield Doubt("The cut", _cut_off(result, open_ends))
+    test = result.selection
+    passed = sum(trial.passed for trial in test.trials) if test and test.chosen else 0
+    if passed > 1:  # the interval is that of one policy, not of the best of several
+        text = f"The estimate is that of the best of {passed} that passed: some of it may be luck."
+        yield Doubt("Luck", text)
     if SUFFICIENT in result.certificate.assumptions:
         yield Doubt(
             "Memory",
