@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from jumar.evidence.resampling import resample
 
 import jumar as jm
 from commands import run_command

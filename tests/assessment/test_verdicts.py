@@ -70,7 +70,8 @@ NEWCOMERS = [
     ),
     Newcomer(
         "named and lost", Word.KEEP, "did no better than yours on the other half",
-        log(logs.desk, paid=logs.alike, noise=2.0, calls=60, seed=5), (*CALLS, *RULE, "--n-wedge", "1"),
+        log(logs.desk, paid=logs.alike, noise=2.0, calls=60, seed=5),
+        (*CALLS, *RULE, "--n-wedge", "1"),
     ),
     Newcomer("nothing to gain", Word.KEEP, "beyond doubt", log(logs.desk, paid=logs.alike),
              (*CALLS, *RULE, *DECLARED)),

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
-from jumar.evidence.resampling import resample
 
 import jumar as jm
 from facts import refuses, says
