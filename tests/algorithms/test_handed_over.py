@@ -24,12 +24,10 @@ from jumar.algorithms.auto.makers import makers_of
 from jumar.algorithms.auto.memories import Given, Learned
 from jumar.algorithms.auto.trials import PROVED
 from jumar.algorithms.auto.workbench import Workbench
-from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels, Origin
 from jumar.core.randomness import branch
 from jumar.evidence.practice import practice_of
-from jumar.io.controllers import controller_from_document, controller_to_document
 from streamed_logs import cut_up, prepared
 
 SCREENS, ACTIONS = tuple(f"s{i}" for i in range(60)), ("x", "y", "wait")

@@ -34,9 +34,8 @@ _SEVERAL = (
     "their mix, as in the log."
 )
 _PROPENSITIES = "Actions were taken with the probabilities that the log gives for them."
-_LENGTH = "Every episode has {steps:,} steps, as all in the log have."
+_LENGTH = "Every episode has {steps:,} steps and ends as those in the log do."
 _LONGEST = "No recording goes on for more than {steps:,} steps, as none in the log does."
-_REACHED = "A recording of an episode that does not end goes on for {steps:,} steps, as in the log."
 _STOPS = (
     "Where a recording stopped had nothing to do with what would have come next. The claim is "
     "about the return up to there; {beyond} of the discounted weight lies beyond."
@@ -216,12 +215,10 @@ def _assumptions(selection: Selection, practice: Practice, seed: int, estimated:
         found.append(f"{_what_steps_pay(selection)}, as the log shows.")
     if selection.beyond > 0:
         found.append(_STOPS.format(beyond=share(selection.beyond)))
-        if limits.steps is not None and not limits.declared_steps:
-            found.append(_LONGEST.format(steps=limits.steps))
     if limits.fixed:
         found.append(_LENGTH.format(steps=limits.steps))
-    elif limits.reached:
-        found.append(_REACHED.format(steps=limits.steps))
+    elif limits.steps is not None and not limits.declared_steps:
+        found.append(_LONGEST.format(steps=limits.steps))
     return [*found, _SEED.format(seed=seed)]
 
 
@@ -303,8 +300,7 @@ def _why_kept(selection: Selection) -> str:
             "A change did better up to where recordings stop, but "
             f"{share(selection.beyond)} of the discounted weight lies beyond, and of that the log "
             "shows nothing. So the behavior stays. Record for longer; or, if episodes end where "
-            "the recordings do, say so (--ends end); or let a memory be assumed to tell all that "
-            "matters (--assume-memory)."
+            "the recordings do, say so (--ends terminated)."
         )
     if selection.held_back is not None:
         return _why_held_back(selection, selection.held_back)
