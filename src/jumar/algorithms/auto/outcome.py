@@ -281,9 +281,11 @@ def _odds(selection: Selection) -> str:
 
 
 def _proviso(selection: Selection) -> str:
-    """What the log must have shown for the promise to hold; nothing, where all was declared."""
+    """What the log must have shown for the promise to hold; nothing, where all was declared. Of
+    several signals one chance is stated for all, so it is the proviso of all."""
     limits = selection.limits
-    if not limits.rewards.declared:
+    every = [limits, *(signal.limits for signal in selection.kept)]
+    if not all(each.rewards.declared for each in every):
         return (
             ", provided no return lies outside what the log shows: neither a hidden loss nor a "
             "hidden gain"
