@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jumar.algorithms.auto.functions import Function
 from jumar.core.arrays import Frozen
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
@@ -44,6 +45,7 @@ class Process(Frozen):
     steps: int | None = None  # the most of an episode that ends, where the owner knows that
     declared: bool = True  # does the owner declare what a step can pay?
     sufficient: bool = False  # does the last observation tell all of the past that matters?
+    candidates: Function | None = None  # of the owner's own; None: the usual ones
     kind: str = ""  # of the four ways in which the gate of 0.1.0 failed: M1, M2, M3 or M4
 
     @property

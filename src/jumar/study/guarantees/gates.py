@@ -46,6 +46,8 @@ def selected(
         discount=process.pomdp.discount,
         seed=rng,
         rewards=process.rewards,
+        horizon=process.longest if process.declared else None,
+        candidates=process.candidates,
         delta=delta,
         gate=gate,
     )

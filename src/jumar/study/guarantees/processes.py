@@ -27,6 +27,8 @@ PROCESSES: Registry[Callable[[], Process]] = Registry(
         "all-equal": traps.all_equal,
         "near-ties": traps.near_ties,
         "heavy-tails": traps.heavy_tails,
+        "declared-time-out": traps.declared_time_out,
+        "coordination": traps.coordination,
         "fatigue": traps.fatigue,
         "hidden-mode": memories.hidden_mode,
         "hidden-wear": memories.hidden_wear,

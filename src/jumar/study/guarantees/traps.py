@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from jumar.core.controller import Controller
+from jumar.core.history import HistoryMdp
 from jumar.study.guarantees.base import Outcome, Process, decision, ends, model, tried
 from jumar.truth.pomdp import Pomdp
 
@@ -307,3 +309,49 @@ def heavy_tails() -> Process:
         steps=1,
         sufficient=True,
     )
+
+
+def declared_time_out() -> Process:
+    """One step: `answer` pays 5, `wait` pays 10, but in 5 % of the cases the time is out: the
+    record stops there, with a loss of 100."""
+    pays = {
+        ("open", "answer"): ends((1.0, 5.0)),
+        ("open", "wait"): [*ends((0.95, 10.0)), (0.05, "late", "nobody", -100.0)],
+        **{("late", action): ends((1.0, 0.0)) for action in ("answer", "wait")},
+    }
+    return tried(
+        "What it costs to be cut off was declared, but many logs show no record that was.",
+        model("declared-time-out", start={("open", "now"): 1.0}, outcomes=pays),
+        behavior=("either", (0.5, 0.5)),
+        target=("waits more", (0.3, 0.7)),
+        sizes=(100, 1000),
+        more_sizes=(60, 10_000),
+        horizon=1,
+    )
+
+
+def coordination() -> Process:
+    """Two steps: the same key twice pays 1, different keys cost 1. One of 300 screens is seen at
+    every step and means nothing. The owner's function proposes one key for all of them."""
+    screens = [f"screen-{i}" for i in range(300)]
+    share = 1 / len(screens)
+    outcomes: dict[tuple[str, str], list[Outcome]] = {}
+    for first in ("x", "y"):
+        outcomes["begin", first] = [(share, first, z, 0.0) for z in screens]
+        for second in ("x", "y"):
+            outcomes[first, second] = ends((1.0, 1.0 if first == second else -1.0))
+    return tried(
+        "A function brings a controller that is better everywhere, and worse where only some of "
+        "the histories that can occur follow it.",
+        model("coordination", start={("begin", z): share for z in screens}, outcomes=outcomes),
+        behavior=("rather y", (0.4, 0.6)),
+        target=("more y", (0.3, 0.7)),
+        sizes=(400, 4000),
+        more_sizes=(100, 20_000),
+        steps=2,
+        candidates=_one_key,
+    )
+
+
+def _one_key(mdp: HistoryMdp, behavior: Controller) -> Controller:
+    return Controller.constant(mdp.observations, mdp.actions, (0.9, 0.1))
