@@ -11,7 +11,7 @@ from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.core.text import counted, listing, number, rounded, shown
-from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
+from jumar.evidence.assumptions import AS_IF_RIGHT, EACH_LOOK, ESTIMATED, NOT_CONFOUNDED, RIGHT
 from jumar.evidence.certificate import unchanged
 from jumar.evidence.claims import Certificate
 from jumar.evidence.practice import Practice
@@ -329,10 +329,11 @@ def _why_held_back(selection: Selection, best: Trial) -> str:
     if sizes:
         said.append(
             f"About {sizes[0]:,} episodes like these (the log has {selection.episodes:,}) would "
-            "probably decide it; or allow a larger loss (--keep NAME=LOSS)."
+            f"probably decide it; or allow a larger loss (--keep NAME=LOSS). {EACH_LOOK}"
         )
     elif all(trial.gain + trial.loss > 0 for _, trial in failed):
         said.append("A longer log may decide it; or allow a larger loss (--keep NAME=LOSS).")
+        said.append(EACH_LOOK)
     return " ".join(said)
 
 
@@ -363,5 +364,5 @@ def _more(selection: Selection) -> str:
         )
     return promise + (
         f"about {need.episodes:,} episodes like these (the log has {selection.episodes:,}) would "
-        "probably decide it."
+        f"probably decide it. {EACH_LOOK}"
     )
