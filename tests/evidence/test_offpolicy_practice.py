@@ -235,8 +235,8 @@ def test_exact_propensities_are_as_good_as_controllers(small, estimator):
     one = offpolicy.estimate(both, new, both_of_them, discount=γ, estimator=estimator)
     two = offpolicy.estimate(told, new, None, discount=γ, estimator=estimator)
     assert (two.value, two.lower) == (pytest.approx(one.value), pytest.approx(one.lower))
-    assert "The logged propensities are right" in two.assumptions[0]
-    assert "Each episode was made by the behavior that the log names" in one.assumptions[0]
+    assert "with the probabilities that the log gives" in two.assumptions[0]
+    assert "Each episode was made by the policy that the log names" in one.assumptions[0]
 
 
 def test_differences_need_no_controller(small):

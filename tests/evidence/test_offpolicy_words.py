@@ -138,7 +138,7 @@ def test_coverage_that_only_the_log_vouches_for_is_an_assumption():
     """On 'worn', never seen in the log, the target does what the behavior never does."""
     old = Controller(*NAMES, window(1), [[1]], [[1.0, 0.0]], [0.5, 0.5], name="old")
     found = offpolicy.estimate(log_of([[0]] * 3, [[1]] * 3), FAIR, old, discount=γ, estimator="is")
-    assert "checked only where the log leads" in found.assumptions[3]
+    assert "checked only where the log leads" in found.assumptions[4]
 
 
 def test_names_in_another_order_are_refused_where_the_memories_must_be_joined():

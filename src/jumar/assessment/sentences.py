@@ -13,6 +13,7 @@ from jumar.assessment.gain import HELD_OUT, Gain
 from jumar.assessment.outlook import Outlook
 from jumar.assessment.result import Result
 from jumar.core.text import counted, listing, number, percent, rounded, shown
+from jumar.evidence.assumptions import EACH_LOOK
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
 from jumar.evidence.checking.order import Order
@@ -128,7 +129,7 @@ def next_step(word: str, held_out: Selection | None) -> str:
         if plan and plan[0].episodes is not None and plan[0].episodes > held_out.episodes:
             said += (
                 f" With about {plan[0].episodes:,} episodes in all, a gain of "
-                f"{number(plan[0].gain)} per episode would probably be certified."
+                f"{number(plan[0].gain)} per episode would probably be certified. {EACH_LOOK}"
             )
     return said
 

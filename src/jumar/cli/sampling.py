@@ -89,6 +89,7 @@ def _data(found: Selection, plan: tuple[Need, ...]) -> dict[str, Any]:
 def _view(found: Selection, plan: tuple[Need, ...]) -> list[Any]:
     from jumar.algorithms.auto.samples import decided_first
     from jumar.core.text import counted
+    from jumar.evidence.assumptions import EACH_LOOK
     from jumar.show.terminal import facts, plain_table
 
     best = decided_first(found)
@@ -108,6 +109,7 @@ def _view(found: Selection, plan: tuple[Need, ...]) -> list[Any]:
             total, more = f"{need.episodes:,}", f"{max(0, need.episodes - found.episodes):,}"
         rows.append([f"{need.gain:.4g}", f"{100 * need.power:g} %", total, more])
     note = (
-        "Estimates from this log: a plan, not a promise. A longer log also finds better candidates."
+        "Estimates from this log: a plan, not a promise. A longer log also finds better "
+        f"candidates. {EACH_LOOK}"
     )
     return [facts(lines), plain_table(heads, rows, right=heads), note]

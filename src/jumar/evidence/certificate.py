@@ -20,6 +20,7 @@ from dataclasses import replace
 
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.memory import Memory
+from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.bounds import (
     BOUNDS,
     STOPPED,
@@ -36,9 +37,9 @@ from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 
 OF_STARTS = 0.1  # the part of δ for the law of first observations, where a bound pays for it
-NOT_CONFOUNDED = (
-    "The behavior was estimated from the log, as the share of each action in each history state: "
-    "what was done depended on nothing but what the log shows."
+_COPIED = (
+    "What is compared with is a copy of what acted: estimated from the log, or mixed of several "
+    "policies."
 )
 _EPISODES = (
     "Episodes are independent runs of the behavior, each from its beginning; when a recording was "
@@ -129,7 +130,10 @@ def certify(
 
 
 def _within(scale: Scale, certificate: Certificate) -> Certificate:
-    """The same statement with its proviso, where the range of the returns was not declared."""
+    """The same statement with what every one assumes, and with its proviso where the range of the
+    returns was not declared."""
+    assumptions = (*certificate.assumptions, NOT_CONFOUNDED)
+    certificate = replace(certificate, assumptions=assumptions)
     if scale.declared:
         return certificate
     return replace(
@@ -280,7 +284,7 @@ def for_estimated_behavior(
             delta=delta if c.delta is not None else None,
             zeta=c.zeta + extra,
             validity=min(c.validity, Validity.CLAIMED, key=lambda v: v.strength),
-            assumptions=(*c.assumptions, NOT_CONFOUNDED),
+            assumptions=(*c.assumptions, _COPIED),
             n_needed_for_tenth=None,
         )
         for c in certificates
@@ -295,7 +299,7 @@ def kept_estimate(certificate: Certificate, mixed: bool = False) -> Certificate:
     return replace(
         certificate,
         validity=Validity.CLAIMED,
-        assumptions=(*certificate.assumptions, *(() if mixed else (NOT_CONFOUNDED,))),
+        assumptions=(*certificate.assumptions, NOT_CONFOUNDED),
         reason=(
             f"{certificate.reason} Go on as you do: the controller handed over is only a copy of "
             f"that, {made}."

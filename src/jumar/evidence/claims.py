@@ -120,6 +120,8 @@ behavior's is at most 5 %."
         if not self.declared:
             proviso = f", {AS_SEEN}"
         if not self.validity.states_odds:
+            if self.zeta < 0.0:  # nobody has shown how much is gained at the least
+                holds = "is above"
             return (
                 f"It is only claimed that {what} {holds} the behavior's{proviso}; how likely this "
                 "is wrong is not known."

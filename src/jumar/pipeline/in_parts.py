@@ -201,7 +201,6 @@ def improve_logs(
         practice=practice,
         value_range=scale_of(used, paid, discount).value_range,
         seed=number,
-        estimated=old.estimated,
     )
     return Result(
         improvement,

@@ -28,13 +28,10 @@ def run(problem: Problem) -> Outcome:
         practice=problem.practice,
         value_range=scale_of(memory, problem.range, problem.discount).value_range,
         seed=problem.seed,
-        estimated=problem.estimated,
     )
     improvement = improvement_of(selection, old, material.mdp)
     told = chosen.simplified if chosen else None
-    kept = kept_certificates(
-        selection, practice=problem.practice, seed=problem.seed, estimated=problem.estimated
-    )
+    kept = kept_certificates(selection, practice=problem.practice, seed=problem.seed)
     return Outcome(material, improvement, test, selection, told, kept)
 
 

@@ -11,7 +11,8 @@ from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.core.text import counted, listing, number, rounded, shown
-from jumar.evidence.certificate import NOT_CONFOUNDED, unchanged
+from jumar.evidence.assumptions import AS_IF_RIGHT, EACH_LOOK, ESTIMATED, NOT_CONFOUNDED, RIGHT
+from jumar.evidence.certificate import unchanged
 from jumar.evidence.claims import Certificate
 from jumar.evidence.practice import Practice
 from jumar.evidence.validity import Validity
@@ -33,7 +34,6 @@ _SEVERAL = (
     "Each episode was made by the behavior that the log names for it. What is compared with is "
     "their mix, as in the log."
 )
-_PROPENSITIES = "Actions were taken with the probabilities that the log gives for them."
 _LENGTH = "Every episode has {steps:,} steps and ends as those in the log do."
 _LONGEST = "No recording goes on for more than {steps:,} steps, as none in the log does."
 _STOPS = (
@@ -65,10 +65,8 @@ def certificate_of(
     practice: Practice,
     value_range: float,
     seed: int,
-    estimated: bool = False,
 ) -> Certificate:
-    """What may be said of the chosen controller, or of keeping the behavior. `estimated` says that
-    the behavior was not known."""
+    """What may be said of the chosen controller, or of keeping the behavior."""
     chosen = selection.chosen
     if chosen is None:
         kept = unchanged(selection.delta, value_range)
@@ -77,33 +75,32 @@ def certificate_of(
         bound="held-out",
         title=(
             "Proved on episodes it was not learned from"
-            if selection.gate == PROVED and not estimated
+            if selection.gate == PROVED and not practice.unproved
             else "Tested on episodes it was not learned from"
         ),
         delta=selection.delta,
         zeta=-chosen.lower + 0.0,  # no minus zero
         value_range=max(value_range, selection.range),
-        validity=_validity(selection, estimated),
-        assumptions=tuple(_assumptions(selection, practice, seed, estimated)),
+        validity=_validity(selection, practice),
+        assumptions=tuple(_assumptions(selection, practice, seed)),
         estimated_gain=min(chosen.gain, selection.most),
-        reason=_sentence(selection, chosen, estimated),
+        reason=_sentence(selection, chosen, practice.unproved),
         most=selection.most,
         signal=selection.objective,
     )
 
 
 def kept_certificates(
-    selection: Selection, *, practice: Practice, seed: int, estimated: bool = False
+    selection: Selection, *, practice: Practice, seed: int
 ) -> tuple[Certificate, ...]:
     """One for every signal that must not get worse, in the order they were asked for."""
     return tuple(
-        _kept_certificate(selection, i, practice, seed, estimated)
-        for i in range(len(selection.kept))
+        _kept_certificate(selection, i, practice, seed) for i in range(len(selection.kept))
     )
 
 
 def _kept_certificate(
-    selection: Selection, number: int, practice: Practice, seed: int, estimated: bool
+    selection: Selection, number: int, practice: Practice, seed: int
 ) -> Certificate:
     signal = selection.kept[number]
     # the same test with other returns: what it assumes is told in the same words
@@ -112,7 +109,7 @@ def _kept_certificate(
         kept = unchanged(selection.delta, seen.range)
         return replace(kept, signal=signal.signal, reason=_kept_back(selection, number))
     trial = selection.chosen.kept[number]
-    assumptions = _assumptions(seen, practice, seed, estimated)
+    assumptions = _assumptions(seen, practice, seed)
     if signal.loss is None:
         assumptions.append(
             _BY_DEFAULT.format(signal=shown(signal.signal), loss=f"{trial.loss:.4g}")
@@ -121,32 +118,33 @@ def _kept_certificate(
         bound="held-out",
         title=(
             "Kept on episodes it was not learned from"
-            if not estimated
+            if not practice.unproved
             else "Tested on episodes it was not learned from"
         ),
         delta=selection.delta,
         zeta=-trial.lower + 0.0,
         value_range=seen.range,
-        validity=_validity(seen, estimated),
+        validity=_validity(seen, practice),
         assumptions=tuple(assumptions),
         estimated_gain=min(trial.gain, signal.most),
-        reason=_kept_sentence(seen, signal, trial, estimated),
+        reason=_kept_sentence(seen, signal, trial, practice.unproved),
         most=signal.most,
         declared=signal.limits.rewards.declared,
         signal=signal.signal,
     )
 
 
-def _kept_sentence(seen: Selection, signal: KeptSignal, trial: KeptTrial, estimated: bool) -> str:
+def _kept_sentence(seen: Selection, signal: KeptSignal, trial: KeptTrial, unproved: str) -> str:
     """The claim on a signal that must not get worse. `seen` is the test with its returns."""
     assert seen.chosen is not None
+    if unproved:
+        name = shown(signal.signal)
+        return f"In the test, {name} lost no more than is allowed, which is not proved either."
     kind = "episode" if seen.units == seen.episodes else "cluster"
     said = f"On {counted(seen.chosen.units, f'held-out {kind}')}, {kept_words(signal, trial)}"
     said += f" ({_allowed(signal, trial)})"
     if seen.beyond > 0:
         said += ", counting up to where recordings stop"
-    if estimated:
-        return f"{said}."
     return f"{said}. {_odds(seen)}{_proviso(seen)}."
 
 
@@ -194,20 +192,23 @@ def _not_kept(signal: KeptSignal, trial: KeptTrial) -> str:
     )
 
 
-def _validity(selection: Selection, estimated: bool) -> Validity:
-    if estimated:
+def _validity(selection: Selection, practice: Practice) -> Validity:
+    if practice.unproved:
         return Validity.CLAIMED  # what no number of episodes makes true is not asymptotic
     if selection.gate != PROVED:
         return Validity.ASYMPTOTIC
     return Validity.PROVED_IF_SEEN if _proviso(selection) else Validity.PROVED
 
 
-def _assumptions(selection: Selection, practice: Practice, seed: int, estimated: bool) -> list[str]:
+def _assumptions(selection: Selection, practice: Practice, seed: int) -> list[str]:
     limits = selection.limits
     known = _SEVERAL if practice.several else _KNOWN
+    if not practice.controllers:
+        known = RIGHT if practice.draws is None else AS_IF_RIGHT
     found = [
         _ALIKE if selection.units == selection.episodes else _ALIKE_CLUSTERS,
-        NOT_CONFOUNDED if estimated else known if practice.controllers else _PROPENSITIES,
+        ESTIMATED if practice.estimated else known,
+        NOT_CONFOUNDED,
     ]
     if selection.gate != PROVED:
         found.append(_LARGE)
@@ -241,15 +242,13 @@ def share(x: float) -> str:
     return f"{100 * x:.2g} %" if x >= 1e-4 else "less than 0.01 %"
 
 
-def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
+def _sentence(selection: Selection, chosen: Trial, unproved: str) -> str:
     """The claim for somebody who has to decide."""
     kind = "episode" if selection.units == selection.episodes else "cluster"
     where = f"On {counted(chosen.units, f'held-out {kind}')}"
-    if estimated:
-        where += " (though the behavior was estimated from all of them)"
     on = f" on {shown(selection.objective)}" if selection.objective else ""
     parts = [f"{where}, the new controller did better{on} than the old one"]
-    if chosen.lower > 0:
+    if chosen.lower > 0 and not unproved:  # without a proof there is no least gain
         alike = ", each cluster counting the same" if kind == "cluster" else ""
         parts.append(f", by at least {chosen.lower:.4g} per episode{alike}")
     else:
@@ -260,8 +259,8 @@ def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
             "weight lies beyond)"
         )
     parts.append(".")
-    if estimated:
-        return "".join(parts)
+    if unproved:
+        return " ".join([unproved, "".join(parts)])
     parts.append(f" {_odds(selection)}")
     if selection.gate != PROVED:
         parts.append(", if there are enough episodes")
@@ -328,10 +327,11 @@ def _why_held_back(selection: Selection, best: Trial) -> str:
     if sizes:
         said.append(
             f"About {sizes[0]:,} episodes like these (the log has {selection.episodes:,}) would "
-            "probably decide it; or allow a larger loss (--keep NAME=LOSS)."
+            f"probably decide it; or allow a larger loss (--keep NAME=LOSS). {EACH_LOOK}"
         )
     elif all(trial.gain + trial.loss > 0 for _, trial in failed):
         said.append("A longer log may decide it; or allow a larger loss (--keep NAME=LOSS).")
+        said.append(EACH_LOOK)
     return " ".join(said)
 
 
@@ -362,5 +362,5 @@ def _more(selection: Selection) -> str:
         )
     return promise + (
         f"about {need.episodes:,} episodes like these (the log has {selection.episodes:,}) would "
-        "probably decide it."
+        f"probably decide it. {EACH_LOOK}"
     )

@@ -144,7 +144,7 @@ def forecast_of(
         assert not isinstance(worth, Weighted)
         assert not isinstance(gains, Weighted)
         new, less = series(worth, kept, streams[1]), series(gains, kept, streams[2])
-        assumed = [sample.assumed[0], chosen, *assumed]
+        assumed = [*sample.assumed[:2], chosen, *assumed]
     terms = (less or old).terms
     cosines = "" if terms == 1 else f" and {counted(terms - 1, 'cosine')}"
     following = "episode" if ahead == 1 else f"{ahead:,} episodes"
@@ -156,7 +156,7 @@ def forecast_of(
         old,
         new,
         less,
-        Validity.CLAIMED if practice.estimated and less else Validity.ASYMPTOTIC,
+        Validity.CLAIMED if practice.unproved and less else Validity.ASYMPTOTIC,
         (
             f"The trend, a straight line{cosines} over the log, goes on for the next {following}: "
             "nothing changes suddenly, and no season comes more than once in the log.",
