@@ -404,7 +404,8 @@ def _verdict(trend: Trend, p: float, steps: int | None, level: float, independen
 
 ENTRY = Question(
     "Is the process the same over the whole log?",
+    # plain sums: whoever asks with another discount, or with none, must find the same
     lambda subject, rng: drift_of(
-        subject.replay, subject.γ, subject.settings, rng, subject.practice.made_by
+        subject.replay, 1.0, subject.settings, rng, subject.practice.made_by
     ),
 )
