@@ -129,8 +129,9 @@ def next_step(word: str, held_out: Selection | None) -> str:
         if plan and plan[0].episodes is not None and plan[0].episodes > held_out.episodes:
             said += (
                 f" With about {plan[0].episodes:,} episodes in all, a gain of "
-                f"{number(plan[0].gain)} per episode would probably be certified. {EACH_LOOK}"
+                f"{number(plan[0].gain)} per episode would probably be certified."
             )
+        said += f" {EACH_LOOK}"
     return said
 
 
