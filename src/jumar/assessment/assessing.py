@@ -18,7 +18,6 @@ from jumar.assessment.heeded import heeded
 from jumar.assessment.kept import KeptSignals, drifting_signals, kept_signals
 from jumar.assessment.noticing import Looked, notices
 from jumar.assessment.other_deltas import Deltas, other_deltas
-from jumar.assessment.outlook import Outlook, outlook
 from jumar.assessment.result import Result
 from jumar.assessment.sensitivity import Row, sensitivity
 from jumar.assessment.sentences import Fact, Warning
@@ -54,7 +53,6 @@ class Assessment(Frozen, Shown):
     deltas: Deltas | None = None  # the answer with another accepted chance of error
     smallest: Smallest | None = None  # fewer memory nodes that do the same, if there are
     notices: tuple[Notice, ...] = ()  # what a colleague would say, of the log and of the result
-    outlook: Outlook | None = None  # what comes next, where the process drifts
 
     @property
     def summary(self) -> str:
@@ -67,9 +65,8 @@ class Assessment(Frozen, Shown):
 
     @property
     def certificates(self) -> tuple[Certificate, ...]:
-        """All there are; that of a forecast comes last."""
-        ahead = self.outlook.certificate if self.outlook else None
-        return self.result.certificates if ahead is None else (*self.result.certificates, ahead)
+        """All there are."""
+        return self.result.certificates
 
     @property
     def telling(self) -> tuple[Certificate, ...]:
@@ -89,7 +86,7 @@ class Assessment(Frozen, Shown):
     @property
     def safety(self) -> str:
         """What can be lost, in sentences."""
-        return sentences.safety(self.result, self.check, self.outlook)
+        return sentences.safety(self.result, self.check)
 
     @property
     def next_step(self) -> str:
@@ -99,7 +96,7 @@ class Assessment(Frozen, Shown):
     @property
     def warnings(self) -> tuple[Warning, ...]:
         """What the reader must know before the numbers, the worst first."""
-        return tuple(sentences.warnings(self.result, self.check, self.outlook))
+        return tuple(sentences.warnings(self.result, self.check))
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -136,7 +133,6 @@ class Assessment(Frozen, Shown):
             "notices": [notice.to_dict() for notice in self.notices],
             **self.result.to_dict(),
             "certificates": [c.to_dict() for c in self.certificates],
-            "forecast": self.outlook.to_dict() if self.outlook else None,
             "split": self.split.to_dict() if self.split else None,
             "smallest": self.smallest.to_dict() if self.smallest else None,
             "interval": list(self.interval),
@@ -186,10 +182,9 @@ def assess(result: Result) -> Assessment:
     noticed = (
         *checked.notices, *drifting_signals(result), *notices(Looked(result, made, parts, failed)),
     )  # fmt: skip
-    ahead = outlook(result, checked)
     return Assessment(
         result=result,
-        verdict=judge(result, checked, held_out, gain, noticed, ahead),
+        verdict=judge(result, checked, held_out, gain, noticed),
         check=checked,
         held_out=held_out,
         decisions=made,
@@ -201,7 +196,6 @@ def assess(result: Result) -> Assessment:
         deltas=other_deltas(result, held_out),
         smallest=smallest(result),
         notices=noticed,
-        outlook=ahead,
     )
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from jumar.algorithms.auto import Selection
 from jumar.assessment.decisions import Decisions
 from jumar.assessment.gain import HELD_OUT, Gain
-from jumar.assessment.outlook import Outlook
 from jumar.assessment.result import Result
 from jumar.core.text import counted, listing, number, percent, rounded, shown
 from jumar.evidence.bounds import SUFFICIENT
@@ -142,17 +141,8 @@ def memory_contradicted(result: Result, check: Check) -> bool:
     return any(test.rejected for test in tests if test.memory == memory)
 
 
-def safety(result: Result, check: Check, outlook: Outlook | None = None) -> str:
+def safety(result: Result, check: Check) -> str:
     """What can be lost."""
-    said = _safety(result, check)
-    if outlook is None or result.improvement.changed == 0:
-        return said
-    return f"On average over the log: {_small(said)} But the log changes under way. " + (
-        outlook.headline or outlook.why
-    )
-
-
-def _safety(result: Result, check: Check) -> str:
     best = result.certificate
     if result.improvement.changed == 0 and result.estimated:
         return best.claim
@@ -182,14 +172,12 @@ def _safety(result: Result, check: Check) -> str:
     return said
 
 
-def warnings(result: Result, check: Check, outlook: Outlook | None = None) -> Iterator[Warning]:
+def warnings(result: Result, check: Check) -> Iterator[Warning]:
     """What must be known before the numbers, the worst first."""
     remarks = result.log.origin.remarks if result.log.origin else None
     for fact in facts(check):
         if fact.state == "failed":
             yield Warning(f"A check failed: {_small(fact.text)}", fact.finding, loud=True)
-    if outlook is not None:
-        yield Warning("These are averages over the log.", outlook.text, loud=True)
     if result.estimated:
         yield Warning(
             "The behavior was estimated.",

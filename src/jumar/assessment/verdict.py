@@ -3,7 +3,7 @@
 The word is the first in this list whose condition holds:
 
 unreliable  a check of the log failed, or something as bad was noticed: what was learned from it
-            cannot be trusted; where the process drifts, a forecast is told beside it
+            cannot be trusted
 keep        nothing changes
 safe        a certificate that is proved or published says "not worse", and the log does not
             contradict what the certificate assumes of the memory
@@ -24,7 +24,6 @@ from typing import Any
 from jumar.algorithms.auto import Selection
 from jumar.assessment.gain import Gain
 from jumar.assessment.kept import kept_clauses
-from jumar.assessment.outlook import Outlook
 from jumar.assessment.result import Result
 from jumar.assessment.sentences import memory_contradicted
 from jumar.core.text import counted, listing, rounded, shown
@@ -85,15 +84,11 @@ def judge(
     held_out: Selection | None,
     gain: Gain,
     notices: Sequence[Notice] = (),
-    outlook: Outlook | None = None,
 ) -> Verdict:
     """The verdict. `held_out` is the held-out test, if one was made; `notices` are those of the log
-    and of the result; `outlook` is a forecast, where the log drifts. However good that is, what was
-    learned and certified are averages over a log that changed, and the word stays."""
+    and of the result."""
     word, reasons = _word(result, check, held_out, notices)
     headline = _headline(result, word, held_out, gain)
-    if outlook and outlook.headline:
-        headline, reasons = f"{headline} {outlook.headline}", [*reasons, outlook.headline]
     if loud := [notice for notice in notices if notice.loud]:
         headline = f"Do not use this yet. {loud[0].fact} {loud[0].remedy}"
     return Verdict(word, headline, tuple(reasons))

@@ -95,7 +95,6 @@ def page(
         smallest=smallest if smallest and smallest.kind == "graph" else None,
         histogram=_histogram(assessment) if changed else "",
         ladder=_ladder(assessment),
-        outlook_picture=_outlook(assessment),
         run=_run_rows(run),
         notices=_notices(assessment, typed),
     )
@@ -121,16 +120,6 @@ def _ladder(assessment: Assessment) -> str:
 
     long = assessment.result.long
     return rungs(long.ladder) if long else ""
-
-
-def _outlook(assessment: Assessment) -> str:
-    """Both controllers along the log, and what is forecast."""
-    from jumar.show.html.outlook import outlook_picture
-
-    ahead = assessment.outlook
-    if ahead is None or ahead.forecast is None:
-        return ""
-    return outlook_picture(ahead.forecast, assessment.costs)
 
 
 def _histogram(assessment: Assessment) -> str:

@@ -59,7 +59,6 @@ def result_parts(
                 *_gain(assessment),
                 *_kept(assessment),
                 *_split(assessment),
-                *_outlook(assessment),
                 *_checks(assessment),
             ]
         ),
@@ -106,19 +105,6 @@ def _split(assessment: Assessment) -> list[tuple[str, str | Text]]:
     return [
         ("", f"{split.slips:.6g} of it by fewer slips, {split.decisions:.6g} by new decisions"),
     ]
-
-
-def _outlook(assessment: Assessment) -> list[tuple[str, str | Text]]:
-    """What comes next, where the process drifts."""
-    ahead = assessment.outlook
-    if ahead is None:
-        return []
-    found = ahead.forecast
-    lines: list[tuple[str, str | Text]] = [("forecast", found.verdict if found else ahead.why)]
-    if found:
-        lines += [("", Text(text, style="yellow")) for text in found.warnings]
-        lines += [("", ahead.why)] if ahead.why else []
-    return lines
 
 
 def _checks(assessment: Assessment) -> list[tuple[str, str | Text]]:
@@ -213,9 +199,6 @@ def _certificates(assessment: Assessment) -> list[RenderableType]:
     if len(telling) > 1:
         heads = ["bound", "ζ", "validity", "worth"]
         rows = [_bound_cells(c) for c in telling]
-        if assessment.outlook:  # then it matters of what time they speak
-            heads.append("about")
-            rows = [[*row, c.about.partition(",")[0]] for row, c in zip(rows, telling, strict=True)]
         parts += [
             Text(),
             plain_table(heads, rows, title="Bounds that say something", right=["ζ"]),
