@@ -6,12 +6,14 @@ False alarms: a test at level 0.05 on 200 sound logs rejects more than 20 of the
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import jumar as jm
 from jumar import random_stream
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
@@ -313,3 +315,24 @@ def test_a_new_behavior_with_other_returns_is_no_drift_of_the_process():
     assert trend_of(returns, made_by).p > 0.01
     assert step_trend(returns, np.arange(601), made_by).p > 0.01
     assert trend_of(returns + 0.01 * np.arange(600), made_by).p < 1e-6  # a drift in both
+
+
+@pytest.mark.parametrize("policy", ["known", "estimate"])
+def test_whoever_asks_gets_the_same_answer(policy):
+    """check and improve, with other seeds and other numbers of draws."""
+    behavior = listening(0.3)
+    log_, given = run(behavior, 200, seed=4), behavior if policy == "known" else "estimate"
+    asked = [
+        jm.check(log_, given, discount=0.9, seed=seed, resamples=resamples).sections["drift"]
+        for seed, resamples in ((1, None), (2, 99), (3, 1999))
+    ]
+    improved = jm.improve(log_, given, discount=0.9, seed=7).assessment.check.sections["drift"]
+    assert len({(d.p, d.resamples, d.trend.p, d.verdict) for d in (*asked, improved)}) == 1
+
+
+def test_only_records_that_can_be_forecast_are_sent_there():
+    sentence = drift(fleet(1, SHRINKING, change=0.01), EVEN).verdict.sentence
+    assert "--forecast" not in sentence
+    falls = log_of(*[[(0, 0)]] * 40)
+    falls = replace(falls, reward=-np.arange(40.0))
+    assert "jumar estimate --forecast" in drift(falls, EVEN).verdict.sentence

@@ -141,8 +141,8 @@ def test_a_policy_and_what_another_brings_more():
     says(found.verdict, "If the trend goes on, your policy brings about", "next 100 episodes",
          "forecast to be better", "not proved (asymptotic)")  # fmt: skip
     assert "at least" not in found.verdict
-    says(" ".join(found.assumptions), "a parabola over the last 667 episodes", "like their "
-         "neighbours", "order", "does not change where the process is going", "without looking")  # fmt: skip
+    says(" ".join(found.assumptions), "a parabola over the last 667 episodes", "neighbours",
+         "order", "does not change where the process is going", "without looking")  # fmt: skip
 
 
 def test_what_was_better_and_gets_worse_is_not_called_better():

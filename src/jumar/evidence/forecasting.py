@@ -190,7 +190,7 @@ def forecast(
     check_delta(delta)
     if not isinstance(discount, int | float | np.number) or not 0 <= discount <= 1:
         raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
-    γ, ahead = float(discount), _checked(ahead, len(log))
+    γ, ahead, rng = float(discount), _checked(ahead, len(log)), generator(seed, "forecast")
     _check_log(log)
     last = math.ceil(len(log) / 3)
     unit = _units(log, last)
@@ -204,7 +204,6 @@ def forecast(
     old, less = item(returns, None, (low, high)), None
     assumed = _assumed(practice, last, unit)
     if new is not None:
-        rng = generator(seed, "forecast")
         sample = Sample(practice.replays, new, _behaviors(practice), γ, FOLDS, rng)
         size = _effective(sample.weight[-last:], unit)
         less = item(_scores(sample), size, (low - high, high - low))

@@ -98,7 +98,9 @@ def _error(pull: Floats, residual: Floats, basis: Floats, unit: Ints | None) -> 
     h_c (I - Q_c Q_cᵀ)⁻¹ e_c = h_c·e_c + (h_c Q_c) (I - Q_cᵀ Q_c)⁻¹ (Q_cᵀ e_c).
     """
     m, p = basis.shape
-    unit = np.arange(m) if unit is None else unit
+    if unit is None:
+        left = np.maximum(1 - (basis**2).sum(1), 1e-9)
+        return math.sqrt(float(((pull * residual / left) ** 2).sum()))
     he, hQ, Qe, QQ = (
         np.stack([sum_by(unit, column, int(unit.max()) + 1) for column in columns.T], 1)
         for columns in (
@@ -108,8 +110,8 @@ def _error(pull: Floats, residual: Floats, basis: Floats, unit: Ints | None) -> 
             (basis[:, :, None] * basis[:, None, :]).reshape(m, p * p),
         )
     )
-    left = (1 + 1e-9) * np.eye(p) - QQ.reshape(-1, p, p)
-    change = he[:, 0] + (hQ * np.linalg.solve(left, Qe[:, :, None])[:, :, 0]).sum(1)
+    without = (1 + 1e-9) * np.eye(p) - QQ.reshape(-1, p, p)
+    change = he[:, 0] + (hQ * np.linalg.solve(without, Qe[:, :, None])[:, :, 0]).sum(1)
     return math.sqrt(float((change**2).sum()))
 
 
@@ -162,7 +164,8 @@ def _check_jump(fit: _Fit, unit: Ints | None) -> None:
     most, since = max(found)
     if most > JUMP:
         raise LogError(
-            f"What an episode brings seems to have jumped about {since:,} episodes before the end of the log "
-            f"({most:.1f} standard errors off a smooth trend). A trend that broke is not carried "
-            "on. Nothing is forecast; use what came after the jump, once there is enough of it."
+            f"What an episode brings seems to have jumped about {since:,} episodes before the end "
+            f"of the log ({most:.1f} standard errors off a smooth trend). A trend that broke is "
+            "not carried on. Nothing is forecast; use what came after the jump, once there is "
+            "enough of it."
         )
