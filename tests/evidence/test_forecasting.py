@@ -64,6 +64,14 @@ def test_where_a_cubic_says_something_else_the_interval_spans_both():
     assert bent.low < 3 * 1.05**3 < bent.high
 
 
+def test_a_late_jump_that_makes_the_parabola_overshoot_is_spanned():
+    """From 0 to 3 at 90 % of a log of 1,000: 3 goes on, and the parabola says 4.1."""
+    jump = 3.0 * (np.arange(334) >= 234)
+    found = trend(jump + rng().normal(size=334), 50, delta=0.05)
+    assert found.value > 4
+    assert found.low < 3 < found.high
+
+
 def test_neighbours_that_are_alike_make_the_interval_wide():
     """Correlation 0.5 makes the error of a mean √3 times as large."""
     noise = rng().normal(size=600)
@@ -88,9 +96,8 @@ def test_the_unit_of_the_rewards_does_not_matter(scale):
         (np.zeros(80), "All but 0 of the last 80 episodes bring exactly the same"),
         ((np.arange(200) % 25 == 0) * 5.0, "All but 8 of the last 200"),
         (np.cumsum(rng(3).normal(size=2000)), "so much like the one before"),
-        (rng().normal(size=200) + 4 * (np.arange(200) >= 150), "seems to have jumped about"),
     ],
-    ids=["constant", "rare", "walk", "jump"],
+    ids=["constant", "rare", "walk"],
 )
 def test_what_no_interval_holds_for_is_refused(y, words):
     with pytest.raises(LogError, match=words):
@@ -101,6 +108,7 @@ SERIES = {
     "none": lambda x, noise: noise,
     "straight": lambda x, noise: 3 * x + noise,
     "curved": lambda x, noise: 3 * x**2 + noise,
+    "jump": lambda x, noise: 2.0 * (x >= 0.7) + noise,
     "heavy tails": lambda x, noise: 3 * x + rng(round(1e6 * abs(noise[0]))).standard_t(3, len(x)),
 }
 
@@ -108,20 +116,14 @@ SERIES = {
 @pytest.mark.parametrize("name", SERIES)
 def test_intervals_miss_about_as_often_as_they_say(name):
     """The last third of 300 logs of 200 episodes, the next 10 forecast."""
-    missed = refused = 0
+    missed = 0
     for i in range(300):
         y = SERIES[name](np.arange(67) / 67, rng(i).normal(size=67))
-        next_ones = np.arange(67, 77) / 67
-        truth = SERIES[name](next_ones, np.zeros(10)).mean() if name != "heavy tails" else (
-            3 * next_ones.mean())  # fmt: skip
-        try:
-            found = trend(y, 10, delta=0.05)
-        except LogError:
-            refused += 1
-            continue
-        missed += not found.low < truth < found.high
+        following = np.arange(67, 77) / 67
+        came = 3 * following if name == "heavy tails" else SERIES[name](following, np.zeros(10))
+        found = trend(y, 10, delta=0.05)
+        missed += not found.low < came.mean() < found.high
     assert missed <= 27
-    assert refused <= 30
 
 
 # ---- a log --------------------------------------------------------------------------------------
@@ -141,7 +143,7 @@ def test_a_policy_and_what_another_brings_more():
     says(found.verdict, "If the trend goes on, your policy brings about", "next 100 episodes",
          "forecast to be better", "not proved (asymptotic)")  # fmt: skip
     assert "at least" not in found.verdict
-    says(" ".join(found.assumptions), "a parabola over the last 667 episodes", "neighbours",
+    says(" ".join(found.assumptions), "The trend of the last 667 episodes goes on", "neighbours",
          "order", "does not change where the process is going", "without looking")  # fmt: skip
 
 

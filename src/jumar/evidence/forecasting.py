@@ -296,8 +296,8 @@ def _assumed(practice: Practice, last: int, unit: Ints | None) -> tuple[str, ...
     """What is taken for granted, whoever is forecast."""
     log = practice.log
     found = [
-        f"The trend, a parabola over the last {last:,} episodes, goes on: nothing jumps, and no "
-        "season comes more than once in the log.",
+        f"The trend of the last {last:,} episodes goes on, or ends here: nothing jumps after the "
+        "log.",
         "The log has its episodes in the order in which they happened, evenly in time.",
         "Given the trend, episodes are independent of each other, or like their neighbours only."
         if unit is None

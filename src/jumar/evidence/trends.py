@@ -1,19 +1,19 @@
 """Where a series of numbers is going: the mean of the next Δ, with an interval.
 
-*What is fitted.* A parabola. Where a cubic forecasts something else, by more than one standard
-error of the difference, the interval spans both. A straight line is half as wide and misses two to
-three times as often as it says where the trend is curved; what lies before the last third, above
-all an early jump, has no part in it (`benchmarks/forecasts.py`, docs/drift.md).
+*What is fitted.* A parabola; where a cubic forecasts something else, by more than one standard
+error of the difference, the cubic; and the level of the latest, as if nothing changed any more. The
+forecast is the parabola's, and the interval spans those of all three: where the trend bends a
+parabola misses, and where it jumps a parabola overshoots. Each end of each is wrong with a chance
+of δ; what they span was measured to miss with about δ in all, or less often.
 
-*The interval.* With weights h, residuals e and leverages l, g_i = h_i e_i / (1 - l_i), the error of
+*The errors.* With weights h, residuals e and leverages l, g_i = h_i e_i / (1 - l_i), the error of
 θ = Σ h_i y_i is (Σ g_i²)^½ (HC3: every episode may have a variance of its own); with clusters it is
 the same jackknife over clusters. Without, neighbouring episodes may be alike: the error is
 multiplied by ((1 + r)/(1 - r))^½, where r is the correlation of neighbouring residuals, corrected
 for what the fit takes away (-(p(1 + r) + 2r)/m for p parameters and m numbers). The quantile is
 Student's.
 
-A jump, neighbours that are too alike, and numbers that are nearly all the same are refused: the
-interval would not hold.
+Neighbours that are too alike and numbers that are nearly all the same are refused.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ from jumar.core.errors import LogError
 from jumar.evidence.plausible import NONE_BELOW
 
 DEGREE = 2
-ALIKE = 0.8  # correlation of neighbours: at 0.9 an interval of 90 % missed 17 %
-JUMPS = 20  # places where one is sought
-JUMP = 3.2  # standard errors: as large in one log in 20 without any
-LEAST_STRETCH = 5  # episodes before and after a jump
+ALIKE = 0.7  # correlation of neighbours; at 0.8, 10 % missed in logs of 200
+LATEST = 0.15  # of the numbers: the last twentieth of a log
 ROUNDING = 1e-12  # of the largest number: what is left below it is no residual
 
 
@@ -65,20 +63,19 @@ def trend(y: Floats, ahead: int, *, delta: float, unit: Ints | None = None) -> T
     _check_spread(y)
     size = float(np.abs(y).max())
     y = y / size  # squares of huge numbers are no numbers
-    fits = [_fit(y, ahead, degree) for degree in (DEGREE, DEGREE + 1)]
-    chain = 1.0 if unit is not None else _chain(fits[1].residual, DEGREE + 2)
-    _check_jump(fits[1], unit)
+    flat, bent = (_fit(y, ahead, degree) for degree in (DEGREE, DEGREE + 1))
+    chain = 1.0 if unit is not None else _chain(bent.residual, DEGREE + 2)
     units = len(y) if unit is None else int(unit.max()) + 1
-    errors = [chain * _error(fit.pull, fit.residual, fit.basis, unit) for fit in fits]
-    reach = [
-        float(stdtrit(units - len(fit.basis.T), 1 - delta / 2)) * error
-        for fit, error in zip(fits, errors, strict=True)
-    ]
-    flat, bent = fits
+    quantile = max(0.0, float(stdtrit(units - DEGREE - 2, 1 - delta)))
+    latest = np.arange(len(y)) >= (1 - LATEST) * len(y)
+    level = _Fit(float(y[latest].mean()), latest / latest.sum(), bent.residual, bent.basis)
     apart = chain * _error(bent.pull - flat.pull, bent.residual, bent.basis, unit)
-    used = (0, 1) if abs(bent.value - flat.value) > apart else (0,)
-    low = min(fits[i].value - reach[i] for i in used)
-    high = max(fits[i].value + reach[i] for i in used)
+    spanned = [flat, level, *[bent] * (abs(bent.value - flat.value) > apart)]
+    errors = [chain * _error(*fit[1:], unit) for fit in spanned]
+    low, high = (
+        end(fit.value + sign * quantile * error for fit, error in zip(spanned, errors, strict=True))
+        for sign, end in ((-1, min), (1, max))
+    )
     return Trended(*(size * x for x in (flat.value, low, high, errors[0])))
 
 
@@ -115,18 +112,13 @@ def _error(pull: Floats, residual: Floats, basis: Floats, unit: Ints | None) -> 
     return math.sqrt(float((change**2).sum()))
 
 
-def _neighbours(residual: Floats, fitted: int) -> float:
-    """The correlation of neighbouring residuals, corrected for what the fit took away."""
-    square = float((residual**2).sum())
-    if square <= ROUNDING**2 * len(residual):
-        return 0.0
-    r = float((residual[1:] * residual[:-1]).sum()) / square
-    return r + (fitted * (1 + r) + 2 * r) / len(residual)
-
-
 def _chain(residual: Floats, fitted: int) -> float:
     """How much larger an error is because neighbours are alike."""
-    r = max(0.0, _neighbours(residual, fitted))
+    square = float((residual**2).sum())
+    if square <= ROUNDING**2 * len(residual):
+        return 1.0
+    r = float((residual[1:] * residual[:-1]).sum()) / square
+    r = max(0.0, r + (fitted * (1 + r) + 2 * r) / len(residual))
     if r > ALIKE:
         raise LogError(
             f"Each episode is so much like the one before (correlation {min(r, 1):.2f}) that a "
@@ -142,30 +134,4 @@ def _check_spread(y: Floats) -> None:
         raise LogError(
             f"All but {others} of the last {len(y):,} episodes bring exactly the same: too few "
             "others to tell where they go. Nothing is forecast."
-        )
-
-
-def _check_jump(fit: _Fit, unit: Ints | None) -> None:
-    """A LogError where a step explains what a cubic does not."""
-    m, Q = fit.basis.shape[0], fit.basis
-    stretch = LEAST_STRETCH if unit is None else LEAST_STRETCH * math.ceil(m / (unit.max() + 1))
-    found = [(0.0, m)]
-    for place in np.unique(np.linspace(stretch, m - stretch, JUMPS).astype(np.int64)):
-        step = (np.arange(m) >= place).astype(np.float64)
-        step -= Q @ (Q.T @ step)
-        step /= math.sqrt(float(step @ step))
-        height = float(step @ fit.residual)
-        residual = fit.residual - height * step
-        r = 0.0 if unit is not None else min(max(0.0, _neighbours(residual, DEGREE + 3)), ALIKE)
-        error = _error(step, residual, np.column_stack([Q, step]), unit)
-        error *= math.sqrt((1 + r) / (1 - r))
-        if error > ROUNDING:
-            found.append((abs(height) / error, m - int(place)))
-    most, since = max(found)
-    if most > JUMP:
-        raise LogError(
-            f"What an episode brings seems to have jumped about {since:,} episodes before the end "
-            f"of the log ({most:.1f} standard errors off a smooth trend). A trend that broke is "
-            "not carried on. Nothing is forecast; use what came after the jump, once there is "
-            "enough of it."
         )
