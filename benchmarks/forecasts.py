@@ -7,7 +7,7 @@ One JSON line per case and number of episodes: the share of logs that are refuse
 the share whose 95 % interval lies above and below the truth, for the behavior and the difference;
 with the median half width of each.
 
-    python benchmarks/forecasts.py [--logs 400] [--sizes 200 400 1000] [--cases stationary] [--speed]
+    python benchmarks/forecasts.py [--logs 400] [--sizes 200 1000] [--cases stationary] [--speed]
 """
 
 from __future__ import annotations
