@@ -4,7 +4,7 @@
 error of the difference, the cubic; and the level of the latest, as if nothing changed any more. The
 forecast is the parabola's, and the interval spans those of all three: where the trend bends a
 parabola misses, and where it jumps a parabola overshoots. Each end of each is wrong with a chance
-of δ; what they span was measured to miss with about δ in all, or less often.
+of 0.8 δ; what they span was measured to miss with about δ in all, or less often (docs/drift.md).
 
 *The errors.* With weights h, residuals e and leverages l, g_i = h_i e_i / (1 - l_i), the error of
 θ = Σ h_i y_i is (Σ g_i²)^½ (HC3: every episode may have a variance of its own); with clusters it is
@@ -29,6 +29,7 @@ from jumar.evidence.plausible import NONE_BELOW
 
 DEGREE = 2
 ALIKE = 0.7  # correlation of neighbours; at 0.8, 10 % missed in logs of 200
+SHARE = 0.8  # of δ, for each end of each answer; 0.5 would do for one answer alone
 LATEST = 0.15  # of the numbers: the last twentieth of a log
 ROUNDING = 1e-12  # of the largest number: what is left below it is no residual
 
@@ -66,7 +67,7 @@ def trend(y: Floats, ahead: int, *, delta: float, unit: Ints | None = None) -> T
     flat, bent = (_fit(y, ahead, degree) for degree in (DEGREE, DEGREE + 1))
     chain = 1.0 if unit is not None else _chain(bent.residual, DEGREE + 2)
     units = len(y) if unit is None else int(unit.max()) + 1
-    quantile = max(0.0, float(stdtrit(units - DEGREE - 2, 1 - delta)))
+    quantile = max(0.0, float(stdtrit(units - DEGREE - 2, 1 - SHARE * delta)))
     latest = np.arange(len(y)) >= (1 - LATEST) * len(y)
     level = _Fit(float(y[latest].mean()), latest / latest.sum(), bent.residual, bent.basis)
     apart = chain * _error(bent.pull - flat.pull, bent.residual, bent.basis, unit)
