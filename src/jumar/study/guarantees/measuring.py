@@ -241,7 +241,7 @@ def try_tests(trial: TriedLog) -> Iterator[ClaimRow]:
     settings = Settings(level, RESAMPLES)
     replays, behavior = Replays(trial.log), process.behavior
     replay = replays.over(behavior.memory)
-    drift = drift_of(replay, process.pomdp.discount, settings, trial.rng("drift"))
+    drift = drift_of(replay, process.pomdp.discount, level)
     found: dict[str, float | None] = {
         "fit": fit_policy(with_policy(replay, behavior), settings, trial.rng("fit")).p,
         "longer": longer_memory(replays, behavior.memory, settings, trial.rng("longer")).p,
