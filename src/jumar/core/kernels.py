@@ -211,16 +211,15 @@ def resample_weighted(
     size: Floats,  # (E,)
     discount: float,
     times: int,
-    errors_too: bool,
     rng: Any,
 ) -> tuple[Floats, Floats]:
-    """(times,) Σ offset / Σ size + Σ_t γ^t Σ w x / Σ w over draws of whole episodes, and if asked
-    for its standard error by the delta method; an episode that is over keeps its last weight."""
+    """(times,) Σ offset / Σ size + Σ_t γ^t Σ w x / Σ w over draws of whole episodes, and its
+    standard error by the delta method; an episode that is over keeps its last weight."""
     E = len(offset)
     T = 0
     for e in range(E):
         T = max(T, start[e + 1] - start[e])
-    values, errors = np.empty(times), np.full(times, np.nan)
+    values, errors = np.empty(times), np.empty(times)
     drawn = np.empty(E, np.int64)
     total, there, mean, scale = np.empty(T), np.empty(T), np.empty(T), np.empty(T)
     over, later = np.empty(T + 1), np.empty(T + 1)
@@ -252,8 +251,6 @@ def resample_weighted(
             value += power * mean[t]
             power *= discount
         values[b] = value
-        if not errors_too:
-            continue
         later[T] = 0.0
         for t in range(T - 1, -1, -1):
             later[t] = later[t + 1] + scale[t] * mean[t]

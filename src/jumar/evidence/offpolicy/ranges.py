@@ -32,6 +32,7 @@ from jumar.evidence.rewards import RewardRange
 if TYPE_CHECKING:
     from jumar.evidence.offpolicy.sample import Sample
 
+ROUNDING = 1e-12  # of the largest return
 MOST_NODES = 20_000  # of both memories together; beyond, a cruder range is used
 
 
@@ -187,20 +188,6 @@ def least_returns(rewards: RewardRange, discount: float, horizon: int) -> Floats
     return least
 
 
-def importance_range(
-    weight: Floats, low: Floats, high: Floats, *, less: float = 0.0
-) -> tuple[float, float]:
-    """The least and the greatest (w - less)·G, for the largest weights and ranges of returns by
-    length; less = 1 gives the difference of IS to the return."""
-    with np.errstate(over="ignore"):
-        corners = [
-            np.multiply(w - less, g, out=np.zeros_like(w), where=g != 0)
-            for w in (np.zeros_like(weight), weight)
-            for g in (low, high)
-        ]
-    return float(np.min(corners)), float(np.max(corners))
-
-
 # ---- of one log and one estimator ---------------------------------------------------------------
 
 
@@ -221,11 +208,23 @@ class Possible:
         """The least and the greatest return of all."""
         return float(self.low.min()), float(self.high.max())
 
-    @property
-    def possible(self) -> tuple[float, float]:
-        """What could be estimated at all."""
+    def possible(self, *, proved: bool) -> tuple[float, float]:
+        """What could be estimated at all. Where nothing is to be proved, also by what the log shows
+        of the behavior's return, and of a length that all episodes have."""
         low, high = self.returns
-        return (low - high, high - low) if self.difference else (low, high)
+        if proved:
+            return (low - high, high - low) if self.difference else (low, high)
+        if not self.declared_horizon and (self.sample.log.lengths == self.horizon).all():
+            low, high = float(self.low[-1]), float(self.high[-1])
+        # no mean of returns lies outside, but for rounding
+        logged = min(max(float(self.sample.returns.mean()), low), high) if self.difference else 0.0
+        return low - logged, high - logged
+
+    def without_rounding(self, value: float, possible: tuple[float, float]) -> float:
+        """A value that only rounding, of numbers as large as returns, took beyond what is
+        possible is at its end."""
+        at = min(max(value, possible[0]), possible[1])
+        return at if abs(at - value) <= ROUNDING * np.abs([self.low, self.high]).max() else value
 
     def read_off(self, needs: Literal["range", "floor", "nothing"]) -> tuple[str, ...]:
         """What an interval, or what is possible at all, rests on that nobody declared."""
