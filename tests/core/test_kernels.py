@@ -142,8 +142,15 @@ def obvious_together(weight, x, start, cluster, first):
 
 
 def obvious_resample_weighted(weight, x, start, offset, size, discount, times, rng):
-    """Write every drawn episode out to full length and average; for the error, move the share of
-    one episode a little and see where the value goes."""
+    E = len(offset)
+    draws = [[int(rng.random() * E) for _ in range(E)] for _ in range(times)]
+    drawn = np.column_stack([np.bincount(draw, minlength=E) for draw in draws])
+    return obvious_weighted_of_draws(weight, x, start, offset, size, discount, drawn)
+
+
+def obvious_weighted_of_draws(weight, x, start, offset, size, discount, drawn):
+    """Write every episode out to full length and average; for the error, move the share of one
+    episode a little and see where the value goes."""
     E, T = len(offset), max(np.diff(start))
     w, worth = np.zeros((E, T)), np.zeros((E, T))
     for e, (i, j) in enumerate(itertools.pairwise(start)):
@@ -158,8 +165,7 @@ def obvious_resample_weighted(weight, x, start, offset, size, discount, times, r
         return value
 
     values, errors = [], []
-    for _ in range(times):
-        share = np.bincount([int(rng.random() * E) for _ in range(E)], minlength=E).astype(float)
+    for share in drawn.T.astype(float):
         values.append(value(share))
         h, unit = 1e-6, np.eye(E)
         pulls = [E * (value(share + h * u) - value(share - h * u)) / (2 * h) for u in unit]
