@@ -254,8 +254,12 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
     sample.check_serves(settings.estimator)
     method = INTERVALS[settings.interval]
     ranged = method.needs != "nothing"
-    values = sample.units(settings.estimator, settings.difference, alike=ranged)
     bounds = possible_of(sample, settings.rewards, settings.horizon, settings.difference)
+    values: Floats | Weighted
+    if method.needs == "floor":  # the number belongs to its interval
+        values = bounds.floored(ESTIMATORS[settings.estimator].floored)
+    else:
+        values = sample.units(settings.estimator, settings.difference, alike=ranged)
     found = _interval(values, bounds, sample, settings)
     read_off = bounds.read_off(method.needs)
     value = values.value if isinstance(values, Weighted) else float(values.mean())
@@ -304,9 +308,7 @@ def _interval(
     assert not isinstance(values, Weighted), "only the bootstrap serves weighted estimators"
     entry = ESTIMATORS[settings.estimator]
     if method.needs == "floor":
-        assert entry.floored is not None, "_serves said so"
-        floored, floor = bounds.floored(entry.floored)
-        return method.compute(floored, δ, low=floor, rng=rng)
+        return method.compute(values, δ, low=bounds.floor, rng=rng)
     assert entry.range is not None, "_serves said so"
     low, high = entry.range(bounds)
     if not np.isfinite(high - low):

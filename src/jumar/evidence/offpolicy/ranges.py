@@ -267,14 +267,22 @@ class Possible:
             "proved intervals must allow for it.",
         )
 
-    def floored(self, values: Callable[[Sample, Floats], Floats]) -> tuple[Floats, float]:
-        """(E,) values with the mean of an estimator, and what none of them falls short of; of
-        clusters, where the log has them."""
-        least = least_returns(self.rewards, self.sample.discount, self.horizon)
-        found, floor = values(self.sample, least), float(least[0])
-        if self.difference:
-            found, floor = found - self.sample.returns, floor - self.returns[1]
-        return self.sample.mean_of_units(found), floor
+    @cached_property
+    def _least(self) -> Floats:
+        return least_returns(self.rewards, self.sample.discount, self.horizon)
+
+    @property
+    def floor(self) -> float:
+        """What no floored value falls short of."""
+        return float(self._least[0]) - (self.returns[1] if self.difference else 0.0)
+
+    def floored(self, values: Callable[[Sample, Floats], Floats] | None) -> Floats:
+        """(E,) values with the mean of an estimator, none below the floor; of clusters, where the
+        log has them."""
+        assert values is not None, "_serves said so"
+        found = values(self.sample, self._least)
+        less = self.sample.returns if self.difference else 0.0
+        return self.sample.mean_of_units(found - less)
 
 
 def possible_of(

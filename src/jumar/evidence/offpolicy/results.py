@@ -16,10 +16,7 @@ from jumar.evidence.plausible import Evidenced
 from jumar.evidence.validity import Validity
 from jumar.io.plain import finite, picked
 
-SAYS_LITTLE = (
-    "The log says too little of this controller: estimate one that is closer to the behavior, or "
-    "give a longer log."
-)
+INSTEAD = "Estimate a controller that is closer to the behavior, or give a longer log."
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,7 +117,7 @@ class Estimate(Shown):
     def verdict(self) -> str:
         """What the interval says, in one sentence, and the caution that belongs to it."""
         if self.evidence.hidden:
-            return f"No number is shown: {self.evidence.hidden}. {SAYS_LITTLE}"
+            return f"No number is shown: {self.evidence.hidden}. {INSTEAD}"
         return " ".join(filter(None, (self._says, self.evidence.caution)))
 
     @property
