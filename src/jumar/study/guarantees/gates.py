@@ -42,10 +42,11 @@ def selected(
     """`jumar.algorithms.auto.select` with one of its gates."""
     found = select(
         log,
-        process.behavior,
+        process.told,
         discount=process.pomdp.discount,
         seed=rng,
         rewards=process.rewards,
+        horizon=process.longest,
         delta=delta,
         gate=gate,
     )
