@@ -325,8 +325,11 @@ def drawn_propensities() -> Process:
     return tried(
         "The probabilities in the log are frequencies of 64 draws: one over a frequency is too "
         "large on average, so that rare offers look better than they are.",
-        decision("drawn-propensities", {"now": 1.0},
-                 {("now", offer): ends((0.5, 1.0), (0.5, 0.0)) for offer in offers}),  # fmt: skip
+        decision(
+            "drawn-propensities",
+            {"now": 1.0},
+            {("now", offer): ends((0.5, 1.0), (0.5, 0.0)) for offer in offers},
+        ),
         behavior=("mostly a", chances),
         target=("more of the others", (0.6, 0.1, 0.1, 0.1, 0.1)),
         sizes=(2000, 20_000),
