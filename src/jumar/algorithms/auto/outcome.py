@@ -79,7 +79,7 @@ def certificate_of(
         delta=selection.delta,
         zeta=-chosen.lower + 0.0,  # no minus zero
         value_range=selection.range,
-        validity=_validity(selection, practice),
+        validity=validity_of(selection, practice),
         assumptions=tuple(_assumptions(selection, practice, seed)),
         estimated_gain=min(chosen.gain, selection.most),
         reason=_sentence(selection, chosen, practice.unproved),
@@ -122,7 +122,7 @@ def _kept_certificate(
         delta=selection.delta,
         zeta=-trial.lower + 0.0,
         value_range=seen.range,
-        validity=_validity(seen, practice),
+        validity=validity_of(seen, practice),
         assumptions=tuple(assumptions),
         estimated_gain=min(trial.gain, signal.most),
         reason=_kept_sentence(seen, signal, trial, practice.unproved),
@@ -190,7 +190,8 @@ def _not_kept(signal: KeptSignal, trial: KeptTrial) -> str:
     )
 
 
-def _validity(selection: Selection, practice: Practice) -> Validity:
+def validity_of(selection: Selection, practice: Practice) -> Validity:
+    """How far a claim of the test can be trusted, be one made or not."""
     if practice.unproved:
         return Validity.CLAIMED  # what no number of episodes makes true is not asymptotic
     if selection.gate != PROVED:
