@@ -5,7 +5,7 @@ fresh logs of each planned size tested. One JSON line per process: of how many p
 certified, and how many a number was planned for; the sizes; the share of fresh logs that certify,
 in all and for each plan. In all it should lie between .5 and .95: one plan rests on one log.
 
-    python benchmarks/plans.py [--only NAME] [--pilots 10] [--fresh 50] [--tuning]
+    python benchmarks/plans.py [--only NAME] [--pilots 10] [--fresh 10] [--tuning]
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Do plans hold?")
     parser.add_argument("--only", help="one process")
     parser.add_argument("--pilots", type=int, default=10, help="that a plan is made from")
-    parser.add_argument("--fresh", type=int, default=50, help="logs of each planned size")
+    parser.add_argument("--fresh", type=int, default=10, help="logs of each planned size")
     parser.add_argument("--tuning", action="store_true", help="the processes it was tuned on")
     asked = parser.parse_args()
     for name, make in (TUNING if asked.tuning else CHECKED).items():

@@ -18,7 +18,6 @@ from jumar.assessment.gain import Gain, gain_of
 from jumar.assessment.heeded import heeded
 from jumar.assessment.kept import KeptSignals, drifting_signals, kept_signals
 from jumar.assessment.noticing import Looked, notices
-from jumar.assessment.outlook import Outlook, outlook
 from jumar.assessment.result import Result
 from jumar.assessment.sentences import Fact
 from jumar.assessment.simplicity import Smallest, simplicity, smallest
@@ -52,7 +51,6 @@ class Assessment(Frozen, Shown):
     exceptions: Exceptions | None = None  # what those of the old policy cost
     smallest: Smallest | None = None  # fewer memory nodes that do the same, if there are
     notices: tuple[Notice, ...] = ()  # what a colleague would say, of the log and of the result
-    outlook: Outlook | None = None  # what comes next, where the process drifts
 
     @property
     def summary(self) -> str:
@@ -124,7 +122,6 @@ class Assessment(Frozen, Shown):
             **self.result.to_dict(),
             "certificates": [certificate_told(c, numbers) for c in self.certificates],
             "kept": [certificate_told(c, numbers) for c in self.result.kept],
-            "forecast": self.outlook.to_dict() if self.outlook else None,
             "exceptions": self.exceptions.to_dict() if self.exceptions else None,
             "smallest": self.smallest.to_dict() if self.smallest else None,
             "checks": {
@@ -183,7 +180,6 @@ def assess(result: Result) -> Assessment:
         exceptions=None if verdict.exit_code else rare,
         smallest=smallest(result),
         notices=noticed,
-        outlook=outlook(result, checked),
     )
 
 

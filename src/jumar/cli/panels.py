@@ -43,8 +43,8 @@ VALUES = {
     "decimal": ". ,",
     "gate": "proved asymptotic",
     "algorithm": "auto spibb spibb_leq strict tilt basic soft decision_points robust ramdp mbie",
-    "estimator": "all is pdis wis cwpdis dr wdr",
-    "interval": "hoeffding bernstein truncated t bca bootstrap-t",
+    "estimator": "all pdis cwpdis dr wdr",
+    "interval": "hoeffding bernstein truncated t bootstrap-t",
     "sides": "two lower upper",
     "engine": "here processes dask",
 }

@@ -83,6 +83,7 @@ def _data(found: Selection, planned: Plan) -> dict[str, Any]:
 
 def _view(found: Selection, planned: Plan) -> list[Any]:
     from jumar.core.text import counted, rounded
+    from jumar.evidence.assumptions import EACH_LOOK
     from jumar.show.terminal import facts, plain_table
 
     state = "a change is certified" if found.chosen else "nothing is certified yet"
@@ -102,4 +103,8 @@ def _view(found: Selection, planned: Plan) -> list[Any]:
         rows.append([f"{need.gain:.4g}", f"{100 * need.power:g} %", total, more])
     caution = gain.caution if gain is not None else ""
     note = "Estimates from this log: a plan, not a promise. It may be wrong by a factor of 3."
-    return [facts(lines), plain_table(heads, rows, right=heads), f"{caution} {note}".strip()]
+    return [
+        facts(lines),
+        plain_table(heads, rows, right=heads),
+        f"{caution} {note} {EACH_LOOK}".strip(),
+    ]

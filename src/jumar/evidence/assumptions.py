@@ -15,7 +15,7 @@ AS_IF_RIGHT = (
 # k tests at level δ are wrong together with a chance of up to k·δ
 EACH_LOOK = (
     "Each run on a longer log has a chance of error of its own: running again and again until one "
-    "passes voids the promise. If you plan five runs, give each a fifth of it: --delta 0.01."
+    "passes voids the promise. If you plan five runs, give each a fifth: --delta 0.01, not 0.05."
 )
 UNPROVED_ESTIMATE = (
     "We could not prove this: your policy was estimated from the log, and no log can show whether "

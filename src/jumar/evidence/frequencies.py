@@ -60,14 +60,15 @@ def draws_noticed(log: Episodes) -> int | None:
     different, value = np.unique(log.propensity, return_inverse=True)
     if len(different) < SCATTERED:
         return None
-    draws = lattice_of(different)
+    # what is cut off at both ends need be no multiple
+    draws = lattice_of(different[1:-1] if len(different) > FEW else different)
     return draws if draws and _scatter(log, value, len(different)) else None
 
 
 def lattice_of(values: Floats) -> int | None:
     """The smallest K <= `MOST_DRAWS` of which all values are multiples of 1/K, up to their digits.
 
-    >>> lattice_of(np.array([0.25, 0.5, 0.375])), lattice_of(np.array([0.5, np.pi / 4]))
+    >>> lattice_of(np.array([0.25, 0.5, 0.375])), lattice_of(np.sqrt([0.5, 0.3, 0.2]))
     (8, None)
     """
     # four decimals are multiples of 1/10,000 as they stand; more leave no room for another K

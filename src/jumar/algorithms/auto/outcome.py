@@ -33,9 +33,8 @@ _SEVERAL = (
     "Each episode was made by the policy that the log names for it. What is compared with is "
     "their mix, as in the log."
 )
-_LENGTH = "Every episode has {steps:,} steps, as all in the log have."
+_LENGTH = "Every episode has {steps:,} steps and ends as those in the log do."
 _LONGEST = "No recording goes on for more than {steps:,} steps, as none in the log does."
-_REACHED = "A recording of an episode that does not end goes on for {steps:,} steps, as in the log."
 _STOPS = (
     "Where a recording stopped had nothing to do with what would have come next. The claim is "
     "about the return up to there; {beyond} of the discounted weight lies beyond."
@@ -80,7 +79,7 @@ def certificate_of(
         delta=selection.delta,
         zeta=-chosen.lower + 0.0,  # no minus zero
         value_range=selection.range,
-        validity=_validity(selection, practice),
+        validity=validity_of(selection, practice),
         assumptions=tuple(_assumptions(selection, practice, seed)),
         estimated_gain=min(chosen.gain, selection.most),
         reason=_sentence(selection, chosen, practice.unproved),
@@ -123,7 +122,7 @@ def _kept_certificate(
         delta=selection.delta,
         zeta=-trial.lower + 0.0,
         value_range=seen.range,
-        validity=_validity(seen, practice),
+        validity=validity_of(seen, practice),
         assumptions=tuple(assumptions),
         estimated_gain=min(trial.gain, signal.most),
         reason=_kept_sentence(seen, signal, trial, practice.unproved),
@@ -191,7 +190,8 @@ def _not_kept(signal: KeptSignal, trial: KeptTrial) -> str:
     )
 
 
-def _validity(selection: Selection, practice: Practice) -> Validity:
+def validity_of(selection: Selection, practice: Practice) -> Validity:
+    """How far a claim of the test can be trusted, be one made or not."""
     if practice.unproved:
         return Validity.CLAIMED  # what no number of episodes makes true is not asymptotic
     if selection.gate != PROVED:
@@ -215,12 +215,10 @@ def _assumptions(selection: Selection, practice: Practice, seed: int) -> list[st
         found.append(f"{_what_steps_pay(selection)}, as the log shows.")
     if selection.beyond > 0:
         found.append(_STOPS.format(beyond=share(selection.beyond)))
-        if limits.steps is not None and not limits.declared_steps:
-            found.append(_LONGEST.format(steps=limits.steps))
     if limits.fixed:
         found.append(_LENGTH.format(steps=limits.steps))
-    elif limits.reached:
-        found.append(_REACHED.format(steps=limits.steps))
+    elif limits.steps is not None and not limits.declared_steps:
+        found.append(_LONGEST.format(steps=limits.steps))
     return [*found, _SEED.format(seed=seed)]
 
 
@@ -279,9 +277,11 @@ def _odds(selection: Selection) -> str:
 
 
 def _proviso(selection: Selection) -> str:
-    """What the log must have shown for the promise to hold; nothing, where all was declared."""
+    """What the log must have shown for the promise to hold; nothing, where all was declared. Of
+    several signals one chance is stated for all, so it is the proviso of all."""
     limits = selection.limits
-    if not limits.rewards.declared:
+    every = [limits, *(signal.limits for signal in selection.kept)]
+    if not all(each.rewards.declared for each in every):
         return (
             ", provided no return lies outside what the log shows: neither a hidden loss nor a "
             "hidden gain"
@@ -298,7 +298,7 @@ def _why_kept(selection: Selection) -> str:
             "A change did better up to where recordings stop, but "
             f"{share(selection.beyond)} of the discounted weight lies beyond, and of that the log "
             "shows nothing. So your policy stays. Record for longer; or, if episodes end where "
-            "the recordings do, say so (--ends end)."
+            "the recordings do, say so (--ends terminated)."
         )
     if selection.held_back is not None:
         return _why_held_back(selection, selection.held_back)

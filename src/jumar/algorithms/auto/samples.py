@@ -32,6 +32,7 @@ from jumar.algorithms.auto.trials import MOST_BEYOND, PROVED, Selection, Trial
 from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.core.errors import ParameterError
 from jumar.core.text import counted, percent
+from jumar.evidence.assumptions import EACH_LOOK
 from jumar.evidence.plausible import Evidenced
 
 LIKELY = 0.8
@@ -71,7 +72,7 @@ class Plan:
             f"With about {sizes[0]:,} episodes in all, {max(0, sizes[0] - episodes):,} more than "
             f"now, a change would be certified in {percent(LIKELY)} of such logs."
         )
-        return f"{said} {self.gain.caution}".strip()
+        return " ".join(filter(None, (said, self.gain.caution, EACH_LOOK)))
 
 
 def plan(
@@ -147,7 +148,7 @@ def _hopeless(selection: Selection, firsts: Sequence[Trial]) -> str:
         return (
             f"Recordings stop so early that {percent(selection.beyond)} of what counts lies "
             "beyond, so no number of them would decide. Record for longer; or, if episodes end "
-            "where the recordings do, say so (--ends end)."
+            "where the recordings do, say so (--ends terminated)."
         )
     if selection.units < HALVES * LEAST:
         kind = "episode" if selection.units == selection.episodes else "cluster"

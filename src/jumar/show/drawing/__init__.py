@@ -191,9 +191,7 @@ def _table(drawn: DrawnStates, title: str, where: str, notes: Sequence[str]) -> 
         rows.append((words, drawn.line(i, words[-1])))
     changed, notes = int(drawn.changed.sum()), list(notes)
     if changed:
-        notes.insert(
-            0, f"{CHANGED} changed ({changed:,} of {counted(K, 'situation')}): was → is"
-        )
+        notes.insert(0, f"{CHANGED} changed ({changed:,} of {counted(K, 'situation')}): was → is")
     if len(rows) < K:
         hidden = max(0, changed - MOST_ROWS)
         left = [f"{hidden:,} more that changed"] * (hidden > 0)

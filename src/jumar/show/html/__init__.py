@@ -95,7 +95,6 @@ def page(
         drawing=drawing,
         picture=PICTURES[drawing.kind],
         smallest=smallest if smallest and smallest.kind == "graph" else None,
-        outlook_picture=_outlook(assessment),
         run=_run_rows(run),
         notices=_notices(assessment, typed),
     )
@@ -109,16 +108,6 @@ def _notices(assessment: Assessment, typed: Sequence[str]) -> list[dict[str, Any
         for notice in remedies(assessment.notices, typed)
         if notice["fact"] != assessment.verdict.lead  # it is said there
     ]
-
-
-def _outlook(assessment: Assessment) -> str:
-    """The old policy along the log, and what is forecast of it."""
-    from jumar.show.html.outlook import outlook_picture
-
-    ahead = assessment.outlook
-    if ahead is None or ahead.forecast is None:
-        return ""
-    return outlook_picture(ahead.forecast, assessment.costs)
 
 
 def _run_rows(run: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -51,7 +51,7 @@ def result_parts(
             ("changed", changed),
             *_simple(assessment),
         ]
-    lines += [*_numbers(assessment), *_outlook(assessment), *_checks(assessment)]
+    lines += [*_numbers(assessment), *_checks(assessment)]
     parts: list[RenderableType] = [
         *_verdict(assessment, typed),
         *notices_view([n for n in assessment.notices if n.fact != said], typed),
@@ -101,16 +101,6 @@ def _simple(assessment: Assessment) -> list[tuple[str, str]]:
     if assessment.smallest is not None:
         lines.append(("nodes", assessment.smallest.summary))
     return lines
-
-
-def _outlook(assessment: Assessment) -> list[tuple[str, str | Text]]:
-    """What comes next under the old policy, where the process drifts."""
-    ahead = assessment.outlook
-    if ahead is None:
-        return []
-    found = ahead.forecast
-    lines: list[tuple[str, str | Text]] = [("forecast", ahead.text)]
-    return lines + [("", Text(text, style="yellow")) for text in (found.warnings if found else ())]
 
 
 def _checks(assessment: Assessment) -> list[tuple[str, str | Text]]:
