@@ -108,9 +108,7 @@ def test_what_is_held_back_is_told_with_its_signal(jumar, folder, tmp_path):
     done = jumar(*improve(folder, *COST, "--keep", "comfort=0", "-o", tmp_path))
     assert done.code == 0
     assert "What is better on cost is not proved to keep comfort." in done.text
-    assert "not kept comfort: " in done.text
     page = (tmp_path / "report.html").read_text()
-    assert "– not proved" in page
     assert "it loses no more than 0 was not proved" in page
 
 
