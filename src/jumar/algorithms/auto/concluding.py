@@ -85,7 +85,7 @@ def trial_of_bet(
         error=scored.error,
         effective=weighed.effective,
         missing=weighed.missing,
-        lower=min(found.lower, most),
+        lower=min(found.lower, most),  # `most` is read off the log: it only takes claims away
         passed=found.passed and most > 0,
         level=found.level,
         units=scored.units,
@@ -115,7 +115,8 @@ def told(half: int, trials: Sequence[Tested]) -> None:
 def conclude(log: Tried, tests: Sequence[Tested], tried: int, watch: Watch) -> Selection:
     """The best of what passed; or the behavior stays."""
     found = sorted(tests, key=lambda tested: -tested.trial.lower)
-    # a candidate may bring recordings to an earlier stop than the behavior does: both count
+    # a candidate may bring recordings to an earlier stop than the behavior does: both count. The
+    # shares are read off held-out episodes, which is allowed: they only keep the behavior
     beyond = {id(t): max(log.beyond, t.trial.beyond) for t in found if t.trial.passed}
     passed = [t for t in found if beyond.get(id(t), 1.0) <= MOST_BEYOND]
     chosen = best_of([t.trial for t in passed], log.most)

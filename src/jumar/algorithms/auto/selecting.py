@@ -272,7 +272,7 @@ def _test(
     tried = 0
     for i in range(HALVES):
         if min(units) < LEAST or not returns.differ:
-            continue
+            continue  # what is not tested cannot pass: a log may keep the behavior for any reason
         own = i % len(whole)
         bench = whole[own].learning_from(i, practice)
         kept = signals[own].learning_from(i, practice)

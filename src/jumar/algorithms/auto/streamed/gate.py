@@ -213,7 +213,7 @@ def shortlists(
         return HalfList(own, *proved.shortlist(own, DealtPart(half), units[1 - half], delta))
 
     halves = []
-    if min(units) >= LEAST and paid.differ:
+    if min(units) >= LEAST and paid.differ:  # else nothing is tested, and nothing can pass
         if makers is not None and makers.own:  # nobody's function is called by two threads at once
             halves = list(map(listed, range(HALVES)))
         else:
