@@ -138,8 +138,13 @@ def check(one: Bench, other: Bench) -> None:
         np.testing.assert_array_equal(handed.rows_at(states), there.rows)
 
 
-@pytest.mark.parametrize("kind", ["", "several", "propensities", "learned"])
-@pytest.mark.parametrize("maker", MAKERS)
+KINDS = ("several", "propensities", "learned")
+OFTEN = ("the usual", "soft", "rows", "a controller", "several")
+
+
+@pytest.mark.parametrize(
+    ("maker", "kind"), [*((m, "") for m in MAKERS), *((m, k) for m in OFTEN for k in KINDS)]
+)
 def test_what_is_scored_is_handed_over(maker, kind):
     logs = two_logs(kind)
     check(*(bench_of(log, MAKERS[maker], kind) for log in logs))
