@@ -14,7 +14,9 @@ from jumar.algorithms.auto.dealing import deal
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels
 from jumar.core.errors import LogError, ParameterError
+from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.rewards import RewardRange
+from jumar.evidence.validity import Validity
 
 UNIT = RewardRange.constant(0, 1)
 
@@ -224,3 +226,25 @@ def test_rewards_declared_too_narrow_are_told_wherever_a_test_is_made():
             seed=jm.random_stream(1, "selection"),
             rewards=RewardRange.constant(0.5, 1),
         )
+
+
+# ---- what is assumed of who acted ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", ["a policy", "several", "propensities", "an estimate"])
+@pytest.mark.parametrize("algorithm", [None, "spibb"])
+def test_that_nothing_else_was_acted_on_stands_in_every_list_of_assumptions(known, algorithm):
+    log, who = coins(2000), UNIFORM
+    if known == "several":
+        log, who = replace(log, behavior=Labels.of(["x", "y"] * 1000)), {"x": UNIFORM, "y": UNIFORM}
+    elif known == "propensities":
+        log, who = replace(log, propensity=np.full(2000, 0.5)), None
+    elif known == "an estimate":
+        who = "estimate"
+    result = jm.improve(log, who, discount=0.9, algorithm=algorithm, rewards=UNIT)
+    assert result.improvement.changed > 0
+    certificates = [c for c in result.certificates if c.validity is not Validity.NOTHING]
+    assert certificates
+    assert all(NOT_CONFOUNDED in c.assumptions for c in certificates)
+    found = jm.offpolicy.estimate(log, result.controller, who, discount=0.9)
+    assert NOT_CONFOUNDED in found.assumptions

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
 from jumar.core.history import HistoryMdp
 from jumar.study.guarantees.base import Outcome, Process, decision, ends, model, tried
 from jumar.truth.pomdp import Pomdp
@@ -355,3 +358,30 @@ def coordination() -> Process:
 
 def _one_key(mdp: HistoryMdp, behavior: Controller) -> Controller:
     return Controller.constant(mdp.observations, mdp.actions, (0.9, 0.1))
+
+
+def drawn_propensities() -> Process:
+    """Five offers that all pay 1 with a chance of one half. The router does not write down how
+    likely its choice was, but how often 64 draws of it came out the same, and at least once."""
+    offers, draws = ("a", "b", "c", "d", "e"), 64
+    chances = (0.86, 0.05, 0.04, 0.03, 0.02)
+
+    def counted_in_draws(log: Episodes, rng: np.random.Generator) -> Episodes:
+        times = rng.binomial(draws, np.array(chances)[log.action])
+        return replace(log, propensity=np.maximum(times, 1) / draws)
+
+    return tried(
+        "The probabilities in the log are frequencies of 64 draws: one over a frequency is too "
+        "large on average, so that rare offers look better than they are.",
+        decision(
+            "drawn-propensities",
+            {"now": 1.0},
+            {("now", offer): ends((0.5, 1.0), (0.5, 0.0)) for offer in offers},
+        ),
+        behavior=("mostly a", chances),
+        target=("more of the others", (0.6, 0.1, 0.1, 0.1, 0.1)),
+        sizes=(2000, 20_000),
+        steps=1,
+        sufficient=False,
+        written=counted_in_draws,
+    )
