@@ -303,6 +303,9 @@ def test_declared_ranges_make_it_proved(log):
     undeclared = jm.improve(log, BEHAVIOR, **{**how, "keep": {"safety": 0.2}})
     seen = "proved within the returns the log shows"  # one chance is stated for both claims
     assert {undeclared.certificate.validity.value, undeclared.kept[0].validity.value} == {seen}
+    assert undeclared.assessment.verdict.headline == (
+        "Adopt the new policy, if no safety can be worse or better than in this log."
+    )
 
 
 def test_an_objective_is_a_view_of_the_log(log):

@@ -132,7 +132,7 @@ def test_a_controller_for_screens_that_mean_nothing_is_handed_over_as_it_was_tes
     assert before == pytest.approx(0.95 * 0.2**2)
     for number in range(4):
         rng = jm.random_stream(2, "coordination", number)
-        found = GATES["proved"].ask(one, one.log(400, rng), 0.05, rng)
+        found = GATES["proved"](one, one.log(400, rng), 0.05, rng)
         assert found.controller is None or one.value(found.controller) > before
 
 
