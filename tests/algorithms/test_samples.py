@@ -19,11 +19,12 @@ def with_trials(**changes):
 
 
 def test_the_chance_of_a_bet_by_hand():
-    """A unit adds .1 ± .5 on average, and 4 are needed: after 40 units half of the bets are won;
-    after 100 the sum is 10 ± 5, which is 1.2 deviations above 4. Of two such bets, both."""
-    assert _all_won([(0.1, 0.5, 4.0)], 40) == pytest.approx(0.5)
-    assert _all_won([(0.1, 0.5, 4.0)], 100) == pytest.approx(0.8849, abs=1e-4)
-    assert _all_won([(0.1, 0.5, 4.0)] * 2, 40) == pytest.approx(0.25)
+    """Without drift, by reflection, twice the chance to be there at the end: 2·Φ(-1). With .1 ± 1e-9
+    per unit, 4 is reached after 40 units, not before. Of two such bets, both."""
+    assert _all_won([(0.0, 1.0, 2.0)], 4) == pytest.approx(0.3173, abs=1e-4)
+    assert _all_won([(0.0, 1.0, 2.0)] * 2, 4) == pytest.approx(0.3173**2, abs=1e-4)
+    assert _all_won([(0.1, 1e-9, 4.0)], 39) == 0
+    assert _all_won([(0.1, 1e-9, 4.0)], 41) == 1
 
 
 def test_more_power_and_smaller_gains_take_more_episodes():

@@ -1,9 +1,12 @@
 """How many episodes until a gain is likely to be certified, or why that cannot be told.
 
 The logarithm of a bet's wealth is a sum over held-out units. If a unit adds g on average with
-standard deviation s, then m units bring it to -ln(level) with a chance of about
+standard deviation s, then within m units it reaches c = -ln(level) at some time with a chance of
+about
 
-    Φ( (m·g + ln(level)) / (s·√m) ).
+    Φ( (m·g - c) / (s·√m) ) + exp(2·g·c/s²)·Φ( -(m·g + c) / (s·√m) ),
+
+as a Brownian motion with this drift would.
 
 What is planned for is, of each half, the change that is tested first. That was decided without a
 look at held-out episodes, so their mean is an honest estimate of its gain; the best of several
@@ -236,11 +239,14 @@ def _race(scores: Scored, gain: float, floor: float, needed: float) -> Race:
 
 
 def _all_won(races: Sequence[Race], units: float) -> float:
-    """The chance that all bets reach what they must on so many units."""
-    from scipy.special import ndtr
+    """The chance that all bets reach what they must within so many units."""
+    return math.prod(_won(*race, units) for race in races)
 
-    chance = 1.0
-    for mean, deviation, needed in races:
-        noise = max(deviation * math.sqrt(units), 1e-12)
-        chance *= float(ndtr((units * mean - needed) / noise))
-    return chance
+
+def _won(mean: float, deviation: float, needed: float, units: float) -> float:
+    from scipy.special import log_ndtr, ndtr
+
+    noise = max(deviation, 1e-12) * math.sqrt(units)
+    early = 2 * mean * needed / max(deviation, 1e-12) ** 2  # reached, and lost again
+    early += float(log_ndtr(-(units * mean + needed) / noise))
+    return min(1.0, float(ndtr((units * mean - needed) / noise)) + math.exp(min(0.0, early)))
