@@ -19,8 +19,8 @@ def with_trials(**changes):
 
 
 def test_the_chance_of_a_bet_by_hand():
-    """Without drift, by reflection, twice the chance to be there at the end: 2·Φ(-1). With .1 ± 1e-9
-    per unit, 4 is reached after 40 units, not before. Of two such bets, both."""
+    """Without drift, by reflection, twice the chance to be there at the end: 2·Φ(-1). Of two such
+    bets, both. With .1 ± 1e-9 per unit, 4 is reached after 40 units, not before."""
     assert _all_won([(0.0, 1.0, 2.0)], 4) == pytest.approx(0.3173, abs=1e-4)
     assert _all_won([(0.0, 1.0, 2.0)] * 2, 4) == pytest.approx(0.3173**2, abs=1e-4)
     assert _all_won([(0.1, 1e-9, 4.0)], 39) == 0

@@ -82,15 +82,15 @@ def _data(found: Selection, planned: Plan) -> dict[str, Any]:
 
 
 def _view(found: Selection, planned: Plan) -> list[Any]:
-    from jumar.core.text import counted, rounded
+    from jumar.algorithms.auto.samples import worded
+    from jumar.core.text import counted
     from jumar.show.terminal import facts, plain_table
 
     state = "a change is certified" if found.chosen else "nothing is certified yet"
     lines = [("log", f"{counted(found.episodes, 'episode')}; {state}")]
     gain = planned.gain
     if gain is not None and gain.shown is not None:
-        said, error = (rounded(x, gain.error) for x in (gain.shown, gain.error))
-        lines.append(("gain", f"{said} ± {error} per episode, estimated on held-out episodes"))
+        lines.append(("gain", f"{worded(gain)}, estimated on held-out episodes"))
     if not planned.needs:
         return [facts(lines), planned.why]
     heads = ["gain to certify", "chance", "episodes in all", "more than now"]

@@ -67,13 +67,12 @@ class Plan:
     def said(self, episodes: int) -> str:
         """In one or two sentences; `episodes` is what the log has."""
         sizes = [need.episodes for need in self.needs if need.power == LIKELY]
-        if self.gain is None or self.gain.shown is None or not sizes or sizes[0] is None:
+        if self.gain is None or not sizes or sizes[0] is None:
             return self.why
-        gain, error = (rounded(x, self.gain.error) for x in (self.gain.shown, self.gain.error))
         said = (
             f"With about {sizes[0]:,} episodes in all, {max(0, sizes[0] - episodes):,} more than "
-            f"now, a gain of about {gain} per episode (standard error {error}) would be certified "
-            f"in {percent(LIKELY)} of such logs."
+            f"now, a gain of about {worded(self.gain)} would be certified in {percent(LIKELY)} of "
+            "such logs."
         )
         return f"{said} {self.gain.caution}".strip()
 
@@ -109,6 +108,14 @@ def plan(
     if own.episodes(LIKELY, most) is None:
         return Plan((), found, _OPEN)
     return Plan(tuple(Need(own.gain, p, own.episodes(p, most)) for p in powers), found)
+
+
+def worded(gain: Evidenced) -> str:
+    """A gain with its interval; nothing where it may not be seen."""
+    if gain.shown is None or gain.interval is None:
+        return ""
+    value, low, high = (rounded(x, gain.error) for x in (gain.shown, *gain.interval))
+    return f"{value} per episode (90 % interval {low} to {high})"
 
 
 _UNTOLD = "How many episodes would decide cannot be told"
