@@ -221,7 +221,7 @@ def _two_digits(size: float) -> int:
     >>> _two_digits(348.2), _two_digits(4100.0), _two_digits(7.5)
     (350, 4100, 8)
     """
-    unit = 10 ** max(0, len(str(math.ceil(size))) - 2)
+    unit: int = 10 ** max(0, len(str(math.ceil(size))) - 2)
     return unit * math.ceil(size / unit)
 
 
