@@ -122,7 +122,8 @@ def test_the_choice_is_that_of_the_gate_in_memory(name):
         assert (trial.passed, trial.units) == (other.passed, other.units)
         assert trial.second is None
         assert trial.bet == Bet(pytest.approx(other.bet.floor), other.bet.fraction)
-        for number in ("promised", "gain", "error", "effective", "missing", "level", "deviation"):
+        numbers = "promised gain error effective missing level deviation beyond"
+        for number in numbers.split():
             close = pytest.approx(getattr(other, number), rel=1e-8, abs=1e-9 * max(R, 1))
             assert getattr(trial, number) == close, number
         assert trial.opinion.merit == pytest.approx(other.opinion.merit, rel=1e-8, abs=1e-9 * R)
@@ -315,8 +316,9 @@ def test_what_loses_is_not_read_again():
         for i in range(len(wagers)):  # bad luck beyond doubt
             scores = np.full(1000, -0.1)
             first.add(
-                half, i, scores, np.ones(1000), np.arange(1000, dtype=np.uint64) << np.uint64(50)
-            )
+                half, i, (scores, np.ones(1000), np.zeros(1000)),
+                np.arange(1000, dtype=np.uint64) << np.uint64(50),
+            )  # fmt: skip
     assert not lists.undecided(first)
 
 
@@ -356,7 +358,7 @@ def tallied(scores, block, bet: Bet, parts: int = 3) -> Tallied:
     whole = Tallied(Wager(bet, 0.3))
     for some in np.array_split(np.random.default_rng(1).permutation(len(scores)), parts):
         part = Tallied(Wager(bet, 0.3))
-        part.add(scores[some], np.ones(len(some)), block[some])
+        part.add(scores[some], np.ones(len(some)), np.zeros(len(some)), block[some])
         whole.merge(pickle.loads(pickle.dumps(part)))
     return whole
 

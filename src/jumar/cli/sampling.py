@@ -16,6 +16,7 @@ from jumar.io.plain import plain
 if TYPE_CHECKING:
     from jumar.algorithms.auto import Selection
     from jumar.algorithms.auto.samples import Plan
+    from jumar.evidence.plausible import Evidenced
 
 POWERS = (0.5, 0.8, 0.95)
 
@@ -82,15 +83,15 @@ def _data(found: Selection, planned: Plan) -> dict[str, Any]:
 
 
 def _view(found: Selection, planned: Plan) -> list[Any]:
-    from jumar.algorithms.auto.samples import worded
     from jumar.core.text import counted
+    from jumar.evidence.assumptions import EACH_LOOK
     from jumar.show.terminal import facts, plain_table
 
     state = "a change is certified" if found.chosen else "nothing is certified yet"
     lines = [("log", f"{counted(found.episodes, 'episode')}; {state}")]
     gain = planned.gain
-    if gain is not None and gain.shown is not None:
-        lines.append(("gain", f"{worded(gain)}, estimated on held-out episodes"))
+    if gain is not None and not gain.hidden:
+        lines.append(("gain", f"{_worded(gain)}, estimated on held-out episodes"))
     if not planned.needs:
         return [facts(lines), planned.why]
     heads = ["gain to certify", "chance", "episodes in all", "more than now"]
@@ -102,4 +103,17 @@ def _view(found: Selection, planned: Plan) -> list[Any]:
         rows.append([f"{need.gain:.4g}", f"{100 * need.power:g} %", total, more])
     caution = gain.caution if gain is not None else ""
     note = "Estimates from this log: a plan, not a promise. It may be wrong by a factor of 3."
-    return [facts(lines), plain_table(heads, rows, right=heads), f"{caution} {note}".strip()]
+    return [
+        facts(lines),
+        plain_table(heads, rows, right=heads),
+        f"{caution} {note} {EACH_LOOK}".strip(),
+    ]
+
+
+def _worded(gain: Evidenced) -> str:
+    """A gain that may be seen, with its interval."""
+    from jumar.core.text import rounded
+
+    interval = gain.interval or ()
+    value, low, high = (rounded(x, gain.error) for x in (gain.value, *interval))
+    return f"{value} per episode (90 % interval {low} to {high})"

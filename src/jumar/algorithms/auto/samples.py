@@ -34,7 +34,8 @@ from jumar.algorithms.auto.scored import Scored
 from jumar.algorithms.auto.trials import MOST_BEYOND, PROVED, Selection, Trial
 from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.core.errors import ParameterError
-from jumar.core.text import counted, percent, rounded
+from jumar.core.text import counted, percent
+from jumar.evidence.assumptions import EACH_LOOK
 from jumar.evidence.plausible import Evidenced
 
 LIKELY = 0.8
@@ -65,16 +66,16 @@ class Plan:
     why: str = ""
 
     def said(self, episodes: int) -> str:
-        """In one or two sentences; `episodes` is what the log has."""
+        """In one or two sentences; `episodes` is what the log has. The gain is not told: where
+        nothing is certified, none is shown (`assessment.verdict`)."""
         sizes = [need.episodes for need in self.needs if need.power == LIKELY]
         if self.gain is None or not sizes or sizes[0] is None:
             return self.why
         said = (
             f"With about {sizes[0]:,} episodes in all, {max(0, sizes[0] - episodes):,} more than "
-            f"now, a gain of about {worded(self.gain)} would be certified in {percent(LIKELY)} of "
-            "such logs."
+            f"now, a change would be certified in {percent(LIKELY)} of such logs."
         )
-        return f"{said} {self.gain.caution}".strip()
+        return " ".join(filter(None, (said, self.gain.caution, EACH_LOOK)))
 
 
 def plan(
@@ -108,14 +109,6 @@ def plan(
     if own.episodes(LIKELY, most) is None:
         return Plan((), found, _OPEN)
     return Plan(tuple(Need(own.gain, p, own.episodes(p, most)) for p in powers), found)
-
-
-def worded(gain: Evidenced) -> str:
-    """A gain with its interval; nothing where it may not be seen."""
-    if gain.shown is None or gain.interval is None:
-        return ""
-    value, low, high = (rounded(x, gain.error) for x in (gain.shown, *gain.interval))
-    return f"{value} per episode (90 % interval {low} to {high})"
 
 
 _UNTOLD = "How many episodes would decide cannot be told"
@@ -158,7 +151,7 @@ def _hopeless(selection: Selection, firsts: Sequence[Trial]) -> str:
         return (
             f"Recordings stop so early that {percent(selection.beyond)} of what counts lies "
             "beyond, so no number of them would decide. Record for longer; or, if episodes end "
-            "where the recordings do, say so (--ends end)."
+            "where the recordings do, say so (--ends terminated)."
         )
     if selection.units < HALVES * LEAST:
         kind = "episode" if selection.units == selection.episodes else "cluster"
