@@ -114,6 +114,5 @@ def _worded(gain: Evidenced) -> str:
     """A gain that may be seen, with its interval."""
     from jumar.core.text import rounded
 
-    interval = gain.interval or ()
-    value, low, high = (rounded(x, gain.error) for x in (gain.value, *interval))
+    value, low, high = (rounded(x, gain.error) for x in (gain.value, *(gain.interval or ())))
     return f"{value} per episode (90 % interval {low} to {high})"
