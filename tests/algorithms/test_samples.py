@@ -83,8 +83,11 @@ def test_few_ordinary_episodes_come_with_a_caution():
     assert "Read this with care" not in plan(with_trials(effective=40.0)).said(150)
 
 
-def test_no_number_of_recordings_that_stop_too_early_would_decide():
-    found = plan(replace(COIN, beyond=0.3))
+@pytest.mark.parametrize(
+    "short", [replace(COIN, beyond=0.3), with_trials(beyond=0.3)], ids=["old policy", "new policy"]
+)
+def test_no_number_of_recordings_that_stop_too_early_would_decide(short):
+    found = plan(short)
     assert found.needs == ()
     assert "30% of what counts" in found.why
     assert "Record for longer" in found.why

@@ -88,6 +88,7 @@ def plan(
     why = _hopeless(selection, firsts)
     if why:
         return Plan((), None, why)
+    firsts = [trial for trial in firsts if trial.beyond <= MOST_BEYOND]
     found = _gain(selection, firsts)
     if found.hidden:
         return Plan((), found, f"{_UNTOLD}: {found.hidden}. {_EXPLORE}")
@@ -147,9 +148,10 @@ def _firsts(selection: Selection) -> list[Trial]:
 
 def _hopeless(selection: Selection, firsts: Sequence[Trial]) -> str:
     """Why no number of episodes like these would decide, or none can be told."""
-    if selection.beyond > MOST_BEYOND:
+    beyond = max(selection.beyond, min((trial.beyond for trial in firsts), default=0.0))
+    if beyond > MOST_BEYOND:
         return (
-            f"Recordings stop so early that {percent(selection.beyond)} of what counts lies "
+            f"Recordings stop so early that {percent(beyond)} of what counts lies "
             "beyond, so no number of them would decide. Record for longer; or, if episodes end "
             "where the recordings do, say so (--ends terminated)."
         )
