@@ -190,10 +190,10 @@ def test_the_rule_of_the_trial_stays_and_thousands_would_be_needed(trial):
     trial.says("No change passed the test, so your policy stays.")
     plan = trial.run("jumar samples")
     (need,) = [need for need in plan["plan"] if need["power"] == 0.8]
-    trial.says(f"For a gain of {need['gain']:.3f}", f"{round(need['episodes'], -3):,} decision")
-    trial.says(f"{plan['gain']:.3f} per decision point, with a standard error of")
-    trial.says(f"standard error of {plan['standard_error']:.3f}")
-    assert round(need["episodes"] / 7540 * 37, -3) == 3000
+    low, high = (f"{x:.3f}" for x in plan["gain"]["interval"])
+    trial.says(f"If a gain of {need['gain']:.3f} were certain", f"{need['episodes']:,} decision")
+    trial.says(f"{plan['gain']['value']:.3f} per decision point (90 % interval {low} to {high})")
+    assert round(need["episodes"] / 7540 * 37, -2) == 2600
 
 
 @here[HEARTSTEPS]
