@@ -402,8 +402,9 @@ def _verdict(trend: Trend, p: float, steps: int | None, level: float, independen
 
 ENTRY = Question(
     "Is the process the same over the whole log?",
-    # neither the stream nor the number of draws is asked for: one log, one answer
+    # plain sums, and neither the stream nor the number of draws is asked for: whoever asks, with
+    # another discount or with none, finds the same
     lambda subject, rng: drift_of(
-        subject.replay, subject.γ, subject.settings.level, subject.practice.made_by
+        subject.replay, 1.0, subject.settings.level, subject.practice.made_by
     ),
 )
