@@ -187,7 +187,7 @@ def test_the_rule_of_the_trial_stays_and_thousands_would_be_needed(trial):
         assert found["selection"]["chosen"] is None
         assert not any(tried["passed"] for tried in found["selection"]["tested"])
         assert found["changed"] == 0
-    trial.says("No change passed the test, so the behavior stays.")
+    trial.says("No change passed the test, so your policy stays.")
     plan = trial.run("jumar samples")
     (need,) = [need for need in plan["plan"] if need["power"] == 0.8]
     trial.says(f"For a gain of {need['gain']:.3f}", f"{round(need['episodes'], -3):,} decision")

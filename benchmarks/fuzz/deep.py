@@ -33,8 +33,8 @@ NAMES = (
 )
 ENDINGS = ("csv", "csv", "csv", "tsv", "parquet", "arrow", "ndjson", "csv.gz")
 ALGORITHMS = (*algorithms.ALGORITHMS, "spibb", "auto")
-ESTIMATORS = ("is", "pdis", "wis", "cwpdis", "dr", "wdr", "all")
-INTERVALS = ("hoeffding", "bernstein", "truncated", "t", "bca", "bootstrap-t")
+ESTIMATORS = ("pdis", "cwpdis", "dr", "wdr", "all")
+INTERVALS = ("hoeffding", "bernstein", "truncated", "t", "bootstrap-t")
 SIZES = (1, 2, 5, 12, 30)  # episodes
 DISCOUNTS = ("0.9", "0.95", "0.5", "0", "0.999999", "0.9999999999", "1e-300")
 
@@ -155,7 +155,6 @@ def _command(rng: random.Random, name: str, longest: int, known: bool) -> list[s
     if kind < 5:
         words = ["improve", name, *policy, "--discount", discount]
         words += ["--algorithm", rng.choice(ALGORITHMS)]
-        words += ["--assume-memory"] if rng.randrange(6) == 0 else []
         words += ["-o", "out"] if rng.randrange(8) == 0 else []
         words += ["--gate", "asymptotic"] if rng.randrange(5) == 0 else []
         words += ["--simplify"] if rng.randrange(5) == 0 else []

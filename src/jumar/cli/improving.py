@@ -81,14 +81,6 @@ def improve(
     ending_rewards: inputs.EndingRewards = None,
     horizon: inputs.Horizon = None,
     gate: inputs.GateName = "proved",
-    assume_memory: Annotated[
-        bool,
-        typer.Option(
-            "--assume-memory",
-            help="If nothing passes: judge long records and assume that a memory tells all that "
-            "matters. Where the log contradicts it, nothing changes.",
-        ),
-    ] = False,
     candidates: Annotated[
         str | None,
         typer.Option(
@@ -153,11 +145,10 @@ def improve(
     """Improve the controller that produced a log, and explain it in a report.
 
     LOG may be a folder, a pattern or an address (s3://...); large logs are read in parts.
-    Exits with 1 if a check of the log failed, else with 0. Do not rely on what was learned from a
-    log that failed a check.
+    Exits with 1 if the verdict is "do not rely" (a check of the log failed), else with 0.
     """
     from jumar import improve as run
-    from jumar.show.remedies import remedies
+    from jumar.show.remedies import commands
     from jumar.show.terminal import result_parts
 
     parameters = options.parameters(algorithm, n_wedge, parameter or [])
@@ -207,7 +198,6 @@ def improve(
         "--n-wedge": n_wedge is not None,
         "--set": bool(parameter),
         "--gate": gate != "proved",
-        "--assume-memory": assume_memory,
         "--keep": bool(keep),
         "--keep-cost": bool(keep_cost),
         "--learn-memory": learn_memory,
@@ -235,7 +225,6 @@ def improve(
                 behavior,
                 algorithm=algorithm,
                 gate=gate,
-                assume_memory=assume_memory,
                 keep=keeps,
                 **asked,
                 **cast(Any, parameters),
@@ -253,8 +242,7 @@ def improve(
         run_record = Run(typed, read, seed, options=used.to_dict())
         with working("Writing the report", as_json):
             files = save(assessment, output, run_record, images)
-    noticed = {"notices": remedies(assessment.notices, typed)}
-    data = {**assessment.to_dict(), **noticed, "files": [str(f) for f in files]}
+    data = {**assessment.to_dict(), **commands(assessment, typed), "files": [str(f) for f in files]}
     parts = result_parts(assessment, typed=typed)
     say(as_json, data, *parts, *(f"Wrote {f}" for f in files))
     if assessment.verdict.exit_code:

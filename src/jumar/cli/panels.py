@@ -29,7 +29,7 @@ OPTIONS = {
     "again",
     RULE: "policy exploration controller window with_actions",
     DECISION: "discount yearly_discount step_length algorithm n_wedge parameter delta gate "
-    "candidates learn_memory assume_memory objective keep keep_cost keep_range simplify gain_share "
+    "candidates learn_memory objective keep keep_cost keep_range simplify gain_share "
     "thorough rewards ending_rewards horizon gain power level estimator interval sides difference "
     "forecast ahead folds seed",
     OUTPUT: "output pictures unit yes force resume shard engine scheduler jobs as_json",
@@ -43,8 +43,8 @@ VALUES = {
     "decimal": ". ,",
     "gate": "proved asymptotic",
     "algorithm": "auto spibb spibb_leq strict tilt basic soft decision_points robust ramdp mbie",
-    "estimator": "all is pdis wis cwpdis dr wdr",
-    "interval": "hoeffding bernstein truncated t bca bootstrap-t",
+    "estimator": "all pdis cwpdis dr wdr",
+    "interval": "hoeffding bernstein truncated t bootstrap-t",
     "sides": "two lower upper",
     "engine": "here processes dask",
 }

@@ -42,9 +42,10 @@ _COPIED = (
     "policies."
 )
 _EPISODES = (
-    "Episodes are independent runs of the behavior, each from its beginning; when a recording was "
+    "Episodes are independent runs of your policy, each from its beginning; when a recording was "
     "cut off, nothing was known then of what would come."
 )
+_COUNTED = "The claim is about the return up to where recordings stop."
 READ_OFF = "The reward range was only read off the log: no step can pay more or less than was seen."
 
 
@@ -124,7 +125,7 @@ def certify(
         )
         found.append(_within(scale, certificate))
     if not found:
-        reason = "Nothing is claimed: some history state and action may never have been seen."
+        reason = "Nothing is claimed: some situation and action may never have been seen."
         return (no_guarantee(reason, value_range=scale.value_range, estimated_gain=gain),)
     return by_trust(found)
 
@@ -206,8 +207,8 @@ def data_dependent(
     >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
     >>> scale = tiger.scale(states=6, actions=3, outcomes=3, discount=0.95)
     >>> data_dependent(2.5, scale, delta=0.05, gain=3.0).claim
-    "The chance that the new controller's expected return is not at least 2.5 above the \
-behavior's is at most 5 %."
+    "The chance that the new policy's expected return is not at least 2.5 above the \
+old policy's is at most 5 %."
     """
     least_gain = min(least_gain, scale.value_range, math.inf if most is None else most)
     certificate = Certificate(
@@ -291,6 +292,34 @@ def for_estimated_behavior(
     )
 
 
+def up_to_the_cut(
+    certificates: tuple[Certificate, ...],
+    *,
+    discount: float,
+    shortest: int,
+    longest: int | None,
+) -> tuple[Certificate, ...]:
+    """The same statements of the return up to where recordings stop, as the log counts it.
+
+    A bound of values of a process that goes on for ever says less of that: of two policies, what
+    comes after the cuts differs by no more than γ^T times the value range, T being the steps of the
+    `shortest` recording that was cut off. `longest` is that of all, where no episode ended.
+    """
+    beyond = discount**shortest
+    within = 1.0 if longest is None else 1 - discount**longest
+    return tuple(
+        c
+        if c.validity is Validity.NOTHING or c.bound == "unchanged"
+        else replace(
+            c,
+            zeta=c.zeta + beyond * c.value_range,
+            value_range=within * c.value_range,
+            assumptions=tuple(dict.fromkeys((*c.assumptions, STOPPED, _COUNTED))),
+        )
+        for c in certificates
+    )
+
+
 def kept_estimate(certificate: Certificate, mixed: bool = False) -> Certificate:
     """The certificate of changing nothing where the behavior is not one controller that is known:
     going on as before loses nothing, but the controller in hand is a copy that may differ from it,
@@ -301,7 +330,7 @@ def kept_estimate(certificate: Certificate, mixed: bool = False) -> Certificate:
         validity=Validity.CLAIMED,
         assumptions=(*certificate.assumptions, NOT_CONFOUNDED),
         reason=(
-            f"{certificate.reason} Go on as you do: the controller handed over is only a copy of "
+            f"{certificate.reason} Go on as you do: what is handed over is only a copy of "
             f"that, {made}."
         ),
     )
@@ -321,7 +350,7 @@ def unchanged(delta: float, value_range: float) -> Certificate:
         value_range=value_range,
         validity=Validity.PROVED,
         estimated_gain=0.0,
-        reason="The controller is the behavior itself, so nothing can be lost.",
+        reason="Nothing changes, so nothing can be lost.",
         about="every episode",
     )
 
