@@ -79,10 +79,11 @@ def test_numbers_for_machines_are_those_of_the_library(estimate, folder):
 
 def test_the_difference_and_its_verdict(estimate):
     """1.5 - 1 for the kept, 0 for the repaired: 0.25 ± 2.02 · 0.0400."""
-    done = estimate("--difference", "--estimator", "pdis")
+    done = estimate("--difference", "--estimator", "pdis", "--interval", "t")
     assert "Difference to the behavior" in done.out
     assert "Better than the behavior by at least 0.169" in " ".join(done.out.split())
-    item = estimate("--difference", "--estimator", "pdis", "--json").data["estimates"][0]
+    asked = "--difference", "--estimator", "pdis", "--interval", "t", "--json"
+    item = estimate(*asked).data["estimates"][0]
     se = np.std([0.5, 0] * 20, ddof=1) / np.sqrt(40)
     assert item["standard_error"] == pytest.approx(se)
     assert item["lower"] == pytest.approx(0.25 - 2.0226909 * se)

@@ -188,7 +188,7 @@ def test_the_verdict_says_which_is_better(rewards, begins):
     pays = [[rewards[i % 2]] for i in range(100)]
     found = offpolicy.estimate(
         log_of([[i % 2] for i in range(100)], pays), KEEPS, FAIR, discount=γ,
-        estimator="pdis", difference=True,
+        estimator="pdis", interval="t", difference=True,
     )  # fmt: skip
     assert found.verdict.startswith(begins)
     if rewards != [1.0, 1.0]:

@@ -42,7 +42,7 @@ def estimate(
         typer.Option(
             metavar="NAME",
             help="hoeffding, bernstein, truncated (proved); t, bootstrap-t (asymptotic). "
-            "Default: t, or bootstrap-t where the estimator is no mean.",
+            "Default: t for dr, bootstrap-t for all others.",
         ),
     ] = None,
     delta: Annotated[float, typer.Option(help="Accepted chance that an interval misses.")] = 0.05,

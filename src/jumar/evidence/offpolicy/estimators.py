@@ -228,6 +228,7 @@ ESTIMATORS: Registry[Estimator] = Registry(
             lambda sample: pdis(*sample.data),
             rank=2,
             from_beginnings=True,
+            interval="bootstrap-t",  # its values are more skewed than those of dr
             range=lambda possible: possible.pdis_range(),
             floored=lambda sample, least: floored_pdis(*sample.data, least),
         ),
