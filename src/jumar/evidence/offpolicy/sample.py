@@ -127,11 +127,12 @@ class Sample:
     @cached_property
     def itself(self) -> bool:
         """Is the target who made the log? Then the log itself is the answer, without a model."""
-        old = self.practice.only
-        if old is None:
-            return False
-        told = {"name": old.name, "rules": old.rules, "exploration": old.exploration}
-        return replace(self.target, **told, estimated=old.estimated) == old
+        both = [
+            replace(c, name="", rules=(), exploration=0.0, estimated=False)
+            for c in (self.target, self.practice.only)
+            if c is not None
+        ]
+        return len(both) == 2 and both[0] == both[1]
 
     @cached_property
     def weight(self) -> Floats:
