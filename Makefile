@@ -18,7 +18,7 @@ demo: .venv/.ready
 	  --ends terminated --discount 0.95 -o out/voicemail
 	$(BIN)/jumar improve examples/bridge/log.csv --policy examples/bridge/schedule.toml \
 	  --columns episode=bridge,step=year,observation=finding,action=work,reward=cost --cost \
-	  --ends cut --discount 0.95 --assume-memory -o out/bridge
+	  --ends cut --discount 0.95 -o out/bridge
 	@echo "Open out/voicemail/report.html and out/bridge/report.html in a browser."
 
 # Types are checked beside the tests, on whatever core is free. worksteal: tests of one file stay on

@@ -96,7 +96,7 @@ def jobs(inputs: Path, into: Path) -> Iterator[tuple[Path, list[object]]]:
     for name, (rule, columns, more) in EXAMPLES.items():
         folder = ROOT / "examples" / name
         words = [folder / "log.csv", "--policy", folder / rule, "--columns", columns, *more]
-        for way in ([], ["--assume-memory"], ["--n-wedge", "20"]):
+        for way in ([], ["--n-wedge", "20"]):
             place = into / "examples" / "-".join([name, *(w.strip("-") for w in way)])
             out = ["--discount", ".95", "--json", "-o", place]
             yield place / "said.json", ["improve", *words, *way, *out]

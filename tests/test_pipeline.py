@@ -381,7 +381,6 @@ def test_the_numbers_as_a_document():
     document = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     certificates = document.pop("certificates")
     assert document.pop("selection") is None
-    assert document.pop("assumed_memory") is None
     assert document.pop("simplified") is None
     assert document.pop("kept") == []
     solver = document.pop("solver")

@@ -17,7 +17,6 @@ import jumar as jm
 from commands import run_command
 from jumar.algorithms.auto import held_out_test
 from jumar.algorithms.auto import select as select_by_hand
-from jumar.algorithms.long_records import judge_long
 from jumar.core.episodes import Labels
 from jumar.core.errors import ControllerError, ParameterError
 from jumar.evidence.resampling import resample
@@ -132,7 +131,6 @@ SEEDED = {
     "forecast": (lambda **s: jm.forecast(LOG, FAIR, discount=0.9, **s), ("forecast",)),
     "resample": (lambda **s: resample(LOG, IMPROVEMENT, draws=20, **s), ("bootstrap",)),
     "auto.select": (lambda **s: select_by_hand(LOG, FAIR, discount=0.9, **s), ("selection",)),
-    "judge_long": (lambda **s: judge_long(LOG, FAIR, discount=0.9, **s), ("long",)),
     "Controller.start": (
         lambda **s: [agent.act("hear-left") for agent in [FAIR.start(**s)] for _ in range(30)],
         ("acting",),

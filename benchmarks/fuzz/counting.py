@@ -215,7 +215,6 @@ NEED_EPISODES: tuple[tuple[str, ...], ...] = (
     ("--objective", "cost"),
     ("--learn-memory",),
     ("--candidates", "soft"),
-    ("--assume-memory",),
     ("--gate", "asymptotic"),
     ("--horizon", "3"),
     ("--cost",),

@@ -155,7 +155,6 @@ def _command(rng: random.Random, name: str, longest: int, known: bool) -> list[s
     if kind < 5:
         words = ["improve", name, *policy, "--discount", discount]
         words += ["--algorithm", rng.choice(ALGORITHMS)]
-        words += ["--assume-memory"] if rng.randrange(6) == 0 else []
         words += ["-o", "out"] if rng.randrange(8) == 0 else []
         words += ["--gate", "asymptotic"] if rng.randrange(5) == 0 else []
         words += ["--simplify"] if rng.randrange(5) == 0 else []

@@ -438,7 +438,7 @@ OTHER_BASES: dict[str, tuple[tuple[str, ...], ...]] = {
     "merge": (("wide.counts", "-o", "out.parquet"), ("first.counts", "wide.counts", "-o", "out")),
 }
 FLAGS: dict[str, tuple[str, ...]] = {
-    "improve": ("--learn-memory", "--simplify", "--assume-memory", "--cost", "--thorough"),
+    "improve": ("--learn-memory", "--simplify", "--cost", "--thorough"),
     "estimate": ("--forecast", "--difference", "--cost"),
     "check": ("--with-actions", "--cost"),
 }

@@ -74,7 +74,6 @@ def wishes(rng: random.Random, columns: Sequence[str] = ()) -> list[str]:
     keeps = kept(rng, left, careless) if left and rng.randrange(4) else []
     if not keeps or careless:
         words += ["--gate", "asymptotic"] if rng.randrange(6) == 0 else []
-        words += ["--assume-memory"] if rng.randrange(8) == 0 else []
     words += ["--cost"] if rng.randrange(8) == 0 else []
     return words + keeps
 

@@ -92,7 +92,6 @@ def test_a_range_of_a_signal_must_be_one_and_must_hold(log):
         ({"keep": "safty"}, LogError, "Did you mean 'safety'"),
         ({"keep": "safety", "objective": "safety"}, ParameterError, "is the objective itself"),
         ({"keep": "safety", "gate": "asymptotic"}, ParameterError, "by the proved test"),
-        ({"keep": "safety", "assume_memory": True}, ParameterError, "Leave out assume_memory"),
         ({"keep": "safety", "n_wedge": 5}, ParameterError, "spibb is not tested on held-out"),
         ({"objective": 3}, ParameterError, "objective: 3 is not the name"),
         ({"objective": "cost"}, LogError, "'cost' is not one of"),

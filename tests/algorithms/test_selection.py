@@ -20,7 +20,6 @@ from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
 from jumar.core.memory import NamedNodes, window
-from jumar.core.replay import ENDED
 from jumar.evidence.rewards import RewardRange
 from jumar.solve.iteration import RawModel
 from jumar.solve.sweeps import values_by_step
@@ -59,19 +58,6 @@ def test_a_memory_that_spreads_the_log_too_thin_is_left_out(monkeypatch):
     board = lay_out(log, uniform_tiger(), 0.95, memories)
     assert [str(m) for m in board.memories] == ["window of 1", "window of 2"]
     assert len(board.replay.states) == 6  # two first observations, and two after each of two
-
-
-def test_an_episode_that_was_cut_off_stands_where_it_was_cut():
-    n = 8
-    columns = [0] * 2 * n, [0, 1] * n, [1.0] * 2 * n, np.arange(0, 2 * n + 1, 2)
-    told = Episodes(*NAMES, *columns, [0] * n, [False] * n)
-    board = lay_out(told, HALF, 0.9, [HALF.memory])
-    assert board.after.tolist() == [0] * n
-    assert board.length.tolist() == [2] * n
-    unknown = Episodes(*NAMES, *columns, [-1] * n, [False] * n)
-    assert lay_out(unknown, HALF, 0.9, [HALF.memory]).length.tolist() == [1] * n
-    over = Episodes(*NAMES, *columns, [-1] * n, [True] * n)
-    assert lay_out(over, HALF, 0.9, [HALF.memory]).after.tolist() == [ENDED] * n
 
 
 def test_models_from_one_replay_are_the_models_of_the_parts():

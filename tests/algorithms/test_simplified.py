@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 import jumar as jm
-import long_models as lm
 from jumar.algorithms.auto import asymptotic, held_out_test, proved
 from jumar.algorithms.auto.dealing import DealtPart
 from jumar.algorithms.auto.trials import Setting
-from jumar.algorithms.long_records import judge_long
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
@@ -104,21 +102,6 @@ def test_nothing_useful_is_rarely_taken_for_something(which, logs, most):
         found = choose(log, behavior, which, seed, memory=window(1), simplify=0.7)
         wrong += found.chosen is not None
     assert wrong <= most
-
-
-def test_long_records_are_judged_with_fewer_changes():
-    pomdp = lm.wear(201)
-    behavior = lm.wear_behavior(pomdp, 201)
-    log = jm.simulate(pomdp, behavior, episodes=500, seed=jm.random_stream(1, "data"), max_steps=50)
-    verdict = judge_long(
-        log, behavior, discount=pomdp.discount, seed=jm.random_stream(1, "long"), simplify=SHARE
-    )
-    assert verdict.chosen is not None
-    told = verdict.chosen.simplified
-    assert told.kept < told.changes
-    assert len(verdict.controller.rows) == told.kept
-    gain = jm.evaluate(pomdp, verdict.controller).value - jm.evaluate(pomdp, behavior).value
-    assert 0 < verdict.chosen.lower < gain
 
 
 def test_a_result_says_what_was_kept():

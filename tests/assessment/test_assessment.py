@@ -317,7 +317,6 @@ def words_of(folder: Path) -> dict[str, str]:
         (0.15, 0.5, [], "unreliable"),
         (0.15, 0.5, ["--n-wedge", 5], "unreliable"),
         (0.6, 0.6, ["--gate", "asymptotic"], None),
-        (0.6, 0.6, ["--assume-memory"], None),
     ],
 )
 def test_every_rendering_says_the_same_verdict(tmp_path, capsys, truth, told, options, expected):

@@ -12,7 +12,6 @@ import jumar as jm
 from jumar.algorithms.auto.dealing import HALVES
 from jumar.algorithms.auto.other_deltas import OTHER_DELTAS, retested
 from jumar.algorithms.auto.proved import PASSING, SHARES, least_deltas
-from long_models import DISCOUNT, wear, wear_behavior
 from results import HALF, chosen_by_test, improved, one_step_log, page_of
 
 TIGER = jm.models.tiger()
@@ -98,7 +97,7 @@ def test_more_accepted_error_passes_more_and_promises_more():
 
 
 def test_the_row_of_the_delta_that_was_fixed_is_the_certificate():
-    for options in ({}, {"n_wedge": 5}, {"delta": 0.03}, {"assume_memory": True}):
+    for options in ({}, {"n_wedge": 5}, {"delta": 0.03}):
         result = improved(LOG, UNIFORM, discount=0.95, **options)
         (row,) = [row for row in result.assessment.deltas.rows if row.used]
         best = result.certificate
@@ -136,25 +135,3 @@ def test_there_is_no_table_where_nothing_was_tested_or_the_test_is_not_at_hand()
     assert kept.assessment.deltas is None
     assert chosen_by_test(one_step_log(50, 50)).assessment.deltas is None
     assert kept.assessment.to_dict()["sensitivity"]["delta"] is None
-
-
-def test_of_long_records_the_same_candidates_are_judged_at_another_level():
-    """Wear in plain view, records of 80 steps: whole records decide nothing, steps do."""
-    model = wear(5)
-    behavior = wear_behavior(model, 5)
-    log = jm.simulate(model, behavior, episodes=150, seed=1, max_steps=80)
-    result = jm.improve(log, behavior, discount=DISCOUNT, assume_memory=True)
-    assert result.long.chosen is not None
-    assert result.selection.chosen is None
-    rows = result.assessment.deltas.rows
-    assert rows[0].least_gain is None  # with δ = .01 the behavior would stay
-    assert rows[0].says == "nothing: the old controller stays"
-    assert all(row.says.endswith("in the long run") for row in rows[1:])
-    (used,) = [row for row in rows if row.used]
-    # the row that was asked for, computed as the others are
-    assert (result.long.delta, result.long.chosen.lower) == pytest.approx(
-        next((level, lower) for level, _, lower in result.long.others if level == 0.025)
-    )
-    assert used.least_gain == result.long.chosen.lower
-    for less, more in pairwise(rows):
-        assert less.passed <= more.passed

@@ -132,7 +132,6 @@ def test_what_is_held_back_is_told_with_its_signal(jumar, folder, tmp_path):
         (("--keep-cost", "misses", "--keep-range", "misses=2:5"), "outside -5 to -2"),
         (("--keep-cost", "none"), "--keep-cost none=0.01 --keep-range none=0:1"),
         (("--keep", "comfort", "--gate", "asymptotic"), "Leave out gate (--gate)."),
-        (("--keep", "comfort", "--assume-memory"), "Leave out assume_memory (--assume-memory)."),
         (("--keep", "comfort", "--n-wedge", 5), "keep: spibb is not tested on held-out episodes"),
         (("--columns", "reward=comfort"), "--objective cost: --columns reward=comfort names"),
     ],

@@ -282,9 +282,7 @@ TOGGLE = NamedNodes(("even", "odd"), [[[1, 0, 1]] * 2, [[0, 0, 1]] * 2])
 
 
 @pytest.mark.parametrize("memory", [window(1), TOGGLE], ids=str)
-@pytest.mark.parametrize(
-    "how", [{}, {"gate": "asymptotic"}, {"n_wedge": 20}, {"assume_memory": True}], ids=str
-)
+@pytest.mark.parametrize("how", [{}, {"gate": "asymptotic"}, {"n_wedge": 20}], ids=str)
 def test_one_run_reads_the_log_once_for_what_is_no_projection(read, tmp_path, memory, how):
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions, memory)

@@ -158,15 +158,6 @@ def test_what_was_proved_is_called_safe_with_its_proviso_and_a_second_opinion():
     assert "hidden" not in proved.certificate.claim
 
 
-def test_long_records_show_their_ladder_and_why_they_are_refused():
-    log, behavior = tiger_log(300)
-    result = improved(log, behavior, discount=0.95, assume_memory=True)
-    page = page_of(result)
-    assert "Given that a memory tells all that matters" in page.text
-    assert all(reason.text in page.text for reason in result.long.refusals)
-    assert '<figure class="chart"' in report_page(result.assessment, RUN)
-
-
 def test_what_was_tested_is_a_table_with_the_chosen_one_marked():
     text = page_of(chosen_by_test(one_step_log(50, 50))).text
     says(text, "2 halves", "p sums to 5 %", "10 controllers were learned", "3 most promising")

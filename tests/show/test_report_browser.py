@@ -408,7 +408,7 @@ COMMANDS = {
     "--ends terminated --discount 0.95",
     "bridge": "improve log.csv --policy schedule.toml --columns "
     "episode=bridge,step=year,observation=finding,action=work,reward=cost "
-    "--cost --ends cut --discount 0.95 --assume-memory",
+    "--cost --ends cut --discount 0.95",
     "trial": "improve log.csv --policy trial.toml --columns cluster=person,episode=day,step=point,"
     "observation=seen,action=sent,propensity=chance,reward=minutes "
     "--ends terminated --discount 0.99 --rewards 0:30 --ending-rewards 0:30 --horizon 3",

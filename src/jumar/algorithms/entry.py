@@ -196,11 +196,6 @@ class Algorithm:
                 f"candidates: {self.name} takes none, only auto does. Leave the algorithm and its "
                 f"parameters out, or name it there: candidates={self.name!r}."
             )
-        if problem.assume_memory:
-            raise ParameterError(
-                f"assume_memory: {self.name} is not tested on held-out records. Leave the "
-                "algorithm and its parameters out."
-            )
         if problem.keeps:
             raise ParameterError(
                 f"keep: {self.name} is not tested on held-out episodes, so nothing would show what "

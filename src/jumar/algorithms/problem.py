@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from jumar.algorithms.auto.makers import Makers
     from jumar.algorithms.auto.objectives import Keep
     from jumar.algorithms.auto.trials import Selection
-    from jumar.algorithms.long_records import LongVerdict
 
 OF_RETURNS = 0.9  # the part of δ for what followed the actions; the rest is for where they led
 
@@ -108,7 +107,6 @@ class Problem:
     rewards: RewardRange | None = None  # as declared
     horizon: int | None = None  # the most steps of an episode, as declared
     gate: str = "proved"
-    assume_memory: bool = False
     seed: int = 1
     simplify: float | None = None  # the share of the gain that fewer changes must keep
     keeps: tuple[Keep, ...] = ()  # signals that must not get worse
@@ -151,6 +149,5 @@ class Outcome:
     improvement: Improvement
     test: Certificate | None = None  # on what was held out; it comes before all bounds
     selection: Selection | None = None  # what was tried
-    long: LongVerdict | None = None  # what long records say, where a memory may be assumed
     simplified: Simplified | None = None  # what was kept of the changes, if that was asked for
     kept: tuple[Certificate, ...] = ()  # one for every signal that must not get worse

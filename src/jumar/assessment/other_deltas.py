@@ -123,26 +123,14 @@ def _up(x: float) -> str:
 
 
 def _by_test(result: Result, selection: Selection, deltas: list[float]) -> Iterator[AtDelta]:
-    """Where the held-out test chose the controller, and is the certificate. Two tests share δ where
-    a memory may be assumed."""
-    long = result.long
-    others = {δ: (n, lower) for δ, n, lower in long.others} if long else {}
+    """Where the held-out test chose the controller, and is the certificate."""
     for δ in deltas:
         used = result.delta == δ
         share = selection.delta if used else δ * selection.delta / result.delta
         found = retested(selection, share)
         tested, passed, lower = len(selection.trials), found.passed, found.lower
         said = KEEP if lower is None else _gained(lower, "per episode")
-        if long is not None and lower is None:
-            tested += len(long.trials)
-            if used:
-                passed += sum(trial.passed for trial in long.trials)
-                lower = long.chosen.lower if long.chosen else None
-            elif δ / 2 in others:
-                more, lower = others[δ / 2]
-                passed += more
-            said = KEEP if lower is None else _gained(lower, "in the long run")
-        elif selection.chosen not in (None, found.chosen) and lower is not None:
+        if selection.chosen not in (None, found.chosen) and lower is not None:
             said = f"another controller: {said}"
         yield AtDelta(δ, used, tested, passed, lower, said)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jumar.algorithms.auto import Selection
-from jumar.algorithms.long_records import LongVerdict
 from jumar.core.arrays import Frozen
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
@@ -43,7 +42,6 @@ class Result(Frozen, Shown):
     selection: Selection | None = None  # what was tried, where "auto" chose
     seed: int = 1
     practice: Practice | None = None  # who made the log
-    long: LongVerdict | None = None  # what long records say, where a memory may be assumed
     unit: str = ""  # what rewards are counted in, as EUR
     step_seconds: float | None = None  # how long a step takes, if that was said
     asked: Memory | None = None  # what the new controller was to remember, if that was said
@@ -186,5 +184,4 @@ class Result(Frozen, Shown):
             "certificates": [c.to_dict() for c in self.certificates],
             "kept": [c.to_dict() for c in self.kept],
             "selection": self.selection.to_dict() if self.selection else None,
-            "assumed_memory": self.long.to_dict() if self.long else None,
         }

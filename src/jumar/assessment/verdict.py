@@ -133,8 +133,7 @@ def _word(
     weakest = min((best, *result.kept), key=lambda c: c.validity.strength).validity
     if weakest.strength >= Validity.PUBLISHED.strength:
         return Word.SAFE, reasons
-    tested = (Validity.ASYMPTOTIC, Validity.ASYMPTOTIC_IF_SUFFICIENT)
-    return (Word.TESTED if weakest in tested else Word.TEST), reasons
+    return (Word.TESTED if weakest is Validity.ASYMPTOTIC else Word.TEST), reasons
 
 
 def _proved_anyway(best: Certificate) -> bool:

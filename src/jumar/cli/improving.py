@@ -81,14 +81,6 @@ def improve(
     ending_rewards: inputs.EndingRewards = None,
     horizon: inputs.Horizon = None,
     gate: inputs.GateName = "proved",
-    assume_memory: Annotated[
-        bool,
-        typer.Option(
-            "--assume-memory",
-            help="If nothing passes: judge long records and assume that a memory tells all that "
-            "matters. Where the log contradicts it, nothing changes.",
-        ),
-    ] = False,
     candidates: Annotated[
         str | None,
         typer.Option(
@@ -207,7 +199,6 @@ def improve(
         "--n-wedge": n_wedge is not None,
         "--set": bool(parameter),
         "--gate": gate != "proved",
-        "--assume-memory": assume_memory,
         "--keep": bool(keep),
         "--keep-cost": bool(keep_cost),
         "--learn-memory": learn_memory,
@@ -235,7 +226,6 @@ def improve(
                 behavior,
                 algorithm=algorithm,
                 gate=gate,
-                assume_memory=assume_memory,
                 keep=keeps,
                 **asked,
                 **cast(Any, parameters),

@@ -28,7 +28,7 @@ OPTIONS = {
     "file_format separator decimal dates encoding turns sheet project no_project again",
     RULE: "policy exploration controller window with_actions",
     DECISION: "discount yearly_discount step_length algorithm n_wedge parameter delta gate "
-    "candidates learn_memory assume_memory objective keep keep_cost keep_range simplify gain_share "
+    "candidates learn_memory objective keep keep_cost keep_range simplify gain_share "
     "thorough rewards ending_rewards horizon gain power level estimator interval sides difference "
     "forecast ahead folds seed",
     OUTPUT: "output pictures unit yes force resume shard engine scheduler jobs as_json",

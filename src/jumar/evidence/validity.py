@@ -20,7 +20,6 @@ class Validity(StrEnum):
     )
     PUBLISHED = "published"
     ASYMPTOTIC = "asymptotic"
-    ASYMPTOTIC_IF_SUFFICIENT = "asymptotic under finite-history sufficiency"
     CLAIMED = "claimed"
     NOTHING = "nothing claimed"
 
@@ -72,10 +71,6 @@ _MEANING = {  # strongest first: the order is the strength
     Validity.PUBLISHED: "It is a theorem in print, taken over without checking its proof again.",
     Validity.ASYMPTOTIC: (
         "It becomes true as the data grow; how far it is off at this size is unknown."
-    ),
-    Validity.ASYMPTOTIC_IF_SUFFICIENT: (
-        "It becomes true as the data grow, provided that the memory node and the current "
-        "observation tell all of the past that matters."
     ),
     Validity.CLAIMED: "It was proposed, but a step of its proof is missing or was not checked.",
     Validity.NOTHING: "There is no statement that could be valid.",

@@ -157,7 +157,6 @@ REST: dict[str, Check] = {
     "delta": _number,
     "gate": _text,
     "learn_memory": _flag,
-    "assume_memory": _flag,
     "candidates": _names,
     "simplify": _flag,
     "gain_share": _number,

@@ -49,7 +49,6 @@ def improve(
     rewards: RewardRange | None = None,
     horizon: int | None = None,
     gate: str = PROVED,
-    assume_memory: bool = False,
     seed: Seed = 1,
     unit: str = "",
     step_length: str | None = None,
@@ -94,10 +93,6 @@ def improve(
     gate
         The test of "auto": "proved" holds for every number of episodes, "asymptotic" decides
         earlier and is right as the log grows.
-    assume_memory
-        Where nothing passes the test of "auto": judge long records under the assumption that a
-        memory tells all that matters (`long_records`). The certificate names it, and the log may
-        contradict it. Each of the two tests then has half of `delta`.
     seed
         A whole number or a generator. Deals the episodes of "auto" into halves.
     unit
@@ -158,7 +153,7 @@ def improve(
     if is_estimate(behavior) and entry.choice is not None:
         memory = None  # the behavior has it, and more is tried
     seed = seed_number(seed)
-    asked_for = practice, discount, memory, delta, rewards, horizon, gate, assume_memory
+    asked_for = practice, discount, memory, delta, rewards, horizon, gate
     problem = Problem(*asked_for, seed, share, keeps, objective or "", makers, learn)
     found = entry.run(problem, **parameters)
     improvement, material = found.improvement, found.material
@@ -185,7 +180,6 @@ def improve(
         found.selection,
         seed,
         practice,
-        found.long,
         unit,
         step_seconds,
         asked,
@@ -278,7 +272,7 @@ def select(
         makers=makers_of(candidates),
         learn_memory=learn,
     )
-    return choose(problem, delta)
+    return choose(problem)
 
 
 def _learned(memory: Memory | str | None) -> tuple[bool, Memory | None]:

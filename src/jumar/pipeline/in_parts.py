@@ -213,7 +213,6 @@ def improve_logs(
         selection,
         number,
         practice,
-        None,
         unit,
         step_seconds,
         memory,

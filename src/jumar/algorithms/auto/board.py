@@ -81,30 +81,6 @@ class Board:
         N = self.log.n_steps
         return np.full(N, -1) if self.practice.rows is None else np.arange(N)
 
-    @cached_property
-    def returns(self) -> Floats:
-        """(E,) the logged discounted return of every episode."""
-        return self.log.returns(self.discount)
-
-    @cached_property
-    def length(self) -> Ints:
-        """(E,) steps of each episode whose outcome is known."""
-        known: Ints = self.log.lengths - (self.replay.after == UNSEEN)
-        return known
-
-    @cached_property
-    def after(self) -> Ints:
-        """(E,) the history state an episode was cut off in, ENDED where it ended. Where nobody
-        knows what the last step led to, the episode counts up to the state before it."""
-        after = self.replay.after
-        return np.where(after == UNSEEN, self.replay.at[self.log.last], after)
-
-    def controller(self, memory: Memory, table: Floats) -> Controller:
-        """A table of rows (H, A) as a controller over one of the memories: the behavior, except
-        where it differs."""
-        states, of = self.replay.project(memory)
-        return improved(self.behavior, memory, states, table[first_of(of, len(states))])
-
 
 def improved(behavior: Controller, memory: Memory, states: Ints, rows: Floats) -> Controller:
     """The behavior with more memory, and with other rows in some history states."""

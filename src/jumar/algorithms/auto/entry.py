@@ -1,68 +1,45 @@
-"""`auto` as an algorithm: memory and policy from the data, tested on held-out episodes; where that
-decides nothing and a memory may be assumed, long records are judged (`long_records`)."""
+"""`auto` as an algorithm: memory and policy from the data, tested on held-out episodes."""
 
 from __future__ import annotations
 
 from jumar.algorithms.auto.makers import makers_of
-from jumar.algorithms.auto.other_deltas import OTHER_DELTAS
 from jumar.algorithms.auto.outcome import NAME, certificate_of, improvement_of, kept_certificates
 from jumar.algorithms.auto.selecting import LEARN, MORE_MEMORY, select
 from jumar.algorithms.auto.trials import GATES, PROVED, Selection
 from jumar.algorithms.entry import Algorithm, Choice, Look, Looks, Parameters, Words
-from jumar.algorithms.long_records import LongVerdict, Rung, judge_long
-from jumar.algorithms.long_records.outcome import certificate_of_long, improvement_of_long
 from jumar.algorithms.problem import Outcome, Problem
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import scale_of
 from jumar.io.documents import checked, number, whole
-from jumar.io.plain import finite
 
 MOST_MORE_MEMORY = 8
 
 
 def run(problem: Problem) -> Outcome:
-    """Choose and test; two tests share what may go wrong where a memory may be assumed."""
+    """Choose and test."""
     old = problem.practice.pooled
-    if problem.keeps and problem.assume_memory:
-        raise ParameterError(
-            "keep: signals are kept by the test of whole episodes. Leave out assume_memory "
-            "(--assume-memory)."
-        )
-    share = problem.delta / 2 if problem.assume_memory else problem.delta
-    selection = choose(problem, share)
-    long = _judge_long(problem, selection, share) if problem.assume_memory else None
-    chosen = selection.chosen or (long.chosen if long else None)
+    selection = choose(problem)
+    chosen = selection.chosen
     memory = chosen.setting.memory if chosen else old.memory
     material = problem.material(memory)
-    value_range = scale_of(memory, problem.range, problem.discount).value_range
     test = certificate_of(
         selection,
         practice=problem.practice,
-        value_range=value_range,
+        value_range=scale_of(memory, problem.range, problem.discount).value_range,
         seed=problem.seed,
         estimated=problem.estimated,
     )
-    if long is not None and not selection.chosen:
-        test = certificate_of_long(
-            long,
-            value_range=max(test.value_range, long.range),
-            declared=problem.range.declared,
-            estimated=problem.estimated,
-        )
-    if long is not None and long.chosen and not selection.chosen:
-        improvement = improvement_of_long(long, old, material.mdp)
-    else:
-        improvement = improvement_of(selection, old, material.mdp)
+    improvement = improvement_of(selection, old, material.mdp)
     told = chosen.simplified if chosen else None
     kept = kept_certificates(
         selection, practice=problem.practice, seed=problem.seed, estimated=problem.estimated
     )
-    return Outcome(material, improvement, test, selection, long, told, kept)
+    return Outcome(material, improvement, test, selection, told, kept)
 
 
-def choose(problem: Problem, delta: float) -> Selection:
-    """What is tried and chosen, at some level."""
+def choose(problem: Problem) -> Selection:
+    """What is tried and chosen."""
     # a log without outcomes is told before anything is tried
     _ = problem.material(problem.practice.memory).counts
     return select(
@@ -71,7 +48,7 @@ def choose(problem: Problem, delta: float) -> Selection:
         discount=problem.discount,
         seed=problem.seed,
         memory=LEARN if problem.learn_memory else problem.memory,
-        delta=delta,
+        delta=problem.delta,
         rewards=problem.rewards,
         horizon=problem.horizon,
         gate=problem.gate,
@@ -79,32 +56,6 @@ def choose(problem: Problem, delta: float) -> Selection:
         keep=problem.keeps,
         objective=problem.objective,
         candidates=problem.makers,
-    )
-
-
-def _judge_long(problem: Problem, selection: Selection, delta: float) -> LongVerdict:
-    """What long records say, given that a memory tells all that matters."""
-    practice = problem.practice
-    if practice.only is None:
-        raise ParameterError(
-            "assume_memory: needs the one controller that made the log. Several behaviors, or "
-            "propensities alone, are only judged by whole episodes."
-        )
-    best, nothing_assumed = selection.best, "all of the past: nothing assumed"
-    top = Rung(nothing_assumed, None, None, None, None)
-    if best is not None:
-        top = Rung(nothing_assumed, best.gain, best.error, finite(best.lower), best.effective)
-    return judge_long(
-        practice.replays,
-        practice.pooled,
-        discount=problem.discount,
-        seed=problem.seed,
-        memory=problem.memory,
-        delta=delta,
-        rewards=problem.rewards,
-        nothing_assumed=top,
-        others=tuple(δ / 2 for δ in OTHER_DELTAS),
-        simplify=problem.simplify,
     )
 
 

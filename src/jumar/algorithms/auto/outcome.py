@@ -303,8 +303,7 @@ def _why_kept(selection: Selection) -> str:
             "A change did better up to where recordings stop, but "
             f"{share(selection.beyond)} of the discounted weight lies beyond, and of that the log "
             "shows nothing. So the behavior stays. Record for longer; or, if episodes end where "
-            "the recordings do, say so (--ends end); or let a memory be assumed to tell all that "
-            "matters (--assume-memory)."
+            "the recordings do, say so (--ends end)."
         )
     if selection.held_back is not None:
         return _why_held_back(selection, selection.held_back)

@@ -94,7 +94,6 @@ def page(
         picture=PICTURES[drawing.kind],
         smallest=smallest if smallest and smallest.kind == "graph" else None,
         histogram=_histogram(assessment) if changed else "",
-        ladder=_ladder(assessment),
         outlook_picture=_outlook(assessment),
         run=_run_rows(run),
         notices=_notices(assessment, typed),
@@ -113,14 +112,6 @@ def _notices(assessment: Assessment, typed: Sequence[str]) -> list[dict[str, Any
         {key: text and shown(text, LONGEST) for key, text in notice.items()}
         for notice in remedies(assessment.notices, typed)
     ]
-
-
-def _ladder(assessment: Assessment) -> str:
-    """What is gained against how much of the past is assumed to matter."""
-    from jumar.show.html.rungs import rungs
-
-    long = assessment.result.long
-    return rungs(long.ladder) if long else ""
 
 
 def _outlook(assessment: Assessment) -> str:
