@@ -74,7 +74,6 @@ def test_numbers_for_machines_are_those_of_the_library(estimate, folder):
     assert data["seed"] == 3
     by_name = {item["estimator"]: item for item in data["estimates"]}
     assert by_name["pdis"]["value"] == pytest.approx(0.75)  # 20 · 1.5 · 1 / 40
-    assert by_name["cwpdis"]["value"] == pytest.approx(0.75)  # 30 / 40
 
 
 def test_the_difference_and_its_verdict(estimate):

@@ -34,9 +34,7 @@ def estimate(
     difference: Annotated[
         bool, typer.Option("--difference", help="How much better than the behavior it is.")
     ] = False,
-    estimator: Annotated[
-        str, typer.Option(metavar="NAME", help="dr, pdis, wdr, cwpdis, or all.")
-    ] = ALL,
+    estimator: Annotated[str, typer.Option(metavar="NAME", help="dr, pdis, wdr, or all.")] = ALL,
     interval: Annotated[
         str | None,
         typer.Option(

@@ -255,7 +255,7 @@ class Method:
     compute: Callable[..., Interval]  # (values, δ) and low, high, sides; low, rng; or rng, sides
     for_weighted: bool = False  # also for estimators that are no means
     # below each trusted size (`trust`), in % of logs whose 95 % interval covered the truth: over
-    # all hard processes, and in the worst of them; the least of PDIS and CWPDIS
+    # all hard processes, and in the worst of them; the least of PDIS and its weighted mean
     measured: tuple[tuple[int, int, int], ...] = ()
 
 

@@ -1,7 +1,7 @@
 """A log seen through two controllers, and what each estimator makes of it.
 
 Differences are taken within the episode, so that what both controllers share cancels: PDIS minus
-the return, CWPDIS minus the mean return, DR and WDR minus the DR of the *behavior* with
+the return, DR and WDR minus the DR of the *behavior* with
 its own Q̂ and V̂. The last is unbiased like the return (with ratios of 1 nothing but V̂ = π_b·Q̂ is
 used), and steadier: it is free of the luck of the behavior's dice, as the DR of the target is,
 while the return is not.
