@@ -49,7 +49,7 @@ def test_a_bet_that_grew_beyond_every_float_passes_with_every_delta():
     result = improved(one_step_log(2500, 2500), HALF, discount=0.9)
     assert result.selection.chosen.reached == 0
     assert "every δ from 1e-09 on" in result.assessment.deltas.note
-    assert result.selection.chosen.to_dict()["passes_from_delta"] == 0
+    assert result.selection.chosen.to_dict((-1e300, 1e300))["passes_from_delta"] == 0
 
 
 @pytest.mark.parametrize("gate", ["proved", "asymptotic"])

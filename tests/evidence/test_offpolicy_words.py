@@ -135,7 +135,7 @@ def test_coverage_that_only_the_log_vouches_for_is_an_assumption():
     old = Controller(*NAMES, window(1), [[1]], [[1.0, 0.0]], [0.5, 0.5], name="old")
     log = log_of([[0]] * 3, [[1]] * 3)
     found = offpolicy.estimate(log, FAIR, old, discount=γ, estimator="pdis")
-    assert "checked only where the log leads" in found.assumptions[3]
+    assert "checked only where the log leads" in found.assumptions[4]
 
 
 def test_names_in_another_order_are_refused_where_the_memories_must_be_joined():

@@ -61,7 +61,7 @@ def estimate(
     ] = False,
     ahead: Annotated[
         int | None,
-        typer.Option(help="With --forecast: how many episodes; a tenth of the log by default."),
+        typer.Option(help="With --forecast: how many episodes; a twentieth of the log by default."),
     ] = None,
     seed: Seed = 1,
     as_json: Json = False,

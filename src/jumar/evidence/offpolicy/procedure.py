@@ -292,8 +292,9 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
 
 
 def _validity(sample: Sample, of_method: Validity, read_off: tuple[str, ...]) -> Validity:
-    """No interval counts what an estimate of the behavior may be off by."""
-    if sample.practice.estimated:
+    """No interval counts what an estimate of the behavior may be off by, nor what frequencies that
+    stand for probabilities are."""
+    if sample.practice.unproved:
         return min(of_method, Validity.CLAIMED, key=lambda v: v.strength)
     return of_method.if_seen if read_off else of_method
 

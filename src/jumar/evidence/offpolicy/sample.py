@@ -21,7 +21,7 @@ from jumar.core.errors import LogError, ParameterError
 from jumar.core.memory.refinement import join
 from jumar.core.replay import Replays
 from jumar.core.text import printable
-from jumar.evidence.certificate import NOT_CONFOUNDED
+from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
 from jumar.evidence.given import Behaviors
 from jumar.evidence.offpolicy import estimators, weights
 from jumar.evidence.offpolicy.clusters import by_cluster, cluster_means
@@ -224,20 +224,18 @@ class Sample:
     @property
     def assumed(self) -> tuple[str, ...]:
         """What is taken for granted of who acted, and of what is independent."""
-        made = "The behavior that is given made the log, and what it did depended on nothing else."
+        made = "The policy that is given made the log."
         if self.practice.estimated:
-            made = NOT_CONFOUNDED
+            made = ESTIMATED
         elif not self.practice.controllers:
-            made = "The logged propensities are right, and what was done depended on nothing else."
+            made = RIGHT if self.practice.draws is None else AS_IF_RIGHT
         elif self.practice.several:
-            made = (
-                "Each episode was made by the behavior that the log names for it, and what that "
-                "did depended on nothing else."
-            )
+            made = "Each episode was made by the policy that the log names for it."
         if self.n_clusters is None:
-            return made, "Episodes are independent of each other and of one kind."
+            return made, NOT_CONFOUNDED, "Episodes are independent of each other and of one kind."
         return (
             made,
+            NOT_CONFOUNDED,
             f"The {self.n_clusters:,} clusters are independent of each other and of one kind.",
             "What is done in one episode changes neither the next ones of its cluster nor how many "
             "there are: weights reach back to the start of an episode only.",
