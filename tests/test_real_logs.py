@@ -173,7 +173,7 @@ def test_whole_days_say_little(trial, file):
     found = trial.run("jumar estimate", "episode=day", file)
     point = by(trial.run("jumar estimate", "episode=point", file), "dr")["value"]
     cells = [f"{5 * point:.2f}"]
-    for name in ("pdis", "cwpdis", "dr"):
+    for name in ("pdis", "wdr", "dr"):
         e = by(found, name)
         cells.append(f"{e['value']:.2f} ({e['lower']:.2f} to {e['upper']:.2f})")
     trial.says(f"| {RULES[file]} | {' | '.join(cells)} |")
