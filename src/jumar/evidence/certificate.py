@@ -359,7 +359,7 @@ def no_guarantee(
     Its validity is the weakest class: it claims nothing that could be proved.
 
     >>> no_guarantee("Basic RL may choose what was never seen.", value_range=110).verdict
-    'vacuous: zeta is infinite, so it excludes nothing'
+    'vacuous: it excludes nothing that rewards leave possible'
     """
     return Certificate(
         bound="none",
