@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -33,6 +33,7 @@ class Attack:
     discount: float
     low: float
     high: float
+    longer: bool = False  # an episode may be longer than any in the log, as none was cut off
 
     @property
     def largest(self) -> float:
@@ -186,7 +187,7 @@ def all_alike(steps: int, episodes: int) -> Attack:
 def ended_at(steps: int, shift: float, episodes: int) -> Attack:
     """The same length for all, and it is said that they end there."""
     told = _played(episodes, steps, EVEN.__getitem__, _shifted(shift, _plain), 8, ends=True)
-    return _attack(EVEN, told, 0.99, (shift, shift + 1))
+    return replace(_attack(EVEN, told, 0.99, (shift, shift + 1)), longer=True)
 
 
 ATTACKS: dict[str, Callable[[], Attack]] = {

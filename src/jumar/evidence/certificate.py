@@ -44,6 +44,7 @@ _EPISODES = (
     "Episodes are independent runs of the behavior, each from its beginning; when a recording was "
     "cut off, nothing was known then of what would come."
 )
+_OF_NO_MODEL = ("unchanged", "none")
 _COUNTED = "The claim is about the return up to where recordings stop."
 READ_OFF = "The reward range was only read off the log: no step can pay more or less than was seen."
 
@@ -303,17 +304,18 @@ def up_to_the_cut(
     """
     beyond = discount**shortest
     within = 1.0 if longest is None else 1 - discount**longest
-    return tuple(
-        c
-        if c.validity is Validity.NOTHING or c.bound == "unchanged"
-        else replace(
+
+    def counted(c: Certificate) -> Certificate:
+        if c.bound in _OF_NO_MODEL:
+            return replace(c, value_range=min(c.value_range, within * c.value_range))
+        return replace(
             c,
             zeta=c.zeta + beyond * c.value_range,
             value_range=within * c.value_range,
             assumptions=tuple(dict.fromkeys((*c.assumptions, STOPPED, _COUNTED))),
         )
-        for c in certificates
-    )
+
+    return tuple(map(counted, certificates))
 
 
 def kept_estimate(certificate: Certificate, mixed: bool = False) -> Certificate:
