@@ -41,11 +41,11 @@ class Attack:
         return max(abs(self.low), abs(self.high), self.high - self.low)
 
 
-def beyond(said: object, largest: float) -> list[str]:
-    """The numbers of a text, or of anything made of JSON types, that no return can be."""
-    return [
-        f"{place}: {number:g}" for place, number in _numbers(said) if abs(number) > largest * SLACK
-    ]
+def beyond(said: object, largest: float, but: tuple[str, ...] = ()) -> list[str]:
+    """The numbers of a text, or of anything made of JSON types, that no return can be; `but` names
+    fields that tell ranges of returns."""
+    found = [(place, x) for place, x in _numbers(said) if not (but and place.endswith(but))]
+    return [f"{place}: {number:g}" for place, number in found if abs(number) > largest * SLACK]
 
 
 def _numbers(said: object, place: str = "") -> Iterator[tuple[str, float]]:

@@ -36,10 +36,8 @@ def test_improve_prints_nothing_that_is_not_possible(name):
         gain = found.gain
         assert gain.old == given.log.returns(given.discount).mean()
         assert gain.shown is None or gain.interval[0] <= gain.shown <= gain.interval[1]
-        for value in (
-            () if gain.shown is None else (gain.new, *(gain.old + x for x in gain.interval))
-        ):
-            assert given.low - 1e-6 * UNIT <= value <= given.high + 1e-6 * UNIT
+        returns = [] if gain.new is None else [gain.new, *(gain.old + x for x in gain.interval)]
+        assert all(given.low - 1 <= value <= given.high + 1 for value in returns)
 
 
 @pytest.mark.parametrize("name", ATTACKS)

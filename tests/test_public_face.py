@@ -122,7 +122,9 @@ SEEDED = {
         ("order",),
     ),
     "offpolicy.estimate": (
-        lambda **s: jm.offpolicy.estimate(LOG, FAIR, FAIR, discount=0.9, interval="bca", **s),
+        lambda **s: jm.offpolicy.estimate(
+            LOG, FAIR, FAIR, discount=0.9, interval="bootstrap-t", **s
+        ),
         ("offpolicy",),
     ),
     "forecast": (lambda **s: jm.forecast(LOG, FAIR, discount=0.9, **s), ("forecast",)),

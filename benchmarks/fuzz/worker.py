@@ -26,6 +26,8 @@ import frames
 import written
 from cases import Case, Verdict
 
+import jumar
+
 MEMORY = 2 * 10**9
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x9b]")
 ROOM = "/dev/shm" if os.path.isdir("/dev/shm") else None
@@ -185,7 +187,8 @@ def _is_json(text: str) -> bool:
 
 def _signature(error: BaseException) -> str:
     """The error, and where in jumar it came from."""
+    package = Path(jumar.__file__).parent  # the checkout may be called jumar, too
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if "/jumar/" in frame.filename.replace("\\", "/")]
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(package)]
     where = ours[-1] if ours else frames[-1]
     return f"{type(error).__name__} {Path(where.filename).name}:{where.name}:{where.lineno}"

@@ -28,6 +28,7 @@ from jumar.core.errors import LogError
 from jumar.core.memory import window
 from jumar.core.replay import count
 from jumar.core.text import number, rounded
+from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.checking import check
 from jumar.evidence.estimation import estimate_behavior
 from jumar.evidence.validity import Validity
@@ -256,7 +257,7 @@ def test_an_estimated_behavior_is_warned_about_and_weakens_every_certificate():
     page = page_of(result)
     assert "The behavior was estimated." in page.text
     assert "(confounding)" in page.text
-    assert "what was done depended on nothing but what the log shows" in page.text
+    assert NOT_CONFOUNDED in page.text
     assert result.improvement.changed > 0
     assert all(c.validity.strength <= Validity.CLAIMED.strength for c in result.certificates)
     assert "published. It is a theorem" not in page.text

@@ -66,7 +66,7 @@ class Decisions(Frozen, Shown, Framed):
 
     @property
     def summary(self) -> str:
-        return f"{int(self.changed.sum()):,} of {len(self.gain):,} history states change"
+        return f"{int(self.changed.sum()):,} of {len(self.gain):,} situations change"
 
     @cached_property
     def changed(self) -> Bools:
@@ -170,9 +170,7 @@ class Decisions(Frozen, Shown, Framed):
             up = int(np.argmax(new - old))
             tried = f"{shown(actions[up])!r} was tried {times(int(visits[up]))} here"
             if self.only_exceptions(h):
-                tried = (
-                    f"fewer exceptions: {shown(actions[up])!r} is what the old policy means to do"
-                )
+                tried = f"fewer exceptions: {shown(actions[up])!r} is what your policy means to do"
             elif h in self.alike:
                 names = [repr(shown(actions[a])) for a in self.alike[h]]
                 tried = f"no difference in {self.compared} between {', '.join(names)}"
@@ -196,8 +194,8 @@ class Decisions(Frozen, Shown, Framed):
             return f"only {shown(actions[int(known[0])])!r} was ever tried: nothing to compare"
         if len(known) < len(actions):
             tried = "ever tried" if N == 0 else f"tried more than {times(int(N))}"
-            return f"the old controller already does the best of what was {tried}"
-        return "the old controller already does the best that is admitted"
+            return f"your policy already does the best of what was {tried}"
+        return "your policy already does the best that is admitted"
 
     @property
     def compared(self) -> str:
@@ -300,9 +298,9 @@ class Decisions(Frozen, Shown, Framed):
             }
         )
 
-    def to_csv(self, verdict: str) -> str:
+    def to_csv(self, verdict: str, *, gains: bool = True) -> str:
         """One row per history state, for a spreadsheet. Each row repeats the verdict on the whole,
-        because rows get copied elsewhere."""
+        because rows get copied elsewhere. Without `gains`, nothing is said of them, nor why."""
         chosen = self.improvement
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
@@ -328,8 +326,8 @@ class Decisions(Frozen, Shown, Framed):
                     _cell(self.actions_at(h, new=True)),
                     int(self.visits[h]),
                     *(int(n) for n in chosen.mdp.visits[h]),
-                    self.share_text(h),
-                    _cell(self.why(h)),
+                    self.share_text(h) if gains else "",
+                    _cell(self.why(h)) if gains or not self.changed[h] else "",
                     verdict,
                 ]
             )

@@ -51,6 +51,7 @@ class Gain:
     steps_per_year: float | None = None
     fleet: bool = False  # are these all steps of the log's process, rather than of one that runs?
     steps: float = 1.0  # L, discounted steps of an episode
+    episode: str = "episode"  # the log's own word for one
 
     @property
     def shown(self) -> float | None:
@@ -93,57 +94,18 @@ class Gain:
         """An amount with its unit."""
         return f"{number(x)} {self.unit}".strip()
 
-    def _size(self, x: float, error: float) -> str:
-        amount = rounded(abs(x), error) if error > 0 else number(abs(x))
-        return f"{amount} {self.unit}".strip()
-
-    @property
-    def per_episode_text(self) -> str:
-        """How much, per episode, rounded as its error allows; empty where it is not shown."""
-        return "" if self.shown is None else self._size(self.shown, self.error)
+    def size(self, x: float, error: float | None = None) -> str:
+        """How large an amount is, rounded as its error allows."""
+        return f"{rounded(abs(x), self.error if error is None else error)} {self.unit}".strip()
 
     @property
     def per_year_text(self) -> str:
         """How much, per year; empty where it is not known how long a step takes."""
         if self.per_year is None:
             return ""
-        return self._size(self.per_year, self.error / self.steps * (self.steps_per_year or 0))
-
-    @property
-    def verb(self) -> str:
-        """Saves, costs, brings or loses."""
-        better = (self.shown or 0.0) >= 0
-        if self.costs:
-            return "saves" if better else "costs"
-        return "brings" if better else "loses"
-
-    @property
-    def kind(self) -> str:
-        """What the amount is: saved, or more."""
-        better = (self.shown or 0.0) >= 0
-        if self.costs:
-            return "saved" if better else "more cost"
-        return "more" if better else "less"
-
-    @property
-    def sentence(self) -> str:
-        """The gain in one sentence."""
-        if self.shown is None:
-            return f"How much the new policy brings is not known: {self.hidden}."
-        more = " more" if self.verb in ("brings", "costs") else ""
-        said = f"{self.whose} {self.verb} {self.per_episode_text}{more} per episode"
-        if self.per_year is not None:
-            pace = " at the pace of this log" if self.fleet else " for each that runs all year"
-            said += f", {self.per_year_text} a year{pace}"
-        return said + f", by {self.source}."
-
-    @property
-    def interval_text(self) -> str:
-        """The interval in one sentence; empty where nothing is shown."""
-        if self.interval is None:
-            return ""
-        low, high = (rounded(x, self.error) for x in self.interval)
-        return f"The 90 % interval is {low} to {high} per episode."
+        error = self.error / self.steps * (self.steps_per_year or 0)
+        pace = " at the pace of this log" if self.fleet else " for each that runs all year"
+        return f"{self.size(self.per_year, error)} a year{pace}"
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types. What is not shown is not in there either."""
@@ -174,6 +136,7 @@ def gain_of(result: Result, held_out: Selection | None) -> Gain:
         "steps_per_year": pace,
         "fleet": fleet,
         "steps": L,
+        "episode": result.episode,
     }
     if result.improvement.changed == 0:
         return Gain(None, result.logged, UNCHANGED, **told)

@@ -73,7 +73,7 @@ def kept_clauses(test: Selection | None) -> list[str]:
 
 
 def _clause(words: str) -> str:
-    return words.removeprefix("the new controller ")
+    return words.removeprefix("the new policy ")
 
 
 def _row(signal: KeptSignal, trial: KeptTrial) -> KeptRow:

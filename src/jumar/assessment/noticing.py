@@ -17,7 +17,7 @@ from jumar.assessment.gain import Gain
 from jumar.assessment.result import Result
 from jumar.core.memory.refinement import join
 from jumar.core.registry import Registry
-from jumar.core.text import counted, listing, number, rounded, shown
+from jumar.core.text import counted, listing, rounded, shown
 from jumar.draft.rule import remembered
 from jumar.evidence.noticing import Notice
 
@@ -107,22 +107,22 @@ def weights(found: Looked) -> Iterator[Notice]:
     beyond = trial.gain - MUCH * trial.error > test.most
     if not (too_many or too_few or beyond):
         return
-    mean, error = (rounded(x, trial.weight_error) for x in (trial.weight, trial.weight_error))
-    if too_many or too_few:
-        fact = f"Held-out episodes should weigh 1 on average, and weigh {mean} ± {error}"
-    else:
-        gain, most = rounded(trial.gain, trial.error), number(test.most)
-        fact = f"The held-out gain is {gain} per episode, and no more than {most} is possible"
+    how = f"they differ by a factor of {rounded(trial.weight, trial.weight_error)}"
+    if not (too_many or too_few):
+        how = "what the test finds is more than is possible"
+    fact = (
+        "People seem to have acted on something this log does not record: if the policy were "
+        f"right, two counts of the same episodes would agree, but {how}."
+    )
+    remedy = "Ask those who decided what they looked at, and add that column; or "
     if found.result.estimated:
         longer = max(_window_of(found.result) + 1, remembered(found.result.log))
-        said = "So what was done is not what was estimated: it depends on more. The gain is wrong."
-        remedy = "Estimate what was done with a longer memory, or write the rule down."
+        remedy += "estimate the policy with a longer memory, or write it down."
         options: tuple[str, ...] = ("--policy", "estimate", "--window", str(longer))
     else:
-        said = "So the log was not made by this controller. The gain is wrong."
-        remedy = "Correct the controller; jumar check says where it does not fit."
+        remedy += "correct the policy file: jumar check tells where it does not fit."
         options = ()
-    yield Notice("weights", f"{fact}. {said}", remedy, options, loud=True)
+    yield Notice("weights", fact, remedy, options, loud=True)
 
 
 def _window_of(result: Result) -> int:
@@ -142,7 +142,7 @@ def alike(found: Looked) -> Iterator[Notice]:
     where = " · ".join(made.history_state(first))
     yield Notice(
         "alike",
-        f"In {len(groups):,} of {counted(int(made.changed.sum()), 'changed history state')} there "
+        f"In {len(groups):,} of {counted(int(made.changed.sum()), 'changed situation')} there "
         f"is no difference in {made.compared} between the action that is preferred and others. On "
         f"“{where}”: {names}.",
         "Take the one that suits you there, or change only what the log proves.",
@@ -163,16 +163,13 @@ def memory(found: Looked) -> Iterator[Notice]:
     tried = [trial for trial in result.selection.trials if trial.setting.memory == wanted]
     best = max(tried, key=lambda trial: trial.gain, default=None)
     if best is None:
-        why = "no controller with it promised enough to be tested on held-out episodes"
+        why = "no policy with it promised enough to be tested"
     else:
-        gain = f"{rounded(best.gain, best.error)} ± {rounded(best.error, best.error)}"
-        why = f"the best controller with it gained {gain} on held-out episodes"
-        why += " and did not pass" if not best.passed else ""
+        why = f"with it, the best policy {'passed' if best.passed else 'did not pass'} the test"
     if chosen is not None:
-        gain = f"{rounded(chosen.gain, chosen.error)} ± {rounded(chosen.error, chosen.error)}"
-        why += f"; with a {used}, the chosen one gained {gain}"
+        why += f"; the chosen one, with a {used}, is expected to gain more"
     elif result.improvement.changed == 0:
-        why += ", and as nothing else passed, the old controller stays"
+        why += ", and as nothing else passed, your policy stays"
     yield Notice(
         "memory",
         f"You asked for a {asked}, but the result uses a {used}: {why}.",

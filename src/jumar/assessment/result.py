@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from jumar.assessment.decisions import Decisions
 
 
+_NOUN = re.compile(r"[a-z]{3,20}(?<!s)")  # a plain word in the singular
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Frozen, Shown):
     """An improvement with everything that can be said about its safety."""
@@ -52,8 +56,7 @@ class Result(Frozen, Shown):
 
     @property
     def summary(self) -> str:
-        c = self.certificate
-        return f"{self.improvement.summary}; {c.summary}"
+        return f"{self.improvement.summary}; {self.certificate.title}, {self.certificate.validity}"
 
     @property
     def episodes(self) -> int:
@@ -64,6 +67,14 @@ class Result(Frozen, Shown):
     def steps(self) -> int:
         """How many there are, those included of which nobody knows what followed."""
         return int(self.counts.visits.sum()) + self.counts.unfinished
+
+    @property
+    def episode(self) -> str:
+        """What the log calls an episode, by the name of its column: call, patient, bridge."""
+        origin = self.log.origin
+        columns = origin.columns.get("episode", ()) if origin else ()
+        word = columns[0].lower().removesuffix("id").rstrip("_- ") if len(columns) == 1 else ""
+        return word if _NOUN.fullmatch(word) else "episode"
 
     @property
     def stopping(self) -> float:

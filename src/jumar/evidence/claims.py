@@ -33,6 +33,10 @@ _NOT_WORSE = {
         f"proved not worse, given finite-history sufficiency and {_IF_SEEN}"
     ),
 }
+_SAID = {
+    Validity.PUBLISHED: "A published theorem, not checked again, says that",
+    Validity.ASYMPTOTIC: "With enough data it becomes true that",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,8 +45,8 @@ class Certificate(Shown):
 
     >>> found = Certificate("mine", "My bound", 0.05, 8.0, 110.0, Validity.PROVED)
     >>> found.claim
-    "The chance that the new controller's expected return falls more than 8 short of the \
-behavior's is at most 5 %."
+    "The chance that the new policy's expected return falls more than 8 short of the \
+old policy's is at most 5 %."
     >>> found.verdict
     'informative: excludes a loss above 8, 7.27 % of the value range 110 (proved)'
     """
@@ -96,8 +100,8 @@ behavior's is at most 5 %."
 
     @property
     def odds(self) -> float | None:
-        """The chance that the statement is wrong is at most this; None: no chance is stated."""
-        return self.delta if self.validity.states_odds else None
+        """The chance that the statement is wrong is at most this; None: none was proved."""
+        return self.delta if self.validity.proved else None
 
     @property
     def vacuous(self) -> bool:
@@ -119,16 +123,18 @@ behavior's is at most 5 %."
             holds, fails = "is no lower than", "is lower than"
         else:
             holds, fails = f"is at least {size} above", f"is not at least {size} above"
-        what, proviso = "the new controller's expected return", ""
+        what, proviso = "the new policy's expected return", ""
         if not self.declared:
             proviso = f", {AS_SEEN}"
-        if not self.validity.states_odds:
+        if not self.validity.proved:
+            if self.zeta < 0.0:  # nobody has shown how much is gained at the least
+                holds = "is above"
             return (
-                f"It is only claimed that {what} {holds} the behavior's{proviso}; how likely this "
-                "is wrong is not known."
+                f"{_SAID.get(self.validity, 'It is only claimed that')} {what} {holds} the "
+                f"old policy's{proviso}; how likely this is wrong is not known."
             )
         odds = "nil" if self.delta is None else f"at most {100 * self.delta:.6g} %"
-        return f"The chance that {what} {fails} the behavior's is {odds}{proviso}."
+        return f"The chance that {what} {fails} the old policy's is {odds}{proviso}."
 
     @property
     def verdict(self) -> str:

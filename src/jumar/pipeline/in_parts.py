@@ -199,7 +199,6 @@ def improve_logs(
         selection,
         practice=practice,
         seed=number,
-        estimated=old.estimated,
     )
     return Result(
         improvement,

@@ -37,7 +37,7 @@ from jumar.show.drawing import Drawing, draw
 from jumar.show.drawing.images import IMAGES, check_images
 from jumar.show.program import program, table
 from jumar.show.provenance import Run
-from jumar.show.remedies import remedies
+from jumar.show.remedies import commands
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Handover:
             behavior=result.behavior,
             visits=(mdp.states, mdp.visits.sum(1)),
             where="decisions.csv",
-            note=f"Verdict: {self.assessment.verdict.badge}",
+            note=f"Verdict: {self.assessment.verdict.word}",
         )
 
     @property
@@ -87,7 +87,7 @@ class Handover:
         """That as a picture, if there is such."""
         if self.assessment.smallest is None:
             return None
-        note = f"Verdict: {self.assessment.verdict.badge}"
+        note = f"Verdict: {self.assessment.verdict.word}"
         return draw(self.smallest.controller, where="smallest.json", note=note)
 
     @cached_property
@@ -102,12 +102,14 @@ class Handover:
 # a new rendering is one more line
 FILES: dict[str, Callable[[Handover], str]] = {
     "improved.json": lambda made: controller_text(made.controller),
-    "decisions.csv": lambda made: made.assessment.decisions.to_csv(made.assessment.verdict.word),
+    "decisions.csv": lambda made: made.assessment.decisions.to_csv(
+        made.assessment.verdict.word, gains=made.assessment.verdict.terms.decides
+    ),
     "certificate.json": lambda made: _json(
         {
             "format": "jumar-certificate/1",
             **made.assessment.to_dict(),
-            "notices": remedies(made.assessment.notices, made.run.command),
+            **commands(made.assessment, made.run.command),
         }
     ),
     "controller.svg": lambda made: made.drawing.svg,

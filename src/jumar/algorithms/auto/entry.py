@@ -26,13 +26,10 @@ def run(problem: Problem) -> Outcome:
         selection,
         practice=problem.practice,
         seed=problem.seed,
-        estimated=problem.estimated,
     )
     improvement = improvement_of(selection, old, material.mdp)
     told = chosen.simplified if chosen else None
-    kept = kept_certificates(
-        selection, practice=problem.practice, seed=problem.seed, estimated=problem.estimated
-    )
+    kept = kept_certificates(selection, practice=problem.practice, seed=problem.seed)
     return Outcome(material, improvement, test, selection, told, kept)
 
 

@@ -90,7 +90,7 @@ def retested(selection: Selection, delta: float) -> Retested:
         return trial.passed if same or trial.again is None else trial.again.passes(delta)
 
     passed = [trial for trial in selection.trials if passes(trial)]
-    deployed = passed if selection.beyond <= MOST_BEYOND else []
+    deployed = [t for t in passed if max(selection.beyond, t.beyond) <= MOST_BEYOND]
     chosen = best_of(deployed, selection.most)
     lower = None if chosen is None else chosen.lower
     if chosen is not None and chosen.again is not None and not same:

@@ -140,6 +140,7 @@ class Trial(Shown):
     deviation: float = math.inf  # of a score
     weight: float = 1.0  # mean of the held-out weights: 1, if the behavior is what made the log
     weight_error: float = math.inf  # its standard error
+    beyond: float = 0.0  # share of its discounted weight beyond where recordings stop
     scores: Scored | None = field(default=None, repr=False, compare=False)  # of its units
     bet: Bet | None = None  # that was laid on it
     opinion: Opinion | None = None  # of its gain, where more is known than scores
@@ -179,6 +180,7 @@ class Trial(Shown):
             "effective_episodes": self.effective,
             "missing": self.missing,
             "mean_weight": self.weight,
+            "weight_beyond_the_cut": self.beyond,
             **picked(self, "level passed"),
             "passes_from_delta": None if (self.reached or 0.0) > 1 else self.reached,
             "refused": self.refused or None,
@@ -218,7 +220,9 @@ class Selection(Frozen, Shown):
     controller: Controller
     limits: Limits  # of the returns
     most: float  # the best return that is possible, less the behavior's mean return
-    beyond: float  # share of the discounted weight that lies beyond where recordings stopped
+    # share of the discounted weight that lies beyond where recordings stopped: under the behavior
+    # or under what was chosen (or would have been, if that were not too much), whichever is larger
+    beyond: float
     memories: tuple[Memory, ...] = ()
     kept: tuple[KeptSignal, ...] = ()  # signals that must not get worse
     objective: str = ""  # the signal that must get better, where there are several

@@ -14,7 +14,7 @@ import numpy as np
 from jumar.assessment.assessing import Assessment
 from jumar.assessment.decisions import Decisions, Thin
 from jumar.assessment.sentences import Fact
-from jumar.core.text import counted, listing, number, percent, shown, times
+from jumar.core.text import counted, listing, percent, shown, times
 
 MOST_ROWS = 1000  # decisions on the page; all of them are in decisions.csv
 MOST_CHANGES = 3  # told in the answer
@@ -43,16 +43,11 @@ class Reason:
     why: str
 
 
-def first_sentence(text: str) -> tuple[str, str]:
-    """What is read first, and the rest. A point inside a number ends no sentence.
-
-    >>> first_sentence("Keep it: 2.5 is too little. Log more. Go on.")
-    ('Keep it: 2.5 is too little.', 'Log more. Go on.')
-    >>> first_sentence("Keep it.")
-    ('Keep it.', '')
-    """
-    first, point, rest = text.partition(". ")
-    return (f"{first}.", rest) if point else (text, "")
+def title(assessment: Assessment) -> str:
+    """The user's names: of the file, and of the policy."""
+    result = assessment.result
+    origin, name = result.log.origin, shown(result.behavior.name, 80)
+    return f"{shown(origin.source, 80)}: {name}" if origin else name
 
 
 def checks_text(facts: tuple[Fact, ...]) -> str:
@@ -69,8 +64,8 @@ def checks_text(facts: tuple[Fact, ...]) -> str:
 def unchanged_text(states: int) -> str:
     """How much stays, where nothing changes."""
     if states == 1:
-        return "The one history state, which stays as it is"
-    return f"All {counted(states, 'history state')}, which stay as they are"
+        return "The one situation of the log"
+    return f"The {counted(states, 'situation')} of the log"
 
 
 def reason(made: Decisions, h: int) -> Reason:
@@ -95,34 +90,6 @@ def reason(made: Decisions, h: int) -> Reason:
         listing([shown(action) for a, action in enumerate(actions) if a not in tried]),
         made.why(h),
     )
-
-
-def sensitivity_text(assessment: Assessment) -> str:
-    """What the table of other settings shows."""
-    result, grid, costs = assessment.result, assessment.sensitivity, assessment.costs
-    if not grid and assessment.threshold is not None:
-        return "They were not tried: with so many history states, that would take too long."
-    if not grid:
-        return ""
-    gains = [cell.gain for row in grid for cell in row.cells]
-    values = sorted(-row.behavior if costs else row.behavior for row in grid)
-    text = (
-        "Every cell is learned from the whole log and not tested, so no cell is the controller "
-        "on this page. The table only shows how much the estimate depends on the settings. "
-        if result.selection
-        else ""
-    )
-    text += (
-        f"Over these settings the estimated gain runs from {number(min(gains))} to "
-        f"{number(max(gains))}."
-    )
-    if values[-1] - values[0] > 0.1 * max(1e-12, *map(abs, values)):
-        text += (
-            f" The memories disagree even on what the old controller "
-            f"{'costs' if costs else 'is worth'} ({number(values[0])} to {number(values[-1])}): "
-            "a sign that memory matters here."
-        )
-    return text
 
 
 def thin(made: Decisions) -> list[tuple[str, ...]]:
@@ -157,10 +124,10 @@ def thin_text(made: Decisions) -> str:
     seldom = int((visits <= most).sum())
     if seldom == 0:
         if most == 0:
-            return "Nowhere: in every history state every action was tried."
+            return "Nowhere: in every situation every action was tried."
         return f"Nowhere: every pair was tried more than {times(most)}."
     were = "was" if seldom == 1 else "were"
-    said = f"{seldom:,} of {counted(visits.size, 'pair')} (history state and action) {were} "
+    said = f"{seldom:,} of {counted(visits.size, 'pair')} (situation and action) {were} "
     said += f"tried at most {times(most)}, which is too seldom" if most else "never tried"
     return f"{said}. If you can afford to try something, start here."
 
@@ -170,4 +137,4 @@ def log_line(assessment: Assessment) -> str:
     result = assessment.result
     origin = result.log.origin
     source = shown(origin.source, 200) if origin else "a log in memory"
-    return f"{source}: {counted(result.episodes, 'episode')}, {counted(result.steps, 'step')}"
+    return f"{source}: {counted(result.episodes, result.episode)}, {counted(result.steps, 'step')}"
