@@ -269,9 +269,11 @@ def _unproved(result: Result, check: Check) -> str:
         )
     if result.practice is not None and result.practice.unproved:
         return result.practice.unproved
+    if best.zeta > 0:
+        return "No certificate excludes a loss."
     if sentences.memory_contradicted(result, check):
         return "It is proved only if the memory suffices, and the log says that it does not."
-    return "No certificate excludes a loss." if best.zeta > 0 or best.vacuous else ""
+    return ""
 
 
 def _trial(
