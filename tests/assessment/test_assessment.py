@@ -380,7 +380,6 @@ def test_nothing_is_computed_twice(tmp_path, monkeypatch):
         (assessing, "check"),
         (assessing, "resample"),
         (assessing, "decide"),
-        (assessing, "sensitivity"),
         (svg, "_laid_out"),
         (provenance, "fingerprint"),
     ]:
@@ -393,7 +392,7 @@ def test_nothing_is_computed_twice(tmp_path, monkeypatch):
     print(result_view(result.assessment))
     assert calls.count("_laid_out") == 2  # the folder, and the page written later
     calls = [name for name in calls if name != "_laid_out"]
-    assert sorted(calls) == ["check", "decide", "fingerprint", "resample", "sensitivity"]
+    assert sorted(calls) == ["check", "decide", "fingerprint", "resample"]
 
 
 def test_renderers_import_no_estimator():

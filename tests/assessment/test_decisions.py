@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from facts import says
-from jumar.algorithms import ALGORITHMS
 from jumar.assessment.decisions import decide
-from jumar.assessment.sensitivity import sensitivity
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
@@ -135,26 +133,3 @@ def test_the_spread_of_the_bootstrap_is_that_of_a_mean():
     assert again.gains.std() == pytest.approx(coins.std() / 2 / np.sqrt(n), rel=0.1)
     low, high = again.interval(0.9)
     assert low < better.gain < high
-
-
-def test_every_cell_is_the_improvement_that_it_names():
-    tiger = jm.models.tiger()
-    behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=300, seed=jm.random_stream(1, "data"))
-    spibb = ALGORITHMS["spibb"]
-    rows = sensitivity(
-        log, behavior, discount=0.95, memory=window(2), algorithm=spibb, thresholds=(5, 50)
-    )
-    assert [(row.memory, row.chosen) for row in rows] == [
-        ("window of 1", False),
-        ("window of 2", True),
-        ("window of 3", False),
-        ("window of 4", False),
-    ]
-    for k, row in enumerate(rows, 1):
-        for cell in row.cells:
-            direct = jm.improve(
-                log, behavior, discount=0.95, memory=window(k), n_wedge=cell.n_wedge
-            ).improvement
-            assert cell.gain == pytest.approx(direct.gain, abs=1e-9)
-            assert cell.changed == direct.changed

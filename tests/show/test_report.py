@@ -15,12 +15,9 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from facts import refuses, says
-from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto.asymptotic import student
-from jumar.algorithms.spibb import THRESHOLDS
 from jumar.assessment.assessing import RESAMPLES, assess
 from jumar.assessment.decisions import decide
-from jumar.assessment.sensitivity import sensitivity
 from jumar.assessment.tested import in_words
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
@@ -33,7 +30,7 @@ from jumar.evidence.checking import check
 from jumar.evidence.estimation import estimate_behavior
 from jumar.evidence.resampling import resample
 from jumar.evidence.validity import Validity
-from jumar.show.html.content import MOST_ROWS, log_line, sensitivity_text, thin, thin_text
+from jumar.show.html.content import MOST_ROWS, log_line, thin, thin_text
 from jumar.show.outputs import report_page
 from results import (
     HALF,
@@ -113,7 +110,7 @@ def test_the_answer_comes_first():
     order = [
         "history states", "per episode", "What to change", "When you see", "Risk", "Next step",
         "What changes", "The controller as a picture", "Why", "How sure", "asked of the log",
-        "Assumed", "drawn", "With other settings", "Where data is thin", "Words used here",
+        "Assumed", "drawn", "Where data is thin", "Words used here",
         "To do it again",
     ]  # fmt: skip
     places = [text.index(words, text.index("Do it again")) for words in order[:1]]
@@ -191,18 +188,6 @@ def test_where_nothing_was_worth_testing_the_page_says_so():
     selection = chosen_by_test(one_step_log(50, 50), (), None).selection
     assert in_words(selection).rows == ()
     says(in_words(replace(selection, tried=1)).count, "1 controller was learned", "none was tested")
-
-
-def test_with_auto_no_cell_of_the_grid_is_called_the_one_that_was_used():
-    log, behavior = tiger_log(2000)
-    result = improved(log, behavior, discount=0.95)
-    said = result.assessment
-    assert said.sensitivity
-    assert not any(row.chosen for row in said.sensitivity)
-    page = page_of(result)
-    assert "With other settings" in page.text
-    says(sensitivity_text(said), "whole log", "not tested", "no cell is the controller")
-    assert " used " not in page.text.split("With other settings")[1].split("Where data is thin")[0]
 
 
 def test_where_no_change_passed_its_test_the_page_says_what_would_decide():
@@ -299,31 +284,9 @@ def test_the_bootstrap_on_the_page_is_that_of_the_library():
     assert replace(result, seed=8).assessment.interval != (low, high)
 
 
-def test_the_other_settings_on_the_page_are_those_of_the_library_with_the_one_used_among_them():
-    log, behavior = tiger_log()
-    result = improved(log, behavior, discount=0.95, n_wedge=7)
-    assert 7 not in THRESHOLDS
-    rows = sensitivity(
-        result.log,
-        behavior,
-        discount=0.95,
-        memory=window(1),
-        algorithm=ALGORITHMS["spibb"],
-        thresholds=[5, 7, 10, 20, 50, 100],
-    )
-    assert result.assessment.sensitivity == rows
-    text = page_of(result).text
-    assert "N∧ = 5 N∧ = 7 used N∧ = 10 N∧ = 20" in text
-    for row in rows:
-        cells = " ".join(f"{number(cell.gain)} ({cell.changed:,})" for cell in row.cells)
-        assert f"{row.states:,} {number(row.behavior)} {cells}" in text
-    assert rows[0].cells[1].gain == result.improvement.gain
-
-
-def test_an_algorithm_without_a_threshold_has_no_table_of_thresholds():
+def test_an_algorithm_without_a_threshold_calls_no_action_too_rare():
     log, behavior = tiger_log(100)
     page = page_of(improved(log, behavior, discount=0.95, algorithm="basic"))
-    assert "With other settings" not in page.text
     says(page.text, "Nowhere: in every history state every action was tried")
 
 

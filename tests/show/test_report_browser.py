@@ -482,16 +482,6 @@ def test_a_badge_is_red_where_a_check_failed(visit, tmp_path):
         assert loud.first.bounding_box()["y"] < page.locator("#answer .numbers").bounding_box()["y"]
 
 
-def test_how_the_answer_changes_with_delta_is_a_table(visit, address):
-    page = visit(address, {"width": 400, "height": SCREEN})
-    page.locator("#deltas > summary").click()
-    table = page.get_by_role("table", name="Held-out test and certificate with other")
-    assert [row.inner_text().split()[0] for row in table.get_by_role("rowheader").all()] == [
-        "0.01", "0.05", "0.1", "0.2"
-    ]  # fmt: skip
-    assert "voids the promise" in page.locator("#deltas").inner_text()
-
-
 # ---------------------------------------------------------------- for those who do not see
 
 

@@ -6,10 +6,10 @@ code render an assessment, and compute nothing. So they cannot disagree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from jumar.algorithms import maker_of, trusted_from
+from jumar.algorithms import trusted_from
 from jumar.algorithms.auto import Selection, held_out_test
 from jumar.assessment import sentences
 from jumar.assessment.decisions import Decisions, decide
@@ -17,10 +17,8 @@ from jumar.assessment.gain import Gain, gain_of
 from jumar.assessment.heeded import heeded
 from jumar.assessment.kept import KeptSignals, drifting_signals, kept_signals
 from jumar.assessment.noticing import Looked, notices
-from jumar.assessment.other_deltas import Deltas, other_deltas
 from jumar.assessment.outlook import Outlook, outlook
 from jumar.assessment.result import Result
-from jumar.assessment.sensitivity import Row, sensitivity
 from jumar.assessment.sentences import Fact, Warning
 from jumar.assessment.simplicity import Smallest, simplicity, smallest
 from jumar.assessment.split import Split, split
@@ -48,10 +46,8 @@ class Assessment(Frozen, Shown):
     decisions: Decisions  # history state by history state, with reasons
     resampled: Resampled  # the gain in redrawn logs
     gain: Gain  # the one number to go by, per episode and per year
-    sensitivity: tuple[Row, ...]  # the gain with other thresholds and memories
     trials: Trials | None  # the test in words
     split: Split | None = None  # of the gain: fewer slips, new decisions
-    deltas: Deltas | None = None  # the answer with another accepted chance of error
     smallest: Smallest | None = None  # fewer memory nodes that do the same, if there are
     notices: tuple[Notice, ...] = ()  # what a colleague would say, of the log and of the result
     outlook: Outlook | None = None  # what comes next, where the process drifts
@@ -145,10 +141,6 @@ class Assessment(Frozen, Shown):
                 for name, part in self.check.sections.items()
             },
             "held_out": test.to_dict() if test else None,
-            "sensitivity": {
-                "settings": [row.to_dict() for row in self.sensitivity],
-                "delta": self.deltas.to_dict() if self.deltas else None,
-            },
         }
 
 
@@ -195,10 +187,8 @@ def assess(result: Result) -> Assessment:
         decisions=made,
         resampled=resampled,
         gain=gain,
-        sensitivity=_other_settings(result),
         trials=in_words(held_out) if held_out else None,
         split=parts,
-        deltas=other_deltas(result, held_out),
         smallest=smallest(result),
         notices=noticed,
         outlook=ahead,
@@ -221,22 +211,3 @@ def _held_out(result: Result) -> Selection | None:
         rewards=result.rewards if result.rewards.declared else None,
         simplify=result.simplified.share if result.simplified else False,
     )
-
-
-def _other_settings(result: Result) -> tuple[Row, ...]:
-    improvement = result.improvement
-    used, maker = trusted_from(improvement), maker_of(improvement)
-    if used is None or maker is None:
-        return ()
-    rows = sensitivity(
-        result.replays,
-        result.behavior,
-        discount=improvement.mdp.discount,
-        memory=improvement.mdp.memory,
-        algorithm=maker,
-        thresholds=sorted({used, *maker.thresholds}),
-    )
-    # the tested controller was learned from half of the log and may be a mixture: no cell is it;
-    # nor is any simplified
-    other = result.selection or result.simplified
-    return tuple(replace(row, chosen=False) for row in rows) if other else rows

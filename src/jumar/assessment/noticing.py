@@ -91,7 +91,7 @@ def sampled(found: Looked) -> Iterator[Notice]:
     if result.sampled is None or len(result.log) >= episodes:
         return
     looked = (
-        f"Checks, redrawn logs and other settings look at {len(result.log):,} of them, chosen by "
+        f"Checks and redrawn logs look at {len(result.log):,} of them, chosen by "
         "a hash of their label."
     )
     test = result.selection

@@ -72,8 +72,6 @@ def page(
         decisions=made.order[: content.MOST_ROWS].tolist(),
         reasons=[content.reason(made, h) for h in changed[: content.MOST_REASONS]],
         bootstrap=content.bootstrap(assessment),
-        n_wedge=None if result.selection else assessment.threshold,
-        sensitivity_text=content.sensitivity_text(assessment),
         thin=content.thin(made),
         thin_text=content.thin_text(made),
         changed=bool(changed),

@@ -110,34 +110,6 @@ def bootstrap(assessment: Assessment) -> str:
     )
 
 
-def sensitivity_text(assessment: Assessment) -> str:
-    """What the table of other settings shows."""
-    result, grid, costs = assessment.result, assessment.sensitivity, assessment.costs
-    if not grid and assessment.threshold is not None:
-        return "They were not tried: with so many history states, that would take too long."
-    if not grid:
-        return ""
-    gains = [cell.gain for row in grid for cell in row.cells]
-    values = sorted(-row.behavior if costs else row.behavior for row in grid)
-    text = (
-        "Every cell is learned from the whole log and not tested, so no cell is the controller "
-        "on this page. The table only shows how much the estimate depends on the settings. "
-        if result.selection
-        else ""
-    )
-    text += (
-        f"Over these settings the estimated gain runs from {number(min(gains))} to "
-        f"{number(max(gains))}."
-    )
-    if values[-1] - values[0] > 0.1 * max(1e-12, *map(abs, values)):
-        text += (
-            f" The memories disagree even on what the old controller "
-            f"{'costs' if costs else 'is worth'} ({number(values[0])} to {number(values[-1])}): "
-            "a sign that memory matters here."
-        )
-    return text
-
-
 def thin(made: Decisions) -> list[tuple[str, ...]]:
     """What to try, one line per history state for all that was never tried there."""
     actions = made.improvement.controller.actions

@@ -133,9 +133,7 @@ class Shortlists:
                 weighed = Weighed(
                     scores.effective, scores.missing(level), scores.weight, scores.weight_error
                 )
-                trial = trial_of_bet(
-                    half, x, scores, bet, weighed, models, self.tried.delta, self.tried.most
-                )
+                trial = trial_of_bet(half, x, scores, bet, weighed, models, self.tried.most)
                 found.append(Tested(trial, x.candidate, made.bench))
             told(half, found)
             tests += found
