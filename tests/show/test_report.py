@@ -80,7 +80,7 @@ def test_costs_are_saved():
     log = read(one_step_log(30, 30), costs=True)
     log = replace(log, reward=log.reward - 4)  # costs 3 and 1
     page = page_of(improved(log, HALF, discount=0.9, n_wedge=20))
-    says(page.text, "saves 1 per episode", "cost 2 → 1", "saved each time", "old controller costs")
+    says(page.text, "saves 1 per episode", "cost 2 → 1", "saved each time")
     unchanged = page_of(improved(log, HALF, discount=0.9, n_wedge=50))
     says(unchanged.text, "costs 2 per episode")
 
