@@ -484,8 +484,8 @@ def test_a_new_check_that_fails_makes_a_result_unreliable_everywhere(with_zeros,
         "--json",
     )  # fmt: skip
     finding = "1 rewards are exactly zero."
-    assert (done.code, done.data["verdict"]["word"]) == (1, "unreliable")
-    assert f"{ZEROS.text} {finding}" in done.data["verdict"]["reasons"]
+    assert (done.code, done.data["verdict"]["word"]) == (1, "do-not-rely")
+    assert finding in done.data["verdict"]["reasons"]
     assert done.data["checks"]["zeros"] == {"status": "failed", "finding": finding}
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
     assert certificate["verdict"] == done.data["verdict"]

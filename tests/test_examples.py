@@ -135,7 +135,7 @@ def test_the_page_says_what_the_certificate_is_worth(case):
     certificate = improved(case).certificate
     if case.name == "bridge":
         assert "Nothing is deployed" in case.page
-        assert certificate.claim.startswith("No change passed the test, so the behavior stays.")
+        assert certificate.claim.startswith("No change passed the test, so your policy stays.")
     elif case.name == "species":
         assert "excludes no more\nthan a loss above 1800" in case.page
         assert certificate.zeta == pytest.approx(1800, abs=1)

@@ -91,7 +91,6 @@ def test_a_cost_that_is_read_as_a_reward(jumar, place):
     line = ("log.csv", "--policy", "rule.toml", *READ, *LEARN, "--bins", RANGES)
     found, data = noticed_everywhere(jumar, "cost", *line)
     assert "'cost' is called a cost" in found["fact"]
-    assert data["estimated"]["gain"] > 1000  # the harm it would do
     assert data["verdict"]["word"] == "unreliable"
     assert data["verdict"]["headline"].startswith("Do not use this yet. The column 'cost'")
     assert found["command"].endswith("--cost")
@@ -278,60 +277,68 @@ def test_an_exploration_that_is_none_is_refused(jumar, place):
         assert "--exploration" in refused.err
 
 
-# ---- slips --------------------------------------------------------------------------------------
+# ---- exceptions ---------------------------------------------------------------------------------
+
+SHORT = {"weeks": 8, "pumps": 800}  # most records show an exception or two, and many none
 
 
-def test_most_of_the_gain_is_fewer_slips(jumar, place):
+def test_most_of_the_gain_is_fewer_exceptions(jumar, place):
     """The rule is good; what costs is that in one week of five anything is done."""
-    costs = pumps(place / "log.csv", slip=0.2)
+    costs = pumps(place / "log.csv", slip=0.2, **SHORT)
     (place / "rule.toml").write_text(pump_rule(0.2))
     line = ("log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--cost", *LEARN)
-    found, data = noticed_everywhere(jumar, "slips", *line)
-    split = data["split"]
-    assert split["behavior"] < split["intended"]
-    assert split["improved"] == data["estimated"]["improved"]
-    gain = split["improved"] - split["behavior"]
-    assert split["share"] == pytest.approx((split["intended"] - split["behavior"]) / gain)
-    assert split["share"] >= 0.5
-    low, high = split["test"]["interval"]
-    assert 0 < low < split["test"]["gain"] < high
-    # the same pumps, run by the same people without a slip
-    better = pumps(place / "other.csv", slip=0.0, pumps=400)
+    found, data = noticed_everywhere(jumar, "exceptions", *line)
+    assert data["gain"]["old"] == pytest.approx(-sum(costs) / len(costs))
+    worth = data["exceptions"]["worth"]
+    low, high = worth["interval"]
+    assert 0 < low < worth["value"] < high
+    assert worth["value"] >= data["gain"]["per_episode"] / 2
+    # the same pumps, run by the same people without an exception
+    better = pumps(place / "other.csv", slip=0.0, weeks=8, pumps=400)
     saved = sum(costs) / len(costs) - sum(better) / len(better)
     assert low < saved < high
     # what is offered is the rule as it was meant
-    offered = jm.load_controller(place / "out" / "without_slips.json")
+    offered = jm.load_controller(place / "out" / "without_exceptions.json")
     assert offered.row([], "low").tolist() == [1, 0, 0]
     assert offered.row([], "high").tolist() == [0, 0, 1]
-    assert found["command"] == "jumar show out/without_slips.json"
-    assert jumar("show", "out/without_slips.json").code == 0
+    assert found["command"] == "jumar show out/without_exceptions.json"
+    assert jumar("show", "out/without_exceptions.json").code == 0
     rows = list(csv.DictReader((place / "out" / "decisions.csv").read_text().splitlines()))
     low_row = next(row for row in rows if row["seen now"] == "low")
-    assert low_row["old"] == "run 86.7% (rest: slips)"
-    assert "fewer slips: 'run' is what the old controller means to do" in low_row["why"]
-    page = Page((place / "out" / "report.html").read_text("utf-8"))
-    assert "as you mean to, with fewer slips" in page.text
+    assert low_row["old"] == "run 86.7% (rest: exceptions)"
+    assert "fewer exceptions: 'run' is what the old policy means to do" in low_row["why"]
 
 
 def test_without_a_folder_the_remedy_is_to_write_one(jumar, place):
+    pumps(place / "log.csv", slip=0.2, **SHORT)
+    (place / "rule.toml").write_text(pump_rule(0.2))
+    line = ("log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--cost", *LEARN)
+    found = one(jumar("improve", *line, "--json").data, "exceptions")
+    assert found["command"].endswith("--json -o out")
+    pasted(jumar, found["command"].replace(" --json", ""))
+    assert (place / "out" / "without_exceptions.json").exists()
+    # a later result that has nothing to offer takes the offer away
+    jumar("improve", *line, "--n-wedge", "100000", "--no-cost", "-o", "out")
+    assert not (place / "out" / "without_exceptions.json").exists()
+
+
+def test_what_exceptions_cost_is_not_told_where_the_log_hardly_shows_it(jumar, place):
+    """Of 80 records of 30 weeks hardly one is without an exception."""
     pumps(place / "log.csv", slip=0.2)
     (place / "rule.toml").write_text(pump_rule(0.2))
     line = ("log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--cost", *LEARN)
-    found = one(jumar("improve", *line, "--json").data, "slips")
-    assert found["command"].endswith("--json -o out")
-    pasted(jumar, found["command"].replace(" --json", ""))
-    assert (place / "out" / "without_slips.json").exists()
-    # a later result that has nothing to offer takes the offer away
-    jumar("improve", *line, "--n-wedge", "100000", "--no-cost", "-o", "out")
-    assert not (place / "out" / "without_slips.json").exists()
+    data = jumar("improve", *line, "--json").data
+    assert data["exceptions"]["exploration"] == pytest.approx(0.2)
+    assert data["exceptions"]["worth"] is None
+    assert "exceptions" not in kinds(data)
 
 
-def test_a_behavior_that_does_not_slip_is_not_split(jumar, place):
+def test_a_behavior_without_exceptions_has_none_that_cost(jumar, place):
     workshop(place / "log.csv")
     (place / "rule.toml").write_text(WORKSHOP_RULE)
     data = jumar("improve", "log.csv", "--policy", "rule.toml", *LEARN, "--json").data
-    assert data["split"] is None
-    assert "slips" not in kinds(data)
+    assert data["exceptions"] is None
+    assert "exceptions" not in kinds(data)
 
 
 # ---- actions that are alike ---------------------------------------------------------------------
@@ -359,21 +366,6 @@ def test_no_difference_in_the_data_between_actions(jumar, place):
     assert after["algorithm"] == "strict"
     assert "alike" not in kinds(after)
     assert after["changed"] == 1  # waiting is proved worse
-
-
-# ---- estimates beyond what was seen -------------------------------------------------------------
-
-
-def test_an_estimate_larger_than_any_return_seen(jumar, place):
-    """Nobody ever got more than 5; a model that forgets the step promises much more."""
-    two_presses(place / "log.csv")
-    line = ("log.csv", "--policy", "estimate", *LEARN)
-    found, data = noticed_everywhere(jumar, "large", *line)
-    assert data["estimated"]["improved"] > 5
-    assert "the most is 5." in found["fact"]
-    after = pasted(jumar, found["command"])
-    assert after["algorithm"] == "auto"
-    assert "large" not in kinds(after)
 
 
 def test_a_notice_of_ones_own(place):
@@ -455,14 +447,13 @@ def test_weights_that_contradict_the_estimated_behavior(jumar, place):
     assert again["verdict"]["word"] != "unreliable"
 
 
-def test_slips_of_an_estimated_behavior(jumar, place):
-    """What is done one time in ten where something else is usual, is a slip."""
+def test_exceptions_of_an_estimated_behavior(jumar, place):
+    """What is done one time in ten where something else is usual, is an exception."""
     ovens(place / "ovens.csv")
     line = ("ovens.csv", *OVEN, "--ends", "terminated", "--discount", "0.95")
     line += ("--policy", "estimate", "--window", "6")
-    _, data = noticed_everywhere(jumar, "slips", *line)
-    assert data["split"]["share"] > 0.5
-    assert data["split"]["exploration"] == pytest.approx(0.15, abs=0.03)
+    _, data = noticed_everywhere(jumar, "exceptions", *line)
+    assert data["exceptions"]["exploration"] == pytest.approx(0.15, abs=0.03)
     assert "weights" not in kinds(data)
 
 

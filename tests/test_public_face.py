@@ -19,7 +19,6 @@ from jumar.algorithms.auto import held_out_test
 from jumar.algorithms.auto import select as select_by_hand
 from jumar.core.episodes import Labels
 from jumar.core.errors import ControllerError, ParameterError
-from jumar.evidence.resampling import resample
 from jumar.evidence.validity import Validity
 
 TIGER = jm.models.tiger()
@@ -43,7 +42,7 @@ def public_functions():
     for place in (jm.Controller.start, jm.Controller.row, jm.Controller.probabilities,
                   jm.Controller.next, jm.Controller.lift, jm.Controller.uniform,
                   jm.Controller.constant, jm.Controller.save, jm.Result.report, jm.Result.save,
-                  jm.RewardRange.constant, select_by_hand, held_out_test, resample,
+                  jm.RewardRange.constant, select_by_hand, held_out_test,
                   jm.offpolicy.crossfit.fit):  # fmt: skip
         yield place.__qualname__, place
 
@@ -123,11 +122,12 @@ SEEDED = {
         ("order",),
     ),
     "offpolicy.estimate": (
-        lambda **s: jm.offpolicy.estimate(LOG, FAIR, FAIR, discount=0.9, interval="bca", **s),
+        lambda **s: jm.offpolicy.estimate(
+            LOG, FAIR, FAIR, discount=0.9, interval="bootstrap-t", **s
+        ),
         ("offpolicy",),
     ),
     "forecast": (lambda **s: jm.forecast(LOG, FAIR, discount=0.9, **s), ("forecast",)),
-    "resample": (lambda **s: resample(LOG, IMPROVEMENT, draws=20, **s), ("bootstrap",)),
     "auto.select": (lambda **s: select_by_hand(LOG, FAIR, discount=0.9, **s), ("selection",)),
     "Controller.start": (
         lambda **s: [agent.act("hear-left") for agent in [FAIR.start(**s)] for _ in range(30)],

@@ -44,7 +44,7 @@ ON_TABLES = tuple(
     for line in (
         "improve LOG --policy estimate --discount 0.9 --algorithm basic --json",
         "improve LOG --policy coin.toml --discount 0.9 --algorithm spibb",
-        "estimate LOG --policy estimate --controller coin.toml --discount 0.9 --estimator wis",
+        "estimate LOG --policy estimate --controller coin.toml --discount 0.9 --estimator wdr",
         "count LOG --policy coin.toml -o counts.parquet --window 2",
         "improve LOG --policy estimate --discount 0.9 --window 1 --keep safety --keep-cost cost=1",
         "improve LOG --policy estimate --discount 0.9 --objective safety --cost --algorithm basic",

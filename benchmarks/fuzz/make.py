@@ -89,7 +89,7 @@ def _on_log(rng: random.Random, log: str) -> list[str]:
             "--controller",
             rng.choice(("coin.toml", "window.json")),
         ]
-        words += ["--estimator", rng.choice(("is", "pdis", "wis", "cwpdis", "dr", "wdr"))]
+        words += ["--estimator", rng.choice(("pdis", "cwpdis", "dr", "wdr"))]
         words += (
             ["--interval", rng.choice(("t", "hoeffding", "bernstein"))] if rng.randrange(2) else []
         )
@@ -320,8 +320,8 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "--delta": NUMBERS,
         "--folds": NUMBERS,
         "--seed": NUMBERS,
-        "--estimator": ("is", "pdis", "wis", "cwpdis", "dr", "wdr", "all", "x"),
-        "--interval": ("hoeffding", "bernstein", "truncated", "t", "bca", "bootstrap-t", "x"),
+        "--estimator": ("pdis", "cwpdis", "dr", "wdr", "all", "x"),
+        "--interval": ("hoeffding", "bernstein", "truncated", "t", "bootstrap-t", "x"),
         "--sides": ("two", "lower", "upper", "x"),
         "--rewards": ("-2:1", "0:0", "-1e308:1e308"),
         "--controller": ("coin.toml", "rule.toml", "window.json", "log.csv", "none"),

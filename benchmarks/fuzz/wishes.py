@@ -173,9 +173,9 @@ def _next(rng: random.Random, log: str, policy: list[str]) -> list[str]:
 
 def forecast(rng: random.Random) -> Case:
     """A log that drifts or does not, with clusters or without, and what comes next."""
-    files, rows, name, _ = deep.odd_log(rng, (5, 12, 12, 30, 30, 60))
+    files, rows, name, _ = deep.odd_log(rng, (5, 12, 30, 60, 220, 220))
     drift, scale = rng.choice((0, 0, 1, 1, 2)), 10.0 ** rng.choice((0, 0, 3, -9, 40, 150))
-    clusters = rng.choice((2, 10, 12, 12)) if rng.randrange(4) == 0 else 0
+    clusters = rng.choice((2, 10, 20, 40)) if rng.randrange(4) == 0 else 0
     for row in rows:
         if drift and row.get("reward") is not None:
             row["reward"] += scale * row["episode"] ** drift
@@ -183,7 +183,7 @@ def forecast(rng: random.Random) -> Case:
             row["cluster"] = f"plant {row['episode'] % clusters}"
     files[name] = mutate.table_bytes(rows, name.partition(".")[2], rng)
     policy = _policy(rng, rows)
-    if rng.randrange(5) == 0:  # it forecasts by itself where the check finds drift
+    if rng.randrange(5) == 0:
         words = ["improve", name, *policy, "--discount", rng.choice(deep.DISCOUNTS)]
         words += wishes(rng) if rng.randrange(2) else []
         words += ["-o", "out"] if rng.randrange(4) == 0 else []

@@ -115,7 +115,8 @@ def seeds(store: Store) -> None:
 def guarantees(store: Store) -> None:
     """The figure and the tables of the page about guarantees."""
     write_report(store)
-    shutil.copy(store.folder / "guarantees.svg", HERE)
+    for kind in ("svg", "csv"):
+        shutil.copy(store.folder / f"guarantees.{kind}", HERE)
     found = findings(store)
     page = HERE.parent / "guarantees.md"
     text = filled(page.read_text("utf-8"), "run", guarantees_run(found))

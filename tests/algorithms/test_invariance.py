@@ -97,7 +97,7 @@ def test_the_unit_of_rewards_does_not_matter(kind, rewards, gate):
 
 
 @pytest.mark.parametrize("gate", GATES)
-@pytest.mark.parametrize(("kind", "rewards"), [("ended 3", None), ("cut", None), ("cut", ON)])
+@pytest.mark.parametrize(("kind", "rewards"), [("ended 3", None), ("cut", None)])
 def test_a_constant_for_every_step_does_not_matter_where_all_have_one_length(kind, rewards, gate):
     log = make(kind, 1)
     first = chosen(log, gate, rewards)

@@ -31,6 +31,7 @@ def ends(limits: Limits) -> tuple[list[float], list[float]]:
 
 
 TIGER = RewardRange((-1, -1), (-100, 10))
+RARE_TIME_OUT = RewardRange((-100, 0), (0, 10))
 
 
 # ---- by hand ------------------------------------------------------------------------------------
@@ -59,7 +60,7 @@ def test_episodes_of_one_length_that_all_end():
     assert found.steps == 3
     # declared rewards hold whatever the log did not show: a common length does not count
     found = limits_of(log, 0.5, RewardRange((1, 2), (3, 5)))
-    assert ends(found) == ([2], [5])
+    assert ends(found) == ([1], [5])  # it may be cut off after one step
     assert found.steps is None
 
 
@@ -68,13 +69,25 @@ def test_one_step_each():
     assert ends(found) == ([3, 0], [7, 0])
 
 
-@pytest.mark.parametrize("declared", [False, True])
-def test_recordings_of_one_length(declared):
-    """Cut off after two steps of 1 to 3, γ = 1/2."""
+@pytest.mark.parametrize("horizon", [None, 2])
+def test_recordings_of_one_length(horizon):
+    """Cut off after two steps of 1 to 3, γ = 1/2. Who declared the rewards did not declare that
+    none stops before: then the first step may be all."""
     log = log_of(([1, 3], False), ([2, 2], False))
-    found = limits_of(log, 0.5, RewardRange((1, 3)) if declared else None)
+    found = limits_of(log, 0.5, horizon=horizon)
     assert ends(found) == ([1.5, 1, 0], [4.5, 3, 0])
-    assert found.steps == 2
+    assert found.fixed
+    found = limits_of(log, 0.5, RewardRange((1, 3)), horizon)
+    assert ends(found) == ([1, 1, 0], [4.5, 3, 0])
+    assert not found.fixed
+    assert (found.steps, found.declared_steps) == (2, horizon == 2)
+
+
+@pytest.mark.parametrize("paid", [([4], True), ([-100], False)])
+def test_a_time_out_that_the_log_does_not_show_can_happen(paid):
+    """One step, which ends and pays 0 to 10, or is cut off and costs up to 100."""
+    found = limits_of(log_of(([0], True), ([10], True), paid), 0.9, RARE_TIME_OUT, 1)
+    assert ends(found) == ([-100, 0], [10, 0])
 
 
 def test_recordings_that_stop_at_a_step_unless_they_end_before():
@@ -177,6 +190,40 @@ def test_no_step_brings_less_than_the_worst_or_more_than_the_best(case, declared
     worth = sum(γ**t * r for t, r in enumerate(paid))
     assert limits.low[0] - scale <= worth <= limits.high[0] + scale
     assert (limits.low <= limits.high).all()
+
+
+ranges = st.tuples(st.integers(-8, 8), st.integers(0, 8)).map(lambda x: (x[0], x[0] + x[1]))
+
+
+@st.composite
+def declarations(draw):
+    """Rewards and a horizon, and two logs that do not contradict them."""
+    rewards = RewardRange(draw(ranges), draw(st.none() | ranges))
+    T = draw(st.integers(1, 6))
+
+    def episode():
+        ended = rewards.ending is not None and draw(st.booleans())
+        last = rewards.ending if ended else rewards.continuing
+        length = draw(st.integers(1, T))
+        paid = [draw(st.sampled_from(rewards.continuing)) for _ in range(length - 1)]
+        return [*paid, draw(st.sampled_from(last))], ended
+
+    logs = [log_of(*(episode() for _ in range(draw(st.integers(1, 4))))) for _ in range(2)]
+    return rewards, T, logs, episode(), draw(st.sampled_from([0.0, 0.5, 0.9, 0.99]))
+
+
+@given(declarations())
+def test_limits_of_what_was_declared_do_not_depend_on_the_log(case):
+    rewards, T, logs, (paid, _), γ = case
+    one, other = (limits_of(log, γ, rewards, T) for log in logs)
+    assert ends(one) == ends(other)
+    assert (one.steps, one.declared_steps, one.fixed) == (T, True, False)
+    assert (other.steps, other.declared_steps, other.fixed) == (T, True, False)
+    assert (parts(paid, one, γ) >= -1e-9).all()  # of an episode in neither of them
+    some = [limits_of(log, γ, rewards) for log in logs]
+    if all(limits.steps is None for limits in some):  # a T that was read off is told
+        assert ends(some[0]) == ends(some[1])
+        assert (parts(paid, some[0], γ) >= -1e-9).all()
 
 
 @given(cases(), st.sampled_from([1e-6, 7.0, 1e6]))

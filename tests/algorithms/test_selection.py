@@ -1,4 +1,4 @@
-"""Selection: candidates, what is chosen, how many episodes it takes, held-out halves."""
+"""Selection: candidates, what is chosen, held-out halves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from jumar.algorithms.auto import held_out_test
 from jumar.algorithms.auto.board import chain, fit, lay_out, steps_in
 from jumar.algorithms.auto.dealing import DealtPart
 from jumar.algorithms.auto.proved import PASSING
-from jumar.algorithms.auto.samples import needs, units_needed
 from jumar.algorithms.auto.trials import GATES
 from jumar.algorithms.auto.workbench import UNBOUNDED
 from jumar.core.controller import Controller
@@ -335,44 +334,6 @@ def test_a_rare_loss_that_was_declared_does_not_pass_either_gate():
             found = choose(log, behavior, which, seed, memory=window(1), rewards=declared)
             wrong[which] += found.chosen is not None
     assert wrong == {"proved": 0, "asymptotic": 0}
-
-
-# ---- how many episodes --------------------------------------------------------------------------
-
-
-def test_the_size_of_a_log_by_hand():
-    """m·g >= s√m + c: 1.96·10·√m = m at 384.16; without noise c/g; both: the root of a square."""
-    assert units_needed(1.0, 19.6, 0.0) == pytest.approx(384.16)
-    assert units_needed(0.5, 0.0, 4.0) == 8
-    m = units_needed(0.3, 2.0, 5.0)
-    assert 0.3 * m == pytest.approx(2 * math.sqrt(m) + 5)
-
-
-@both_gates
-def test_more_power_and_smaller_gains_take_more_episodes(which):
-    found = choose(coin_log(300, 0.8, np.random.default_rng(4)), HALF, which)
-    sizes = [n.episodes for n in needs(found, gains=[0.4, 0.2], powers=(0.5, 0.8))]
-    assert all(size is not None and size % 2 == 0 for size in sizes)
-    assert sizes[0] <= sizes[1] < sizes[3]
-    assert sizes[0] < sizes[2] <= sizes[3]
-    with pytest.raises(ParameterError, match="gain"):
-        needs(found, gains=[0.0], powers=(0.5,))
-    with pytest.raises(ParameterError, match="power"):
-        needs(found, powers=(1.0,))
-
-
-@both_gates
-def test_a_plan_holds_on_new_logs(which):
-    """The size planned for an 80 % chance certifies in most of 20 new logs of that size: fewer than
-    10 would happen once in 1,700 runs if 80 % were exact, and a plan is rougher than that."""
-    first = choose(coin_log(300, 0.7, np.random.default_rng(4)), HALF, which)
-    (need,) = needs(first, gains=[0.35], powers=(0.8,))  # always repairing gains half of 0.7
-    assert need.episodes is not None
-    passed = 0
-    for seed in range(20):
-        log = coin_log(need.episodes, 0.7, np.random.default_rng(1000 + seed))
-        passed += choose(log, HALF, which, seed).chosen is not None
-    assert passed >= 10
 
 
 # ---- a named algorithm on held-out halves -------------------------------------------------------

@@ -14,7 +14,9 @@ from jumar.algorithms.auto.dealing import deal
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels
 from jumar.core.errors import LogError, ParameterError
+from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.rewards import RewardRange
+from jumar.evidence.validity import Validity
 
 UNIT = RewardRange.constant(0, 1)
 
@@ -158,19 +160,21 @@ def test_a_kept_mix_is_not_called_an_estimate():
 
 
 @pytest.mark.parametrize("horizon", [None, 3])
-@pytest.mark.parametrize("ending", [None, (0, 1)])
-def test_that_recordings_do_not_stop_before_is_said(horizon, ending):
-    """The limits of returns rest on it, whatever was declared."""
-    log, rewards = coins(2000, 3, ended=False), RewardRange((0, 1), ending)
+@pytest.mark.parametrize("rewards", [None, RewardRange((0, 1)), RewardRange((0, 1), (0, 1))])
+def test_a_length_that_was_read_off_is_said(horizon, rewards):
+    """And lowers the class; nothing else is taken from the log where rewards were declared."""
+    log = coins(2000, 3, ended=False)
     result = jm.improve(log, UNIFORM, discount=0.5, rewards=rewards, horizon=horizon)
     assert result.selection.chosen is not None
-    said = result.certificate.assumptions
-    if ending is None:
-        assert "Every episode has 3 steps, as all in the log have." in said
-    else:
-        assert any(
-            text.endswith("does not end goes on for 3 steps, as in the log.") for text in said
-        )
+    said = " ".join(result.certificate.assumptions)
+    assert ("Every episode has 3 steps and ends as those in the log do." in said) == (not rewards)
+    read_off = rewards is not None and horizon is None
+    assert ("No recording goes on for more than 3 steps, as none in the log does." in said) == (
+        read_off
+    )
+    proved = rewards is not None and horizon is not None
+    assert (result.certificate.validity.value == "proved") == proved
+    assert ("provided no recording goes on" in result.certificate.claim) == read_off
 
 
 def test_a_gain_over_clusters_is_not_called_one_over_episodes():
@@ -222,3 +226,25 @@ def test_rewards_declared_too_narrow_are_told_wherever_a_test_is_made():
             seed=jm.random_stream(1, "selection"),
             rewards=RewardRange.constant(0.5, 1),
         )
+
+
+# ---- what is assumed of who acted ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", ["a policy", "several", "propensities", "an estimate"])
+@pytest.mark.parametrize("algorithm", [None, "spibb"])
+def test_that_nothing_else_was_acted_on_stands_in_every_list_of_assumptions(known, algorithm):
+    log, who = coins(2000), UNIFORM
+    if known == "several":
+        log, who = replace(log, behavior=Labels.of(["x", "y"] * 1000)), {"x": UNIFORM, "y": UNIFORM}
+    elif known == "propensities":
+        log, who = replace(log, propensity=np.full(2000, 0.5)), None
+    elif known == "an estimate":
+        who = "estimate"
+    result = jm.improve(log, who, discount=0.9, algorithm=algorithm, rewards=UNIT)
+    assert result.improvement.changed > 0
+    certificates = [c for c in result.certificates if c.validity is not Validity.NOTHING]
+    assert certificates
+    assert all(NOT_CONFOUNDED in c.assumptions for c in certificates)
+    found = jm.offpolicy.estimate(log, result.controller, who, discount=0.9)
+    assert NOT_CONFOUNDED in found.assumptions

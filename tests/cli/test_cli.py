@@ -366,7 +366,7 @@ def test_an_engineer_improves_and_looks(jumar, buses):
     text = " ".join(done.out.split())
     assert "30 episodes, 90 steps counted" in text
     says(text, "2 of 9 pairs", "more than N∧ = 20 times", "with a choice of such actions: 0")
-    assert "The controller is the behavior itself, so nothing can be lost." in text
+    assert "Nothing changes, so nothing can be lost." in text
     rule = jm.load_controller(buses / "rule.toml")
     unchanged = jm.load_controller(buses / "out" / "improved.json")
     for node in ("inspected", "due"):

@@ -73,8 +73,8 @@ def test_numbers_for_machines_are_those_of_the_library(estimate, folder):
     assert [item["estimator"] for item in data["estimates"]] == list(ESTIMATORS)
     assert data["seed"] == 3
     by_name = {item["estimator"]: item for item in data["estimates"]}
-    assert by_name["is"]["value"] == pytest.approx(0.75)  # 20 · 1.5 · 1 / 40
-    assert by_name["wis"]["value"] == pytest.approx(0.75)  # 30 / 40
+    assert by_name["pdis"]["value"] == pytest.approx(0.75)  # 20 · 1.5 · 1 / 40
+    assert by_name["cwpdis"]["value"] == pytest.approx(0.75)  # 30 / 40
 
 
 def test_the_difference_and_its_verdict(estimate):
@@ -90,12 +90,13 @@ def test_the_difference_and_its_verdict(estimate):
 
 def test_an_interval_that_only_some_estimators_have(estimate):
     done = estimate("--interval", "hoeffding", "--rewards", "0:1", "--horizon", 1, "--json")
-    assert [item["estimator"] for item in done.data["estimates"]] == ["is", "pdis"]
-    item = done.data["estimates"][1]
+    assert [item["estimator"] for item in done.data["estimates"]] == ["pdis"]
+    item = done.data["estimates"][0]
     assert item["validity"] == "proved"
     assert item["possible"] == [0, 1]
+    assert item["upper"] == 1
     # values lie in 0 to 1.5
-    assert item["upper"] - item["value"] == pytest.approx(1.5 * np.sqrt(np.log(40) / 80))
+    assert item["value"] - item["lower"] == pytest.approx(1.5 * np.sqrt(np.log(40) / 80))
 
 
 def test_a_vacuous_interval_is_said_to_be_one(estimate):
@@ -104,15 +105,34 @@ def test_a_vacuous_interval_is_said_to_be_one(estimate):
     assert "verdict vacuous: the interval" in text
     assert "an episode's weight could be as large as 2.73e+70" in text
     endless = estimate(
-        "--interval", "bernstein", "--horizon", 4000, "--estimator", "is", "--json"
+        "--interval", "bernstein", "--horizon", 4000, "--estimator", "pdis", "--json"
     ).data["estimates"][0]
-    assert (endless["lower"], endless["upper"], endless["vacuous"]) == (None, None, True)
+    assert (endless["lower"], endless["upper"], endless["vacuous"]) == (0, 2, True)
 
 
-def test_little_evidence_is_a_warning(estimate):
+def test_little_evidence_is_said_beside_the_number(estimate):
+    """Half of the 40 episodes are what it would have done."""
     done = estimate(policy="never.json", log="log.csv")
     text = " ".join(done.out.split())
-    assert "warning Treat this interval with care: the 40 episodes say as much as 2" in text
+    assert done.code == 0
+    assert "Read this with care: the log says as much of it as 20 ordinary episodes would." in text
+    assert "as much as" not in text  # the same thing twice
+
+
+def test_next_to_no_evidence_shows_no_number_and_exits_with_1(estimate, folder):
+    """8 of the 40 episodes."""
+    rows = (folder / "log.csv").read_text().splitlines()
+    (folder / "short.csv").write_text("\n".join(rows[:17]) + "\n")
+    done = estimate(policy="never.json", log="short.csv")
+    text = " ".join(done.out.split())
+    assert done.code == 1
+    assert "No number is shown: the log says as much of it as 8 ordinary episodes would." in text
+    assert text.count("not shown") == len(ESTIMATORS)
+    done = estimate("--json", policy="never.json", log="short.csv")
+    assert done.code == 1
+    for item in done.data["estimates"]:
+        assert [item[x] for x in ("value", "lower", "upper", "standard_error")] == [None] * 4
+        assert item["not_shown_because"] in item["verdict"]
 
 
 def test_the_seed_decides_and_nothing_else(estimate):
@@ -127,9 +147,9 @@ def test_logs_are_read_as_the_other_commands_read_them(estimate):
 
 
 def test_one_lower_end_only(estimate):
-    done = estimate("--sides", "lower", "--estimator", "is")
+    done = estimate("--sides", "lower", "--estimator", "pdis")
     assert "at least" in done.out
-    item = estimate("--sides", "lower", "--estimator", "is", "--json").data["estimates"][0]
+    item = estimate("--sides", "lower", "--estimator", "pdis", "--json").data["estimates"][0]
     assert item["upper"] is None
     assert item["lower"] < item["value"]
 
@@ -137,7 +157,7 @@ def test_one_lower_end_only(estimate):
 @pytest.mark.parametrize(
     ("arguments", "kind", "message", "code"),
     [
-        (["--estimator", "dq"], "ParameterError", "estimator 'dq' is not one of is, pdis", 2),
+        (["--estimator", "dq"], "ParameterError", "estimator 'dq' is not one of pdis", 2),
         (["--interval", "tt"], "ParameterError", "interval 'tt' is not one of", 2),
         (["--estimator", "wdr", "--interval", "t"], "ParameterError", "no mean of independent", 2),
         (["--sides", "both"], "ParameterError", "sides 'both' is not one of two", 2),

@@ -9,10 +9,12 @@ import re
 import subprocess
 import sys
 import typing
+from pathlib import Path
 
 import pytest
 import typer
 
+import jumar
 from commands import improve, run_command
 from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto.trials import GATES
@@ -55,6 +57,17 @@ def test_options_stand_by_what_they_are_for(capsys, command):
 def test_no_option_is_without_a_panel(command):
     options = [p for p in GROUP.commands[command].params if p.param_type_name == "option"]
     assert [p.name for p in options if p.rich_help_panel not in panels.OPTIONS] == []
+
+
+def test_every_option_that_a_message_names_exists():
+    """A remedy that is none sends people the wrong way."""
+    params = [p for command in GROUP.commands.values() for p in command.params]
+    known = {"--help"}.union(*({*p.opts, *p.secondary_opts} for p in params))
+    for folder in ("algorithms", "assessment", "evidence", "io", "pipeline"):
+        for path in (Path(jumar.__file__).parent / folder).rglob("*.py"):
+            text = path.read_text()
+            assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) <= known, path
+            assert set(re.findall(r"--ends (\w+)", text)) <= set(typing.get_args(Ends)), path
 
 
 def test_a_panel_names_no_option_that_is_gone():

@@ -6,7 +6,7 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms.auto import select
-from jumar.algorithms.auto.samples import needs
+from jumar.algorithms.auto.samples import plan
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +36,31 @@ def test_the_plan_is_the_librarys(jumar, folder):
         folder / "log.csv", observations=behavior.observations, actions=behavior.actions
     )
     found = select(log, behavior, discount=0.95, seed=jm.random_stream(1, "selection"))
-    plan = needs(found, [2.0], (0.5, 0.9))
-    assert [item["episodes"] for item in data["plan"]] == [need.episodes for need in plan]
+    needs = plan(found, [2.0], (0.5, 0.9)).needs
+    assert [item["episodes"] for item in data["plan"]] == [need.episodes for need in needs]
     assert data["plan"][0]["episodes"] < data["plan"][1]["episodes"]
     assert data["episodes"] == 200
 
 
 def test_people_see_a_table_and_what_it_is_worth(jumar, folder):
-    text = jumar(*samples(folder)).text
+    text = jumar(*samples(folder, "--gain", 2)).text
     assert "gain to certify" in text
     assert "a plan, not a promise" in text
+
+
+def test_where_nothing_can_be_planned_there_is_a_reason_and_no_number(jumar, folder):
+    """Six episodes are too few to learn from some and test on others."""
+    rows = (folder / "log.csv").read_text().splitlines()
+    few = [row for row in rows[1:] if int(row.split(",")[0]) < 6]
+    (folder / "few.csv").write_text("\n".join([rows[0], *few]) + "\n")
+    done = jumar(
+        *["samples", folder / "few.csv", "--policy", folder / "behavior.json", "--discount", 0.95],
+        "--json",
+    )
+    assert done.code == 0, done.err
+    assert done.data["plan"] == []
+    assert done.data["gain"] is None
+    assert "too few" in done.data["not_planned_because"]
 
 
 def test_a_chance_that_is_none_is_refused(jumar, folder):

@@ -74,7 +74,7 @@ def test_a_log_of_five_thousand_labelled_episodes_prints_a_line():
 def test_printing_a_result_gives_the_summary_of_the_terminal():
     result = jm.improve(one_step_log(100, 100), HALF, discount=0.9, n_wedge=20)
     said = str(result)
-    assert result.assessment.verdict.badge.upper() in said
+    assert result.assessment.verdict.headline in said
     assert "What changes" in said
     assert max(map(len, said.splitlines())) <= 100
 
@@ -83,4 +83,13 @@ def test_names_are_only_text_in_a_notebook():
     result = named(HOSTILE, HOSTILE[0])
     for value in (result, result.log, result.controller, result.certificate):
         page = Page(value._repr_html_())
-        assert {tag for tag, _ in page.tags} <= {"div", "p", "b", "ul", "li", "code"}
+        assert {tag for tag, _ in page.tags} <= {
+            "div",
+            "p",
+            "b",
+            "ul",
+            "li",
+            "code",
+            "details",
+            "summary",
+        }

@@ -6,21 +6,22 @@ False alarms: a test at level 0.05 on 200 sound logs rejects more than 20 of the
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import jumar as jm
 from jumar import random_stream
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
 from jumar.core.replay import Replay
-from jumar.evidence.chance import Settings
 from jumar.evidence.checking.drift import _shuffle, drift_of, step_trend, trend_of
 from jumar.evidence.checking.nodes import _verdict as nodes_verdict
-from small_logs import EVEN, FAST, MOST, A, Z, listening, log_of, run
+from small_logs import EVEN, MOST, A, Z, listening, log_of, run
 
 # ---- drift --------------------------------------------------------------------------------------
 
@@ -59,8 +60,8 @@ def test_a_slope_does_not_mind_that_variances_differ():
     assert (np.array(p) <= 0.05).sum() <= MOST
 
 
-def drift(log_: Episodes, behavior: Controller, setting: Settings = FAST, seed: int = 1):
-    return drift_of(Replay.of(log_, behavior.memory), 1.0, setting, random_stream(seed, "drift"))
+def drift(log_: Episodes, behavior: Controller, level: float = 0.05):
+    return drift_of(Replay.of(log_, behavior.memory), 1.0, level)
 
 
 def test_tenths_of_the_log():
@@ -81,8 +82,8 @@ def test_halves_that_differ_as_much_as_they_can():
     and of the 184,756 ways to halve 20 episodes only two do the same."""
     log_ = log_of(*[[(0, 0), (0, 0)]] * 10, *[[(0, 0), (1, 0)]] * 10)
     behavior = Controller.constant(Z, A, [1, 0], memory=window(2))
-    p, B, halves = _shuffle(Replay.of(log_, behavior.memory), FAST, random_stream(1, "drift"))
-    assert (p, B) == (1 / 100, 99)
+    p, B, halves = _shuffle(Replay.of(log_, behavior.memory), 0.05)
+    assert (p, B) == (1 / 1000, 999)
     assert_allclose(halves.contributions(), [40 * log(2)])
     change = drift(log_, behavior).changes[0]
     assert (change.history_state, change.action) == ("(start); now good", "keep")
@@ -115,13 +116,13 @@ def test_shuffles_are_compared_as_the_obvious_program_would():
 
     all_of = np.array([G(first) for first in combinations(range(10), 5)])
     exact = (all_of >= G(tuple(range(5))) - 1e-9).mean()
-    p, _, halves = _shuffle(r, Settings(0.01, 4000), random_stream(1, "drift"))
-    assert p == pytest.approx(exact, abs=0.032)  # four standard errors
+    p, _, halves = _shuffle(r, 0.05)
+    assert p == pytest.approx(exact, abs=0.064)  # four standard errors
     assert_allclose(halves.contributions().sum(), G(tuple(range(5))), atol=1e-9)
 
 
 def test_logs_without_drift_are_rejected_no_more_often_than_promised(sound):
-    found = [drift_of(r, 0.9, FAST, random_stream(i, "drift")) for i, (_, r) in enumerate(sound)]
+    found = [drift_of(r, 0.9, 0.05) for _, r in sound]
     assert sum(d.p <= 0.05 for d in found) <= MOST
     assert sum(d.trend.p <= 0.05 for d in found) <= MOST
 
@@ -148,7 +149,7 @@ def test_two_halves_from_different_models_are_found_out():
             log_.final_observation,
             log_.terminated,
         )
-        found = drift(mixed, behavior, seed=seed)
+        found = drift(mixed, behavior)
         assert found.p <= 0.05
         assert found.verdict.status == "failed"
         assert found.changes
@@ -229,7 +230,7 @@ def test_records_that_get_shorter_are_no_drift():
     and what follows would differ, as only early records get old."""
     logs_ = [fleet(seed, SHRINKING) for seed in range(200)]
     assert all(trend_of(log_.returns(1.0)).p < 1e-3 for log_ in logs_[:20])
-    found = [drift(log_, EVEN, seed=seed) for seed, log_ in enumerate(logs_)]
+    found = [drift(log_, EVEN) for log_ in logs_]
     assert {d.trend.of for d in found} == {"reward"}
     assert {d.steps for d in found} <= set(range(11, 16))
     assert sum(d.trend.p <= 0.05 for d in found) <= MOST
@@ -239,7 +240,7 @@ def test_records_that_get_shorter_are_no_drift():
 def test_records_of_all_lengths_are_no_drift():
     """200 fleets of 40 machines whose records stop anywhere."""
     found = [
-        drift(fleet(seed, random_stream(seed, "cuts").integers(3, 60, 40)), EVEN, seed=seed)
+        drift(fleet(seed, random_stream(seed, "cuts").integers(3, 60, 40)), EVEN)
         for seed in range(200)
     ]
     assert sum(d.trend.p <= 0.05 for d in found) <= MOST
@@ -287,7 +288,7 @@ def test_in_a_huge_log_only_the_pairs_seen_most_are_compared(monkeypatch):
     log_ = log_of(*episodes, *[[(0, 1), (i % 2, 1), (0, 0)] for i in range(10)])
     r = Replay.of(log_, EVEN.memory)
     assert r.taken[0].tolist() == [50, 25]
-    assert _shuffle(r, FAST, random_stream(1, "drift"))[2].cells[:, 0].tolist() == [
+    assert _shuffle(r, 0.05)[2].cells[:, 0].tolist() == [
         0,
         0,
         0,
@@ -296,7 +297,7 @@ def test_in_a_huge_log_only_the_pairs_seen_most_are_compared(monkeypatch):
         1,
     ]
     monkeypatch.setattr("jumar.evidence.checking.drift.MOST_CELLS", 3)
-    assert _shuffle(r, FAST, random_stream(1, "drift"))[2].cells[:, 0].tolist() == [0, 0, 0]
+    assert _shuffle(r, 0.05)[2].cells[:, 0].tolist() == [0, 0, 0]
 
 
 def test_steps_of_unknown_outcome_teach_nothing_about_what_follows():
@@ -314,3 +315,24 @@ def test_a_new_behavior_with_other_returns_is_no_drift_of_the_process():
     assert trend_of(returns, made_by).p > 0.01
     assert step_trend(returns, np.arange(601), made_by).p > 0.01
     assert trend_of(returns + 0.01 * np.arange(600), made_by).p < 1e-6  # a drift in both
+
+
+@pytest.mark.parametrize("policy", ["known", "estimate"])
+def test_whoever_asks_gets_the_same_answer(policy):
+    """check and improve, with other seeds and other numbers of draws."""
+    behavior = listening(0.3)
+    log_, given = run(behavior, 200, seed=4), behavior if policy == "known" else "estimate"
+    asked = [
+        jm.check(log_, given, discount=0.9, seed=seed, resamples=resamples).sections["drift"]
+        for seed, resamples in ((1, None), (2, 99), (3, 1999))
+    ]
+    improved = jm.improve(log_, given, discount=0.9, seed=7).assessment.check.sections["drift"]
+    assert len({(d.p, d.resamples, d.trend.p, d.verdict) for d in (*asked, improved)}) == 1
+
+
+def test_only_records_that_can_be_forecast_are_sent_there():
+    sentence = drift(fleet(1, SHRINKING, change=0.01), EVEN).verdict.sentence
+    assert "--forecast" not in sentence
+    falls = log_of(*[[(0, 0)]] * 40)
+    falls = replace(falls, reward=-np.arange(40.0))
+    assert "jumar estimate --forecast" in drift(falls, EVEN).verdict.sentence

@@ -55,21 +55,19 @@ def test_what_was_only_read_off_the_log_is_assumed_aloud():
     assert not any("read off" in text for text in asymptotic.assumptions)
 
 
-@pytest.mark.parametrize("estimator", ["is", "pdis"])
 @pytest.mark.parametrize("difference", [False, True])
-def test_an_astronomical_range_is_called_vacuous(estimator, difference):
-    log = log_of([[0] * 30, [1] * 30] * 20, [[1] * 30, [0] * 30] * 20)
+def test_an_astronomical_range_is_called_vacuous(difference):
+    log = log_of([[0] * 2, [1] * 2] * 20, [[1] * 2, [0] * 2] * 20)
     for horizon, size in ((300, "6.72e+52"), (3000, "more than 1e308")):
         found = offpolicy.estimate(
-            log, KEEPS, FAIR, discount=γ, estimator=estimator, interval="hoeffding",
+            log, KEEPS, FAIR, discount=γ, estimator="pdis", interval="hoeffding",
             horizon=horizon, difference=difference,
         )  # fmt: skip
         assert found.vacuous
-        assert found.verdict.startswith("vacuous: the interval ")
+        assert found.verdict.startswith("vacuous: the interval excludes nothing")
         assert size in found.notes[0]
         json.dumps(found.to_dict(), allow_nan=False)
     assert found.to_dict()["lower"] is None
-    assert "the interval anything excludes nothing" in found.verdict
 
 
 def test_truncation_needs_no_upper_end():
@@ -81,7 +79,6 @@ def test_truncation_needs_no_upper_end():
     assert 0 < found.lower < found.value
     assert (found.upper, found.sides) == (math.inf, "lower")
     assert found.validity is Validity.PROVED_IF_SEEN  # the rewards are those of the log
-    assert found.verdict.startswith("The expected return is at least ")
 
 
 def test_memories_too_large_to_join_get_the_crude_range(monkeypatch):
@@ -107,7 +104,6 @@ def test_no_log_of_the_behavior_leaves_the_ranges(data):
     seen, horizon = rewards_seen(log), int(log.lengths.max())
     steps = ranges.steps_of(new, old)
     low, high = ranges.return_ranges(seen, γ, horizon)
-    largest = steps.largest_weights(horizon)
     least = ranges.least_returns(seen, γ, horizon)
     assert least[0] == pytest.approx(low.min(), rel=1e-12)
     args = ratio, log.reward, log.start, γ
@@ -115,10 +111,7 @@ def test_no_log_of_the_behavior_leaves_the_ranges(data):
     for values, (bottom, top) in (
         (G, (low.min(), high.max())),
         (estimators.pdis(*args), steps.pdis_range(seen, γ, horizon)),
-        (estimators.importance(*args), ranges.importance_range(largest, low, high)),
-        (estimators.importance(*args) - G, ranges.importance_range(largest, low, high, less=1)),
         (estimators.floored_pdis(*args, least), (least[0], math.inf)),
-        (estimators.floored_importance(*args, least[0]), (least[0], math.inf)),
     ):
         slack = 1e-9 * (1 + np.abs(values).max())
         assert bottom - slack <= values.min()
@@ -134,11 +127,11 @@ def test_an_episode_beyond_the_declared_horizon_names_its_place():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"estimator": "drr"}, "estimator 'drr' is not one of is, pdis, .* Did you mean 'dr'"),
-        ({"interval": "bcaa"}, "interval 'bcaa' is not one of .* Did you mean 'bca'"),
+        ({"estimator": "drr"}, "estimator 'drr' is not one of pdis, .* Did you mean 'dr'"),
+        ({"interval": "bootstrapt"}, "interval 'bootstrapt' is not one of .* mean 'bootstrap-t'"),
         ({"interval": "hoeffding"}, "not for dr, whose values have no range .* or estimator pdis"),
-        ({"estimator": "wis", "interval": "t"}, "not for wis, which is no mean .* bca, boots"),
-        ({"estimator": "is", "interval": "truncated", "sides": "two"}, "from below only"),
+        ({"estimator": "wdr", "interval": "t"}, "not for wdr, which is no mean .* bootstrap-t"),
+        ({"estimator": "pdis", "interval": "truncated", "sides": "two"}, "from below only"),
         ({"sides": "left"}, "sides 'left' is not one of two, lower, upper"),
         ({"delta": 1.0}, "not strictly between 0 and 1"),
         ({"discount": 1.5}, r"discount: 1.5 must lie in \[0, 1\]"),

@@ -18,7 +18,8 @@ from jumar.core.memory import NamedNodes, window
 from jumar.core.memory.refinement import refines
 from jumar.evidence.consistency import rows_taken
 from jumar.evidence.estimation import estimate_behavior
-from jumar.evidence.practice import practice_of, rounding_of
+from jumar.evidence.frequencies import rounding_of
+from jumar.evidence.practice import practice_of
 from strategies import controllers, logs, names
 
 Z, A = ("good", "worn"), ("keep", "repair")

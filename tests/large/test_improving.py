@@ -96,7 +96,7 @@ def test_checks_look_at_a_sample_in_the_order_of_the_log(folder, monkeypatch):
     found = improve_logs(folder, RANDOM, discount=0.95)
     assert len(found.log) == 8 * 50
     assert "sampled" in [notice.kind for notice in found.assessment.notices]
-    assert found.assessment.verdict.word.value == "safe"
+    assert found.assessment.verdict.word.value == "adopt-if"
 
 
 def test_what_the_behavior_never_does_is_refused(folder):

@@ -192,9 +192,8 @@ def test_decisions_have_a_row_per_history(tmp_path):
     save(made.assessment, tmp_path)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "decisions.csv").read_text("utf-8"))))
     assert len(rows) == len(made.improvement.mdp)
-    assert sum(float(row["share of the gain"]) for row in rows) == pytest.approx(
-        made.improvement.gain
-    )
+    shares = [float(row["share of the gain"].rstrip("%") or 0) for row in rows]
+    assert sum(shares) == pytest.approx(100, abs=0.1 * len(rows))  # rounded
     assert sum(int(row["times seen"]) for row in rows) == log.n_steps
     assert sum(row["changed"] == "yes" for row in rows) == made.improvement.changed
 
@@ -206,7 +205,8 @@ def test_the_certificate_is_json_also_where_a_bound_is_infinite(tmp_path, algori
     save(made.assessment, tmp_path)
     told = strictly((tmp_path / "certificate.json").read_text())
     assert told["format"] == "jumar-certificate/1"
-    assert told["estimated"]["gain"] == made.improvement.gain
+    assert told["gain"]["old"] == log.returns(0.95).mean()
+    assert all(c["zeta"] is None for c in told["certificates"] if c["vacuous"])
     assert len(told["certificates"]) == len(made.certificates) >= 1
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from jumar.solve import linear
 from jumar.solve.elimination import solve_dense
-from jumar.solve.linear import DENSE, ELIMINATED, THREADED, solve_discounted, solve_near
+from jumar.solve.linear import DENSE, ELIMINATED, solve_discounted
 
 
 @given(st.integers(0, 10_000), st.integers(1, 30), st.sampled_from([0.5, 0.95, 0.999]))
@@ -192,10 +192,3 @@ def test_twenty_thousand_states_in_any_order_take_no_time():
     source, target, weight, right = system
     left = right + np.bincount(source, weight * found[target], len(right)) - found
     assert np.abs(left).max() <= 1e-14 * np.abs(found).max()
-
-
-def test_from_nearby_the_largest_are_found_too():
-    source, target, weight, right = anything_follows(THREADED + 1, 0.95)
-    exact = solve_discounted(source, target, weight, right)
-    found = solve_near(source, target, weight, right, exact + 0.01)
-    np.testing.assert_allclose(found, exact, atol=1e-5)

@@ -50,7 +50,8 @@ class Material:
         if counts.visits.sum() == 0:
             raise LogError(
                 f"The log has {counts.unfinished} steps, but of none it is known what followed: "
-                "every episode is one step long, cut off, without a final observation."
+                "every episode is one step long, cut off, without a final observation. If episodes "
+                "end there, say so: ends='terminated' (--ends terminated)."
             )
         return counts
 

@@ -13,26 +13,28 @@ from jumar.algorithms import trusted_from
 from jumar.algorithms.auto import Selection, held_out_test
 from jumar.assessment import sentences
 from jumar.assessment.decisions import Decisions, decide
+from jumar.assessment.exceptions import Exceptions, exceptions
 from jumar.assessment.gain import Gain, gain_of
 from jumar.assessment.heeded import heeded
 from jumar.assessment.kept import KeptSignals, drifting_signals, kept_signals
 from jumar.assessment.noticing import Looked, notices
-from jumar.assessment.outlook import Outlook, outlook
 from jumar.assessment.result import Result
-from jumar.assessment.sentences import Fact, Warning
+from jumar.assessment.sentences import Fact
 from jumar.assessment.simplicity import Smallest, simplicity, smallest
-from jumar.assessment.split import Split, split
 from jumar.assessment.tested import Trials, in_words
-from jumar.assessment.verdict import Verdict, judge
+from jumar.assessment.verdict import (
+    Verdict,
+    Word,
+    carried,
+    certificate_told,
+    judge,
+)
 from jumar.core.arrays import Frozen
 from jumar.core.shown import Shown
 from jumar.evidence.certificate import worth_showing
 from jumar.evidence.checking import Check, check
 from jumar.evidence.claims import Certificate
 from jumar.evidence.noticing import Notice
-from jumar.evidence.resampling import Resampled, resample
-
-RESAMPLES = 99  # draws of a test: enough for its level, and nobody should wait long
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,17 +46,15 @@ class Assessment(Frozen, Shown):
     check: Check  # of the log
     held_out: Selection | None  # the test on held-out episodes, whatever the algorithm
     decisions: Decisions  # history state by history state, with reasons
-    resampled: Resampled  # the gain in redrawn logs
     gain: Gain  # the one number to go by, per episode and per year
     trials: Trials | None  # the test in words
-    split: Split | None = None  # of the gain: fewer slips, new decisions
+    exceptions: Exceptions | None = None  # what those of the old policy cost
     smallest: Smallest | None = None  # fewer memory nodes that do the same, if there are
     notices: tuple[Notice, ...] = ()  # what a colleague would say, of the log and of the result
-    outlook: Outlook | None = None  # what comes next, where the process drifts
 
     @property
     def summary(self) -> str:
-        return f"{self.verdict.badge}. {self.verdict.headline}"
+        return f"{self.verdict.headline} {self.verdict.lead}"
 
     @property
     def certificate(self) -> Certificate:
@@ -63,9 +63,8 @@ class Assessment(Frozen, Shown):
 
     @property
     def certificates(self) -> tuple[Certificate, ...]:
-        """All there are; that of a forecast comes last."""
-        ahead = self.outlook.certificate if self.outlook else None
-        return self.result.certificates if ahead is None else (*self.result.certificates, ahead)
+        """All there are."""
+        return self.result.certificates
 
     @property
     def telling(self) -> tuple[Certificate, ...]:
@@ -73,34 +72,16 @@ class Assessment(Frozen, Shown):
         return worth_showing(self.certificates)
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """Of the gain, in 90 % of redrawn logs."""
-        return self.resampled.interval()
-
-    @property
-    def gain_text(self) -> str:
-        """What the change brings, in sentences, with what else is known about it."""
-        return sentences.gain(self.result, self.gain, self.interval)
-
-    @property
-    def safety(self) -> str:
-        """What can be lost, in sentences."""
-        return sentences.safety(self.result, self.check, self.outlook)
-
-    @property
-    def next_step(self) -> str:
-        """What to do now, in sentences."""
-        return sentences.next_step(self.verdict.word, self.held_out)
-
-    @property
-    def warnings(self) -> tuple[Warning, ...]:
-        """What the reader must know before the numbers, the worst first."""
-        return tuple(sentences.warnings(self.result, self.check, self.outlook))
+    def also(self) -> tuple[str, ...]:
+        """What else is wrong with the log, and no notice says."""
+        noticed = {notice.fact for notice in self.notices}
+        found = self.verdict.reasons[1:] if self.verdict.exit_code else ()
+        return tuple(reason for reason in found if reason not in noticed)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
         """What was asked of the log, and what was found."""
-        return tuple(sentences.facts(self.check))
+        return sentences.facts(self.check)
 
     @property
     def simplicity(self) -> str:
@@ -123,75 +104,74 @@ class Assessment(Frozen, Shown):
         return sentences.costs(self.result)
 
     def to_dict(self) -> dict[str, Any]:
-        """Verdict, numbers, checks and certificates, in plain JSON types."""
-        test = None if self.result.selection else self.held_out
-        return {
-            "verdict": self.verdict.to_dict(),
-            "warnings": [f"{w.title} {w.text}" for w in self.warnings],
-            "gain": self.gain.to_dict(),
+        """Verdict, numbers, checks and certificates, in plain JSON types. Numbers that the verdict
+        does not carry are not in there."""
+        numbers, test = self.verdict.terms.numbers, None
+        if self.result.selection is None and self.held_out is not None:
+            test = self.held_out.to_dict()
+        told = {
             "notices": [notice.to_dict() for notice in self.notices],
             **self.result.to_dict(),
-            "certificates": [c.to_dict() for c in self.certificates],
-            "forecast": self.outlook.to_dict() if self.outlook else None,
-            "split": self.split.to_dict() if self.split else None,
+            "certificates": [certificate_told(c, numbers) for c in self.certificates],
+            "kept": [certificate_told(c, numbers) for c in self.result.kept],
+            "exceptions": self.exceptions.to_dict() if self.exceptions else None,
             "smallest": self.smallest.to_dict() if self.smallest else None,
-            "interval": list(self.interval),
             "checks": {
                 name: {"status": part.verdict.status, "finding": part.verdict.sentence}
                 for name, part in self.check.sections.items()
             },
-            "held_out": test.to_dict() if test else None,
+            "held_out": test,
         }
+        gain = {} if self.verdict.about is None else {"gain": self.gain.to_dict()}
+        return {"verdict": self.verdict.to_dict(), **gain, **carried(told, numbers)}
 
 
 def assess(result: Result) -> Assessment:
-    """Check the log, test, redraw and compare: everything that is said about a result.
+    """Check the log, test and compare: everything that is said about a result.
 
     >>> from jumar import Controller, improve, models, simulate
     >>> tiger = models.tiger()
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, behavior, episodes=500, seed=1)
     >>> improve(log, behavior, discount=0.95).assessment.verdict.word.value
-    'safe'
+    'adopt-if'
     """
     checked = check(
         result.replays,
         result.behavior if result.practice is None else result.practice,
         discount=result.improvement.mdp.discount,
         seed=result.seed,
-        resamples=RESAMPLES,
     )
     held_out = result.selection or _held_out(result)
-    seen = result.sampled() if result.sampled else result.improvement
-    resampled = resample(result.replays, seen, seed=result.seed)
-    gain = gain_of(result, resampled)
-    parts = split(result)
+    gain = gain_of(result, held_out)
+    rare = exceptions(result)
     replays = None if result.sampled else result.replays
     made = decide(
         result.improvement,
         replays,
-        parts.policy if parts else None,
+        rare.policy if rare else None,
         result.simplified.left_out if result.simplified else None,
         heeded(result),
+        result.stopping,
     )
     failed = checked.verdict.status == "failed"
-    noticed = (
-        *checked.notices, *drifting_signals(result), *notices(Looked(result, made, parts, failed)),
-    )  # fmt: skip
-    ahead = outlook(result, checked)
+    looked = Looked(result, made, gain, rare, failed)
+    noticed = (*checked.notices, *drifting_signals(result), *notices(looked))
+    verdict = judge(result, checked, held_out, gain, noticed)
+    numbers = verdict.terms.numbers
+    if verdict.word is Word.DO_NOT_RELY:  # nothing else that is said of the result would hold
+        noticed = tuple(n for n in noticed if n.loud or n in checked.notices)
     return Assessment(
         result=result,
-        verdict=judge(result, checked, held_out, gain, noticed, ahead),
+        verdict=verdict,
         check=checked,
         held_out=held_out,
         decisions=made,
-        resampled=resampled,
         gain=gain,
-        trials=in_words(held_out) if held_out else None,
-        split=parts,
+        trials=in_words(held_out, numbers) if held_out and not verdict.exit_code else None,
+        exceptions=None if verdict.exit_code else rare,
         smallest=smallest(result),
         notices=noticed,
-        outlook=ahead,
     )
 
 

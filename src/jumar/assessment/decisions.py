@@ -8,6 +8,13 @@ difference lemma):
 with Q_b the behavior's action values and d the discounted number of times the new controller comes
 to h. g(h) is what the new controller wins each time it meets h, and d(h) g(h) is its share of the
 whole. A history state that stays as it was contributes exactly 0.
+
+This serves to order decisions and to tell their parts of the gain in percent. It is no estimate of
+an amount: how much the whole brings is told by held-out episodes (`assessment.gain`). The model
+counts up to where recordings stop: with c the share of steps after which one was cut off, what
+follows a step counts γ(1 - c). An action that was never tried in h is taken to be worth what is
+done there instead, and a history state of which nothing is known what the others are on average. So
+neither an unknown pair nor a shift of all rewards moves the order.
 """
 
 from __future__ import annotations
@@ -33,7 +40,7 @@ from jumar.core.shown import Shown
 from jumar.core.text import percent, shown, times
 from jumar.core.words import action_lines, history_state_heads, history_state_words
 from jumar.solve.linear import solve_discounted
-from jumar.solve.solver import action_values
+from jumar.solve.tried import tried_values
 
 ROUNDING = 1e-12  # of the largest value: no difference at all
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
@@ -47,24 +54,30 @@ class Decisions(Frozen, Shown, Framed):
     """
 
     improvement: Improvement
-    gain: Floats  # (H,) g(h): won each time h is met
-    share: Floats  # (H,) d(h) g(h): sums to the estimated gain
+    gain: Floats  # (H,) g(h): won each time h is met, by the model
+    share: Floats  # (H,) d(h) g(h), as parts of their sum; 0 where that is not above 0
     met: Floats  # (H,) d(h): discounted number of times the new controller comes here
     q: Floats  # (H, A) the behavior's action values in the model
     # by history state that changes: actions that the data cannot tell apart, the preferred first
     alike: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    meant: Floats | None = None  # (H, A) the behavior without its slips, where that is known
+    meant: Floats | None = None  # (H, A) the behavior without exceptions, where that is known
     left_out: frozenset[int] = frozenset()  # changes that were taken back to keep the rule simple
     heeded: Heeded | None = None  # kept signals that counted when the changes were made
 
     @property
     def summary(self) -> str:
-        return f"{int(self.changed.sum()):,} of {len(self.gain):,} history states change"
+        return f"{int(self.changed.sum()):,} of {len(self.gain):,} situations change"
 
     @cached_property
     def changed(self) -> Bools:
         """(H,) does h change?"""
         found: Bools = (self.improvement.policy != self.improvement.behavior_policy).any(1)
+        return found
+
+    @cached_property
+    def worth(self) -> Floats:
+        """(H,) what the behavior is worth from h on, by the model."""
+        found: Floats = (self.improvement.behavior_policy * self.q).sum(1)
         return found
 
     @cached_property
@@ -105,25 +118,25 @@ class Decisions(Frozen, Shown, Framed):
         """What the old or the new controller does at h, in words."""
         chosen = self.improvement
         row = (chosen.policy if new else chosen.behavior_policy)[h]
-        slips = self.slips(h, row)
-        done = ", ".join(action_lines(chosen.controller.actions, np.where(slips, 0.0, row)))
-        return f"{done} (rest: slips)" if slips.any() else done
+        rare = self.exceptions(h, row)
+        done = ", ".join(action_lines(chosen.controller.actions, np.where(rare, 0.0, row)))
+        return f"{done} (rest: exceptions)" if rare.any() else done
 
     def change(self, h: int) -> list[str]:
-        """What was done at h and what will be, one line per action, all slips in one."""
+        """What was done at h and what will be, one line per action, all exceptions in one."""
         chosen = self.improvement
         new, old = chosen.policy[h], chosen.behavior_policy[h]
-        slips = self.slips(h, old) & (new <= old)
+        rare = self.exceptions(h, old) & (new <= old)
         lines = action_lines(
-            chosen.controller.actions, np.where(slips, 0.0, new), np.where(slips, 0.0, old)
+            chosen.controller.actions, np.where(rare, 0.0, new), np.where(rare, 0.0, old)
         )
-        if slips.any():
-            before, after = (percent(float(row[slips].sum())) for row in (old, new))
-            lines.append(f"slips {before}" + ("" if before == after else f" → {after}"))
+        if rare.any():
+            before, after = (percent(float(row[rare].sum())) for row in (old, new))
+            lines.append(f"exceptions {before}" + ("" if before == after else f" → {after}"))
         return lines
 
-    def slips(self, h: int, row: Floats) -> Bools:
-        """(A,) the actions of a row at h that are there only because the behavior slips."""
+    def exceptions(self, h: int, row: Floats) -> Bools:
+        """(A,) the actions of a row at h that the behavior does only by exception."""
         if self.meant is None:
             return np.zeros(len(row), np.bool_)
         found: Bools = (
@@ -131,18 +144,22 @@ class Decisions(Frozen, Shown, Framed):
         )
         return found
 
-    def only_slips(self, h: int) -> bool:
-        """Does h change in nothing but fewer slips?"""
+    def only_exceptions(self, h: int) -> bool:
+        """Does h change in nothing but fewer exceptions?"""
         moved = self.improvement.policy[h] - self.improvement.behavior_policy[h]
         if self.meant is None or not self.changed[h]:
             return False
         less, more = moved < 0, moved > 0
         return bool((self.meant[h][less] == 0).all() and (self.meant[h][more] > 0).all())
 
+    def share_text(self, h: int) -> str:
+        """Its part of the gain in percent, by the model; empty where it has none."""
+        return percent(float(self.share[h])) if self.changed[h] and self.share[h] > 0 else ""
+
     def why(self, h: int) -> str:
         """Why h changes, or why it stays as it is, as one sentence."""
-        slips = self.slips(h, self.improvement.policy[h])
-        kept = "; slips stay, as too little is known about them" if slips.any() else ""
+        rare = self.exceptions(h, self.improvement.policy[h])
+        kept = "; exceptions stay, as too little is known about them" if rare.any() else ""
         return self._reason(h) + kept
 
     def _reason(self, h: int) -> str:
@@ -152,10 +169,8 @@ class Decisions(Frozen, Shown, Framed):
         if self.changed[h]:
             up = int(np.argmax(new - old))
             tried = f"{shown(actions[up])!r} was tried {times(int(visits[up]))} here"
-            if self.only_slips(h):
-                tried = (
-                    f"fewer slips: {shown(actions[up])!r} is what the old controller means to do"
-                )
+            if self.only_exceptions(h):
+                tried = f"fewer exceptions: {shown(actions[up])!r} is what your policy means to do"
             elif h in self.alike:
                 names = [repr(shown(actions[a])) for a in self.alike[h]]
                 tried = f"no difference in {self.compared} between {', '.join(names)}"
@@ -179,8 +194,8 @@ class Decisions(Frozen, Shown, Framed):
             return f"only {shown(actions[int(known[0])])!r} was ever tried: nothing to compare"
         if len(known) < len(actions):
             tried = "ever tried" if N == 0 else f"tried more than {times(int(N))}"
-            return f"the old controller already does the best of what was {tried}"
-        return "the old controller already does the best that is admitted"
+            return f"your policy already does the best of what was {tried}"
+        return "your policy already does the best that is admitted"
 
     @property
     def compared(self) -> str:
@@ -199,17 +214,16 @@ class Decisions(Frozen, Shown, Framed):
         if self.heeded and abs(gain) <= self._rounding:
             gain = 0.0
         if gain > 0:
-            said = f"from here on, the new way is worth {gain:.4g} more than the old"
-            return f"{said}{self._rather_than(h, up)}"
+            return f"in the model, this alone is better{self._rather_than(h, up)}"
         sake = self.heeded.sake(h, moved, gain) if self.heeded else None
         if self.heeded is None or sake is None:
             # worth it only if the rest of the new controller follows
             return "it pays off together with the other changes"
-        worth = f"the old way is worth {-gain:.4g} more" if gain < 0 else "it makes no difference"
+        worth = "the old way is better" if gain < 0 else "it makes no difference"
         name = shown(chosen.controller.actions[up])
         return (
             f"by {shown(self.heeded.objective)} alone {worth}, but {name!r} is chosen for the sake "
-            f"of {sake.words}"
+            f"of {shown(sake)}"
         )
 
     def _rather_than(self, h: int, up: int) -> str:
@@ -229,8 +243,8 @@ class Decisions(Frozen, Shown, Framed):
             return ""
         names = self.improvement.controller.actions
         return (
-            f"; by {shown(self.heeded.objective)} alone {shown(names[best])!r} would be worth "
-            f"{lost:.4g} more, but {shown(names[up])!r} is chosen for the sake of {sake.words}"
+            f"; by {shown(self.heeded.objective)} alone {shown(names[best])!r} would be better, "
+            f"but {shown(names[up])!r} is chosen for the sake of {shown(sake)}"
         )
 
     def thin(self) -> list[Thin]:
@@ -239,11 +253,10 @@ class Decisions(Frozen, Shown, Framed):
         that look worse; of equal ones, those of the history states met most."""
         chosen = self.improvement
         visits, N = chosen.mdp.visits, self.threshold
-        value = chosen.behavior_values[:, None]
         found = []
         for h, a in np.argwhere(visits <= N).tolist():
             tried = int(visits[h, a])
-            promise = float(self.q[h, a] - value[h, 0]) if tried else None
+            promise = float(self.q[h, a] - self.worth[h]) if tried else None
             found.append(Thin(h, a, tried, int(N) + 1 - tried, promise, int(self.visits[h])))
         return sorted(
             found,
@@ -259,7 +272,7 @@ class Decisions(Frozen, Shown, Framed):
     def to_arrow(self) -> Any:
         """One row per history state, the most telling first, as a table of pyarrow: how often it
         was seen, what each action's probability was (old) and is (new), how often it was tried,
-        what is won, and why."""
+        its part of the gain by the model, and why."""
         import pyarrow as pa
 
         chosen, order = self.improvement, self.order
@@ -280,15 +293,14 @@ class Decisions(Frozen, Shown, Framed):
                 "changed": self.changed[order],
                 "times_seen": self.visits[order],
                 **by_action,
-                "gain_each_time": self.gain[order],
                 "share_of_the_gain": self.share[order],
                 "why": [self.why(h) for h in order.tolist()],
             }
         )
 
-    def to_csv(self, verdict: str) -> str:
+    def to_csv(self, verdict: str, *, gains: bool = True) -> str:
         """One row per history state, for a spreadsheet. Each row repeats the verdict on the whole,
-        because rows get copied elsewhere."""
+        because rows get copied elsewhere. Without `gains`, nothing is said of them, nor why."""
         chosen = self.improvement
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
@@ -300,7 +312,6 @@ class Decisions(Frozen, Shown, Framed):
                 "new",
                 "times seen",
                 *(f"tried: {shown(action)}" for action in chosen.controller.actions),
-                "gain each time",
                 "share of the gain",
                 "why",
                 "verdict on the whole",
@@ -315,9 +326,8 @@ class Decisions(Frozen, Shown, Framed):
                     _cell(self.actions_at(h, new=True)),
                     int(self.visits[h]),
                     *(int(n) for n in chosen.mdp.visits[h]),
-                    f"{self.gain[h]:.10g}",
-                    f"{self.share[h]:.10g}",
-                    _cell(self.why(h)),
+                    self.share_text(h) if gains else "",
+                    _cell(self.why(h)) if gains or not self.changed[h] else "",
                     verdict,
                 ]
             )
@@ -332,9 +342,7 @@ class Thin:
     a: int
     tried: int
     missing: int  # more tries that would make it count
-    promise: (
-        float | None
-    )  # how much better than the old controller it looks so far; None: never tried
+    promise: float | None  # above 0: it looks better so far than the old policy; None: never tried
     visits: int  # times h was met
 
 
@@ -344,23 +352,30 @@ def decide(
     meant: Floats | None = None,
     left_out: Ints | None = None,
     heeded: Heeded | None = None,
+    stopping: float = 0.0,
 ) -> Decisions:
     """What an improvement decides in every history state of its model. `replays` of its log tell
-    which actions the data cannot tell apart; `meant` (H, A) is the behavior without its slips;
+    which actions the data cannot tell apart; `meant` (H, A) is the behavior without exceptions;
     `left_out` (K, W+1) are history states whose change was taken back to keep the rule simple;
-    `heeded` are kept signals that counted when it was made."""
+    `heeded` are kept signals that counted when it was made; `stopping` is the share of steps after
+    which a recording was cut off."""
     mdp, new, old = improvement.mdp, improvement.policy, improvement.behavior_policy
-    q = action_values(mdp, improvement.behavior_values, improvement.unseen_value)
+    γ = mdp.discount * (1 - stopping)
+    q = tried_values(mdp, old, γ)
     gain = ((new - old) * q).sum(1)
-    weight = mdp.discount * mdp.probability * new.ravel()[mdp.pair]
+    weight = γ * mdp.probability * new.ravel()[mdp.pair]
     source = mdp.pair // len(mdp.actions)
     met = solve_discounted(source, mdp.successor, weight, mdp.start, transpose=True)
+    whole = float(met @ gain)
+    share = met * gain / whole if whole > 0 else np.zeros(len(mdp))
     same = {} if replays is None else alike(replays.over(mdp.memory), improvement)
     found = () if left_out is None else mdp.index.find(left_out).tolist()
     kept = frozenset(h for h in found if h >= 0)
-    made = Decisions(improvement, gain, met * gain, met, q, same, meant, kept, heeded)
+    made = Decisions(improvement, gain, share, met, q, same, meant, kept, heeded)
     # to do as one means to needs no other reason
-    return replace(made, alike={h: group for h, group in same.items() if not made.only_slips(h)})
+    return replace(
+        made, alike={h: group for h, group in same.items() if not made.only_exceptions(h)}
+    )
 
 
 def _cell(text: str) -> str:

@@ -1,10 +1,12 @@
 """What a change brings: one number, the same wherever it is said, per episode and per year.
 
-Where a held-out test chose the controller, the number is what held-out episodes say: the mean of
-their scores and the expectation of a model of them, weighed by their errors
-(`algorithms.auto.opinions`). The scores alone are right on average, but the controller was chosen
-for them too, so the luckiest looks best. Their interval is told as it is. Otherwise the number is
-the estimate of the model. Per year it is
+It is what episodes say that the change was not learned from, counted up to where they end or
+recordings stop: the mean of their scores (`algorithms.auto.scoring`) and the interval of that mean.
+No model of the process stands behind it, so neither a clock that a model lacks nor a pair that
+nobody tried can bend it. Where "auto" chose, the scores are those of what is handed over. Where an
+algorithm was named, they are those of what it learns from either half of the log.
+
+What the old policy brings is the mean return of the log, which is known. Per year a gain is
 
     gain / L · N,      L = mean over episodes of Σ_t γ^t,
 
@@ -15,59 +17,86 @@ that, paid on every step, is worth as much as the gain.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from jumar.algorithms.auto import Selection
 from jumar.algorithms.auto.asymptotic import student
+from jumar.algorithms.auto.trials import Trial
 from jumar.assessment.result import Result
 from jumar.core.text import number, rounded
-from jumar.evidence.resampling import Resampled
+from jumar.evidence.plausible import Evidenced
 from jumar.io.project import YEAR
 
-HELD_OUT, MODEL = "held-out episodes", "the model estimated from the log"
+HELD_OUT = "episodes it was not learned from"
+NEW, SAME_WAY = "The new policy", "A policy learned in the same way from half of the log"
+UNTESTED = "nothing learned from half of the log could be tested on the other half"
+UNCHANGED = "nothing changes"
 
 
 @dataclass(frozen=True)
 class Gain:
-    """What the new controller brings against the old one, per episode."""
+    """What the new policy brings against the old one, per episode."""
 
-    amount: float
-    low: float  # of a 90 % interval
-    high: float
-    error: float  # standard error; with it the amount is rounded
-    old: float  # what an episode is worth under the old controller
-    source: str  # how it was estimated
-    costs: bool  # rewards are costs, so less is better
+    estimate: Evidenced | None  # None: nothing changes, or nothing was tested
+    old: float  # the mean return of the log
+    source: str  # how it was estimated; or why it was not
+    whose: str = NEW  # the policy that was tested
+    costs: bool = False  # rewards are costs, so less is better
     unit: str = ""  # what rewards are counted in, as EUR
     steps_per_year: float | None = None
     fleet: bool = False  # are these all steps of the log's process, rather than of one that runs?
     steps: float = 1.0  # L, discounted steps of an episode
+    episode: str = "episode"  # the log's own word for one
 
     @property
-    def new(self) -> float:
-        """What an episode is worth under the new controller."""
-        return self.old + self.amount
+    def shown(self) -> float | None:
+        """The gain, where a person may see it."""
+        return self.estimate.shown if self.estimate else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """90 %, of the same estimate; None where that is not shown."""
+        return self.estimate.interval if self.estimate else None
+
+    @property
+    def hidden(self) -> str:
+        """Why it is not shown, as a clause; empty where it is."""
+        return self.estimate.hidden if self.estimate else self.source
+
+    @property
+    def caution(self) -> str:
+        """What must stand beside it, as a sentence; empty where nothing must."""
+        return self.estimate.caution if self.estimate else ""
+
+    @property
+    def error(self) -> float:
+        """Standard error; with it amounts are rounded."""
+        return self.estimate.error if self.estimate else 0.0
+
+    @property
+    def new(self) -> float | None:
+        """What an episode is worth under the new policy, where the gain is shown."""
+        return None if self.shown is None else self.old + self.shown
 
     @property
     def per_year(self) -> float | None:
-        """What it brings in a year, if it is known how long a step takes."""
-        if self.steps_per_year is None or self.steps <= 0:
+        """What it brings in a year, if it is shown and known how long a step takes."""
+        if self.shown is None or self.steps_per_year is None or self.steps <= 0:
             return None
-        return self.amount / self.steps * self.steps_per_year
+        return self.shown / self.steps * self.steps_per_year
 
     def money(self, x: float) -> str:
         """An amount with its unit."""
         return f"{number(x)} {self.unit}".strip()
 
-    @property
-    def per_episode_text(self) -> str:
-        """How much, per episode, rounded as its error allows."""
-        amount = (
-            rounded(abs(self.amount), self.error) if self.error > 0 else number(abs(self.amount))
-        )
-        return f"{amount} {self.unit}".strip()
+    def size(self, x: float, error: float | None = None) -> str:
+        """How large an amount is, rounded as its error allows."""
+        return f"{rounded(abs(x), self.error if error is None else error)} {self.unit}".strip()
 
     @property
     def per_year_text(self) -> str:
@@ -75,49 +104,27 @@ class Gain:
         if self.per_year is None:
             return ""
         error = self.error / self.steps * (self.steps_per_year or 0)
-        amount = rounded(abs(self.per_year), error) if error > 0 else number(abs(self.per_year))
-        return f"{amount} {self.unit}".strip()
-
-    @property
-    def verb(self) -> str:
-        """Saves, costs, brings or loses."""
-        if self.costs:
-            return "saves" if self.amount >= 0 else "costs"
-        return "brings" if self.amount >= 0 else "loses"
-
-    @property
-    def kind(self) -> str:
-        """What the amount is: saved, or more."""
-        if self.costs:
-            return "saved" if self.amount >= 0 else "more cost"
-        return "more" if self.amount >= 0 else "less"
-
-    @property
-    def sentence(self) -> str:
-        """The gain in one sentence."""
-        more = " more" if self.verb in ("brings", "costs") else ""
-        said = f"The new controller {self.verb} {self.per_episode_text}{more} per episode"
-        if self.per_year is not None:
-            whose = " at the pace of this log" if self.fleet else " for each that runs all year"
-            said += f", {self.per_year_text} a year{whose}"
-        return said + f", by {self.source}."
+        pace = " at the pace of this log" if self.fleet else " for each that runs all year"
+        return f"{self.size(self.per_year, error)} a year{pace}"
 
     def to_dict(self) -> dict[str, Any]:
-        """In plain JSON types."""
+        """In plain JSON types. What is not shown is not in there either."""
         return {
-            "per_episode": self.amount,
-            "interval": [self.low, self.high],
+            "per_episode": self.shown,
+            "interval": None if self.interval is None else list(self.interval),
+            "not_shown_because": self.hidden or None,
+            "caution": self.caution or None,
             "old": self.old,
             "new": self.new,
-            "estimated_by": self.source,
+            "estimated_by": self.source if self.estimate else None,
             "unit": self.unit or None,
             "per_year": self.per_year,
             "steps_per_year": self.steps_per_year,
         }
 
 
-def gain_of(result: Result, resampled: Resampled) -> Gain:
-    """The gain of a result."""
+def gain_of(result: Result, held_out: Selection | None) -> Gain:
+    """The gain of a result, by the test on held-out episodes."""
     γ = result.improvement.mdp.discount
     lengths = result.log.lengths
     L = float(np.mean((1 - γ**lengths) / (1 - γ))) if γ < 1 else float(lengths.mean())
@@ -129,20 +136,30 @@ def gain_of(result: Result, resampled: Resampled) -> Gain:
         "steps_per_year": pace,
         "fleet": fleet,
         "steps": L,
+        "episode": result.episode,
     }
-    selection = result.selection
-    if selection is not None and selection.chosen is not None:
-        chosen = selection.chosen
-        margin = student(0.05, chosen.units) * chosen.error  # 5 % on either side
-        logged = float(result.log.returns(γ).mean())
-        weighed = chosen.weighed
-        amount = min(weighed.gain, selection.most)  # no estimate beyond what is possible
-        low, high = (min(chosen.gain + side, selection.most) for side in (-margin, margin))
-        return Gain(amount, low, high, weighed.error, logged, HELD_OUT, **told)
-    improvement = result.improvement
-    low, high = resampled.interval()
-    error = (high - low) / (2 * 1.645) if improvement.changed else 0.0
-    return Gain(improvement.gain, low, high, error, improvement.behavior_performance, MODEL, **told)
+    if result.improvement.changed == 0:
+        return Gain(None, result.logged, UNCHANGED, **told)
+    if result.selection is not None:
+        chosen = result.selection.chosen
+        trials, whose = () if chosen is None else (chosen,), NEW
+    else:
+        trials, whose = held_out.trials if held_out else (), SAME_WAY
+    if held_out is None or not trials:
+        return Gain(None, result.logged, UNTESTED, **told)
+    found = _estimate(trials, held_out.possible)
+    return Gain(found, result.logged, HELD_OUT, whose, **told)
+
+
+def _estimate(trials: Sequence[Trial], possible: tuple[float, float]) -> Evidenced:
+    """The mean of held-out scores, over the halves where both were asked."""
+    n = len(trials)
+    mean = sum(trial.gain for trial in trials) / n
+    error = math.sqrt(sum(trial.error**2 for trial in trials)) / n
+    units = min(trial.units for trial in trials)
+    margin = student(0.05, units) * error  # 5 % on either side
+    effective = min(trial.effective for trial in trials)
+    return Evidenced(mean, mean - margin, mean + margin, error, possible, effective)
 
 
 def _pace(result: Result) -> tuple[float | None, bool]:

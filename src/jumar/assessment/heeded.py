@@ -14,29 +14,13 @@ signal counted most.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from jumar.algorithms.auto.objectives import spread_of
 from jumar.assessment.result import Result
 from jumar.core.arrays import Floats, Frozen
-from jumar.core.text import number, shown
-from jumar.solve.solver import action_values, policy_value
-
-
-class Sake(NamedTuple):
-    """A signal that a change is made for."""
-
-    signal: str
-    size: float  # what the signal wins by it
-    costs: bool
-
-    @property
-    def words(self) -> str:
-        """`misses (0.25 less each time)`"""
-        size = f"{number(self.size)} {'less' if self.costs else 'more'}"
-        return f"{shown(self.signal)} ({size} each time)"
+from jumar.solve.tried import tried_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +29,16 @@ class Heeded(Frozen):
 
     objective: str
     signals: tuple[str, ...]
-    costs: tuple[bool, ...]  # does the log hold costs, here with their sign turned?
     weight: Floats  # (S,) of a unit of the signal, beside one of the objective
     q: Floats  # (S, H, A) the behavior's action values in the model of the log
 
-    def sake(self, h: int, moved: Floats, alone: float) -> Sake | None:
-        """For whose sake mass moves at h, where that brings `alone` on the objective; None where
-        the signals do not outweigh what is lost there. (A,) `moved` sums to 0."""
-        won = self.q[:, h] @ moved
-        counted = self.weight * won
+    def sake(self, h: int, moved: Floats, alone: float) -> str | None:
+        """The signal for whose sake mass moves at h, where that brings `alone` on the objective;
+        None where the signals do not outweigh what is lost there. (A,) `moved` sums to 0."""
+        counted = self.weight * (self.q[:, h] @ moved)
         if alone > 0 or alone + counted.sum() <= 0:
             return None
-        most = int(np.argmax(counted))
-        return Sake(self.signals[most], float(won[most]), self.costs[most])
+        return self.signals[int(np.argmax(counted))]
 
 
 def heeded(result: Result) -> Heeded | None:
@@ -75,11 +56,10 @@ def heeded(result: Result) -> Heeded | None:
         apart = spread_of(seen, γ)
         weights.append(test.chosen.setting.heeds * unit / apart if apart > 0 else 0.0)
         paid = replace(replay, log=seen).counts.mle(γ)
-        values.append(action_values(paid, policy_value(paid, old)))
+        values.append(tried_values(paid, old, γ * (1 - result.stopping)))
     return Heeded(
         test.objective,
         tuple(kept.signal for kept in test.kept),
-        tuple(kept.costs for kept in test.kept),
         np.array(weights),
         np.array(values),
     )

@@ -5,6 +5,7 @@ A signal is shown in the sense of its column: of a cost, more is worse.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from jumar.core.text import number, rounded, shown
 from jumar.evidence.checking import LEVEL
 from jumar.evidence.checking.drift import FEWEST, trend_in
 from jumar.evidence.noticing import Notice
+from jumar.evidence.plausible import Evidenced
 from jumar.io.plain import picked
 
 if TYPE_CHECKING:
@@ -71,19 +73,21 @@ def kept_clauses(test: Selection | None) -> list[str]:
 
 
 def _clause(words: str) -> str:
-    return words.removeprefix("the new controller ")
+    return words.removeprefix("the new policy ")
 
 
 def _row(signal: KeptSignal, trial: KeptTrial) -> KeptRow:
     sign, worst = (-1, "at most") if signal.costs else (1, "at least")
-    change, error = rounded(sign * trial.gain, trial.error), rounded(trial.error, trial.error)
-    return KeptRow(
-        shown(signal.signal),
-        f"{change} ± {error}",
-        f"{worst} {_signed(-sign * trial.loss)}",
-        f"{worst} {_signed(sign * trial.lower)}",
-        trial.passed,
-    )
+    found = Evidenced(trial.gain, trial.lower, math.inf, trial.error, signal.possible)
+    change = "not known"
+    if found.shown is not None:
+        error = rounded(trial.error, trial.error)
+        change = f"{rounded(sign * found.shown, trial.error)} ± {error}"
+    proved = "nothing"
+    if trial.lower > signal.possible[0]:
+        proved = f"{worst} {_signed(sign * trial.lower)}"
+    allowed = f"{worst} {_signed(-sign * trial.loss)}"
+    return KeptRow(shown(signal.signal), change, allowed, proved, trial.passed)
 
 
 def _signed(x: float) -> str:

@@ -12,21 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.assessment.decisions import Decisions
+from jumar.assessment.exceptions import Exceptions
+from jumar.assessment.gain import Gain
 from jumar.assessment.result import Result
-from jumar.assessment.split import Split
 from jumar.core.memory.refinement import join
 from jumar.core.registry import Registry
-from jumar.core.text import counted, listing, number, percent, rounded, shown
+from jumar.core.text import counted, listing, rounded, shown
 from jumar.draft.rule import remembered
-from jumar.evidence.gains import most_gain
 from jumar.evidence.noticing import Notice
 
-FILE = "without_slips.json"
+FILE = "without_exceptions.json"
 MUCH, MUCH_BELOW = 4.0, 7.0  # standard errors
 LEFT_OUT = 0.9  # of the episodes of a half: less is worth a word
 ENOUGH = 100  # effective episodes, for a word about weights that are too small
 MATTERS = 0.05  # share of the gain that a decision must have to be worth a word
-SLACK = 1e-9  # relative: what computing a value in another way may change
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +34,8 @@ class Looked:
 
     result: Result
     decisions: Decisions
-    split: Split | None
+    gain: Gain
+    exceptions: Exceptions | None
     failed: bool = False  # did a check of the log fail, which then says more?
 
     @property
@@ -45,43 +45,26 @@ class Looked:
         return bool(origin and origin.remarks.costs)
 
 
-def slips(found: Looked) -> Iterator[Notice]:
-    """Most of the gain is fewer slips."""
-    split = found.split
-    if split is None or not split.mostly_slips:
+def exceptions(found: Looked) -> Iterator[Notice]:
+    """What the old policy's exceptions cost, where the log shows it and it is most of the gain."""
+    rare = found.exceptions
+    if rare is None or rare.worth is None or not rare.costly:
         return
-    sign, worth = (-1, "costs") if found.costs else (1, "brings")
-    old, meant, new = (number(sign * v) for v in (split.behavior, split.intended, split.improved))
-    said = (
-        f"By the model, the old controller {worth} {old} per episode as it acted, and {meant} "
-        "without its slips"
-    )
-    if split.share is None:
-        said = f"To do what the old controller says, without slips, would bring more. {said}."
-    else:
-        part = "all" if split.share >= 1 else percent(split.share)
-        said = f"Fewer slips are {part} of the gain. {said}; the new controller {worth} {new}."
+    worth, brought = rare.worth, found.gain.shown
+    if worth.shown is None or worth.interval is None or worth.shown < (brought or 0.0) / 2:
+        return
+    amount, low, high = (rounded(x, worth.error) for x in (worth.shown, *worth.interval))
+    unit = f" {found.gain.unit}" if found.gain.unit else ""
+    verb = "save" if found.costs else "bring"
+    more = "" if found.costs else " more"
     yield Notice(
-        "slips",
-        f"{said} {_tested(split)}",
-        "Stop the slips before you change any decision; what the new controller keeps of them, it "
-        f"keeps only because too little is known about them. {FILE} is the old controller without "
-        "slips.",
+        "exceptions",
+        f"Following your policy without exceptions would already {verb} about {amount}{unit}{more} "
+        f"per episode (90 % interval {low} to {high}).",
+        "Stop the exceptions before you change any decision; what the new policy keeps of them, it "
+        f"keeps only because too little is known about them. {FILE} is your policy without "
+        "exceptions.",
         file=FILE,
-    )
-
-
-def _tested(split: Split) -> str:
-    test = split.test
-    if test is None:
-        return "The log has no episode without slips, so this could not be tested without a model."
-    low, high, gain = (
-        rounded(x, test.standard_error) for x in (test.lower, test.upper, test.value)
-    )
-    sure = "" if test.lower > 0 else " It may be chance."
-    return (
-        f"Estimated without a model, {gain} per episode are due to slips (90 % interval {low} to "
-        f"{high}).{sure}"
     )
 
 
@@ -90,10 +73,7 @@ def sampled(found: Looked) -> Iterator[Notice]:
     result, episodes = found.result, found.result.episodes
     if result.sampled is None or len(result.log) >= episodes:
         return
-    looked = (
-        f"Checks and redrawn logs look at {len(result.log):,} of them, chosen by "
-        "a hash of their label."
-    )
+    looked = f"Checks look at {len(result.log):,} of them, chosen by a hash of their label."
     test = result.selection
     tested = max((t.units for t in test.trials), default=0) if test else 0
     if test is None or tested >= max(LEFT_OUT * test.units / 2, 1) or not tested:
@@ -127,22 +107,22 @@ def weights(found: Looked) -> Iterator[Notice]:
     beyond = trial.gain - MUCH * trial.error > test.most
     if not (too_many or too_few or beyond):
         return
-    mean, error = (rounded(x, trial.weight_error) for x in (trial.weight, trial.weight_error))
-    if too_many or too_few:
-        fact = f"Held-out episodes should weigh 1 on average, and weigh {mean} ± {error}"
-    else:
-        gain, most = rounded(trial.gain, trial.error), number(test.most)
-        fact = f"The held-out gain is {gain} per episode, and no more than {most} is possible"
+    how = f"they differ by a factor of {rounded(trial.weight, trial.weight_error)}"
+    if not (too_many or too_few):
+        how = "what the test finds is more than is possible"
+    fact = (
+        "People seem to have acted on something this log does not record: if the policy were "
+        f"right, two counts of the same episodes would agree, but {how}."
+    )
+    remedy = "Ask those who decided what they looked at, and add that column; or "
     if found.result.estimated:
         longer = max(_window_of(found.result) + 1, remembered(found.result.log))
-        said = "So what was done is not what was estimated: it depends on more. The gain is wrong."
-        remedy = "Estimate what was done with a longer memory, or write the rule down."
+        remedy += "estimate the policy with a longer memory, or write it down."
         options: tuple[str, ...] = ("--policy", "estimate", "--window", str(longer))
     else:
-        said = "So the log was not made by this controller. The gain is wrong."
-        remedy = "Correct the controller; jumar check says where it does not fit."
+        remedy += "correct the policy file: jumar check tells where it does not fit."
         options = ()
-    yield Notice("weights", f"{fact}. {said}", remedy, options, loud=True)
+    yield Notice("weights", fact, remedy, options, loud=True)
 
 
 def _window_of(result: Result) -> int:
@@ -162,42 +142,12 @@ def alike(found: Looked) -> Iterator[Notice]:
     where = " · ".join(made.history_state(first))
     yield Notice(
         "alike",
-        f"In {len(groups):,} of {counted(int(made.changed.sum()), 'changed history state')} there "
+        f"In {len(groups):,} of {counted(int(made.changed.sum()), 'changed situation')} there "
         f"is no difference in {made.compared} between the action that is preferred and others. On "
         f"“{where}”: {names}.",
         "Take the one that suits you there, or change only what the log proves.",
         ("--algorithm", "strict"),
     )
-
-
-def large(found: Looked) -> Iterator[Notice]:
-    """An estimate larger than any return that was seen, or than what rewards allow."""
-    result, made = found.result, found.result.improvement
-    if made.changed == 0 or result.selection is not None:  # there held-out episodes have the word
-        return
-    γ = made.mdp.discount
-    seen, value = best_return(result), made.performance
-    most = most_gain(result.log, result.rewards, γ)
-    if value <= seen + SLACK * max(1.0, abs(seen)) and made.gain <= most * (1 + SLACK):
-        return
-    cut = "" if result.log.terminated.all() else ", even if all went well after the cut"
-    sign, worth, best = (-1, "costs", "least") if found.costs else (1, "is worth", "most")
-    yield Notice(
-        "large",
-        f"By the model, the new controller {worth} {number(sign * value)} per episode on average. "
-        f"No episode of the log did that well: the {best} is {number(sign * seen)}{cut}. The model "
-        "may join parts of episodes that do not go together.",
-        "Let the change be tested on episodes that it was not learned from.",
-        ("--algorithm", "auto"),
-    )
-
-
-def best_return(result: Result) -> float:
-    """The largest return of the log. What lies beyond a cut is taken at its best."""
-    log, γ = result.log, result.improvement.mdp.discount
-    beyond = np.where(log.terminated, 0.0, γ**log.lengths)
-    best = max(0.0, float(log.reward.max()), result.rewards.continuing[1]) / (1 - γ)
-    return float((log.returns(γ) + beyond * best).max())
 
 
 def memory(found: Looked) -> Iterator[Notice]:
@@ -213,16 +163,13 @@ def memory(found: Looked) -> Iterator[Notice]:
     tried = [trial for trial in result.selection.trials if trial.setting.memory == wanted]
     best = max(tried, key=lambda trial: trial.gain, default=None)
     if best is None:
-        why = "no controller with it promised enough to be tested on held-out episodes"
+        why = "no policy with it promised enough to be tested"
     else:
-        gain = f"{rounded(best.gain, best.error)} ± {rounded(best.error, best.error)}"
-        why = f"the best controller with it gained {gain} on held-out episodes"
-        why += " and did not pass" if not best.passed else ""
+        why = f"with it, the best policy {'passed' if best.passed else 'did not pass'} the test"
     if chosen is not None:
-        gain = f"{rounded(chosen.gain, chosen.error)} ± {rounded(chosen.error, chosen.error)}"
-        why += f"; with a {used}, the chosen one gained {gain}"
+        why += f"; the chosen one, with a {used}, is expected to gain more"
     elif result.improvement.changed == 0:
-        why += ", and as nothing else passed, the old controller stays"
+        why += ", and as nothing else passed, your policy stays"
     yield Notice(
         "memory",
         f"You asked for a {asked}, but the result uses a {used}: {why}.",
@@ -235,9 +182,8 @@ LOOKS: Registry[Callable[[Looked], Iterator[Notice]]] = Registry(
     "notice",
     {
         "weights": weights,
-        "slips": slips,
+        "exceptions": exceptions,
         "alike": alike,
-        "large": large,
         "memory": memory,
         "sampled": sampled,
     },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from jumar.assessment.decisions import Decisions
 
 
+_NOUN = re.compile(r"[a-z]{3,20}(?<!s)")  # a plain word in the singular
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Frozen, Shown):
     """An improvement with everything that can be said about its safety."""
@@ -52,8 +56,7 @@ class Result(Frozen, Shown):
 
     @property
     def summary(self) -> str:
-        c = self.certificate
-        return f"{self.improvement.summary}; {c.summary}"
+        return f"{self.improvement.summary}; {self.certificate.title}, {self.certificate.validity}"
 
     @property
     def episodes(self) -> int:
@@ -64,6 +67,27 @@ class Result(Frozen, Shown):
     def steps(self) -> int:
         """How many there are, those included of which nobody knows what followed."""
         return int(self.counts.visits.sum()) + self.counts.unfinished
+
+    @property
+    def episode(self) -> str:
+        """What the log calls an episode, by the name of its column: call, patient, bridge."""
+        origin = self.log.origin
+        columns = origin.columns.get("episode", ()) if origin else ()
+        word = columns[0].lower().removesuffix("id").rstrip("_- ") if len(columns) == 1 else ""
+        return word if _NOUN.fullmatch(word) else "episode"
+
+    @property
+    def stopping(self) -> float:
+        """The share of steps after which a recording was cut off."""
+        return (self.episodes - int(self.counts.ends.sum())) / self.steps
+
+    @property
+    def logged(self) -> float:
+        """The mean return of the log: what an episode brings under the behavior, up to where
+        recordings stop. `log` may be a sample; the test knows the whole."""
+        if self.sampled and self.selection:
+            return self.selection.logged
+        return float(self.log.returns(self.improvement.mdp.discount).mean())
 
     @property
     def controller(self) -> Controller:
@@ -174,11 +198,6 @@ class Result(Frozen, Shown):
             "steps_left_out": counts.unfinished,
             "history_states": len(improvement.mdp),
             "changed": improvement.changed,
-            "estimated": {
-                "behavior": improvement.behavior_performance,
-                "improved": improvement.performance,
-                "gain": improvement.gain,
-            },
             "simplified": self.simplified.to_dict() if self.simplified else None,
             "solver": {"iterations": improvement.trace.iterations, "gap": improvement.trace.gap},
             "certificates": [c.to_dict() for c in self.certificates],

@@ -1,23 +1,21 @@
-"""What is said about a result, in sentences: gain, safety, warnings."""
+"""What is said about a result, in sentences: its gain, its provisos, what could make it wrong."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.algorithms.auto import Selection
 from jumar.assessment.decisions import Decisions
-from jumar.assessment.gain import HELD_OUT, Gain
-from jumar.assessment.outlook import Outlook
+from jumar.assessment.gain import Gain
 from jumar.assessment.result import Result
-from jumar.core.text import counted, listing, number, percent, rounded, shown
+from jumar.core.text import counted, listing, number, percent, plural, rounded, shown
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
 from jumar.evidence.checking.order import Order
-from jumar.evidence.claims import AS_SEEN
-from jumar.evidence.validity import Validity
+from jumar.evidence.rewards import RewardRange
 
 
 @dataclass(frozen=True)
@@ -30,107 +28,178 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Warning:
-    """Something the reader must know before the numbers."""
+class Doubt:
+    """Something that could make the answer wrong."""
 
     title: str
     text: str
-    loud: bool = False  # it must be read, not only be there
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.text}"
 
 
-def costs(result: Result) -> bool:
-    """Are the rewards costs?"""
-    origin = result.log.origin
-    return bool(origin and origin.remarks.costs)
+# ---- what it brings -----------------------------------------------------------------------------
 
 
-def sentence(made: Decisions, h: int) -> str:
-    """A change as one would say it."""
-    chosen = made.improvement
-    actions = chosen.controller.actions
-    old, new = chosen.behavior_policy[h], chosen.policy[h]
-    up, down = int(np.argmax(new - old)), int(np.argmin(new - old))
-    *before, now = made.history_state(h)
-    when = f"When you see “{now}”" + (f" (memory: {before[0]})" if before else "")
-    if made.only_slips(h):
-        return (
-            f"{when}: do “{shown(actions[up])}” as you mean to, with fewer slips "
-            f"({percent(float(old[up]))} of the time, now {percent(float(new[up]))})."
-        )
-    was = percent(float(old[up])) + (", only by slips" if made.slips(h, old)[up] else "")
-    said = f"{when}: “{shown(actions[up])}” {percent(float(new[up]))} of the time (was {was})"
-    said += (
-        f", mostly instead of “{shown(actions[down])}” (was {percent(float(old[down]))}, now "
-        f"{percent(float(new[down]))})."
-    )
-    if h in made.alike:
-        others = listing([f"“{shown(actions[a])}”" for a in made.alike[h]], 6)
-        said += f" But there is no difference in {made.compared} between {others}."
-    return said
+def expect(gain: Gain, least: float, about: float | None, delta: float) -> str:
+    """What is proved, and then what is estimated."""
+    save = "save" if gain.costs else "gain"
+    said = "It is not worse than what you do; how much better it is, is not proved"
+    if least > 0:
+        size = f"{number(_rounded_down(least))} {gain.unit}".strip()
+        said = f"Expect to {save} at least {size} per {gain.episode}"
+    estimate = "" if about is None else f"; about {_estimate(gain)}"
+    chance = f"The chance of doing worse than today is at most {100 * delta:g} %."
+    return f"{said}{estimate}. {chance} {gain.caution}".strip()
 
 
-def gain(result: Result, brought: Gain, redrawn: tuple[float, float]) -> str:
-    """What the change brings, with an interval; what held-out episodes showed comes first."""
-    improvement = result.improvement
-    old, new, won = improvement.behavior_performance, improvement.performance, improvement.gain
-    costs, money = brought.costs, brought.money
-    if improvement.changed == 0:
-        text = f"costs {money(-old)}" if costs else f"brings {money(old)}"
-        return f"The old controller {text} per episode, by the estimate from the log."
-    both = f"cost {money(-old)} → {money(-new)}" if costs else f"{money(old)} → {money(new)}"
-    low, high = (number(x) for x in redrawn)
-    if brought.source == HELD_OUT:
-        verb = ("saved" if won >= 0 else "lost") if costs else ("more" if won >= 0 else "less")
-        return (
-            f"{brought.sentence} {_interval(brought)}{_luck(result)} The model estimated from the "
-            f"whole log says {money(abs(won))} {verb} per episode ({both}; in 90 % of logs redrawn "
-            f"from this one, between {low} and {high}). But this model also contains the episodes "
-            "that the controller was learned from, and it assumes that the memory suffices."
-        )
-    return f"{brought.sentence} ({both}; in 90 % of redrawn logs, between {low} and {high}.)"
+def looks(gain: Gain) -> str:
+    """What is only estimated."""
+    if gain.shown is None:
+        return f"How much it would bring is not known: {gain.hidden}."
+    better = gain.shown >= 0
+    way = ("cheaper" if better else "dearer") if gain.costs else ("better" if better else "worse")
+    said = f"{gain.whose} looks {way} per {gain.episode}, by about {_estimate(gain)}."
+    return f"{said} {gain.caution}".strip()
 
 
-def _interval(brought: Gain) -> str:
-    low, high = (rounded(x, brought.error) for x in (brought.low, brought.high))
-    return f"By their scores alone, the 90 % interval is {low} to {high} per episode."
-
-
-def _luck(result: Result) -> str:
-    trials = result.selection.trials if result.selection else ()
-    passed = sum(trial.passed for trial in trials)
-    if passed < 2:  # the interval is that of one controller, not of the best of several
+def counted_up_to_the_cut(result: Result) -> str:
+    """What is not in the numbers, where records stop before the end."""
+    test = result.selection
+    if test is None or test.beyond == 0:
         return ""
-    return f" It is the best of {passed} that passed, so some of this may be luck."
+    return "These numbers count up to where the records stop."
 
 
-_NEXT = {
-    "safe": "Use improved.json or improved.py in place of the old controller. Go on logging, and "
-    "improve again when the log has doubled.",
-    "tested": "Use the new controller on a part first, and go on logging. The test is exact only "
-    "for many episodes.",
-    "test": "Try the changes in a few places, log what happens there, and run this again with the "
-    "longer log.",
-    "doubtful": "Keep the old controller. Log more episodes, or try a longer memory (--window).",
-    "keep": "Keep the old controller. Log more, and let people try other actions now and then: "
-    "what was never tried cannot be recommended.",
-    "unreliable": "Find out why the check failed: a wrong rule, a wrong column, or a process that "
-    "changed. Correct it and run this again.",
-}
+def _rounded_down(least: float) -> float:
+    """To three digits: "at least" allows no rounding up."""
+    unit = 10.0 ** (math.floor(math.log10(least)) - 2)
+    return math.floor(least / unit) * unit
 
 
-def next_step(word: str, held_out: Selection | None) -> str:
-    """What to do now."""
-    from jumar.algorithms.auto.samples import needs
+def _estimate(gain: Gain) -> str:
+    assert gain.shown is not None
+    assert gain.interval is not None
+    said = gain.size(gain.shown)
+    low, high = sorted(x if gain.shown >= 0 else -x for x in gain.interval)
+    said += f" (90 % interval {rounded(low, gain.error)} to {rounded(high, gain.error)})"
+    return f"{said}, {gain.per_year_text}" if gain.per_year_text else said
 
-    said = _NEXT[str(word)]
-    if word in ("keep", "test", "doubtful") and held_out is not None and held_out.trials:
-        plan = needs(held_out, None, (0.8,))
-        if plan and plan[0].episodes is not None and plan[0].episodes > held_out.episodes:
-            said += (
-                f" With about {plan[0].episodes:,} episodes in all, a gain of "
-                f"{number(plan[0].gain)} per episode would probably be certified."
-            )
-    return said
+
+# ---- on what condition --------------------------------------------------------------------------
+
+
+def proviso(result: Result) -> tuple[str, tuple[str, ...]]:
+    """What was read off the log and must hold, as a clause; and the options that declare it."""
+    test = result.selection
+    rewards = test.limits.rewards if test else result.rewards
+    if not rewards.declared:
+        said = "no return can be worse or better"
+        if costs(result):
+            said = f"no {result.episode} can cost less or more"
+        span = _span(result, *_returns(result))
+        return f"{said} than in this log ({span})", _declaring(result, rewards)
+    steps = test.limits.steps if test else None
+    if steps is not None:
+        text = f"no recording can go on for more than {steps:,} steps, the most in this log"
+        return text, ("--horizon", str(steps))
+    kept = [shown(c.signal) for c in result.kept if not c.declared]
+    return f"no {listing(kept)} can be worse or better than in this log", ()
+
+
+def _returns(result: Result) -> tuple[float, float]:
+    returns = result.log.returns(result.improvement.mdp.discount)
+    return float(returns.min()), float(returns.max())
+
+
+def _span(result: Result, low: float, high: float) -> str:
+    """A range as the column has it: of costs with the sign turned."""
+    low, high = (0.0 - high, 0.0 - low) if costs(result) else (low, high)
+    return number(low) if low == high else f"{number(low)} to {number(high)}"
+
+
+def _declaring(result: Result, rewards: RewardRange) -> tuple[str, ...]:
+    """As options, which count rewards, also where the column holds costs."""
+    options = ["--rewards", _exactly(*rewards.continuing)]
+    if rewards.ending not in (None, rewards.continuing):
+        options += ["--ending-rewards", _exactly(*(rewards.ending or ()))]
+    limits = result.selection.limits if result.selection else None
+    if limits is not None and limits.steps is not None and not limits.declared_steps:
+        options += ["--horizon", str(limits.steps)]
+    return tuple(options)
+
+
+def _exactly(low: float, high: float) -> str:
+    """No digit may be lost: what is declared must hold what was logged."""
+    return ":".join(f"{x:.0f}" if x == round(x) else repr(x) for x in (low, high))
+
+
+# ---- what could make it wrong -------------------------------------------------------------------
+
+_HIDDEN = (
+    "The answer holds only if what your policy did depended on nothing but what is in the log. "
+    "People act on a noise, an experience, a phone call; no log can show that."
+)
+_CHANGE = "It holds for {episodes} like those in the log, not for times that are different."
+
+
+def doubts(result: Result) -> tuple[Doubt, ...]:
+    """What could make the answer wrong, whatever it is."""
+    return tuple(_doubts(result))
+
+
+def _doubts(result: Result) -> Iterator[Doubt]:
+    yield Doubt("What people acted on that is not in the log", _HIDDEN)
+    yield Doubt("Change over time", _CHANGE.format(episodes=plural(result.episode, 2)))
+    yield Doubt("The range", _range(result))
+    open_ends = result.episodes - int(result.counts.ends.sum())
+    if open_ends:
+        yield Doubt("The cut", _cut_off(result, open_ends))
+    test = result.selection
+    passed = sum(trial.passed for trial in test.trials) if test and test.chosen else 0
+    if passed > 1:  # the interval is that of one policy, not of the best of several
+        text = f"The estimate is that of the best of {passed} that passed: some of it may be luck."
+        yield Doubt("Luck", text)
+    if SUFFICIENT in result.certificate.assumptions:
+        yield Doubt(
+            "Memory",
+            "What happens next may depend on more of the past than the memory holds.",
+        )
+    remarks = result.log.origin.remarks if result.log.origin else None
+    if remarks and remarks.rewards_assumed:
+        yield Doubt(
+            "Prices",
+            "The log does not say what anything cost or paid: the prices were given by hand.",
+        )
+
+
+def _range(result: Result) -> str:
+    rewards = result.selection.limits.rewards if result.selection else result.rewards
+    pays = _span(result, *rewards.continuing)
+    if rewards.ending not in (None, rewards.continuing):
+        ends = _span(result, *(rewards.ending or ()))
+        pays += f"; one that ends an episode, {ends}"
+    verb = "costs" if costs(result) else "pays"
+    if rewards.declared:
+        return f"You declared what a step {verb} ({pays}). Anything outside makes it wrong."
+    return (
+        f"What a step {verb} was read off the log ({pays}). A rare loss or gain that the log does "
+        "not happen to contain makes it wrong."
+    )
+
+
+def _cut_off(result: Result, open_ends: int) -> str:
+    were = "stops" if open_ends == 1 else "stop"
+    discount, test = result.improvement.mdp.discount, result.selection
+    # the test knows the whole log, where `log` is a sample
+    beyond = test.beyond if test else result.log.beyond_cut(discount)
+    said = (
+        f"{open_ends:,} of {counted(result.episodes, 'record')} {were} before the end. "
+        f"{100 * beyond:.2g} % of what counts happens after that, and the log shows nothing of it. "
+    )
+    if test and test.trials:
+        return said + "The test counts up to the cut."
+    return said + "There we rely on a model."
 
 
 def memory_contradicted(result: Result, check: Check) -> bool:
@@ -142,105 +211,43 @@ def memory_contradicted(result: Result, check: Check) -> bool:
     return any(test.rejected for test in tests if test.memory == memory)
 
 
-def safety(result: Result, check: Check, outlook: Outlook | None = None) -> str:
-    """What can be lost."""
-    said = _safety(result, check)
-    if outlook is None or result.improvement.changed == 0:
-        return said
-    return f"On average over the log: {_small(said)} But the log changes under way. " + (
-        outlook.headline or outlook.why
-    )
+# ---- what was found, what changes ---------------------------------------------------------------
 
 
-def _safety(result: Result, check: Check) -> str:
-    best = result.certificate
-    if result.improvement.changed == 0 and result.estimated:
-        return best.claim
-    if result.improvement.changed == 0:
-        why = f" {best.claim}" if result.selection else ""
-        return f"Nothing changes, so nothing can be lost.{why}"
-    if best.vacuous:
-        return (
-            "No certificate says anything at this size of log: the best bound excludes no loss. "
-            "The estimate may be right, but nothing here proves it."
-        )
-    chance = "" if best.odds is None else f", except with a chance of {100 * best.odds:g} %"
-    if not best.declared:
-        chance += f", {AS_SEEN}"
-    if best.reason:
-        said = best.reason
-    elif best.zeta <= 0:
-        said = f"Not worse than the old controller{chance}."
-    else:
-        said = f"A loss of more than {number(best.zeta)} per episode is excluded{chance}."
-    for certificate in result.kept:
-        said += f" {certificate.claim}"
-    if memory_contradicted(result, check):
-        said += " But this assumes that the memory suffices, and the log says that it does not."
-    if best.validity.strength < Validity.PUBLISHED.strength:
-        said += f" But this is only {best.validity.value}: {_small(best.validity.meaning)}"
-    return said
+def costs(result: Result) -> bool:
+    """Are the rewards costs?"""
+    origin = result.log.origin
+    return bool(origin and origin.remarks.costs)
 
 
-def warnings(result: Result, check: Check, outlook: Outlook | None = None) -> Iterator[Warning]:
-    """What must be known before the numbers, the worst first."""
-    remarks = result.log.origin.remarks if result.log.origin else None
-    for fact in facts(check):
-        if fact.state == "failed":
-            yield Warning(f"A check failed: {_small(fact.text)}", fact.finding, loud=True)
-    if outlook is not None:
-        yield Warning("These are averages over the log.", outlook.text, loud=True)
-    if result.estimated:
-        yield Warning(
-            "The behavior was estimated.",
-            "Nobody said which controller produced this log; it was estimated from the log itself. "
-            "If people acted on things that are not in the log (a noise, an experience, a phone "
-            "call), those things may explain both what they did and how it went (confounding). "
-            "Then even endless data of this kind would mislead. No certificate excludes that.",
-        )
-    if remarks and remarks.rewards_assumed:
-        yield Warning(
-            "The rewards were assumed.",
-            "The log does not say what anything cost or paid; the prices were given by hand. Every "
-            "value here depends on them.",
-        )
-    open_ends = result.episodes - int(result.counts.ends.sum())
-    if open_ends:
-        every = "Some" if open_ends < result.episodes else "All"
-        yield Warning(f"{every} episodes were cut off.", _cut_off(result, open_ends))
-
-
-def _cut_off(result: Result, open_ends: int) -> str:
-    were = "was" if open_ends == 1 else "were"
-    said = (
-        f"{open_ends:,} of {counted(result.episodes, 'episode')} {were} cut off: the process still "
-        "runs, or recording stopped. Nothing is known after the cut"
-    )
-    left_out = result.counts.unfinished
-    if left_out:
-        said += (
-            f"; {counted(left_out, 'last step')} whose outcome is unknown "
-            f"{'was' if left_out == 1 else 'were'} left out. That is sound if the cut had "
-            "nothing to do with what would have followed."
-        )
-    else:
-        said += ", and what would have followed is estimated from the other episodes."
-    discount = result.improvement.mdp.discount
-    test = result.selection  # which knows the whole log, where `log` is a sample
-    beyond = test.beyond if test else result.log.beyond_cut(discount)
-    said += f" {100 * beyond:.2g} % of the discounted weight lies beyond the cuts."
-    if result.selection and result.selection.trials:
-        said += " The test counts up to the cut."
-    return said
-
-
-def facts(check: Check) -> list[Fact]:
+def facts(check: Check) -> tuple[Fact, ...]:
     """What was asked of the log."""
-    return [
+    return tuple(
         Fact(question, section.verdict.status, section.verdict.sentence)
         for question, section in check.answers
-    ]
+    )
 
 
-def _small(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:]
+def sentence(made: Decisions, h: int) -> str:
+    """A change as one would say it."""
+    chosen = made.improvement
+    actions = chosen.controller.actions
+    old, new = chosen.behavior_policy[h], chosen.policy[h]
+    up, down = int(np.argmax(new - old)), int(np.argmin(new - old))
+    *before, now = made.history_state(h)
+    when = f"When you see “{now}”" + (f" (memory: {before[0]})" if before else "")
+    if made.only_exceptions(h):
+        return (
+            f"{when}: do “{shown(actions[up])}” as you mean to, with fewer exceptions "
+            f"({percent(float(old[up]))} of the time, now {percent(float(new[up]))})."
+        )
+    was = percent(float(old[up])) + (", only by exception" if made.exceptions(h, old)[up] else "")
+    said = f"{when}: “{shown(actions[up])}” {percent(float(new[up]))} of the time (was {was})"
+    said += (
+        f", mostly instead of “{shown(actions[down])}” (was {percent(float(old[down]))}, now "
+        f"{percent(float(new[down]))})."
+    )
+    if h in made.alike:
+        others = listing([f"“{shown(actions[a])}”" for a in made.alike[h]], 6)
+        said += f" But there is no difference in {made.compared} between {others}."
+    return said

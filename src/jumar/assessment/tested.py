@@ -1,4 +1,4 @@
-"""What "auto" tested, as a table for people. Every controller was learned from one half of the log
+"""What "auto" tested, as a table for people. Every policy was learned from one half of the log
 and tested on the other. The best come first, and the chosen one is among them.
 """
 
@@ -11,20 +11,19 @@ from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto import Selection, Trial
 from jumar.algorithms.auto.dealing import HALVES
 from jumar.algorithms.auto.trials import PROVED, Setting
+from jumar.assessment.verdict import Numbers
 from jumar.core.text import counted, listing, number, percent, rounded, shown
+from jumar.evidence.plausible import Evidenced
 
 MOST_TESTED = 8
 
 
 @dataclass(frozen=True)
 class TestedRow:
-    """One controller that was tested, in words."""
+    """One policy that was tested, in words."""
 
     setting: str  # with the half it was learned from
-    promised: str  # by the half it was learned from
-    gain: str  # on the other half, with its standard error
-    effective: str  # how many episodes of its own the other half is worth
-    lower: str
+    cells: tuple[str, ...]  # under `Trials.heads`
     passed: bool
     chosen: bool
     remark: str  # why it did not pass, other than by chance
@@ -37,11 +36,20 @@ class Trials:
     how: str
     count: str
     summary: str  # for those who do not see the table
+    heads: tuple[str, ...]
     rows: tuple[TestedRow, ...]
 
 
-def in_words(selection: Selection) -> Trials:
-    """What the page says about the test.
+EFFECTIVE, GAIN, LOWER = "effective episodes", "gain on the other half", "at least"
+_HEADS = {
+    Numbers.AT_LEAST: (EFFECTIVE, GAIN, LOWER),
+    Numbers.ESTIMATE: (EFFECTIVE, GAIN),
+    Numbers.NONE: (EFFECTIVE,),
+}
+
+
+def in_words(selection: Selection, numbers: Numbers = Numbers.AT_LEAST) -> Trials:
+    """What the page says about the test, with the `numbers` that the verdict carries.
 
     >>> from jumar import Controller, models, simulate
     >>> from jumar.algorithms.auto import select
@@ -60,31 +68,30 @@ def in_words(selection: Selection) -> Trials:
         how=_how(selection),
         count=_count(selection, len(listed)),
         summary=_summary(trials),
-        rows=tuple(_row(t, t == chosen, named=bool(selection.makers)) for t in listed),
+        heads=_HEADS[numbers],
+        rows=tuple(_row(selection, trial, _HEADS[numbers]) for trial in listed),
     )
 
 
 def _how(selection: Selection) -> str:
     said = (
-        f"A hash of their labels deals the episodes into {HALVES} halves. New controllers were "
+        f"A hash of their labels deals the episodes into {HALVES} halves. New policies were "
         "learned from each half and tested on the other. "
     )
     if selection.makers:
         said += f"They were made by {listing(map(shown, selection.makers))}. "
     if selection.learned:
         said += f"{_learned(selection)} "
-    δ = 100 * selection.delta
     if selection.gate == PROVED:
         return said + (
-            "The test is a bet on the new controller. If that is not better, the chance that the "
+            "The test is a bet on the new policy. If that is not better, the chance that the "
             "bet ever multiplies its stake by 1/p is at most p, for every number of episodes. A "
-            "controller passes when its bet reaches that multiple. Over both halves, p sums to "
-            f"{δ:g} %."
+            "policy passes when its bet reaches that multiple. Over both halves, p sums to "
+            f"{100 * selection.delta:g} %."
         )
     return said + (
-        "A controller passes if the lower bound of its gain is above zero. The bound allows for "
-        "picking the best of several. When there are enough episodes, it is wrong with a chance of "
-        f"{δ / HALVES:g} % for each half, {δ:g} % in all."
+        "A policy passes if the lower bound of its gain is above zero. The bound allows for "
+        "picking the best of several, and is right when there are enough episodes."
     )
 
 
@@ -99,12 +106,12 @@ def _learned(selection: Selection) -> str:
 
 
 def setting_words(setting: Setting) -> str:
-    """How a controller was learned, for people who do not know the names of algorithms.
+    """How a policy was learned, for people who do not know the names of algorithms.
 
     >>> from jumar import window
     >>> setting_words(Setting(window(2), "spibb", (("n_wedge", 20),), 0.5))
     'window of 2; trusts what was tried more than 20 times, leaves the rest as it is; 50% new \
-controller, 50% old'
+policy, 50% old'
     """
     entry = ALGORITHMS.get(setting.algorithm)
     does = entry.does(dict(setting.parameters)) if entry else _by_function(setting)
@@ -112,7 +119,7 @@ controller, 50% old'
     if setting.heeds:
         said += f"; gives the signals to keep a weight of {setting.heeds:g}"
     new = setting.mixture
-    return said if new == 1 else f"{said}; {percent(new)} new controller, {percent(1 - new)} old"
+    return said if new == 1 else f"{said}; {percent(new)} new policy, {percent(1 - new)} old"
 
 
 def _by_function(setting: Setting) -> str:
@@ -123,18 +130,24 @@ def _by_function(setting: Setting) -> str:
     return said if number is None else f"{said}, number {number}"
 
 
-def _row(trial: Trial, chosen: bool, *, named: bool) -> TestedRow:
-    """`named`: somebody asked for algorithms by name, and will look for their names."""
+def _row(selection: Selection, trial: Trial, heads: tuple[str, ...]) -> TestedRow:
     name = trial.setting.algorithm
-    whose = f"{name}: " if named and name in ALGORITHMS else ""
+    # somebody asked for algorithms by name, and will look for their names
+    whose = f"{name}: " if selection.makers and name in ALGORITHMS else ""
+    found = Evidenced(
+        trial.gain, trial.gain, trial.gain, trial.error, selection.possible, trial.effective
+    )
+    gain, lower = "–", "–"
+    if found.shown is not None:
+        gain = f"{rounded(found.shown, trial.error)} ± {rounded(trial.error, trial.error)}"
+    if math.isfinite(trial.lower) and trial.lower > 0:
+        lower = number(trial.lower)
+    cells = {EFFECTIVE: number(round(trial.effective)), GAIN: gain, LOWER: lower}
     return TestedRow(
         setting=f"{whose}{setting_words(trial.setting)}; from half {trial.half + 1}",
-        promised=rounded(trial.promised, trial.error),
-        gain=f"{rounded(trial.gain, trial.error)} ± {rounded(trial.error, trial.error)}",
-        effective=number(round(trial.effective)),
-        lower=number(trial.lower) if math.isfinite(trial.lower) else "none",
+        cells=tuple(cells[head] for head in heads),
         passed=trial.passed,
-        chosen=chosen,
+        chosen=trial == selection.chosen,
         remark=_remark(trial),
     )
 
@@ -154,7 +167,7 @@ def _remark(trial: Trial) -> str:
 
 
 def _count(selection: Selection, listed: int) -> str:
-    made, trials = counted(selection.tried, "controller"), len(selection.trials)
+    made, trials = counted(selection.tried, "policy"), len(selection.trials)
     were = "was" if selection.tried == 1 else "were"
     if trials == 0:
         return f"{made} {were} learned. None promised a gain, so none was tested."
@@ -165,6 +178,6 @@ def _count(selection: Selection, listed: int) -> str:
 
 def _summary(trials: tuple[Trial, ...]) -> str:
     passed = sum(trial.passed for trial in trials)
-    said = f"Controllers tested on held-out episodes: {passed} of {len(trials)} passed"
-    best = max((trial.lower for trial in trials), default=-math.inf)
-    return f"{said}; the best lower bound is {number(best)}." if math.isfinite(best) else f"{said}."
+    return (
+        f"Policies tested on episodes they were not learned from: {passed} of {len(trials)} passed."
+    )

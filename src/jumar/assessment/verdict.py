@@ -1,17 +1,17 @@
-"""The verdict on a result: one word, one sentence for people, and the reasons.
+"""The verdict on a result, and what may be shown under it: one table that every rendering reads.
 
-The word is the first in this list whose condition holds:
+The word is the first of these whose condition holds:
 
-unreliable  a check of the log failed, or something as bad was noticed: what was learned from it
-            cannot be trusted; where the process drifts, a forecast is told beside it
-keep        nothing changes
-safe        a certificate that is proved or published says "not worse", and the log does not
-            contradict what the certificate assumes of the memory
-tested      the same, by a held-out test that becomes exact as episodes grow in number
-doubtful    the same way of learning lost in the held-out test, and no proof says otherwise
-test        everything else: worth a trial on a small scale
+do-not-rely  a check of the log failed, or something as bad was noticed
+keep         nothing changes; or an algorithm was named, and what is learned in its way lost on
+             episodes it was not learned from
+adopt        proved whatever the environment is, and the range was declared
+adopt-if     proved within what the log shows of the range
+trial        everything else: an approximate test, a policy that was guessed from the log, a claim,
+             a published theorem, a proof that needs the memory to suffice
 
-Every renderer shows this verdict: in words, in JSON, as a colour or as an exit code.
+`TERMS` says for each word what may be shown. Terminal, page, JSON, notebook and exit code read it,
+and nobody decides on their own: a number that the verdict does not carry is in none of them.
 """
 
 from __future__ import annotations
@@ -22,61 +22,118 @@ from enum import StrEnum
 from typing import Any
 
 from jumar.algorithms.auto import Selection
+from jumar.algorithms.auto.samples import plan
+from jumar.assessment import sentences
 from jumar.assessment.gain import Gain
 from jumar.assessment.kept import kept_clauses
-from jumar.assessment.outlook import Outlook
 from jumar.assessment.result import Result
-from jumar.assessment.sentences import memory_contradicted
-from jumar.core.text import counted, listing, rounded, shown
+from jumar.assessment.sentences import Doubt
+from jumar.core.text import listing, plural, shown
 from jumar.evidence.checking import Check
 from jumar.evidence.claims import Certificate
 from jumar.evidence.noticing import Notice
 from jumar.evidence.validity import Validity
-from jumar.io.plain import picked
+from jumar.io.plain import plain
 
 
 class Word(StrEnum):
     """The verdict in one word."""
 
-    SAFE = "safe"
-    TESTED = "tested"
-    TEST = "test"
-    DOUBTFUL = "doubtful"
+    ADOPT = "adopt"
+    ADOPT_IF = "adopt-if"
+    TRIAL = "trial"
     KEEP = "keep"
-    UNRELIABLE = "unreliable"
+    DO_NOT_RELY = "do-not-rely"
 
 
-BADGES = {
-    Word.SAFE: "safe to change",
-    Word.TESTED: "passed its test",
-    Word.TEST: "promising, not proved",
-    Word.DOUBTFUL: "not confirmed",
-    Word.KEEP: "keep as it is",
-    Word.UNRELIABLE: "do not rely on this",
+class Numbers(StrEnum):
+    """Which numbers of a gain may be shown."""
+
+    AT_LEAST = "what is proved, then the estimate"
+    ESTIMATE = "the estimate with its interval"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What may be shown under a verdict."""
+
+    headline: str
+    numbers: Numbers
+    decides: bool  # are decisions shown as things to change?
+    colour: str  # of the page: good, warn, accent or bad
+    next_step: str
+    exit_code: int = 0
+
+
+TERMS = {
+    Word.ADOPT: Terms(
+        "Adopt the new policy.",
+        Numbers.AT_LEAST,
+        True,
+        "good",
+        "Put improved.json or improved.py into use. Keep logging, and check new logs "
+        "(jumar check): things change.",
+    ),
+    Word.ADOPT_IF: Terms(
+        "Adopt the new policy, if {proviso}.",
+        Numbers.AT_LEAST,
+        True,
+        "good",
+        "Say whether that is all that can happen, or how much more: then no proviso is left.",
+    ),
+    Word.TRIAL: Terms(
+        "Worth a trial, not proved.",
+        Numbers.ESTIMATE,
+        True,
+        "warn",
+        "Try it on a share of the {episodes}, chosen by chance, and compare.",
+    ),
+    Word.KEEP: Terms("Keep your policy.", Numbers.NONE, False, "accent", "Keep logging."),
+    Word.DO_NOT_RELY: Terms("Do not use these numbers.", Numbers.NONE, False, "bad", "", 1),
 }
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to make of a result."""
+    """What to make of a result, with all numbers of its gain that may be shown."""
 
     word: Word
-    headline: str  # what to do, in one or two sentences
-    reasons: tuple[str, ...]  # what the word rests on, the strongest first
+    headline: str  # what to do
+    lead: str  # what it brings, or why not
+    next_step: str
+    doubts: tuple[Doubt, ...]  # what could make this wrong
+    reasons: tuple[str, ...] = ()  # what the word rests on, the strongest first
+    options: tuple[str, ...] = ()  # of the command that is the next step
+    at_least: float | None = None  # gain per episode that is proved
+    about: float | None = None  # ... that is estimated
+    interval: tuple[float, float] | None = None  # 90 %, of that estimate
 
     @property
-    def badge(self) -> str:
-        """The word as people read it."""
-        return BADGES[self.word]
+    def terms(self) -> Terms:
+        """What may be shown."""
+        return TERMS[self.word]
 
     @property
     def exit_code(self) -> int:
-        """Of the command: 1 if a check failed, as `jumar check` does."""
-        return 1 if self.word is Word.UNRELIABLE else 0
+        """Of the command."""
+        return self.terms.exit_code
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
-        return {"word": self.word.value, **picked(self, "badge headline reasons")}
+        numbers = {"estimate": self.about, "interval": self.interval}
+        if self.terms.numbers is Numbers.AT_LEAST:
+            numbers = {"at_least": self.at_least, **numbers}
+        return {
+            "word": self.word.value,
+            "headline": self.headline,
+            "lead": self.lead,
+            **({} if self.terms.numbers is Numbers.NONE else plain(numbers)),
+            "next_step": self.next_step,
+            "what_could_make_this_wrong": [str(doubt) for doubt in self.doubts],
+            "reasons": list(self.reasons),
+            "exit_code": self.exit_code,
+        }
 
 
 def judge(
@@ -85,137 +142,225 @@ def judge(
     held_out: Selection | None,
     gain: Gain,
     notices: Sequence[Notice] = (),
-    outlook: Outlook | None = None,
 ) -> Verdict:
     """The verdict. `held_out` is the held-out test, if one was made; `notices` are those of the log
-    and of the result; `outlook` is a forecast, where the log drifts. However good that is, what was
-    learned and certified are averages over a log that changed, and the word stays."""
-    word, reasons = _word(result, check, held_out, notices)
-    headline = _headline(result, word, held_out, gain)
-    if outlook and outlook.headline:
-        headline, reasons = f"{headline} {outlook.headline}", [*reasons, outlook.headline]
-    if loud := [notice for notice in notices if notice.loud]:
-        headline = f"Do not use this yet. {loud[0].fact} {loud[0].remedy}"
-    return Verdict(word, headline, tuple(reasons))
+    and of the result."""
+    doubts = sentences.doubts(result)
+    lost = result.selection is None and held_out is not None and _lost(held_out)
+    if broken := failures(check, notices):
+        return _do_not_rely(broken, doubts)
+    if result.improvement.changed == 0 or lost:
+        return _keep(result, held_out, doubts)
+    # a chain of claims is as strong as the weakest
+    weakest = min((result.certificate, *result.kept), key=lambda c: c.validity.strength)
+    word = _WORDS.get(weakest.validity, Word.TRIAL)
+    if _unproved(result, check) or word is Word.TRIAL:
+        return _trial(result, check, weakest, gain, doubts, held_out)
+    return _adopt(result, word, gain, doubts)
 
 
-def failed(check: Check, notices: Sequence[Notice] | None = None) -> list[str]:
-    """Every check that failed, as question and finding, after what was noticed and is as bad."""
-    noticed = check.notices if notices is None else notices
-    return [notice.fact for notice in noticed if notice.loud] + [
-        f"{question} {section.verdict.sentence}"
-        for question, section in check.answers
-        if section.verdict.status == "failed"
+_WORDS = {Validity.PROVED: Word.ADOPT, Validity.PROVED_IF_SEEN: Word.ADOPT_IF}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why nothing that was learned can be relied on."""
+
+    wrong: str
+    remedy: str
+    options: tuple[str, ...] = ()
+
+
+def failures(check: Check, notices: Sequence[Notice]) -> list[Failure]:
+    """All that is loud, and every check that failed."""
+    loud = [Failure(n.fact, n.remedy, n.options) for n in notices if n.loud]
+    return loud + [
+        _failure(name, part.verdict.sentence, check.notices)
+        for name, part in check.sections.items()
+        if part.verdict.status == "failed"
     ]
 
 
-def _word(
-    result: Result, check: Check, held_out: Selection | None, notices: Sequence[Notice]
-) -> tuple[Word, list[str]]:
-    best = result.certificate
-    if broken := failed(check, notices):
-        return Word.UNRELIABLE, broken
-    if result.improvement.changed == 0:
-        return Word.KEEP, [best.claim]
-    reasons = [best.claim, f"This is {best.verdict}."]
-    reasons += [certificate.claim for certificate in result.kept]
-    if result.selection is None and held_out is not None:
-        reasons.append(same_way(held_out))
-    named = None if result.selection else held_out
-    if named and _lost(named) and not _proved_anyway(best):
-        return Word.DOUBTFUL, [same_way(named), best.claim]
-    if best.zeta > 0 or best.vacuous:
-        return Word.TEST, reasons
-    if memory_contradicted(result, check):
-        reasons.append("This assumes that the memory suffices, and the log says that it does not.")
-        return Word.TEST, reasons
-    # a chain of claims is as strong as the weakest
-    weakest = min((best, *result.kept), key=lambda c: c.validity.strength).validity
-    if weakest.strength >= Validity.PUBLISHED.strength:
-        return Word.SAFE, reasons
-    return (Word.TESTED if weakest is Validity.ASYMPTOTIC else Word.TEST), reasons
+_REMEDIES = {
+    "drift": "Use the later part of the log, or find out what changed. jumar estimate --forecast "
+    "tells what comes next.",
+    "propensities": "Correct the column of propensities, or leave it out and state the policy.",
+}
+_FIND_OUT = (
+    "jumar check tells where it does not fit. Correct the policy file or the column that is wrong, "
+    "and run this again."
+)
 
 
-def _proved_anyway(best: Certificate) -> bool:
-    """Not worse by a proof that does not assume that the memory suffices."""
-    proved = (Validity.PROVED, Validity.PROVED_IF_SEEN)
-    return best.zeta <= 0 and not best.vacuous and best.validity in proved
+def _failure(name: str, finding: str, notices: Sequence[Notice]) -> Failure:
+    """Of a check, with the remedy that was noticed, if one was."""
+    wrong = f"{finding.partition('. ')[0].removesuffix('.')}."
+    about = [notice for notice in notices if name == "fit" and notice.options]
+    if about:
+        return Failure(wrong, about[0].remedy, about[0].options)
+    return Failure(wrong, _REMEDIES.get(name, _FIND_OUT))
+
+
+def _do_not_rely(broken: list[Failure], doubts: tuple[Doubt, ...]) -> Verdict:
+    first, *_ = broken
+    headline = TERMS[Word.DO_NOT_RELY].headline
+    reasons = tuple(failure.wrong for failure in broken)
+    # nobody wants to paste one command after the other
+    options = tuple(word for failure in broken for word in failure.options)
+    return Verdict(Word.DO_NOT_RELY, headline, first.wrong, first.remedy, doubts, reasons, options)
+
+
+def _keep(result: Result, held_out: Selection | None, doubts: tuple[Doubt, ...]) -> Verdict:
+    terms, test = TERMS[Word.KEEP], result.selection
+    said, reasons = terms.next_step, [result.certificate.claim]
+    if test is not None and test.too_short:
+        lead = "Too much of what counts lies beyond where the records stop."
+        said = "Record for longer; or, if episodes end where the records do, say so (--ends end)."
+    elif test is not None:
+        lead, said = _why_kept(test), f"{said} {plan(test).said(test.episodes)}"
+    elif result.improvement.changed == 0:
+        lead = "The log gives no reason to change it."
+    else:
+        assert held_out is not None
+        lead, reasons = f"{same_way(held_out)} So nothing is to be changed.", [same_way(held_out)]
+    if result.estimated:
+        said += " The controller in the output is only a copy of your policy, guessed from the log."
+    return Verdict(Word.KEEP, terms.headline, lead, said, doubts, tuple(reasons))
+
+
+def _why_kept(test: Selection) -> str:
+    if (back := test.held_back) is not None:
+        failed = [shown(kept.signal) for kept in back.kept if not kept.passed]
+        return f"What is better on {shown(test.objective)} is not proved to keep {listing(failed)}."
+    said = "Nothing that was tried is better beyond doubt on episodes it was not learned from"
+    if unkept := test.unkept:
+        names = listing([shown(signal.signal) for signal, _ in unkept])
+        said += f", and what came closest is not proved to keep {names}"
+    return f"{said}."
 
 
 def _lost(test: Selection) -> bool:
     """Did the same way of learning bring nothing on held-out episodes?"""
-    return bool(test.trials) and _mean(test)[0] <= 0
-
-
-def _mean(test: Selection) -> tuple[float, float]:
-    """Held-out gain over the halves, and its standard error."""
-    n = len(test.trials)
-    gain = sum(trial.gain for trial in test.trials) / n
-    return gain, sum(trial.error**2 for trial in test.trials) ** 0.5 / n
+    return bool(test.trials) and sum(trial.gain for trial in test.trials) <= 0
 
 
 def same_way(test: Selection) -> str:
-    """What the held-out test says about controllers that were learned in the same way."""
+    """What the held-out test says about policies that were learned in the same way."""
     if not test.trials:
         return "There is no held-out test: what is learned from half of the log changes nothing."
-    gain, error = _mean(test)
-    passed = sum(trial.passed for trial in test.trials)
-    result = "passed" if passed == len(test.trials) else f"passed {passed} of {len(test.trials)}"
-    result = result if passed else "did not pass"
-    size = rounded(abs(gain), error)
-    what = f"lost {size}" if gain < 0 else f"brought {size} more"
-    refused = [trial.refused for trial in test.trials if trial.refused]
-    return (
-        "In the held-out test, controllers learned in this way from half of the log "
-        f"{what} per episode (standard error {rounded(error, error)}) and {result}"
-        + (f": {refused[0]}." if refused else ".")
-    )
-
-
-def _held_back(test: Selection) -> str:
-    """Why a change is not handed over that is better on the objective."""
-    trial = test.held_back
-    assert trial is not None
-    failed = [shown(kept.signal) for kept in trial.kept if not kept.passed]
-    return f"what is better on {shown(test.objective)} is not proved to keep {listing(failed)}"
-
-
-def _headline(result: Result, word: Word, held_out: Selection | None, gain: Gain) -> str:
-    """What to do, in one sentence; where an algorithm was named, a second one says how controllers
-    learned in the same way did in the held-out test."""
-    changed, states = result.improvement.changed, len(result.improvement.mdp)
-    kept = "no change passed the held-out test"
-    if not result.selection:
-        kept = "the log gives no reason to change it"
-    elif result.selection.held_back is not None:
-        kept = _held_back(result.selection)
-    elif unkept := result.selection.unkept:
-        names = listing([shown(signal.signal) for signal, _ in unkept])
-        kept += f", and what came closest is not proved to keep {names}"
-    if word is Word.UNRELIABLE:
+    if _lost(test):
         return (
-            "Do not rely on this: the log failed a check. Find out why before you change anything."
+            "Policies learned in this way from half of the log did no better than yours on the "
+            "other half."
         )
-    if word is Word.KEEP:
-        return f"Keep the controller as it is: {kept}."
-    what = f"{changed:,} of {counted(states, 'history state')}"
-    brings = gain.sentence.removesuffix(".")
-    brings = brings[0].lower() + brings[1:]
-    if word is Word.SAFE:
-        said = f"Change {what}: {brings}, and its certificate says that it is not worse."
-        if clauses := kept_clauses(result.selection):
-            said += f" It {', and it '.join(clauses)}."
-    elif word is Word.TESTED:
-        said = f"Change {what}: {brings}, and it did better in the held-out test."
-    elif word is Word.DOUBTFUL:
-        said = (
-            f"Do not change anything yet: with other actions in {what}, {brings}, but the held-out "
-            "test does not confirm it."
+    passed = sum(trial.passed for trial in test.trials)
+    tested = f"{passed} of {len(test.trials)} policies learned in this way"
+    return f"{tested} passed the test on the other half."
+
+
+def _unproved(result: Result, check: Check) -> str:
+    """Why a certificate proves nothing here, whatever its class; empty where it does."""
+    best = result.certificate
+    if result.estimated:
+        return (
+            "The rule that was followed was guessed from this log. If what was done also depended "
+            "on something that is not recorded, nothing of this remains."
         )
-    else:
-        said = (
-            f"Try it on a small scale first: with other actions in {what}, {brings}, but no "
-            "certificate covers this yet."
+    if result.practice is not None and result.practice.unproved:
+        return result.practice.unproved
+    if sentences.memory_contradicted(result, check):
+        return "It is proved only if the memory suffices, and the log says that it does not."
+    return "No certificate excludes a loss." if best.zeta > 0 or best.vacuous else ""
+
+
+def _trial(
+    result: Result,
+    check: Check,
+    weakest: Certificate,
+    gain: Gain,
+    doubts: tuple[Doubt, ...],
+    held_out: Selection | None,
+) -> Verdict:
+    word = Word.TRIAL
+    why = _unproved(result, check) or weakest.validity.meaning
+    said = TERMS[word].next_step.format(episodes=plural(gain.episode, 2))
+    options: tuple[str, ...] = ()
+    if result.estimated:
+        said += (
+            " Or write down the rule that is followed (jumar init drafts one) and run this again."
         )
-    named = None if result.selection else held_out
-    return f"{said} {same_way(named)}" if named else said
+    elif result.selection is None:
+        said += " Or let the change be tested on episodes that it was not learned from."
+        options = ("--algorithm", "auto")
+    elif result.selection.gate != "proved":
+        said += " Or ask for a proof."
+        options = ("--gate", "proved")
+    named = None if result.selection or held_out is None else same_way(held_out)
+    counted = sentences.counted_up_to_the_cut(result) if gain.shown is not None else ""
+    lead = " ".join(filter(None, [sentences.looks(gain), counted, why, named]))
+    return Verdict(
+        word, TERMS[word].headline, lead, said, doubts, (why,), options,
+        about=gain.shown, interval=gain.interval,
+    )  # fmt: skip
+
+
+def _adopt(result: Result, word: Word, gain: Gain, doubts: tuple[Doubt, ...]) -> Verdict:
+    terms, best = TERMS[word], result.certificate
+    proviso, options = sentences.proviso(result) if word is Word.ADOPT_IF else ("", ())
+    least = max(0.0, -best.zeta)
+    about = gain.shown
+    if about is not None and about < least:  # an estimate below what is proved says nothing
+        about = None
+    lead = sentences.expect(gain, least, about, result.delta)
+    lead = f"{lead} {sentences.counted_up_to_the_cut(result)}".strip()
+    if clauses := kept_clauses(result.selection):
+        lead += f" It {', and it '.join(clauses)}."
+    reasons = (best.claim, *(certificate.claim for certificate in result.kept))
+    return Verdict(
+        word, terms.headline.format(proviso=proviso), lead, terms.next_step, doubts, reasons,
+        options, least, about, gain.interval if about is not None else None,
+    )  # fmt: skip
+
+
+# ---- what JSON and certificates may say ---------------------------------------------------------
+
+_LEAST = frozenset({"lower_bound", "passes_from_delta"})
+_GAINS = frozenset({"estimated_gain", "gain", "kept_gain", "standard_error"})
+_DROPPED = {
+    Numbers.AT_LEAST: frozenset[str](),
+    Numbers.ESTIMATE: _LEAST,
+    Numbers.NONE: _LEAST | _GAINS,
+}
+
+
+def carried(told: Any, numbers: Numbers) -> Any:
+    """Plain JSON types without what may not be shown.
+
+    >>> carried({"changed": 2, "tested": [{"gain": 1.0, "lower_bound": 0.5}]}, Numbers.ESTIMATE)
+    {'changed': 2, 'tested': [{'gain': 1.0}]}
+    """
+    if isinstance(told, list):
+        return [carried(item, numbers) for item in told]
+    if not isinstance(told, dict):
+        return told
+    dropped = _DROPPED[numbers]
+    return {key: carried(item, numbers) for key, item in told.items() if key not in dropped}
+
+
+def claim(certificate: Certificate, numbers: Numbers) -> str:
+    """What may be said of a certificate; empty where nothing may. A least gain and a chance of
+    error are said only where the verdict carries what is proved; a limit on losses is no gain."""
+    if numbers is Numbers.AT_LEAST or certificate.bound in ("unchanged", "none"):
+        return certificate.claim
+    if numbers is Numbers.ESTIMATE and certificate.zeta > 0:
+        return f"{certificate.verdict[0].upper()}{certificate.verdict[1:]}."
+    return ""
+
+
+def certificate_told(certificate: Certificate, numbers: Numbers) -> dict[str, Any]:
+    """A certificate in plain JSON types, as far as the verdict carries it."""
+    said = claim(certificate, numbers)
+    told = {**certificate.to_dict(), "claim": said}
+    if said:
+        return told
+    return {key: told[key] for key in ("bound", "title", "about", "validity", "assumptions")}

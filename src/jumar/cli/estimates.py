@@ -35,13 +35,13 @@ def estimate(
         bool, typer.Option("--difference", help="How much better than the behavior it is.")
     ] = False,
     estimator: Annotated[
-        str, typer.Option(metavar="NAME", help="is, pdis, wis, cwpdis, dr, wdr, or all.")
+        str, typer.Option(metavar="NAME", help="dr, pdis, wdr, cwpdis, or all.")
     ] = ALL,
     interval: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="hoeffding, bernstein, truncated (proved); t, bca, bootstrap-t (asymptotic). "
+            help="hoeffding, bernstein, truncated (proved); t, bootstrap-t (asymptotic). "
             "Default: t, or bootstrap-t where the estimator is no mean.",
         ),
     ] = None,
@@ -63,12 +63,15 @@ def estimate(
     ] = False,
     ahead: Annotated[
         int | None,
-        typer.Option(help="With --forecast: how many episodes; a tenth of the log by default."),
+        typer.Option(help="With --forecast: how many episodes; a twentieth of the log by default."),
     ] = None,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
-    """Estimate what a controller is worth from a log that another one made."""
+    """Estimate what a controller is worth from a log that another one made.
+
+    Exits with 1 if the log says so little of the controller that no number is shown.
+    """
     from jumar import load_controller, offpolicy
 
     if forecast:
@@ -118,6 +121,8 @@ def estimate(
         "estimates": [item.to_dict() for item in found.values()],
     }
     say(as_json, data, *_view(list(found.values())))
+    if offpolicy.best_of(found.values()).evidence.hidden:
+        raise typer.Exit(1)
 
 
 def _check_not_asked(options: dict[str, bool], why: str) -> None:
@@ -165,8 +170,8 @@ def _view(found: list[Estimate]) -> list[Any]:
     rows = [
         [
             item.estimator,
-            f"{item.value:.6g}",
-            f"{item.standard_error:.3g}",
+            "not shown" if item.evidence.shown is None else f"{item.evidence.shown:.6g}",
+            "-" if item.error_shown is None else f"{item.error_shown:.3g}",
             item.range_text,
             f"{INTERVALS[item.interval].title}, {item.validity}",
         ]
@@ -182,7 +187,7 @@ def _view(found: list[Estimate]) -> list[Any]:
         *(("warning", Text(text, style="yellow")) for text in best.warnings),
         (
             "verdict",
-            Text(best.verdict, style="yellow" if best.vacuous or best.warnings else "green"),
+            Text(best.verdict, style="green" if best.plain else "yellow"),
         ),
         ("by", f"{best.estimator}, {ESTIMATORS[best.estimator].title}"),
         ("validity", f"{best.validity}. {best.validity.meaning}"),

@@ -145,11 +145,10 @@ def improve(
     """Improve the controller that produced a log, and explain it in a report.
 
     LOG may be a folder, a pattern or an address (s3://...); large logs are read in parts.
-    Exits with 1 if a check of the log failed, else with 0. Do not rely on what was learned from a
-    log that failed a check.
+    Exits with 1 if the verdict is "do not rely" (a check of the log failed), else with 0.
     """
     from jumar import improve as run
-    from jumar.show.remedies import remedies
+    from jumar.show.remedies import commands
     from jumar.show.terminal import result_parts
 
     parameters = options.parameters(algorithm, n_wedge, parameter or [])
@@ -243,8 +242,7 @@ def improve(
         run_record = Run(typed, read, seed, options=used.to_dict())
         with working("Writing the report", as_json):
             files = save(assessment, output, run_record, images)
-    noticed = {"notices": remedies(assessment.notices, typed)}
-    data = {**assessment.to_dict(), **noticed, "files": [str(f) for f in files]}
+    data = {**assessment.to_dict(), **commands(assessment, typed), "files": [str(f) for f in files]}
     parts = result_parts(assessment, typed=typed)
     say(as_json, data, *parts, *(f"Wrote {f}" for f in files))
     if assessment.verdict.exit_code:

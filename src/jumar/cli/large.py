@@ -136,10 +136,9 @@ def view(learned: CountedResult, files: Sequence[str]) -> list[str]:
     lines = [
         f"{facts.steps:,} steps of {facts.episodes:,} episodes, over a {found.mdp.memory}: "
         f"{len(found.mdp):,} history states.",
-        f"{found.algorithm} changes {found.changed:,} of them. By the model, an episode is worth "
-        f"{found.performance:.6g} instead of {found.behavior_performance:.6g}.",
-        "Nothing was tested: counts tell nothing of single episodes. To have it tested on held-out "
-        "ones, give the logs: jumar improve LOGS.",
+        f"{found.algorithm} changes {found.changed:,} of them.",
+        "What that brings is not known: counts tell nothing of single episodes. To have it tested "
+        "on held-out ones, give the logs: jumar improve LOGS.",
     ]
     if learned.simplified:
         lines.append(f"Simplified: {learned.simplified.summary}, by the model.")

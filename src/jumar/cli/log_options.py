@@ -69,6 +69,13 @@ MissingReward = Annotated[
         help="What a step pays whose reward is missing: 0 if an outcome comes only at the end.",
     ),
 ]
+PropensityDraws = Annotated[
+    int | None,
+    typer.Option(
+        metavar="K",
+        help="Propensities are frequencies of the action in K draws; 0 says that they are exact.",
+    ),
+]
 Repeated = Annotated[
     str,
     typer.Option(
@@ -134,6 +141,7 @@ def as_reading(
     gap: str | None = None,
     missing: str = "error",
     missing_reward: float | None = None,
+    propensity_draws: int | None = None,
     repeated: str = "error",
     prices: Sequence[str] | None = None,
     each_file: bool = False,
@@ -153,6 +161,7 @@ def as_reading(
         "gap": gap,
         "missing": missing,
         "missing_reward": missing_reward,
+        "propensity_draws": propensity_draws,
         "repeated": repeated,
         "prices": _prices(prices or ()),
         "each_file": each_file,
@@ -234,6 +243,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "gap": (Gap, None),
     "missing": (Missing, "error"),
     "missing_reward": (MissingReward, None),
+    "propensity_draws": (PropensityDraws, None),
     "repeated": (Repeated, "error"),
     "prices": (Prices, None),
     "each_file": (EachFile, False),

@@ -25,7 +25,8 @@ COMMANDS = {
 # the options of commands that read a log, each panel in the order of the help
 OPTIONS = {
     DATA: "counts each_file sort columns ends cost bins gap missing missing_reward repeated prices "
-    "file_format separator decimal dates encoding turns sheet project no_project again",
+    "propensity_draws file_format separator decimal dates encoding turns sheet project no_project "
+    "again",
     RULE: "policy exploration controller window with_actions",
     DECISION: "discount yearly_discount step_length algorithm n_wedge parameter delta gate "
     "candidates learn_memory objective keep keep_cost keep_range simplify gain_share "
@@ -42,8 +43,8 @@ VALUES = {
     "decimal": ". ,",
     "gate": "proved asymptotic",
     "algorithm": "auto spibb spibb_leq strict tilt basic soft decision_points robust ramdp mbie",
-    "estimator": "all is pdis wis cwpdis dr wdr",
-    "interval": "hoeffding bernstein truncated t bca bootstrap-t",
+    "estimator": "all pdis cwpdis dr wdr",
+    "interval": "hoeffding bernstein truncated t bootstrap-t",
     "sides": "two lower upper",
     "engine": "here processes dask",
 }

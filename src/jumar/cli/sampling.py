@@ -15,7 +15,7 @@ from jumar.io.plain import plain
 
 if TYPE_CHECKING:
     from jumar.algorithms.auto import Selection
-    from jumar.algorithms.auto.samples import Need
+    from jumar.algorithms.auto.samples import Plan
 
 POWERS = (0.5, 0.8, 0.95)
 
@@ -31,7 +31,7 @@ def samples(
     gain: Annotated[
         list[float] | None,
         typer.Option(
-            help="A gain per episode to certify; may be repeated (default: the best seen)."
+            help="A gain per episode to certify; may be repeated (default: as estimated)."
         ),
     ] = None,
     power: Annotated[
@@ -44,15 +44,15 @@ def samples(
     rewards: inputs.Rewards = None,
     ending_rewards: inputs.EndingRewards = None,
     horizon: inputs.Horizon = None,
-    gate: inputs.GateName = "proved",
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
     """Plan how many episodes it takes until a gain is likely to be certified."""
-    from jumar.algorithms.auto.samples import check_asked, needs
+    from jumar.algorithms.auto.samples import check_asked, plan
     from jumar.pipeline import select
 
-    check_asked(gain or None, tuple(power or POWERS))
+    powers = power or POWERS
+    check_asked(gain or (), powers)
     memory = options.memory(window, with_actions)
     with working("Reading", as_json):
         episodes, behavior = inputs.read(log, policy, reading, exploration=exploration)
@@ -65,49 +65,46 @@ def samples(
             delta=delta,
             rewards=options.reward_range(rewards, ending_rewards),
             horizon=horizon,
-            gate=gate,
             seed=seed,
         )
-    plan = needs(found, gain or None, tuple(power or POWERS))
-    say(as_json, _data(found, plan), *_view(found, plan))
+    planned = plan(found, gain or (), powers)
+    say(as_json, _data(found, planned), *_view(found, planned))
 
 
-def _data(found: Selection, plan: tuple[Need, ...]) -> dict[str, Any]:
-    from jumar.algorithms.auto.samples import decided_first
-
-    best = decided_first(found)
+def _data(found: Selection, planned: Plan) -> dict[str, Any]:
     return {
         "episodes": found.episodes,
-        "candidate": str(best.setting) if best else None,
-        "gain": best.gain if best else None,
-        "standard_error": best.error if best else None,
         "certified": found.chosen is not None,
-        "plan": plain(plan),
+        "gain": planned.gain.to_dict() if planned.gain else None,
+        "plan": plain(planned.needs),
+        "not_planned_because": planned.why or None,
     }
 
 
-def _view(found: Selection, plan: tuple[Need, ...]) -> list[Any]:
-    from jumar.algorithms.auto.samples import decided_first
-    from jumar.core.text import counted
+def _view(found: Selection, planned: Plan) -> list[Any]:
+    from jumar.core.text import counted, rounded
+    from jumar.evidence.assumptions import EACH_LOOK
     from jumar.show.terminal import facts, plain_table
 
-    best = decided_first(found)
-    if best is None:
-        return ["The log shows no alternative that could be tested: nothing to plan for."]
-    state = "certified already" if found.chosen else "not certified yet"
-    lines = [
-        ("log", counted(found.episodes, "episode")),
-        ("candidate", str(best.setting)),
-        ("gain", f"{best.gain:.4g} ± {best.error:.2g} per episode on held-out episodes; {state}"),
-    ]
-    heads = ["gain to certify", "chance", "episodes in the log", "more than now"]
+    state = "a change is certified" if found.chosen else "nothing is certified yet"
+    lines = [("log", f"{counted(found.episodes, 'episode')}; {state}")]
+    gain = planned.gain
+    if gain is not None and gain.shown is not None:
+        said, error = (rounded(x, gain.error) for x in (gain.shown, gain.error))
+        lines.append(("gain", f"{said} ± {error} per episode, estimated on held-out episodes"))
+    if not planned.needs:
+        return [facts(lines), planned.why]
+    heads = ["gain to certify", "chance", "episodes in all", "more than now"]
     rows = []
-    for need in plan:
-        total, more = "cannot be planned", ""
+    for need in planned.needs:
+        total, more = "cannot be told", ""
         if need.episodes is not None:
             total, more = f"{need.episodes:,}", f"{max(0, need.episodes - found.episodes):,}"
         rows.append([f"{need.gain:.4g}", f"{100 * need.power:g} %", total, more])
-    note = (
-        "Estimates from this log: a plan, not a promise. A longer log also finds better candidates."
-    )
-    return [facts(lines), plain_table(heads, rows, right=heads), note]
+    caution = gain.caution if gain is not None else ""
+    note = "Estimates from this log: a plan, not a promise. It may be wrong by a factor of 3."
+    return [
+        facts(lines),
+        plain_table(heads, rows, right=heads),
+        f"{caution} {note} {EACH_LOOK}".strip(),
+    ]

@@ -203,9 +203,8 @@ def _guarantees(
             run_guarantees(spec, folder, **workers, progress=tell)
             write_report(store)
     found = findings(store)
-    files = [] if summary else [f"Wrote {folder / 'guarantees.md'}, .json and .svg."]
-    views = [table.view for table in tables(found) if table.name != "processes"]
-    say(as_json, found.to_dict(), *views, *files)
+    files = [] if summary else [f"Wrote {folder / 'guarantees.md'}, .csv, .json and .svg."]
+    say(as_json, found.to_dict(), *(table.view for table in tables(found)), *files)
 
 
 @contextmanager

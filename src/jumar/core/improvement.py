@@ -27,8 +27,9 @@ class Trace:
 class Improvement(Frozen, Shown):
     """An improved controller and the model's view of it.
 
-    History states that were never logged keep the behavior's row. The two performances are what
-    the *estimated* model says of both policies; the truth is not known here.
+    History states that were never logged keep the behavior's row. Values, performances and gain are
+    those of the *estimated* model, in which pairs that were never tried pay `unseen_value` and
+    recordings never stop. Algorithms compare policies by them; they are no estimate of the truth.
     """
 
     algorithm: str
@@ -47,8 +48,7 @@ class Improvement(Frozen, Shown):
 
     @property
     def summary(self) -> str:
-        changes = f"changes {self.changed:,} of {len(self.mdp):,} history states"
-        return f"{self.algorithm}: {changes}, estimated gain {self.gain:.4g}"
+        return f"{self.algorithm}: changes {self.changed:,} of {len(self.mdp):,} history states"
 
     def __post_init__(self) -> None:
         self._put(parameters=MappingProxyType(dict(self.parameters)))

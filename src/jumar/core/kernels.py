@@ -211,64 +211,84 @@ def resample_weighted(
     size: Floats,  # (E,)
     discount: float,
     times: int,
-    errors_too: bool,
     rng: Any,
 ) -> tuple[Floats, Floats]:
-    """(times,) Σ offset / Σ size + Σ_t γ^t Σ w x / Σ w over draws of whole episodes, and if asked
-    for its standard error by the delta method; an episode that is over keeps its last weight."""
+    """(times,) Σ offset / Σ size + Σ_t γ^t Σ w x / Σ w over draws of whole episodes, and its
+    standard error by the delta method; an episode that is over keeps its last weight."""
     E = len(offset)
+    values, errors = np.empty(times), np.empty(times)
+    for first in range(0, times, AT_ONCE):
+        n = min(AT_ONCE, times - first)
+        drawn = np.zeros((E, n), np.int32)
+        for b in range(n):
+            for _ in range(E):
+                drawn[int(rng.random() * E), b] += 1
+        found = weighted_of_draws(weight, x, start, offset, size, discount, drawn)
+        values[first : first + n], errors[first : first + n] = found
+    return values, errors
+
+
+AT_ONCE = 16  # draws that go through the log together: what is read once serves them all
+
+
+@compiled
+def weighted_of_draws(
+    weight: Floats,
+    x: Floats,
+    start: Ints,
+    offset: Floats,
+    size: Floats,
+    discount: float,
+    drawn: Ints,  # (E, B) int32, how often each draw has each episode
+) -> tuple[Floats, Floats]:
+    """(B,) values and errors of some draws."""
+    E, B = drawn.shape
     T = 0
     for e in range(E):
         T = max(T, start[e + 1] - start[e])
-    values, errors = np.empty(times), np.full(times, np.nan)
-    drawn = np.empty(E, np.int64)
-    total, there, mean, scale = np.empty(T), np.empty(T), np.empty(T), np.empty(T)
-    over, later = np.empty(T + 1), np.empty(T + 1)
-    for b in range(times):
-        drawn[:] = 0
-        for _ in range(E):
-            drawn[int(rng.random() * E)] += 1
-        total[:] = 0.0
-        there[:] = 0.0
-        over[:] = 0.0
-        base, number = 0.0, 0.0
-        for e in range(E):
-            if drawn[e] == 0:
+    total, there, over = np.zeros((T, B)), np.zeros((T, B)), np.zeros((T + 1, B))
+    base, number = np.zeros(B), np.zeros(B)
+    for e in range(E):
+        for b in range(B):
+            base[b] += drawn[e, b] * offset[e]
+            number[b] += drawn[e, b] * size[e]
+        for i in range(start[e], start[e + 1]):
+            t, w, worth = i - start[e], weight[i], weight[i] * x[i]
+            if w == 0.0:
                 continue
-            base += drawn[e] * offset[e]
-            number += drawn[e] * size[e]
-            for i in range(start[e], start[e + 1]):
-                t, w = i - start[e], drawn[e] * weight[i]
-                total[t] += w * x[i]
-                there[t] += w
-            over[start[e + 1] - start[e]] += drawn[e] * weight[start[e + 1] - 1]
-        base /= number
-        value, power, kept = base, 1.0, 0.0
-        for t in range(T):
-            kept += over[t]
-            mass = there[t] + kept
-            mean[t] = total[t] / mass if mass > 0.0 else 0.0
-            scale[t] = power * E / mass if mass > 0.0 else 0.0
-            value += power * mean[t]
-            power *= discount
-        values[b] = value
-        if not errors_too:
-            continue
-        later[T] = 0.0
-        for t in range(T - 1, -1, -1):
-            later[t] = later[t + 1] + scale[t] * mean[t]
-        squares = 0.0
-        for e in range(E):
-            if drawn[e] == 0:
+            for b in range(B):
+                total[t, b] += drawn[e, b] * worth
+                there[t, b] += drawn[e, b] * w
+        for b in range(B):
+            over[start[e + 1] - start[e], b] += drawn[e, b] * weight[start[e + 1] - 1]
+    base /= number
+    value, kept, power = base.copy(), np.zeros(B), 1.0
+    mean, scale, later = np.zeros((T, B)), np.zeros((T, B)), np.zeros((T + 1, B))
+    for t in range(T):
+        kept += over[t]
+        for b in range(B):
+            mass = there[t, b] + kept[b]
+            mean[t, b] = total[t, b] / mass if mass > 0.0 else 0.0
+            scale[t, b] = power * E / mass if mass > 0.0 else 0.0
+        value += power * mean[t]
+        power *= discount
+    for t in range(T - 1, -1, -1):
+        later[t] = later[t + 1] + scale[t] * mean[t]
+    squares, pull = np.zeros(B), np.empty(B)
+    for e in range(E):
+        last = start[e + 1] - 1
+        for b in range(B):
+            pull[b] = (offset[e] - base[b] * size[e]) * (E / number[b])
+            pull[b] -= weight[last] * later[last + 1 - start[e], b]
+        for i in range(start[e], start[e + 1]):
+            t, w, amount = i - start[e], weight[i], x[i]
+            if w == 0.0:
                 continue
-            pull = (offset[e] - base * size[e]) * (E / number)
-            for i in range(start[e], start[e + 1]):
-                t = i - start[e]
-                pull += scale[t] * weight[i] * (x[i] - mean[t])
-            pull -= weight[start[e + 1] - 1] * later[start[e + 1] - start[e]]
-            squares += drawn[e] * pull * pull
-        errors[b] = np.sqrt(squares / (E - 1) / E)
-    return values, errors
+            for b in range(B):
+                pull[b] += scale[t, b] * w * (amount - mean[t, b])
+        for b in range(B):
+            squares[b] += drawn[e, b] * pull[b] * pull[b]
+    return value, np.sqrt(squares / (E - 1) / E)
 
 
 @compiled

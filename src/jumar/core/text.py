@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 
 
@@ -73,10 +74,12 @@ def whole_number(n: int) -> str:
 def plural(noun: str, n: int) -> str:
     """A noun for so many.
 
-    >>> plural("row", 1), plural("row", 0)
-    ('row', 'rows')
+    >>> plural("row", 1), plural("row", 0), plural("policy", 2), plural("day", 2)
+    ('row', 'rows', 'policies', 'days')
     """
-    return noun if n == 1 else f"{noun}s"
+    if n == 1:
+        return noun
+    return f"{noun[:-1]}ies" if re.search("[^aeiou]y$", noun) else f"{noun}s"
 
 
 def times(n: int) -> str:

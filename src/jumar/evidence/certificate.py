@@ -20,6 +20,7 @@ from dataclasses import replace
 
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.memory import Memory
+from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.bounds import (
     BOUNDS,
     STOPPED,
@@ -36,14 +37,15 @@ from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 
 OF_STARTS = 0.1  # the part of δ for the law of first observations, where a bound pays for it
-NOT_CONFOUNDED = (
-    "The behavior was estimated from the log, as the share of each action in each history state: "
-    "what was done depended on nothing but what the log shows."
+_COPIED = (
+    "What is compared with is a copy of what acted: estimated from the log, or mixed of several "
+    "policies."
 )
 _EPISODES = (
-    "Episodes are independent runs of the behavior, each from its beginning; when a recording was "
+    "Episodes are independent runs of your policy, each from its beginning; when a recording was "
     "cut off, nothing was known then of what would come."
 )
+_COUNTED = "The claim is about the return up to where recordings stop."
 READ_OFF = "The reward range was only read off the log: no step can pay more or less than was seen."
 
 
@@ -123,13 +125,16 @@ def certify(
         )
         found.append(_within(scale, certificate))
     if not found:
-        reason = "Nothing is claimed: some history state and action may never have been seen."
+        reason = "Nothing is claimed: some situation and action may never have been seen."
         return (no_guarantee(reason, value_range=scale.value_range, estimated_gain=gain),)
     return by_trust(found)
 
 
 def _within(scale: Scale, certificate: Certificate) -> Certificate:
-    """The same statement with its proviso, where the range of the returns was not declared."""
+    """The same statement with what every one assumes, and with its proviso where the range of the
+    returns was not declared."""
+    assumptions = (*certificate.assumptions, NOT_CONFOUNDED)
+    certificate = replace(certificate, assumptions=assumptions)
     if scale.declared:
         return certificate
     return replace(
@@ -202,8 +207,8 @@ def data_dependent(
     >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
     >>> scale = tiger.scale(states=6, actions=3, outcomes=3, discount=0.95)
     >>> data_dependent(2.5, scale, delta=0.05, gain=3.0).claim
-    "The chance that the new controller's expected return is not at least 2.5 above the \
-behavior's is at most 5 %."
+    "The chance that the new policy's expected return is not at least 2.5 above the \
+old policy's is at most 5 %."
     """
     least_gain = min(least_gain, scale.value_range, math.inf if most is None else most)
     certificate = Certificate(
@@ -280,8 +285,36 @@ def for_estimated_behavior(
             delta=delta if c.delta is not None else None,
             zeta=c.zeta + extra,
             validity=min(c.validity, Validity.CLAIMED, key=lambda v: v.strength),
-            assumptions=(*c.assumptions, NOT_CONFOUNDED),
+            assumptions=(*c.assumptions, _COPIED),
             n_needed_for_tenth=None,
+        )
+        for c in certificates
+    )
+
+
+def up_to_the_cut(
+    certificates: tuple[Certificate, ...],
+    *,
+    discount: float,
+    shortest: int,
+    longest: int | None,
+) -> tuple[Certificate, ...]:
+    """The same statements of the return up to where recordings stop, as the log counts it.
+
+    A bound of values of a process that goes on for ever says less of that: of two policies, what
+    comes after the cuts differs by no more than γ^T times the value range, T being the steps of the
+    `shortest` recording that was cut off. `longest` is that of all, where no episode ended.
+    """
+    beyond = discount**shortest
+    within = 1.0 if longest is None else 1 - discount**longest
+    return tuple(
+        c
+        if c.validity is Validity.NOTHING or c.bound == "unchanged"
+        else replace(
+            c,
+            zeta=c.zeta + beyond * c.value_range,
+            value_range=within * c.value_range,
+            assumptions=tuple(dict.fromkeys((*c.assumptions, STOPPED, _COUNTED))),
         )
         for c in certificates
     )
@@ -295,9 +328,9 @@ def kept_estimate(certificate: Certificate, mixed: bool = False) -> Certificate:
     return replace(
         certificate,
         validity=Validity.CLAIMED,
-        assumptions=(*certificate.assumptions, *(() if mixed else (NOT_CONFOUNDED,))),
+        assumptions=(*certificate.assumptions, NOT_CONFOUNDED),
         reason=(
-            f"{certificate.reason} Go on as you do: the controller handed over is only a copy of "
+            f"{certificate.reason} Go on as you do: what is handed over is only a copy of "
             f"that, {made}."
         ),
     )
@@ -317,7 +350,7 @@ def unchanged(delta: float, value_range: float) -> Certificate:
         value_range=value_range,
         validity=Validity.PROVED,
         estimated_gain=0.0,
-        reason="The controller is the behavior itself, so nothing can be lost.",
+        reason="Nothing changes, so nothing can be lost.",
         about="every episode",
     )
 

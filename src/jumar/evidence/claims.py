@@ -21,6 +21,7 @@ AS_SEEN = (
     "provided that no return lies outside what the log shows: neither a loss nor a gain that it "
     "does not happen to contain"
 )
+MOST_VISITS = 10**9  # a remedy that asks for more is none
 AVERAGE = "the average over the log"
 NOT_ODDS = "the level it was computed at; not a chance of error, for none was shown to hold"
 _IF_SEEN = "if no return lies outside what the log shows"
@@ -32,6 +33,10 @@ _NOT_WORSE = {
         f"proved not worse, given finite-history sufficiency and {_IF_SEEN}"
     ),
 }
+_SAID = {
+    Validity.PUBLISHED: "A published theorem, not checked again, says that",
+    Validity.ASYMPTOTIC: "With enough data it becomes true that",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,8 +45,8 @@ class Certificate(Shown):
 
     >>> found = Certificate("mine", "My bound", 0.05, 8.0, 110.0, Validity.PROVED)
     >>> found.claim
-    "The chance that the new controller's expected return falls more than 8 short of the \
-behavior's is at most 5 %."
+    "The chance that the new policy's expected return falls more than 8 short of the \
+old policy's is at most 5 %."
     >>> found.verdict
     'informative: excludes a loss above 8, 7.27 % of the value range 110 (proved)'
     """
@@ -53,7 +58,8 @@ behavior's is at most 5 %."
     value_range: float  # highest minus lowest return; may be infinite when unknown
     validity: Validity
     assumptions: tuple[str, ...] = ()
-    estimated_gain: float | None = None  # ρ(new) - ρ(behavior) in the estimated model
+    # ρ(new) - ρ(behavior) as it was credited: by the model, or by held-out episodes; not shown
+    estimated_gain: float | None = None
     n_wedge: int | None = None  # visits the bound was read at
     n_needed_for_tenth: int | None = None  # visits for zeta = value_range/10 at no estimated gain
     reason: str = ""  # the claim, where it is not one of loss and chance
@@ -65,7 +71,8 @@ behavior's is at most 5 %."
     @property
     def summary(self) -> str:
         of = f" of {printable(self.signal)}" if self.signal else ""
-        return f"{self.bound}{of}, ζ = {_number(self.zeta)}, {self.validity}; {self._worth}"
+        size = "" if self.vacuous else f", ζ = {_number(self.zeta)}"
+        return f"{self.bound}{of}{size}, {self.validity}; {self._worth}"
 
     def __post_init__(self) -> None:
         if self.delta is not None:
@@ -93,8 +100,8 @@ behavior's is at most 5 %."
 
     @property
     def odds(self) -> float | None:
-        """The chance that the statement is wrong is at most this; None: no chance is stated."""
-        return self.delta if self.validity.states_odds else None
+        """The chance that the statement is wrong is at most this; None: none was proved."""
+        return self.delta if self.validity.proved else None
 
     @property
     def vacuous(self) -> bool:
@@ -107,7 +114,7 @@ behavior's is at most 5 %."
         """The statement as one sentence, with its probability where one was shown to hold."""
         if self.reason:
             return self.reason
-        if math.isinf(self.zeta):
+        if math.isinf(self.zeta) or self.vacuous:
             return "Nothing is claimed: any loss is left possible."
         size = _number(abs(self.zeta))
         if self.zeta > 0.0:
@@ -116,39 +123,28 @@ behavior's is at most 5 %."
             holds, fails = "is no lower than", "is lower than"
         else:
             holds, fails = f"is at least {size} above", f"is not at least {size} above"
-        what, proviso = "the new controller's expected return", ""
+        what, proviso = "the new policy's expected return", ""
         if not self.declared:
             proviso = f", {AS_SEEN}"
-        if not self.validity.states_odds:
+        if not self.validity.proved:
+            if self.zeta < 0.0:  # nobody has shown how much is gained at the least
+                holds = "is above"
             return (
-                f"It is only claimed that {what} {holds} the behavior's{proviso}; how likely this "
-                "is wrong is not known."
+                f"{_SAID.get(self.validity, 'It is only claimed that')} {what} {holds} the "
+                f"old policy's{proviso}; how likely this is wrong is not known."
             )
         odds = "nil" if self.delta is None else f"at most {100 * self.delta:.6g} %"
-        return f"The chance that {what} {fails} the behavior's is {odds}{proviso}."
+        return f"The chance that {what} {fails} the old policy's is {odds}{proviso}."
 
     @property
     def verdict(self) -> str:
         """Whether the claim is worth anything, in words."""
-        said = self._worth
-        if self.estimated_gain is not None and self._beyond(self.estimated_gain):
-            said += (
-                f"; the model's estimate of the gain, {_number(self.estimated_gain)}, is larger "
-                "than any return allows: do not believe it"
-            )
-        return said
+        return self._worth
 
     @property
     def _worth(self) -> str:
         if self.vacuous:
-            size = (
-                "zeta is infinite"
-                if math.isinf(self.zeta)
-                else f"zeta {_number(self.zeta)} "
-                f"{'exceeds' if self.zeta > self.value_range else 'equals'} "
-                f"the value range {_number(self.value_range)}"
-            )
-            return f"vacuous: {size}, so it excludes nothing{self._remedy()}"
+            return f"vacuous: it excludes nothing that rewards leave possible{self._remedy()}"
         if self.zeta <= 0.0:
             return _NOT_WORSE.get(self.validity, f"not worse, but this is only {self.validity}")
         share = 100.0 * self.zeta / self.value_range
@@ -158,7 +154,7 @@ behavior's is at most 5 %."
         )
 
     def _remedy(self) -> str:
-        if self.n_needed_for_tenth is None:
+        if self.n_needed_for_tenth is None or self.n_needed_for_tenth > MOST_VISITS:
             return ""
         tenth = _number(self.value_range / 10.0)
         needed = _count(self.n_needed_for_tenth)
@@ -174,9 +170,8 @@ behavior's is at most 5 %."
         return entry is not None and entry.of_every_pair
 
     def __str__(self) -> str:
-        numbers = [f"zeta {_number(self.zeta)}", f"value range {_number(self.value_range)}"]
-        if self.estimated_gain is not None:
-            numbers.append(f"estimated gain {_number(self.estimated_gain)}")
+        numbers = [f"zeta {_number(self.zeta)}"] if not self.vacuous else []
+        numbers.append(f"value range {_number(self.value_range)}")
         if self.n_wedge is not None:
             numbers.append(f"{'N' if self._of_every_pair else 'N∧'} {_count(self.n_wedge)}")
         if self.odds is not None:
@@ -195,7 +190,7 @@ behavior's is at most 5 %."
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; an infinite number becomes None, and the verdict says so in words.
+        """Plain JSON types; a ζ that excludes nothing becomes None, and the verdict says so.
 
         `odds` is the chance of error; it is None where none was shown to hold, and `delta` is then
         only the level that went into the formula, as `delta_meaning` says.
@@ -213,7 +208,9 @@ behavior's is at most 5 %."
             "odds": self.odds,
             "delta": self.delta,
             "delta_meaning": meaning if self.odds is None else "the chance of error, at most",
-            **picked(self, "zeta value_range most estimated_gain n_wedge n_needed_for_tenth"),
+            "zeta": None if self.vacuous else self.zeta,
+            **picked(self, "value_range most n_wedge"),
+            "n_needed_for_tenth": self.n_needed_for_tenth if self._remedy() else None,
         }
 
 

@@ -28,20 +28,24 @@ from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
 from jumar.core.history import Counts
 from jumar.evidence.bounds import check_delta, log_subsets
-from jumar.evidence.rewards import RewardRange
+from jumar.evidence.rewards import RewardRange, steps_weight
 
 
 def most_gain(log: Episodes, rewards: RewardRange, discount: float) -> float:
-    """The most that could be gained: the best return the rewards allow, less the mean return of
-    the log. What lies beyond a cut is taken at its least.
+    """The most that could be gained up to where recordings stop: the best return the rewards allow,
+    less the mean return of the log. Where no episode ended, none goes on for longer than it did.
 
     >>> log = Episodes(("z",), ("a",), [0, 0], [0, 0], [1.0, 3.0], [0, 1, 2], [-1, -1], [True] * 2)
     >>> most_gain(log, RewardRange.constant(0, 5), discount=0.0)
     3.0
     """
-    low, high = rewards.returns(discount)
-    logged = float(log.returns(discount).mean()) + log.beyond_cut(discount) * low
-    return max(0.0, high - logged)
+    high = rewards.returns(discount)[1]
+    pays = rewards.continuing[1]
+    if not log.terminated.any():
+        high = float(np.mean([pays * steps_weight(discount, T) for T in log.lengths.tolist()]))
+    elif not log.terminated.all():
+        high = max(high, pays)  # a recording may also stop after one step
+    return max(0.0, high - float(log.returns(discount).mean()))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,8 @@ trusting the estimate. What is *possible*: rewards, horizon and what was collect
 every return and every gain. And how many ordinary episodes it is *worth*, (Σw)²/Σw². So
 
     outside what is possible, or not finite       not shown: whatever made it, it is wrong
+    at the edge of it, but for its error          shown as the edge: half of all unbiased estimates
+                                                  of something at its limit fall beyond that
     worth fewer than 10 ordinary episodes         not shown: it is made of a handful of them
     worth fewer than 30                           shown, with a caution beside it
 
@@ -23,6 +25,7 @@ from jumar.io.plain import finite
 
 NONE_BELOW, CARE_BELOW = 10.0, 30.0  # ordinary episodes
 ROUNDING = 1e-9  # relative: how far computing may push a possible number over its limit
+EDGE = 0.05  # of what is possible: how far, at the most, an error may push it
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Evidenced:
     >>> sure.shown, sure.interval, sure.hidden
     (5.0, (3.0, 10.0), '')
     >>> Evidenced(909.0, 800.0, 950.0, error=40.0, possible=(0.0, 90.0), effective=400.0).hidden
-    'it comes out as 909, and only 0 to 90 is possible'
+    'what comes out is not possible: only 0 to 90 is'
     """
 
     value: float
@@ -47,14 +50,12 @@ class Evidenced:
     def hidden(self) -> str:
         """Why it must not be shown, as a clause; empty where it may be."""
         low, high = self.possible
-        slack = ROUNDING * max(1.0, abs(low), abs(high))
+        rounding = ROUNDING * max(abs(low), abs(high))
+        slack = max(rounding, min(2 * self.error, EDGE * (high - low)))
         if not math.isfinite(self.value):
             return "no number comes out"
         if not low - slack <= self.value <= high + slack:
-            return (
-                f"it comes out as {number(self.value)}, and only {number(low)} to {number(high)} "
-                "is possible"
-            )
+            return f"what comes out is not possible: only {number(low)} to {number(high)} is"
         if self.effective is not None and self.effective < NONE_BELOW:
             return f"the log says as much of it as {self.effective:.2g} ordinary episodes would"
         return ""

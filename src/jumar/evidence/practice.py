@@ -11,6 +11,8 @@ Whatever is computed from weights needs only `taken`, the probability of each lo
 the behavior of its own episode, given all that was seen and done in the episode before. That holds
 for every mixture of behaviors: an episode is weighed by the one that made it, never by an average.
 
+Propensities may be mere frequencies (`jumar.evidence.frequencies`); then nothing is proved.
+
 Propensities in a log are rounded. Where there are controllers too, both must agree: they may differ
 by one part in a million, and by half a unit of the last digit that the column writes, counted
 either in decimals (0.3333) or in significant digits (0.0001234), with three digits at the least.
@@ -20,7 +22,6 @@ Then `taken` is what the controller says: it is the number that was rounded.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from functools import cached_property, reduce
 
 import numpy as np
@@ -34,16 +35,16 @@ from jumar.core.memory.refinement import join
 from jumar.core.replay import Replay, Replays
 from jumar.core.shown import Shown
 from jumar.core.text import listing, printable
+from jumar.evidence.assumptions import UNPROVED_ESTIMATE, unproved_draws
 from jumar.evidence.consistency import check_nodes, check_possible, rows_taken
 from jumar.evidence.estimation import CURRENT, estimate_behavior
+from jumar.evidence.frequencies import draws_of, rounding_of
 from jumar.evidence.given import BehaviorLike, Known, given
 from jumar.io.controllers import controller_from_document, controller_to_document
 from jumar.io.logs import LogLike
 
 AS_LOGGED = "the logged behavior"  # of which only propensities are known
 AGREEMENT = 1e-6  # relative: what computing a probability in another way may change
-FEWEST_DIGITS = 3  # that a rounded propensity is taken to have
-LOOKED_AT = 10_000  # different propensities that tell how many digits the column writes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,6 +83,21 @@ class Practice(Frozen, Shown):
     def estimated(self) -> bool:
         """Was a behavior estimated from a log, so that no claim can rest on it?"""
         return any(controller.estimated for controller in self.controllers)
+
+    @cached_property
+    def draws(self) -> int | None:
+        """The number of draws in which what the log has for probabilities are mere frequencies,
+        so that no claim can rest on them; None where they are exact, or controllers are known."""
+        return None if self.controllers else draws_of(self.log)
+
+    @property
+    def unproved(self) -> str:
+        """Why nothing can be proved of a log that was made like this, in a sentence; or nothing."""
+        if self.estimated:
+            return UNPROVED_ESTIMATE
+        if self.draws is None:
+            return ""
+        return unproved_draws(self.draws, said=self.log.propensity_draws is not None)
 
     @property
     def name(self) -> str:
@@ -314,25 +330,3 @@ def _numbered_like(first: Controller, other: Controller) -> Controller:
         document = document or controller_to_document(other)
         document[kind] = list(wanted)  # a document is written in names, so their order is free
     return controller_from_document(document, other.name) if document else other
-
-
-# ---- how far a propensity may be rounded --------------------------------------------------------
-
-
-def rounding_of(propensity: Floats) -> Floats:
-    """(N,) how far each propensity may lie from the number that was rounded to it: half a unit of
-    the last digit that the column writes, in decimals or in significant digits.
-
-    >>> rounding_of(np.array([0.3333, 0.5])).round(8).tolist()
-    [5e-05, 5e-05]
-    >>> rounding_of(np.array([0.3333, 0.0001234])).round(12).tolist()
-    [5e-05, 5e-08]
-    """
-    different = np.unique(propensity)
-    step = max(1, len(different) // LOOKED_AT)
-    written = [Decimal(repr(p)).normalize().as_tuple() for p in different[::step].tolist()]
-    decimals = max(FEWEST_DIGITS, *(-int(w.exponent) for w in written))
-    digits = max(FEWEST_DIGITS, *(len(w.digits) for w in written))
-    leading = np.floor(np.log10(propensity)) + 1  # 0.3 has its first digit at 10⁻¹
-    half: Floats = 0.5 * np.maximum(10.0**-decimals, 10.0 ** (leading - digits))
-    return half

@@ -23,7 +23,7 @@ def _interval(name: str, pair: tuple[float, float]) -> tuple[float, float]:
     return lo, hi
 
 
-def _geometric(discount: float, steps: int) -> float:
+def steps_weight(discount: float, steps: int) -> float:
     """1 + γ + ... + γ^(steps-1), without cancellation near γ = 1."""
     if discount == 1.0 or steps == 0:
         return float(steps)
@@ -139,11 +139,11 @@ class RewardRange:
         def candidates(c: float, e: float | None) -> list[float]:
             if horizon is None:
                 return [c / (1.0 - γ)] if e is None else [c / (1.0 - γ), e]
-            cut_off = [0.0, _geometric(γ, horizon) * c]
+            cut_off = [0.0, steps_weight(γ, horizon) * c]
             if e is None:
                 return cut_off
             last = horizon - 1
-            return [*cut_off, e, _geometric(γ, last) * c + γ**last * e]
+            return [*cut_off, e, steps_weight(γ, last) * c + γ**last * e]
 
         (lo, hi), (lo_end, hi_end) = self.continuing, self.ending or (None, None)
         return min(candidates(lo, lo_end)), max(candidates(hi, hi_end))

@@ -44,6 +44,15 @@ class Validity(StrEnum):
         return _IF_SEEN.get(self, self)
 
     @property
+    def proved(self) -> bool:
+        """Was it proved here, whatever it assumes?
+
+        >>> Validity.PROVED_IF_SUFFICIENT.proved, Validity.PUBLISHED.proved
+        (True, False)
+        """
+        return self.strength > Validity.PUBLISHED.strength
+
+    @property
     def states_odds(self) -> bool:
         """May a chance of error be printed with the statement? A chance that nobody has shown to
         hold is no number.

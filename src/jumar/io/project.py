@@ -128,6 +128,7 @@ READING: dict[str, Check] = {
     "gap": _text_or_number,
     "missing": _text,
     "missing_reward": _number,
+    "propensity_draws": _whole,
     "repeated": _text,
     "prices": _table(_number),
     "file_format": _text,

@@ -23,7 +23,7 @@ from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, seed_number
 from jumar.core.text import printable
 from jumar.evidence.bounds import check_delta
-from jumar.evidence.certificate import kept_estimate
+from jumar.evidence.certificate import kept_estimate, up_to_the_cut
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.estimation import CURRENT
 from jumar.evidence.gains import most_gain
@@ -161,6 +161,14 @@ def improve(
     certificates = certificates_of(
         improvement, material, delta=delta, copied=problem.copied, most=most
     )
+    cut = practice.log.lengths[~practice.log.terminated]
+    if len(cut):
+        certificates = up_to_the_cut(
+            certificates,
+            discount=discount,
+            shortest=int(cut.min()),
+            longest=int(cut.max()) if len(cut) == len(practice.log) else None,
+        )
     kept = found.kept
     if found.test is not None:
         others = [c for c in certificates if c.bound != "unchanged"]

@@ -18,6 +18,7 @@ from jumar.core.names import other_names
 from jumar.core.shown import Shown
 from jumar.core.text import printable
 from jumar.evidence.bounds import check_delta
+from jumar.evidence.certificate import up_to_the_cut
 from jumar.evidence.claims import Certificate
 from jumar.evidence.consistency import check_counted
 from jumar.evidence.rewards import RewardRange
@@ -56,11 +57,6 @@ class CountedResult(Frozen, Shown):
             "steps": self.facts.steps,
             "history_states": len(found.mdp),
             "changed": found.changed,
-            "estimated": {
-                "behavior": found.behavior_performance,
-                "improved": found.performance,
-                "gain": found.gain,
-            },
             "simplified": self.simplified.to_dict() if self.simplified else None,
             "tested": False,
             "certificates": [certificate.to_dict() for certificate in self.certificates],
@@ -163,4 +159,12 @@ def improve_counts(
     paid = rewards or seen
     low, high = paid.returns(discount)
     certificates = published_of(improvement, whole, paid, delta=delta, most=high - low)
+    facts = found.facts
+    if facts.lengths_cut.shortest:
+        certificates = up_to_the_cut(
+            certificates,
+            discount=discount,
+            shortest=facts.lengths_cut.shortest,
+            longest=None if facts.ended else facts.lengths_cut.longest,
+        )
     return CountedResult(improvement, found.facts, certificates, told)

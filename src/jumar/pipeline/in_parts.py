@@ -17,7 +17,6 @@ from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, generator, seed_number
 from jumar.core.replay import Replays, count
 from jumar.evidence.bounds import check_delta
-from jumar.evidence.certificate import scale_of
 from jumar.evidence.consistency import check_counted
 from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
@@ -199,9 +198,7 @@ def improve_logs(
     test = certificate_of(
         selection,
         practice=practice,
-        value_range=scale_of(used, paid, discount).value_range,
         seed=number,
-        estimated=old.estimated,
     )
     return Result(
         improvement,

@@ -9,7 +9,7 @@ improved.py          the controller as a program that needs nothing but Python
 improved.table.json  the table that programs in other languages are made of
 report.html          one page that explains it all
 run.json             versions, files with fingerprints, settings, the command
-without_slips.json   the old controller without its slips, if these are most of the gain
+without_exceptions.json  the old policy without its exceptions, if the log shows what they cost
 smallest.json        fewer memory nodes that do exactly the same, if there are
 ===================  ======================================================================
 
@@ -37,7 +37,7 @@ from jumar.show.drawing import Drawing, draw
 from jumar.show.drawing.images import IMAGES, check_images
 from jumar.show.program import program, table
 from jumar.show.provenance import Run
-from jumar.show.remedies import remedies
+from jumar.show.remedies import commands
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Handover:
         return self.assessment.result.controller
 
     @property
-    def without_slips(self) -> Controller:
-        """The old controller without its slips."""
-        assert self.assessment.split is not None  # or nothing would have been noticed
-        return self.assessment.split.controller
+    def without_exceptions(self) -> Controller:
+        """The old policy without its exceptions."""
+        assert self.assessment.exceptions is not None  # or nothing would have been noticed
+        return self.assessment.exceptions.controller
 
     @property
     def reading(self) -> LogReading | None:
@@ -73,7 +73,7 @@ class Handover:
             behavior=result.behavior,
             visits=(mdp.states, mdp.visits.sum(1)),
             where="decisions.csv",
-            note=f"Verdict: {self.assessment.verdict.badge}",
+            note=f"Verdict: {self.assessment.verdict.word}",
         )
 
     @property
@@ -87,7 +87,7 @@ class Handover:
         """That as a picture, if there is such."""
         if self.assessment.smallest is None:
             return None
-        note = f"Verdict: {self.assessment.verdict.badge}"
+        note = f"Verdict: {self.assessment.verdict.word}"
         return draw(self.smallest.controller, where="smallest.json", note=note)
 
     @cached_property
@@ -102,12 +102,14 @@ class Handover:
 # a new rendering is one more line
 FILES: dict[str, Callable[[Handover], str]] = {
     "improved.json": lambda made: controller_text(made.controller),
-    "decisions.csv": lambda made: made.assessment.decisions.to_csv(made.assessment.verdict.word),
+    "decisions.csv": lambda made: made.assessment.decisions.to_csv(
+        made.assessment.verdict.word, gains=made.assessment.verdict.terms.decides
+    ),
     "certificate.json": lambda made: _json(
         {
             "format": "jumar-certificate/1",
             **made.assessment.to_dict(),
-            "notices": remedies(made.assessment.notices, made.run.command),
+            **commands(made.assessment, made.run.command),
         }
     ),
     "controller.svg": lambda made: made.drawing.svg,
@@ -125,7 +127,7 @@ FILES: dict[str, Callable[[Handover], str]] = {
 }
 # ... and what is not always there: what a notice hands over, and a smaller controller
 SPECIAL: dict[str, Callable[[Handover], str]] = {
-    "without_slips.json": lambda made: controller_text(made.without_slips),
+    "without_exceptions.json": lambda made: controller_text(made.without_exceptions),
     "smallest.json": lambda made: controller_text(made.smallest.controller),
 }
 

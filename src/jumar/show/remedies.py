@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jumar.assessment.assessing import Assessment
+    from jumar.assessment.verdict import Verdict
     from jumar.evidence.noticing import Notice
 
 # options without a value, and what says the contrary
@@ -26,6 +28,14 @@ FALLS = {"--algorithm": ("--n-wedge", "--set"), "--policy": ("--exploration",)}
 def remedies(notices: Sequence[Notice], typed: Sequence[str]) -> list[dict[str, Any]]:
     """The notices in plain JSON types, each with its command; None where nothing was typed."""
     return [notice.to_dict(command_of(notice, typed, notices)) for notice in notices]
+
+
+def commands(assessment: Assessment, typed: Sequence[str]) -> dict[str, Any]:
+    """What JSON says of an assessment beside itself: commands to paste, made of the one typed."""
+    return {
+        "notices": remedies(assessment.notices, typed),
+        "next_command": next_command(assessment.verdict, typed),
+    }
 
 
 def command_of(notice: Notice, typed: Sequence[str], all_: Sequence[Notice] = ()) -> str | None:
@@ -42,6 +52,11 @@ def command_of(notice: Notice, typed: Sequence[str], all_: Sequence[Notice] = ()
             return shlex.join(["jumar", "show", str(Path(folder, notice.file))])
         return shlex.join([*typed, "-o", OUT])
     return shlex.join(repaired(typed, notice.options)) if notice.options else None
+
+
+def next_command(verdict: Verdict, typed: Sequence[str]) -> str | None:
+    """The command that is the next step, if it is one."""
+    return shlex.join(repaired(typed, verdict.options)) if typed and verdict.options else None
 
 
 def repaired(typed: Sequence[str], options: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Discounted linear systems v = r + γ P v with a sub-stochastic P: two functions that solve one.
+"""Discounted linear systems v = r + γ P v with a sub-stochastic P.
 
 `solve_discounted` solves up to rounding. I - γP is a diagonally dominant M-matrix, so elimination
 without pivoting is stable. Small systems are eliminated densely by a compiled kernel, larger ones
@@ -14,10 +14,6 @@ LU takes 0.6 to 0.9 ns per such operation, 1.3 to 1.9 s for 2,000 unknowns and 4
 (BiCGSTAB: 2 to 31 ms, with γ = .95 and .999 alike); windows of 3 to 6 on CheeseMaze have at most
 2.7e8 of them and take 34 ms at the most. So up to ELIMINATED unknowns a system is iterated only if
 its band takes more than FILLED operations, about a second; beyond, iterating is always tried first.
-
-`solve_near` starts from the solution of a system that differs little, and iterates to a relative
-residual of 1e-8: windows make graphs in which elimination fills in almost everything. It eliminates
-where the system is small, or where the iteration does not converge.
 """
 
 from __future__ import annotations
@@ -32,8 +28,7 @@ FILLED = 1e9  # operations within the band beyond which iterating is tried first
 THREADED = 10_000  # entries beyond which BLAS spreads sums over threads
 ROUNDING = 4 * np.finfo(np.float64).eps
 REFINEMENTS, ROUNDS = 6, 200
-ITERATED = 300  # unknowns beyond which iterating from nearby pays
-RESIDUAL = 1e-8  # relative, where it is iterated
+RESIDUAL = 1e-8  # relative, of one correction
 
 
 def solve_discounted(
@@ -124,24 +119,3 @@ def _refined(source: Ints, target: Ints, weight: Floats, right: Floats) -> Float
     left, size = residual(*rows, right, v), np.abs(v).max() * (1 + in_all.max())
     near = np.abs(left).max() <= longest * np.finfo(np.float64).eps * (size + np.abs(right).max())
     return v if near else None
-
-
-def solve_near(source: Ints, target: Ints, weight: Floats, right: Floats, near: Floats) -> Floats:
-    """The same v, found from a v nearby; no entry is an ending."""
-    n = len(right)
-    if n > THREADED:
-        from jumar.solve.krylov import bicgstab as iterate
-
-        v, found = iterate(*_rows(source, target, weight, n), right, near, RESIDUAL, 500)
-        if found and np.isfinite(v).all():
-            return v
-    elif n > ITERATED:
-        from scipy.sparse import csr_array, eye_array
-        from scipy.sparse.linalg import bicgstab
-
-        system = eye_array(n, format="csr") - csr_array((weight, (source, target)), shape=(n, n))
-        v, failed = bicgstab(system, right, x0=near, rtol=RESIDUAL, atol=0.0, maxiter=500)
-        if not failed and np.isfinite(v).all():
-            solution: Floats = v
-            return solution
-    return solve_discounted(source, target, weight, right)

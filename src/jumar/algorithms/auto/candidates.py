@@ -55,6 +55,11 @@ class Fitted:
     simplified: Simplified | None = None  # what was kept of its changes, if that was asked for
 
 
+def mixed(share: float, new: Floats, old: Floats) -> Floats:
+    """A share of new rows, the rest the old ones; exactly these where both are alike."""
+    return new if share == 1 else old + share * (new - old)
+
+
 # candidates made of a part of the log, and which share of a half that is
 Make = Callable[[DealtPart, float], Iterator[Fitted]]
 # the scores of some units, none below -floor, given a candidate and floors: (u,) for each floor
@@ -109,7 +114,10 @@ class Bench(ABC):
         return self.sizes.get(numbered.memory, len(numbered.states))
 
     def controller(self, candidate: Fitted) -> Controller:
-        """The behavior, except where a candidate differs."""
+        """What is handed over: the behavior, except where a candidate differs. In the history
+        states of the whole log it has the rows that were scored; in all others the behavior's, as
+        every candidate has in those that only held-out episodes show. So what was scored and what
+        is handed over are one policy, which the held-out episodes had no part in."""
         memory = candidate.setting.memory
         numbered = next(n for n in self.numbered if n.memory == memory)
         return improved(self.behavior, memory, numbered.states, candidate.rows[numbered.first])
@@ -134,7 +142,7 @@ class Bench(ABC):
                 policies, values, settings = [old], [value], []
                 for parameters, new, value in made:
                     for share in tried.grid.mixtures:
-                        rows = new if share == 1 else share * new + (1 - share) * old
+                        rows = mixed(share, new, old)
                         if distinct:
                             mark = rows[numbered.of].tobytes()
                             if mark in seen:
@@ -156,7 +164,8 @@ class Bench(ABC):
         def make(part: DealtPart, thinned: float = 1.0) -> Iterator[Fitted]:
             for mdp, numbered in self.models(part):
                 material = self.material(numbered, part)
-                rows = self._learn(entry, entry.thinned(parameters, thinned), numbered, material)
+                thresholds = entry.thinned(parameters, thinned)
+                rows = self._learn(entry, thresholds, mdp, numbered, material)
                 both = [numbered.behavior, rows]
                 setting = Setting(numbered.memory, entry.name, tuple(parameters.items()))
                 for found in self._fitted(mdp, numbered, both, [None, None], [setting]):
@@ -212,7 +221,7 @@ class Bench(ABC):
             if mdp.visits.any():
                 for number, controller in entry.propose(material().mdp, self.behavior):
                     named = (("number", number),) if number else ()
-                    yield named, controller.rows_at(numbered.states), None
+                    yield named, self._shown_rows(controller, numbered, mdp), None
         elif entry.propose is not None:
             yield from entry.propose(mdp, old, settings, thinned)
         elif entry.admitted is not None:
@@ -224,18 +233,29 @@ class Bench(ABC):
             yield (), old, None
             for setting in settings if mdp.visits.any() else ():
                 parameters = entry.thinned(dict(setting), thinned)
-                yield setting, self._learn(entry, parameters, numbered, material()), None
+                yield setting, self._learn(entry, parameters, mdp, numbered, material()), None
 
     def _learn(
         self,
         entry: Algorithm,
         parameters: Mapping[str, object],
+        mdp: HistoryMdp,
         numbered: Numbered,
         material: Material,
     ) -> Floats:
         """(K, A) what an algorithm learns."""
         found = entry.learn(material, self.behavior, **parameters)
-        return found.controller.lift(numbered.memory).rows_at(numbered.states)
+        return self._shown_rows(found.controller, numbered, mdp)
+
+    def _shown_rows(self, made: Controller, numbered: Numbered, mdp: HistoryMdp) -> Floats:
+        """(K, A) the rows of a controller where the part that it was made of, with this model,
+        shows what was done; the behavior's elsewhere. A controller may have rows for histories
+        that occur in no log; what is handed over has the behavior's there (`controller`), so that
+        must be what is scored, too, in histories that only held-out episodes have."""
+        rows = made.lift(numbered.memory).rows_at(numbered.states)
+        shown = mdp.visits.any(1)[:, None]
+        found: Floats = np.where(shown, rows, numbered.behavior)
+        return found
 
     def _fitted(
         self,

@@ -37,6 +37,7 @@ class Weighed(NamedTuple):
     missing: float
     weight: float  # mean
     weight_error: float  # its standard error
+    beyond: float  # share of the discounted weight beyond the cuts
     second: bool | None = None  # None: not asked
 
 
@@ -50,7 +51,7 @@ class Tried(NamedTuple):
     behavior: Controller
     limits: Limits
     most: float  # that can be gained
-    beyond: float  # share of the weight beyond the cuts
+    beyond: float  # share of the behavior's weight beyond the cuts
     memories: tuple[Memory, ...]
     makers: tuple[str, ...] = ()  # of candidates, as they were asked for
     kept: tuple[KeptSignal, ...] = ()
@@ -90,6 +91,7 @@ def trial_of_bet(
         deviation=scored.deviation,
         weight=weighed.weight,
         weight_error=weighed.weight_error,
+        beyond=weighed.beyond,
         scores=scored,
         bet=x.prospect.bet,
         opinion=blend(scored, models.gain(x.candidate)),
@@ -110,7 +112,9 @@ def told(half: int, trials: Sequence[Tested]) -> None:
 def conclude(log: Tried, tests: Sequence[Tested], tried: int, watch: Watch) -> Selection:
     """The best of what passed; or the behavior stays."""
     found = sorted(tests, key=lambda tested: -tested.trial.lower)
-    passed = [t for t in found if t.trial.passed and log.beyond <= MOST_BEYOND]
+    # a candidate may bring recordings to an earlier stop than the behavior does: both count
+    beyond = {id(t): max(log.beyond, t.trial.beyond) for t in found if t.trial.passed}
+    passed = [t for t in found if beyond.get(id(t), 1.0) <= MOST_BEYOND]
     chosen = best_of([t.trial for t in passed], log.most)
     best = next((t for t in passed if t.trial is chosen), None)
     journal.info(
@@ -131,7 +135,7 @@ def conclude(log: Tried, tests: Sequence[Tested], tried: int, watch: Watch) -> S
         controller=best.bench.controller(best.candidate) if best else log.behavior,
         limits=log.limits,
         most=log.most,
-        beyond=log.beyond,
+        beyond=beyond[id(best)] if best else min(beyond.values(), default=log.beyond),
         memories=log.memories,
         kept=log.kept,
         objective=log.objective,

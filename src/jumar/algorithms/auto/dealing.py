@@ -17,7 +17,6 @@ import numpy as np
 from jumar.core.arrays import Codes, Floats, Frozen, Ints, freeze, sum_by
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
-from jumar.core.randomness import generator
 from jumar.io.logs.ordering import PIECE
 
 HALVES = 2
@@ -132,11 +131,6 @@ def deal(log: Episodes, rng: np.random.Generator) -> Dealt:
     """
     code, unit = _codes(log, salt_of(rng))
     return Dealt(half_of(code), block_of(code), unit, np.argsort(code, kind="stable"))
-
-
-def held_out_from(log: Episodes, half: int, seed: int) -> Ints:
-    """The episodes that what was learned from a half has not seen, as `select` deals them."""
-    return deal(log, generator(seed, "selection")).members(1 - half)
 
 
 def codes_of(log: Episodes, salt: int) -> Codes:

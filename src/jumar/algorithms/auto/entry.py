@@ -10,7 +10,6 @@ from jumar.algorithms.entry import Algorithm, Choice, Look, Looks, Parameters, W
 from jumar.algorithms.problem import Outcome, Problem
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.evidence.bounds import check_delta
-from jumar.evidence.certificate import scale_of
 from jumar.io.documents import checked, number, whole
 
 MOST_MORE_MEMORY = 8
@@ -26,15 +25,11 @@ def run(problem: Problem) -> Outcome:
     test = certificate_of(
         selection,
         practice=problem.practice,
-        value_range=scale_of(memory, problem.range, problem.discount).value_range,
         seed=problem.seed,
-        estimated=problem.estimated,
     )
     improvement = improvement_of(selection, old, material.mdp)
     told = chosen.simplified if chosen else None
-    kept = kept_certificates(
-        selection, practice=problem.practice, seed=problem.seed, estimated=problem.estimated
-    )
+    kept = kept_certificates(selection, practice=problem.practice, seed=problem.seed)
     return Outcome(material, improvement, test, selection, told, kept)
 
 

@@ -35,6 +35,11 @@ class LogFacts:
         """The number of steps of every episode, if it is the same for all."""
         return self.longest if self.shortest == self.longest else None
 
+    @property
+    def common_cut(self) -> int | None:
+        """T, if recordings that did not end all stopped after T steps, and none is longer."""
+        return self.longest if self.cut and self.shortest_cut == self.longest else None
+
     def check_horizon(self, horizon: int) -> None:
         """No episode may have more steps than are declared possible."""
         if self.longest > horizon:

@@ -7,8 +7,10 @@
 It is called with the model of a part of the log and the behavior that candidates start from. The
 model holds what that part shows and nothing else: not even the history states that occur only in
 what is held out. It is called once for every half and memory, and once more for each fold of a half
-by which a bet is chosen. What it returns is mixed with the behavior, as all candidates are whose
-weights may be heavy (`makers`), and tested like any other.
+by which a bet is chosen. What it returns counts in the history states in which that part shows
+what was done. A controller may have rows for others; there the behavior decides, in the test and in
+what is handed over (`Bench.controller`). All of it is mixed with the behavior, as all candidates
+are whose weights may be heavy (`makers`), and tested like any other.
 
 What it must not do is remember an earlier call: the half that it is tested on is the one that it
 was called with before, or will be. Nobody can check that here; the documentation says so.

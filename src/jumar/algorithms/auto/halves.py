@@ -69,6 +69,7 @@ def bet(half: Half, only: Make | None) -> tuple[list[Tested], int]:
             second.missing,
             second.weight,
             second.weight_error,
+            second.beyond,
             None if half.kept else second.passed,  # it was not asked about the signals to keep
         )
         others = tuple(bets[j].trial(found.level, found.bound_level) for bets in kept)
@@ -125,6 +126,7 @@ def _t_trials(half: Half, listed: Sequence[Fitted]) -> list[Trial]:
                 deviation=scores.deviation,
                 weight=float(weights.mean()),
                 weight_error=_error(weights),
+                beyond=bench.beyond(candidate.rows, other),
                 simplified=candidate.simplified,
             )
         )

@@ -8,15 +8,17 @@ the greatest. With ``lo`` and ``hi`` the least and greatest reward of a step tha
     lo + γ·low[t+1]            it goes on
     lo                         the recording stops after this step
 
-and high[t] the same with the greatest. Three kinds of logs differ in what can happen when:
+and high[t] the same with the greatest; low[T] = high[T] = 0 if no episode has more than T steps.
+Without a T nothing depends on t, and γ < 1 bounds the rest.
 
-- *ended*: all episodes end by themselves. Nothing depends on t, and γ < 1 bounds the rest.
-- *to the step T*: recordings that do not end before stop after exactly T steps. low[T] = 0.
-- *stopped*: recordings stop after any number of steps. Nothing depends on t.
+Where rewards and horizon T are declared, the limits follow from these alone: that a log shows no
+ending, no time-out or no early stop is no evidence that there is none. What was not declared is
+read off the log and is an assumption, which is told and lowers the class of the claim:
 
-Rewards that were only read off the log make the limits an assumption. So does a common length of
-episodes that end by themselves, which is used only where the rewards were read off the log too:
-where they were declared, the limits hold whatever the log did not show.
+- *rewards*: what steps pay in the log (`Limits.rewards`);
+- *one length*, where the rewards are read off, too: every episode has T steps (`Limits.fixed`).
+  Then nothing ends or stops before T; and everything ends then, if all in the log does;
+- *to the step T*: no recording has more than T steps, where all that did not end stopped after T.
 """
 
 from __future__ import annotations
@@ -41,10 +43,9 @@ class Limits(Frozen):
     low: Floats  # (T+1,) from step t on; later steps are like the last
     high: Floats  # (T+1,)
     rewards: RewardRange  # declared, or read off the log
-    steps: int | None  # T, where recordings stop after T steps at the latest
+    steps: int | None  # T
     declared_steps: bool = False  # T was declared, not read off the log
-    fixed: bool = False  # every episode has exactly T steps
-    reached: bool = False  # recordings that do not end stop after T steps, never before
+    fixed: bool = False  # every episode has exactly T steps: read off the log, never declared
 
     def __post_init__(self) -> None:
         for field in ("low", "high"):
@@ -70,47 +71,44 @@ def limits_of(
     >>> found = limits_of(log, 0.5)
     >>> found.low.tolist(), found.high.tolist()  # steps pay -1, an end 4 to 10
     ([-2.0], [10.0])
-    >>> limits_of(log, 0.5, horizon=2).low.tolist()  # -1 and then 4/2
-    [1.0, 4.0, 0.0]
+    >>> limits_of(log, 0.5, horizon=2).low.tolist()  # -1, and then it is cut off: -1 again
+    [-1.5, -1.0, 0.0]
     """
     if horizon is not None:
         horizon = check_count("horizon", horizon, 1, "pass the most steps of an episode")
     facts = facts_of(log, horizon) if isinstance(log, Episodes) else log
     if horizon is not None:
         facts.check_horizon(horizon)
-    seen = rewards or facts.rewards
-    steps = horizon or _last_step(facts, seen)
-    if steps is None or (horizon is not None and horizon > MOST_STEPS):
-        return _at_any_time(facts, discount, seen)
-    fixed = horizon is None and facts.common_length is not None and not seen.declared
-    stops_early = facts.cut > 0 and facts.shortest_cut < steps
-    (lo, hi), ending = seen.continuing, seen.ending
+    seen, steps = rewards or facts.rewards, horizon or facts.common_cut
+    # allowed, for rewards that were not declared lower the class, and `_assumptions` names it
+    fixed = not seen.declared and facts.common_length == (horizon or facts.longest)
+    if fixed:
+        steps = facts.longest
+    if steps is None or steps > MOST_STEPS:
+        return Limits(*_at_any_time(discount, seen), seen, None)
+    ended = fixed and facts.cut == 0  # as above
+    ends = _by_step(discount, seen, steps, fixed=fixed, ended=ended)
+    return Limits(*ends, seen, steps, horizon is not None, fixed)
+
+
+def _by_step(
+    discount: float, rewards: RewardRange, steps: int, *, fixed: bool, ended: bool
+) -> tuple[Floats, Floats]:
+    """`fixed`: nothing ends or stops before T; `ended`: everything ends then."""
+    (lo, hi), ending = rewards.continuing, rewards.ending
     low, high = np.zeros(steps + 1), np.zeros(steps + 1)
     for t in range(steps - 1, -1, -1):
+        stops, ends = [(lo, hi)], [ending] if ending is not None else []
         ways = [(lo + discount * low[t + 1], hi + discount * high[t + 1])]
-        if ending is not None and t == steps - 1 and facts.cut == 0:
-            ways = [ending]  # who has come so far ends
-        elif ending is not None and (t == steps - 1 or not fixed):
-            ways.append(ending)
-        if stops_early:
-            ways.append((lo, hi))
+        if t == steps - 1:
+            ways = ends if ended else stops + ends
+        elif not fixed:
+            ways += stops + ends
         low[t], high[t] = min(way[0] for way in ways), max(way[1] for way in ways)
-    always = fixed or (ending is None and not stops_early)
-    reached = facts.cut > 0 and not stops_early
-    return Limits(low, high, seen, steps, horizon is not None, always, reached)
+    return low, high
 
 
-def _last_step(log: LogFacts, rewards: RewardRange) -> int | None:
-    """T, if recordings that did not end all stopped after T steps; else None."""
-    if log.cut == 0:
-        fixed = not rewards.declared and log.common_length is not None
-        return log.longest if fixed else None
-    return log.longest if log.shortest_cut == log.longest else None
-
-
-def _at_any_time(log: LogFacts, discount: float, rewards: RewardRange) -> Limits:
+def _at_any_time(discount: float, rewards: RewardRange) -> tuple[Floats, Floats]:
     low, high = rewards.returns(discount)
-    if log.cut > 0:  # a recording may also stop after one step
-        lo, hi = rewards.continuing
-        low, high = min(low, lo), max(high, hi)
-    return Limits(np.array([low]), np.array([high]), rewards, None)
+    lo, hi = rewards.continuing  # a recording may also stop after one step
+    return np.array([min(low, lo)]), np.array([max(high, hi)])

@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jumar.algorithms.auto.bets import Bet, Growth, growth
-from jumar.algorithms.auto.candidates import NO_TABLE, Fitted
+from jumar.algorithms.auto.candidates import NO_TABLE, Fitted, mixed
 from jumar.algorithms.auto.dealing import DealtPart
 from jumar.algorithms.auto.facts import returns_of
 from jumar.algorithms.auto.limits import limits_of
@@ -337,7 +337,7 @@ def _bare(found: Fitted, heeds: float = 0.0) -> Fitted:
 
 
 def _gentler(found: Fitted, behavior: Floats) -> Fitted:
-    rows = GENTLER * found.rows + (1 - GENTLER) * behavior
+    rows = mixed(GENTLER, found.rows, behavior)
     setting = replace(found.setting, mixture=GENTLER * found.setting.mixture)
     return replace(found, rows=rows, setting=setting)
 

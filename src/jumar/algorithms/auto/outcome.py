@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jumar.algorithms.auto.dealing import HALVES, LEAST
-from jumar.algorithms.auto.samples import decided_first, needs
+from jumar.algorithms.auto.samples import plan
 from jumar.algorithms.auto.trials import PROVED, KeptSignal, KeptTrial, Selection, Trial
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
-from jumar.core.text import counted, listing, number, rounded, shown
-from jumar.evidence.certificate import NOT_CONFOUNDED, unchanged
+from jumar.core.text import counted, listing, rounded, shown
+from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
+from jumar.evidence.certificate import unchanged
 from jumar.evidence.claims import Certificate
 from jumar.evidence.practice import Practice
 from jumar.evidence.validity import Validity
@@ -28,15 +28,13 @@ _LARGE = (
     "to break this test its bound was wrong in about a third of logs of 200 episodes, and far more "
     "often where the log does not show the range."
 )
-_KNOWN = "The behavior given is the one that produced the log."
+_KNOWN = "The policy given is the one that produced the log."
 _SEVERAL = (
-    "Each episode was made by the behavior that the log names for it. What is compared with is "
+    "Each episode was made by the policy that the log names for it. What is compared with is "
     "their mix, as in the log."
 )
-_PROPENSITIES = "Actions were taken with the probabilities that the log gives for them."
-_LENGTH = "Every episode has {steps:,} steps, as all in the log have."
+_LENGTH = "Every episode has {steps:,} steps and ends as those in the log do."
 _LONGEST = "No recording goes on for more than {steps:,} steps, as none in the log does."
-_REACHED = "A recording of an episode that does not end goes on for {steps:,} steps, as in the log."
 _STOPS = (
     "Where a recording stopped had nothing to do with what would have come next. The claim is "
     "about the return up to there; {beyond} of the discounted weight lies beyond."
@@ -64,47 +62,43 @@ def certificate_of(
     selection: Selection,
     *,
     practice: Practice,
-    value_range: float,
     seed: int,
-    estimated: bool = False,
 ) -> Certificate:
-    """What may be said of the chosen controller, or of keeping the behavior. `estimated` says that
-    the behavior was not known."""
+    """What may be said of the chosen controller, or of keeping the behavior."""
     chosen = selection.chosen
     if chosen is None:
-        kept = unchanged(selection.delta, value_range)
+        kept = unchanged(selection.delta, selection.range)
         return replace(kept, reason=_why_kept(selection))
     return Certificate(
         bound="held-out",
         title=(
             "Proved on episodes it was not learned from"
-            if selection.gate == PROVED and not estimated
+            if selection.gate == PROVED and not practice.unproved
             else "Tested on episodes it was not learned from"
         ),
         delta=selection.delta,
         zeta=-chosen.lower + 0.0,  # no minus zero
-        value_range=max(value_range, selection.range),
-        validity=_validity(selection, estimated),
-        assumptions=tuple(_assumptions(selection, practice, seed, estimated)),
+        value_range=selection.range,
+        validity=validity_of(selection, practice),
+        assumptions=tuple(_assumptions(selection, practice, seed)),
         estimated_gain=min(chosen.gain, selection.most),
-        reason=_sentence(selection, chosen, estimated),
+        reason=_sentence(selection, chosen, practice.unproved),
         most=selection.most,
         signal=selection.objective,
     )
 
 
 def kept_certificates(
-    selection: Selection, *, practice: Practice, seed: int, estimated: bool = False
+    selection: Selection, *, practice: Practice, seed: int
 ) -> tuple[Certificate, ...]:
     """One for every signal that must not get worse, in the order they were asked for."""
     return tuple(
-        _kept_certificate(selection, i, practice, seed, estimated)
-        for i in range(len(selection.kept))
+        _kept_certificate(selection, i, practice, seed) for i in range(len(selection.kept))
     )
 
 
 def _kept_certificate(
-    selection: Selection, number: int, practice: Practice, seed: int, estimated: bool
+    selection: Selection, number: int, practice: Practice, seed: int
 ) -> Certificate:
     signal = selection.kept[number]
     # the same test with other returns: what it assumes is told in the same words
@@ -113,7 +107,7 @@ def _kept_certificate(
         kept = unchanged(selection.delta, seen.range)
         return replace(kept, signal=signal.signal, reason=_kept_back(selection, number))
     trial = selection.chosen.kept[number]
-    assumptions = _assumptions(seen, practice, seed, estimated)
+    assumptions = _assumptions(seen, practice, seed)
     if signal.loss is None:
         assumptions.append(
             _BY_DEFAULT.format(signal=shown(signal.signal), loss=f"{trial.loss:.4g}")
@@ -122,32 +116,33 @@ def _kept_certificate(
         bound="held-out",
         title=(
             "Kept on episodes it was not learned from"
-            if not estimated
+            if not practice.unproved
             else "Tested on episodes it was not learned from"
         ),
         delta=selection.delta,
         zeta=-trial.lower + 0.0,
         value_range=seen.range,
-        validity=_validity(seen, estimated),
+        validity=validity_of(seen, practice),
         assumptions=tuple(assumptions),
         estimated_gain=min(trial.gain, signal.most),
-        reason=_kept_sentence(seen, signal, trial, estimated),
+        reason=_kept_sentence(seen, signal, trial, practice.unproved),
         most=signal.most,
         declared=signal.limits.rewards.declared,
         signal=signal.signal,
     )
 
 
-def _kept_sentence(seen: Selection, signal: KeptSignal, trial: KeptTrial, estimated: bool) -> str:
+def _kept_sentence(seen: Selection, signal: KeptSignal, trial: KeptTrial, unproved: str) -> str:
     """The claim on a signal that must not get worse. `seen` is the test with its returns."""
     assert seen.chosen is not None
+    if unproved:
+        name = shown(signal.signal)
+        return f"In the test, {name} lost no more than is allowed, which is not proved either."
     kind = "episode" if seen.units == seen.episodes else "cluster"
     said = f"On {counted(seen.chosen.units, f'held-out {kind}')}, {kept_words(signal, trial)}"
     said += f" ({_allowed(signal, trial)})"
     if seen.beyond > 0:
         said += ", counting up to where recordings stop"
-    if estimated:
-        return f"{said}."
     return f"{said}. {_odds(seen)}{_proviso(seen)}."
 
 
@@ -156,12 +151,12 @@ def kept_words(signal: KeptSignal, trial: KeptTrial) -> str:
     name, size = shown(signal.signal), f"{abs(trial.lower):.4g}"
     if trial.lower > 0:
         better = f"at least {size} less" if signal.costs else f"at least {size} more"
-        return f"the new controller brings {better} {name} per episode"
+        return f"the new policy brings {better} {name} per episode"
     if trial.lower == 0:
-        return f"the new controller is not worse in {name}"
+        return f"the new policy is not worse in {name}"
     if signal.costs:
-        return f"the new controller brings at most {size} more {name} per episode"
-    return f"the new controller loses at most {size} of {name} per episode"
+        return f"the new policy brings at most {size} more {name} per episode"
+    return f"the new policy loses at most {size} of {name} per episode"
 
 
 def _allowed(signal: KeptSignal, trial: KeptTrial) -> str:
@@ -171,7 +166,7 @@ def _allowed(signal: KeptSignal, trial: KeptTrial) -> str:
 
 def _kept_back(selection: Selection, number: int) -> str:
     """Of a signal, where the behavior stays: what the test said."""
-    said, trial = "The controller is the behavior itself, so nothing can be lost.", None
+    said, trial = "Nothing changes, so nothing can be lost.", None
     if selection.held_back is not None:
         trial = selection.held_back.kept[number]
     for signal, found in selection.unkept:
@@ -195,20 +190,24 @@ def _not_kept(signal: KeptSignal, trial: KeptTrial) -> str:
     )
 
 
-def _validity(selection: Selection, estimated: bool) -> Validity:
-    if estimated:
+def validity_of(selection: Selection, practice: Practice) -> Validity:
+    """How far a claim of the test can be trusted, be one made or not."""
+    if practice.unproved:
         return Validity.CLAIMED  # what no number of episodes makes true is not asymptotic
     if selection.gate != PROVED:
         return Validity.ASYMPTOTIC
     return Validity.PROVED_IF_SEEN if _proviso(selection) else Validity.PROVED
 
 
-def _assumptions(selection: Selection, practice: Practice, seed: int, estimated: bool) -> list[str]:
+def _assumptions(selection: Selection, practice: Practice, seed: int) -> list[str]:
     limits = selection.limits
     known = _SEVERAL if practice.several else _KNOWN
+    if not practice.controllers:
+        known = RIGHT if practice.draws is None else AS_IF_RIGHT
     found = [
         _ALIKE if selection.units == selection.episodes else _ALIKE_CLUSTERS,
-        NOT_CONFOUNDED if estimated else known if practice.controllers else _PROPENSITIES,
+        ESTIMATED if practice.estimated else known,
+        NOT_CONFOUNDED,
     ]
     if selection.gate != PROVED:
         found.append(_LARGE)
@@ -216,12 +215,10 @@ def _assumptions(selection: Selection, practice: Practice, seed: int, estimated:
         found.append(f"{_what_steps_pay(selection)}, as the log shows.")
     if selection.beyond > 0:
         found.append(_STOPS.format(beyond=share(selection.beyond)))
-        if limits.steps is not None and not limits.declared_steps:
-            found.append(_LONGEST.format(steps=limits.steps))
     if limits.fixed:
         found.append(_LENGTH.format(steps=limits.steps))
-    elif limits.reached:
-        found.append(_REACHED.format(steps=limits.steps))
+    elif limits.steps is not None and not limits.declared_steps:
+        found.append(_LONGEST.format(steps=limits.steps))
     return [*found, _SEED.format(seed=seed)]
 
 
@@ -244,15 +241,14 @@ def share(x: float) -> str:
     return f"{100 * x:.2g} %" if x >= 1e-4 else "less than 0.01 %"
 
 
-def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
+def _sentence(selection: Selection, chosen: Trial, unproved: str) -> str:
     """The claim for somebody who has to decide."""
     kind = "episode" if selection.units == selection.episodes else "cluster"
     where = f"On {counted(chosen.units, f'held-out {kind}')}"
-    if estimated:
-        where += " (though the behavior was estimated from all of them)"
     on = f" on {shown(selection.objective)}" if selection.objective else ""
-    parts = [f"{where}, the new controller did better{on} than the old one"]
-    if chosen.lower > 0:
+    parts = [f"{where}, the new policy did better{on} than yours"]
+    proved = selection.gate == PROVED and not unproved
+    if chosen.lower > 0 and proved:  # without a proof there is no least gain
         alike = ", each cluster counting the same" if kind == "cluster" else ""
         parts.append(f", by at least {chosen.lower:.4g} per episode{alike}")
     else:
@@ -263,13 +259,10 @@ def _sentence(selection: Selection, chosen: Trial, estimated: bool) -> str:
             "weight lies beyond)"
         )
     parts.append(".")
-    if estimated:
-        return "".join(parts)
-    parts.append(f" {_odds(selection)}")
-    if selection.gate != PROVED:
-        parts.append(", if there are enough episodes")
-    parts.append(f"{_proviso(selection)}.")
-    if selection.gate == PROVED and chosen.second is not None:
+    if not proved:
+        return " ".join(filter(None, [unproved, "".join(parts)]))
+    parts.append(f" {_odds(selection)}{_proviso(selection)}.")
+    if chosen.second is not None:
         also = "would also pass" if chosen.second else "would not pass"
         parts.append(f" It {also} the approximate test.")
     return "".join(parts)
@@ -284,9 +277,11 @@ def _odds(selection: Selection) -> str:
 
 
 def _proviso(selection: Selection) -> str:
-    """What the log must have shown for the promise to hold; nothing, where all was declared."""
+    """What the log must have shown for the promise to hold; nothing, where all was declared. Of
+    several signals one chance is stated for all, so it is the proviso of all."""
     limits = selection.limits
-    if not limits.rewards.declared:
+    every = [limits, *(signal.limits for signal in selection.kept)]
+    if not all(each.rewards.declared for each in every):
         return (
             ", provided no return lies outside what the log shows: neither a hidden loss nor a "
             "hidden gain"
@@ -302,16 +297,16 @@ def _why_kept(selection: Selection) -> str:
         return (
             "A change did better up to where recordings stop, but "
             f"{share(selection.beyond)} of the discounted weight lies beyond, and of that the log "
-            "shows nothing. So the behavior stays. Record for longer; or, if episodes end where "
-            "the recordings do, say so (--ends end)."
+            "shows nothing. So your policy stays. Record for longer; or, if episodes end where "
+            "the recordings do, say so (--ends terminated)."
         )
     if selection.held_back is not None:
         return _why_held_back(selection, selection.held_back)
-    said = "No change passed the test, so the behavior stays."
+    said = "No change passed the test, so your policy stays."
     if selection.only_approximate:
-        said = "Only the approximate test passes: promising, not proved. So the behavior stays."
+        said = "Only the approximate test passes: promising, not proved. So your policy stays."
     unkept = [_not_kept(signal, trial) for signal, trial in selection.unkept]
-    return " ".join([said, *unkept, _more(selection)])
+    return " ".join([said, *unkept, plan(selection).said(selection.episodes)])
 
 
 def _why_held_back(selection: Selection, best: Trial) -> str:
@@ -322,46 +317,8 @@ def _why_held_back(selection: Selection, best: Trial) -> str:
     ]
     said = [
         f"A change did better on {shown(selection.objective)}, but is not proved to keep "
-        f"{listing([shown(signal.signal) for signal, _ in failed])}. So the behavior stays.",
+        f"{listing([shown(signal.signal) for signal, _ in failed])}. So your policy stays.",
         *(_not_kept(signal, trial) for signal, trial in failed),
     ]
-    sizes = [n for need in needs(selection, powers=(0.8,)) if (n := need.episodes) is not None]
-    if sizes:
-        said.append(
-            f"About {sizes[0]:,} episodes like these (the log has {selection.episodes:,}) would "
-            "probably decide it; or allow a larger loss (--keep NAME=LOSS)."
-        )
-    elif all(trial.gain + trial.loss > 0 for _, trial in failed):
-        said.append("A longer log may decide it; or allow a larger loss (--keep NAME=LOSS).")
+    said += [plan(selection).said(selection.episodes), "Or allow a larger loss (--keep NAME=LOSS)."]
     return " ".join(said)
-
-
-def _more(selection: Selection) -> str:
-    """How much longer the log would have to be."""
-    first = decided_first(selection)
-    if first is None and selection.units < HALVES * LEAST:
-        kind = "episode" if selection.units == selection.episodes else "cluster"
-        return (
-            f"{counted(selection.units, kind)} are too few to learn from some and test on others."
-        )
-    if first is None:
-        return "The log shows no alternative that could be tested."
-    if first.gain <= 0:
-        return (
-            "What was tried did not do better on held-out episodes, so more of the same log would "
-            "probably not help; more memory, or other actions in the log, might."
-        )
-    promise = (
-        f"The most promising candidate is estimated to gain {number(first.gain)} per episode "
-        f"(standard error {rounded(first.error, first.error)}); "
-    )
-    (need,) = needs(selection, powers=(0.8,))
-    if need.episodes is None:
-        return promise + (
-            "but it does what the log hardly shows, and how many episodes would decide it cannot "
-            "be told. Let the behavior try such things more often."
-        )
-    return promise + (
-        f"about {need.episodes:,} episodes like these (the log has {selection.episodes:,}) would "
-        "probably decide it."
-    )

@@ -1,35 +1,48 @@
-"""How many episodes until a gain is likely to be certified.
+"""How many episodes until a gain is likely to be certified, or why that cannot be told.
 
-*Proved gate.* The logarithm of a bet's wealth is a sum over held-out units. If a unit adds g on
-average with standard deviation s, then on m units it stays above -ln(level) with probability Φ(z)
-from the smallest m on with
+The logarithm of a bet's wealth is a sum over held-out units. If a unit adds g on average with
+standard deviation s, then m units bring it to -ln(level) with a chance of about
 
-    m·g >= z·s·√m - ln(level).
+    Φ( (m·g + ln(level)) / (s·√m) ).
 
-g and s are those of the logged scores, moved so that their mean is the gain that is asked for.
+What is planned for is, of each half, the change that is tested first. That was decided without a
+look at held-out episodes, so their mean is an honest estimate of its gain; the best of several
+would not be. Something is certified if either half certifies it.
 
-*Asymptotic gate.* A candidate with gain g whose scores have standard deviation s passes on m units
-when g + noise > c·s/√m + R/m · max(ln(1/δ), 2/f), f being the share of the units that its weights
-are worth (`asymptotic`); what its weights lack does not shrink with m, and is taken
-off g.
-
-Half of the episodes are held out, so the log must have twice as many. The gain and its noise are
-themselves estimates, and a longer log also finds better candidates: this is a plan, not a promise.
+The gain itself is only an estimate, and what a small log leaves open about it is the larger part of
+what can go wrong. So the chance is averaged over the gains that held-out episodes leave possible,
+with the bet that would be laid on each: the size planned for 80 % is the one with which 80 % of
+such plans come true, not the one that would do if the estimate were exact. Some logs leave so much
+open that no size reaches 80 %; and a plan for many times the log is a guess (`benchmarks/plans.py`
+measures both). Then there is no number, and a sentence says what to change.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jumar.algorithms.auto.asymptotic import UNSEEN, normal, student
-from jumar.algorithms.auto.dealing import HALVES
-from jumar.algorithms.auto.trials import PROVED, KeptTrial, Selection, Trial
+import numpy as np
+
+from jumar.algorithms.auto.asymptotic import normal
+from jumar.algorithms.auto.dealing import HALVES, LEAST
+from jumar.algorithms.auto.scored import Scored
+from jumar.algorithms.auto.trials import MOST_BEYOND, PROVED, Selection, Trial
 from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.core.errors import ParameterError
+from jumar.core.text import counted, percent
+from jumar.evidence.assumptions import EACH_LOOK
+from jumar.evidence.plausible import Evidenced
 
-LEAST = 5  # effective episodes below which nothing can be planned
-MOST_EPISODES = 10**12  # a plan for more is no plan
+LIKELY = 0.8
+MOST_TIMES = 10  # the log: a plan for more is a guess, as measured
+MOST_EPISODES = 10**9  # the same for a gain that somebody asks for
+POSSIBLE = 15  # gains that held-out episodes leave possible, each as likely
+SURE = 0.05  # level of the largest of them that is planned for, where a gain is asked for
+
+# (mean, deviation) of what a unit adds to the logarithm of a bet, and what it must come to
+Race = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -38,93 +51,196 @@ class Need:
 
     gain: float
     power: float
-    episodes: int | None  # in the whole log; None: cannot be planned for
+    episodes: int | None  # in the whole log; None: cannot be told
 
 
-def needs(
-    selection: Selection, gains: list[float] | None = None, powers: tuple[float, ...] = (0.5, 0.8)
-) -> tuple[Need, ...]:
-    """What it would take to certify some gains, judging by the log so far; without any, the gain of
-    the candidate that would be decided first."""
+@dataclass(frozen=True)
+class Plan:
+    """How long a log must be; or, in `why`, what stands against it."""
+
+    needs: tuple[Need, ...]  # without a number in any, where there is a reason
+    gain: Evidenced | None = None  # held out, of the changes that are planned for
+    why: str = ""
+
+    def said(self, episodes: int) -> str:
+        """In one or two sentences; `episodes` is what the log has. The gain is not told: where
+        nothing is certified, none is shown (`assessment.verdict`)."""
+        sizes = [need.episodes for need in self.needs if need.power == LIKELY]
+        if self.gain is None or self.gain.shown is None or not sizes or sizes[0] is None:
+            return self.why
+        said = (
+            f"With about {sizes[0]:,} episodes in all, {max(0, sizes[0] - episodes):,} more than "
+            f"now, a change would be certified in {percent(LIKELY)} of such logs."
+        )
+        return " ".join(filter(None, (said, self.gain.caution, EACH_LOOK)))
+
+
+def plan(
+    selection: Selection, gains: Sequence[float] = (), powers: Sequence[float] = (LIKELY,)
+) -> Plan:
+    """What it would take to certify some gains, judging by the log so far; without any, what the
+    changes gain that were tested first."""
     check_asked(gains, powers)
-    first = decided_first(selection)
-    if first is None:
-        return ()
-    return tuple(
-        Need(gain, power, _needed(selection, first, gain, power))
-        for gain in (gains if gains is not None else [first.gain])
-        for power in powers
-    )
+    firsts = _firsts(selection)
+    why = _hopeless(selection, firsts)
+    if why:
+        return Plan((), None, why)
+    found = _gain(selection, firsts)
+    if found.hidden:
+        return Plan((), found, f"{_UNTOLD}: {found.hidden}. {_EXPLORE}")
+    if gains:
+        asked = [_Asked(selection, firsts, gain, 0.0) for gain in gains]
+        most = min(selection.most, found.value + normal(SURE) * found.error)
+        needs = [
+            Need(a.gain, power, a.episodes(power, MOST_EPISODES) if a.gain <= most else None)
+            for a in asked
+            for power in powers
+        ]
+        return Plan(tuple(needs), found)
+    if selection.chosen is not None:
+        return Plan((), found, "A change is certified already.")
+    if found.value <= 0:
+        return Plan((), found, _NO_GAIN)
+    own = _Asked(selection, firsts, found.value, found.error)
+    most = MOST_TIMES * selection.episodes
+    if own.episodes(LIKELY, most) is None:
+        return Plan((), found, _OPEN)
+    return Plan(tuple(Need(own.gain, p, own.episodes(p, most)) for p in powers), found)
 
 
-def check_asked(gains: list[float] | None, powers: tuple[float, ...]) -> None:
+_UNTOLD = "How many episodes would decide cannot be told"
+_EXPLORE = "Let your policy try other actions more often."
+_NO_GAIN = (
+    "What was tried did not do better on episodes it was not learned from, so more of the same log "
+    "would probably not help; more memory, or other actions in the log, might."
+)
+_OPEN = (
+    f"{_UNTOLD}: by what this log shows, even {MOST_TIMES} times as many might not. Plan again "
+    "when the log has doubled; or let your policy try other actions more often, which says more "
+    "per episode."
+)
+
+
+def check_asked(gains: Sequence[float], powers: Sequence[float]) -> None:
     """Refuse what is no gain, and no chance."""
     for power in powers:
         if not 0 < power < 1:
             raise ParameterError(f"power: {power!r} must lie between 0 and 1, such as 0.8.")
-    for gain in gains or ():
+    for gain in gains:
         if not SMALLEST_REWARD <= gain <= LARGEST_REWARD:
             raise ParameterError(
                 f"gain: {gain!r} is not a gain per episode. Use a positive number, such as 0.5."
             )
 
 
-def decided_first(selection: Selection, power: float = 0.8) -> Trial | None:
-    """The candidate that takes the fewest episodes to certify; if none can be planned for, the one
-    that came closest."""
-    sizes = [(_needed(selection, trial, trial.gain, power), trial) for trial in selection.trials]
-    found = [(size, i) for i, (size, _) in enumerate(sizes) if size is not None]
-    return selection.trials[min(found)[1]] if found else selection.best
+def _firsts(selection: Selection) -> list[Trial]:
+    """Of each half, what is tested first: that has most of the level."""
+    found = {}
+    for trial in sorted(selection.trials, key=lambda trial: trial.level):
+        if trial.scores is not None and trial.bet is not None:
+            found[trial.half] = trial
+    return list(found.values())
 
 
-def _needed(selection: Selection, trial: Trial, gain: float, power: float) -> int | None:
-    units = _by_bet(trial, gain, power)
+def _hopeless(selection: Selection, firsts: Sequence[Trial]) -> str:
+    """Why no number of episodes like these would decide, or none can be told."""
+    if selection.beyond > MOST_BEYOND:
+        return (
+            f"Recordings stop so early that {percent(selection.beyond)} of what counts lies "
+            "beyond, so no number of them would decide. Record for longer; or, if episodes end "
+            "where the recordings do, say so (--ends terminated)."
+        )
+    if selection.units < HALVES * LEAST:
+        kind = "episode" if selection.units == selection.episodes else "cluster"
+        return (
+            f"{counted(selection.units, kind)} are too few to learn from some and test on others."
+        )
     if selection.gate != PROVED:
-        units = _by_t(selection, trial, gain, power)
-    if units is None or not units < MOST_EPISODES:
-        return None
-    return HALVES * math.ceil(units * selection.episodes / selection.units)
+        return f"{_UNTOLD} for the approximate test, only for the proved one (--gate proved)."
+    if not firsts:
+        return f"The log shows no alternative that could be tested. {_EXPLORE}"
+    return ""
 
 
-def _by_bet(trial: Trial, gain: float, power: float) -> float | None:
-    """Units on which a bet passes."""
-    if trial.scores is None or trial.bet is None or not gain > 0 or not math.isfinite(gain):
-        return None
-    grows = trial.scores.growth_if(gain, trial.bet.floor)
-    if not grows.mean > 0:
-        return None
-    needed = units_needed(grows.mean, grows.deviation * normal(1 - power), -math.log(trial.level))
-    others = [_by_kept(kept, trial.level, power) for kept in trial.kept if not kept.passed]
-    return None if None in others else max([needed, *(n for n in others if n is not None)])
+def _gain(selection: Selection, firsts: Sequence[Trial]) -> Evidenced:
+    """Of the changes that are tested first: their mean, with each half as the other's judge."""
+    value = float(np.mean([trial.gain for trial in firsts]))
+    error = math.sqrt(sum(trial.error**2 for trial in firsts)) / len(firsts)
+    return Evidenced(
+        value,
+        value - normal(SURE) * error,
+        value + normal(SURE) * error,
+        error,
+        (selection.most - selection.range, selection.most),
+        min(trial.effective for trial in firsts),
+    )
 
 
-def _by_kept(kept: KeptTrial, level: float, power: float) -> float | None:
-    """Units on which a bet passes that no more is lost than may be."""
-    if kept.scores is None or kept.bet is None or not kept.gain + kept.loss > 0:
-        return None
-    grows = kept.scores.growth_if(kept.gain + kept.loss, kept.bet.floor - kept.loss)
-    if not grows.mean > 0:
-        return None
-    return units_needed(grows.mean, grows.deviation * normal(1 - power), -math.log(level))
+class _Asked:
+    """How likely a gain is certified, if it is known up to an error."""
+
+    def __init__(
+        self, selection: Selection, firsts: Sequence[Trial], gain: float, error: float
+    ) -> None:
+        self.gain = gain
+        self.episodes_per_unit = selection.episodes / selection.units
+        errors = [0.0]
+        if error > 0:
+            errors = [normal((i + 0.5) / POSSIBLE) for i in range(POSSIBLE)]
+        self.races = [[_races(trial, gain + z * error, z) for trial in firsts] for z in errors]
+
+    def chance(self, units: float) -> float:
+        """With so many held-out units in each half."""
+        misses = [math.prod(1 - _all_won(races, units) for races in each) for each in self.races]
+        return 1 - float(np.mean(misses))
+
+    def episodes(self, power: float, most: float) -> int | None:
+        """The fewest with this chance; None where `most` do not suffice."""
+        low, high = 1.0, most / HALVES / self.episodes_per_unit
+        if not self.chance(high) >= power:
+            return None
+        while high > low * (1 + 1e-3):
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if self.chance(middle) >= power else (middle, high)
+        return _two_digits(HALVES * high * self.episodes_per_unit)
 
 
-def _by_t(selection: Selection, trial: Trial, gain: float, power: float) -> float | None:
-    """Units on which the t test passes."""
-    held_out = trial.units
-    left = gain - selection.range * trial.missing
-    if trial.effective < LEAST or not left > 0 or not math.isfinite(left):
-        return None  # how the weights would spread in a longer log cannot be told
-    noise = (student(trial.level, held_out) + normal(1 - power)) * trial.deviation
-    share = min(1.0, trial.effective / held_out)
-    unseen = selection.range * max(-math.log(selection.delta), UNSEEN / share)
-    return units_needed(left, max(0.0, noise), unseen)
+def _two_digits(size: float) -> int:
+    """Rounded up: a plan is no more exact than that.
 
-
-def units_needed(drift: float, noise: float, once: float) -> float:
-    """The smallest m with m·drift >= noise·√m + once.
-
-    >>> units_needed(1.0, 19.6, 0.0), units_needed(0.5, 0.0, 4.0)
-    (384.16, 8.0)
+    >>> _two_digits(348.2), _two_digits(4100.0), _two_digits(7.5)
+    (350, 4100, 8)
     """
-    root = (noise + math.sqrt(noise**2 + 4 * drift * once)) / (2 * drift)
-    return round(max(root, 0.0) ** 2, 9)
+    unit = 10 ** max(0, len(str(math.ceil(size))) - 2)
+    return unit * math.ceil(size / unit)
+
+
+def _races(trial: Trial, gain: float, z: float) -> list[Race]:
+    """The bets that must all be won: on the gain, and on every signal that is not yet kept."""
+    assert trial.scores is not None
+    assert trial.bet is not None
+    needed = -math.log(trial.level)
+    found = [_race(trial.scores, gain, trial.bet.floor, needed)]
+    for kept in trial.kept:
+        if kept.scores is not None and kept.bet is not None and not kept.passed:
+            safe = kept.gain + kept.loss + z * kept.error
+            found.append(_race(kept.scores, safe, kept.bet.floor - kept.loss, needed))
+    return found
+
+
+def _race(scores: Scored, gain: float, floor: float, needed: float) -> Race:
+    if not math.isfinite(gain) or gain <= 0 or floor <= 0:
+        return 0.0, 0.0, needed
+    grows = scores.growth_if(gain, floor)
+    return grows.mean, grows.deviation, needed
+
+
+def _all_won(races: Sequence[Race], units: float) -> float:
+    """The chance that all bets reach what they must on so many units."""
+    from scipy.special import ndtr
+
+    chance = 1.0
+    for mean, deviation, needed in races:
+        noise = max(deviation * math.sqrt(units), 1e-12)
+        chance *= float(ndtr((units * mean - needed) / noise))
+    return chance

@@ -111,6 +111,30 @@ def floored_differences(
 
 
 @compiled
+def weights_beyond(
+    at: Ints,  # (N,) history state of every step
+    action: Ints,  # (N,)
+    start: Ints,  # (E+1,)
+    ended: Bools,  # (E,) by itself
+    episodes: Ints,  # (n,)
+    rows: Floats,  # (H, A) of the candidate
+    taken: Floats,  # (N,) probability of the logged action under its behavior
+    discount: float,
+) -> Floats:
+    """(n,) w_T·γ^T of the episodes that were cut off after T steps, 0 of those that ended: the mean
+    is the share of the candidate's discounted weight that lies beyond where recordings stop."""
+    found = np.zeros(len(episodes))
+    for i in range(len(episodes)):
+        e = episodes[i]
+        if not ended[e]:
+            w = 1.0
+            for s in range(start[e], start[e + 1]):
+                w = min(w * discount * (rows[at[s], action[s]] / taken[s]), LARGEST_WEIGHT)
+            found[i] = w
+    return found
+
+
+@compiled
 def within_budget(y: Floats, rows: Floats, k: int, a: int, budget: float, cut: Bools) -> float:
     """max(y(a) - λ, -budget), with λ such that the mean under p, row k of `rows`, is 0. (`cut` is
     room to write to.)

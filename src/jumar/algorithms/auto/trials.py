@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,11 +15,13 @@ from jumar.core.arrays import Frozen
 from jumar.core.controller import Controller
 from jumar.core.memory import Memory
 from jumar.core.shown import Shown
+from jumar.evidence.plausible import Evidenced
 from jumar.io.plain import finite, picked
 from jumar.solve.simplifying import Simplified
 
 PROVED, ASYMPTOTIC = "proved", "asymptotic"
 GATES = (PROVED, ASYMPTOTIC)
+Range = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,11 @@ class KeptSignal(Frozen):
     most: float  # that can be gained
     costs: bool = False  # the log holds costs, here with their sign turned
 
+    @property
+    def possible(self) -> Range:
+        """The least and the greatest gain that returns allow."""
+        return _possible(self.limits, self.most)
+
 
 @dataclass(frozen=True, repr=False)
 class KeptTrial(Shown):
@@ -92,14 +100,12 @@ class KeptTrial(Shown):
         passed = "kept" if self.passed else "not kept"
         return f"{self.signal}, held-out gain {self.gain:.4g} ± {self.error:.2g}, {passed}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """In plain JSON types."""
+    def to_dict(self, possible: Range) -> dict[str, Any]:
+        """In plain JSON types. What is not `possible` is not in there."""
         return {
             "signal": self.signal,
             "loss_allowed": self.loss,
-            "gain": self.gain,
-            "standard_error": finite(self.error),
-            "lower_bound": finite(self.lower),
+            **_numbers(self, possible),
             "passed": self.passed,
         }
 
@@ -124,6 +130,7 @@ class Trial(Shown):
     deviation: float = math.inf  # of a score
     weight: float = 1.0  # mean of the held-out weights: 1, if the behavior is what made the log
     weight_error: float = math.inf  # its standard error
+    beyond: float = 0.0  # share of its discounted weight beyond where recordings stop
     scores: Scored | None = field(default=None, repr=False, compare=False)  # of its units
     bet: Bet | None = None  # that was laid on it
     opinion: Opinion | None = None  # of its gain, where more is known than scores
@@ -152,22 +159,40 @@ class Trial(Shown):
         passed = "passed" if self.passed else "not passed"
         return f"{self.setting}, held-out gain {self.gain:.4g} ± {self.error:.2g}, {passed}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """In plain JSON types."""
+    def to_dict(self, possible: Range, kept: Sequence[KeptSignal] = ()) -> dict[str, Any]:
+        """In plain JSON types. What is not `possible`, or hardly tested, is not in there."""
+        signals = [k.to_dict(s.possible) for k, s in zip(self.kept, kept, strict=False)]
         return {
             "setting": str(self.setting),
-            **picked(self, "half promised gain"),
-            "standard_error": finite(self.error),
+            "half": self.half,
+            **_numbers(self, possible, self.effective),
             "effective_episodes": self.effective,
             "missing": self.missing,
             "mean_weight": self.weight,
-            "lower_bound": finite(self.lower),
+            "weight_beyond_the_cut": self.beyond,
             **picked(self, "level passed"),
             "passes_from_delta": None if (self.reached or 0.0) > 1 else self.reached,
             "refused": self.refused or None,
             "passes_the_other_test": self.second,
-            **({"kept": [kept.to_dict() for kept in self.kept]} if self.kept else {}),
+            **({"kept": signals} if signals else {}),
         }
+
+
+def _numbers(
+    trial: Trial | KeptTrial, possible: Range, effective: float | None = None
+) -> dict[str, Any]:
+    """The gain, where a person may see it; and the bound on it, where it excludes anything."""
+    low, high = trial.lower, math.inf
+    found = Evidenced(trial.gain, low, high, trial.error, possible, effective)
+    return {
+        "gain": found.shown,
+        "standard_error": None if found.shown is None else finite(trial.error),
+        "lower_bound": finite(low) if low > possible[0] else None,
+    }
+
+
+def _possible(limits: Limits, most: float) -> Range:
+    return float(limits.low[0] - (limits.high[0] - most)), most
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,7 +209,9 @@ class Selection(Frozen, Shown):
     controller: Controller
     limits: Limits  # of the returns
     most: float  # the best return that is possible, less the behavior's mean return
-    beyond: float  # share of the discounted weight that lies beyond where recordings stopped
+    # share of the discounted weight that lies beyond where recordings stopped: under the behavior
+    # or under what was chosen (or would have been, if that were not too much), whichever is larger
+    beyond: float
     memories: tuple[Memory, ...] = ()
     kept: tuple[KeptSignal, ...] = ()  # signals that must not get worse
     objective: str = ""  # the signal that must get better, where there are several
@@ -201,6 +228,16 @@ class Selection(Frozen, Shown):
     def range(self) -> float:
         """R: how far two returns can lie apart."""
         return self.limits.range
+
+    @property
+    def logged(self) -> float:
+        """The behavior's mean return, up to where recordings stop."""
+        return float(self.limits.high[0] - self.most)
+
+    @property
+    def possible(self) -> Range:
+        """The least and the greatest gain that returns allow."""
+        return _possible(self.limits, self.most)
 
     @property
     def too_short(self) -> bool:
@@ -258,8 +295,8 @@ class Selection(Frozen, Shown):
             "candidates": self.tried,
             **({"candidates_from": list(self.makers)} if self.makers else {}),
             **({"memories_learned": self._learned_names} if self.learned else {}),
-            "tested": [trial.to_dict() for trial in self.trials],
-            "chosen": self.chosen.to_dict() if self.chosen else None,
+            "tested": [trial.to_dict(self.possible, self.kept) for trial in self.trials],
+            "chosen": self.chosen.to_dict(self.possible, self.kept) if self.chosen else None,
             "only_the_approximate_test_passes": self.only_approximate,
             "weight_beyond_the_cut": self.beyond,
             "kept_because_records_are_short": self.too_short,

@@ -140,6 +140,19 @@ class Workbench(Bench):
         """(u,) the mean weight of each unit of a part."""
         return self.dealt.by_unit(self.dealt.episodes(part), self.weights(rows, part))[0]
 
+    def beyond(self, rows: Floats, part: DealtPart) -> float:
+        """The share of the discounted weight that lies beyond where recordings stop, under a
+        candidate."""
+        from jumar.algorithms.auto.scoring import weights_beyond
+
+        board, episodes = self.board, self.dealt.episodes(part)
+        log, rows = board.log, np.ascontiguousarray(rows)
+        found = weights_beyond(
+            board.replay.at, log.action, log.start, log.terminated, episodes, rows, board.taken,
+            board.discount,
+        )  # fmt: skip
+        return min(float(self.dealt.by_unit(episodes, found)[0].mean()), 1.0)
+
     def paying(self, log: Episodes, limits: Limits) -> Workbench:
         """The same steps with other rewards: those of `log`, which differs in nothing else."""
         board = replace(self.board, replay=replace(self.board.replay, log=log))

@@ -9,7 +9,13 @@ successor of the last step is unknown.
 from __future__ import annotations
 
 from jumar.core.episodes.labels import UNKNOWN, Labels
-from jumar.core.episodes.log import LARGEST_REWARD, SMALLEST_REWARD, Episodes, not_a_chance
+from jumar.core.episodes.log import (
+    LARGEST_REWARD,
+    SMALLEST_REWARD,
+    Episodes,
+    check_draws,
+    not_a_chance,
+)
 from jumar.core.episodes.origin import Origin, Remarks
 from jumar.core.episodes.table import METADATA, SIGNAL
 
@@ -23,5 +29,6 @@ __all__ = [
     "Labels",
     "Origin",
     "Remarks",
+    "check_draws",
     "not_a_chance",
 ]

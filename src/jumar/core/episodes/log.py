@@ -13,7 +13,7 @@ from jumar.core.arrays import Bools, Floats, Frozen, Ints, freeze
 from jumar.core.episodes.labels import UNKNOWN, Labels
 from jumar.core.episodes.origin import Origin
 from jumar.core.episodes.table import SIGNAL, as_table
-from jumar.core.errors import LogError, not_one_of
+from jumar.core.errors import LogError, ParameterError, not_one_of
 from jumar.core.frames import Framed
 from jumar.core.names import check_names
 from jumar.core.rows import place_words
@@ -59,6 +59,8 @@ class Episodes(Frozen, Shown, Framed):
     behavior: Labels | None = None  # (E,) which controller made the episode
     # name -> (N,) float64: what else every step brings beside the reward; more is better
     signals: Mapping[str, Floats] = field(default_factory=dict)
+    # propensities are frequencies in so many draws; 0: exact; None: nobody said
+    propensity_draws: int | None = None
 
     @property
     def summary(self) -> str:
@@ -120,6 +122,7 @@ class Episodes(Frozen, Shown, Framed):
         if self.propensity is not None:
             for row in np.flatnonzero(~((self.propensity > 0) & (self.propensity <= 1)))[:1]:
                 raise LogError(f"{self.where(int(row))}: {not_a_chance(self.propensity[row])}")
+        check_draws(self.propensity_draws)
         for part, labels in (("cluster", self.cluster), ("behavior", self.behavior)):
             nameless = () if labels is None else np.flatnonzero(labels.code == UNKNOWN)
             for i in nameless[:1]:
@@ -288,6 +291,7 @@ class Episodes(Frozen, Shown, Framed):
                 "leave signals out of both: dataclasses.replace(log, signals={})."
             )
         told = [name for name in (*_OF_STEPS, *_OF_EPISODES) if name != "node"]
+        draws = {self.propensity_draws, other.propensity_draws}
         return replace(
             self,
             start=np.concatenate([self.start, other.start[1:] + self.n_steps]),
@@ -295,6 +299,8 @@ class Episodes(Frozen, Shown, Framed):
             node=(self.node or other.node) and self._nodes() + other._nodes(),
             **{name: _joined(getattr(self, name), getattr(other, name)) for name in told},
             signals={name: _joined(s, other.signals[name]) for name, s in self.signals.items()},
+            # exact in one log is not exact in both
+            propensity_draws=draws.pop() if len(draws) == 1 else max(k or 0 for k in draws) or None,
         )
 
     def to_arrow(self) -> Any:
@@ -367,6 +373,17 @@ def _taken(column: Any, index: Ints) -> Any:
 def _joined(one: Any, other: Any) -> Any:
     """A column of two logs one after the other, if they have it."""
     return np.concatenate([one, other]) if isinstance(one, np.ndarray) else one and one + other
+
+
+def check_draws(draws: Any) -> int | None:
+    """How many draws a propensity is the frequency of, if that was said: a ParameterError else."""
+    if draws is None or (type(draws) is int and draws >= 0):
+        return draws
+    raise ParameterError(
+        f"propensity_draws: {printable(repr(draws))[:40]} is no number of draws. Write 64 "
+        "(--propensity-draws 64) if every propensity is the frequency of the action in 64 draws, "
+        "or 0 if propensities are exact."
+    )
 
 
 def not_a_chance(value: float) -> str:

@@ -4,6 +4,8 @@ The order test asks about the next step; this asks about values, however far ahe
 of the behavior is too short for them, what is learned step by step is wrong
 (`jumar.evidence.discrepancy`). As with the order, the log is not spoiled: worth a look, no failure.
 Without a discount there are no values to compare, so nothing is asked.
+
+Which way is which is told, and no amounts: both ways take a record that was cut off to go on.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from jumar.core.tabular import Detail, Facts, TextTable
-from jumar.core.text import number, percent, shown
+from jumar.core.text import percent, shown
 from jumar.evidence.checking.base import (
     Finding,
     Question,
@@ -37,8 +39,7 @@ class Apart:
     history_state: str = field(metadata={"key": "situation"})
     action: str
     visits: int
-    step_by_step: float
-    to_the_end: float
+    learned: str  # what step by step makes of it, against what episodes paid
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,6 @@ class ValuesApart(Section):
     """How far the two ways are apart."""
 
     memory: str
-    size: float  # root mean square over what the log visits, beyond chance
-    by_chance: float  # what chance alone makes
     p: float
     resamples: int
     rejected: bool
@@ -57,21 +56,13 @@ class ValuesApart(Section):
 
     def details(self) -> Iterator[Detail]:
         if self.rejected:
-            heads = ["history state", "action", "visits", "step by step", "to the end"]
-            rows = [
-                [x.history_state, x.action, f"{x.visits:,}", number(x.step_by_step),
-                 number(x.to_the_end)]
-                for x in self.apart
-            ]  # fmt: skip
-            title = "What actions bring, by the model of the next step and as episodes paid"
-            yield TextTable(heads, rows, title, right=heads[2:])
-        lines = [
-            ("off by", f"{number(self.size)}, where chance alone makes {number(self.by_chance)}")
-        ]
+            heads = ["history state", "action", "visits", "learned step by step"]
+            rows = [[x.history_state, x.action, f"{x.visits:,}", x.learned] for x in self.apart]
+            title = "What actions bring, learned step by step, against what episodes paid"
+            yield TextTable(heads, rows, title, right=["visits"])
         if self.cut:
-            told = "beyond the cut, both take the value of the model"
-            lines.append(("cut off", f"{percent(self.cut)} of the episodes; {told}"))
-        yield Facts(lines)
+            told = "beyond the cut, both ways take the value of the model"
+            yield Facts([("cut off", f"{percent(self.cut)} of the episodes; {told}")])
 
 
 def values_apart(subject: Subject, rng: np.random.Generator) -> ValuesApart | None:
@@ -97,8 +88,6 @@ def values_apart(subject: Subject, rng: np.random.Generator) -> ValuesApart | No
         )
     return ValuesApart(
         memory=str(found.memory),
-        size=found.size,
-        by_chance=found.by_chance,
         p=found.p,
         resamples=found.resamples,
         rejected=found.rejected,
@@ -116,8 +105,7 @@ def _apart(found: Discrepancy, subject: Subject) -> Iterator[Apart]:
             history_words(log, found.memory, found.states[i]),
             shown(log.actions[found.action[i]]),
             int(found.visits[i]),
-            float(found.step_by_step[i]),
-            float(found.to_the_end[i]),
+            "too much" if found.step_by_step[i] > found.to_the_end[i] else "too little",
         )
 
 

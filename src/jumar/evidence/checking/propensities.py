@@ -64,6 +64,7 @@ class Propensities(Section):
     actions: int
     differing: int | None  # steps; None where there is no controller to compare with
     examples: tuple[PropensityGap, ...]  # the first of them
+    draws: int | None  # in which they are, or look like, mere frequencies; None: they do not
     p: float | None  # None where they were compared, or where nothing was left to chance
     resamples: int
     verdict: Finding
@@ -110,9 +111,20 @@ def propensities_of(
         elif (logged < 1).any():
             p = _summed(logged, len(log.actions))
         verdict = _tested(p, len(log.actions), settings.level)
+        if verdict.status == "passed" and practice.draws is not None:
+            verdict = _frequencies(practice.draws, said=log.propensity_draws is not None)
     least, inverse = float(logged.min()), float(_inverse(logged).mean())
     return Propensities(
-        log.n_steps, least, inverse, len(log.actions), differing, examples, p, B, verdict
+        log.n_steps,
+        least,
+        inverse,
+        len(log.actions),
+        differing,
+        examples,
+        practice.draws,
+        p,
+        B,
+        verdict,
     )
 
 
@@ -182,6 +194,24 @@ def _tested(p: float | None, actions: int, level: float) -> Finding:
         "Propensities are too small: by them more actions were possible at a step than there are "
         f"(p = {p:.2g}). Are they those of the actions that were taken?",
     )
+
+
+def _frequencies(draws: int, said: bool) -> Finding:
+    """What frequencies cost, and what to do about it."""
+    if said:
+        fact = f"They are frequencies of {draws:,} draws"
+        remedy = "Log the probabilities themselves"
+    else:
+        fact = (
+            f"They look like frequencies of {draws:,} draws: all are multiples of 1/{draws:,}, and "
+            "differ where nothing else in the log does"
+        )
+        remedy = (
+            "If they are exact, say so: --propensity-draws 0 (propensity_draws=0). Else log the "
+            "probabilities themselves"
+        )
+    why = "Then 1 over a propensity is too large on average, so no gain is proved."
+    return look(f"{fact}. {why} {remedy}.")
 
 
 ENTRY = Question(

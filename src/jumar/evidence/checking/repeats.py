@@ -13,6 +13,17 @@ fixed one. As x does not hold all that matters, this can be too little. So long 
 worth a look when there are several times as many, and when they are not few among the episodes that
 begin like an earlier one: by chance, most of these part later.
 
+Short ones tell by how *evenly* they come. If episodes are independent, whatever their law, the
+number of times m_g that record g comes is nearly Poisson with a mean λ_g, so that
+
+    M_k = Σ_g m_g (m_g - 1) ... (m_g - k + 1),   E M_k = Σ_g λ_g^k,   E M_1 · E M_3 >= (E M_2)²
+
+by Cauchy and Schwarz, with equality where all records are equally likely. There, with
+λ = M_2 / M_1, the difference M_2²/M_1 - M_3 has the standard deviation √(2 λ² (λ + 3) M_1). Records
+that were copied come too evenly: of 60 that stand there five times each this is 3.3 standard
+deviations. No law of rewards has to be estimated for that. Where records that differ mostly pay
+the same, a schedule that was kept may be as even, so nothing is said.
+
 Episodes are compared by a 64-bit number computed from all of their steps, and those that agree
 then step by step, so that no chance agreement of numbers is reported.
 """
@@ -20,19 +31,21 @@ then step by step, so that no chance agreement of numbers is reported.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jumar.core.arrays import Array, Bools, Floats, Ints, number_rows
+from jumar.core.arrays import Bools, Floats, Ints, number_rows
 from jumar.core.episodes import Episodes
 from jumar.core.replay import Replay
 from jumar.core.tabular import Detail, TextTable
 from jumar.core.text import shown
 from jumar.evidence.checking.base import NAMED, PLACE, Finding, Question, Section, look, passed
+from jumar.evidence.marks import marks_of_steps
 
 LONG = 10  # steps from which a repeat is worth a look
 TIMES = 4  # more than chance gives, for a look
+UNLIKE = 0.5  # of the records that differ, the share that must pay differently, too
 PARTING = 10  # for one repeat so many episodes may begin alike, and it is still worth a look
 
 
@@ -55,6 +68,7 @@ class Repeats(Section):
     long: int  # repeats of at least LONG steps
     long_by_chance: float  # the same for these
     alike: int  # episodes whose first LONG steps are those of an earlier one
+    evenness_p: float | None  # of records that come as evenly; None where that tells nothing
     examples: tuple[Repeat, ...]  # the first long ones
     verdict: Finding
 
@@ -85,7 +99,7 @@ def repeats_of(replay: Replay, level: float) -> Repeats:
     )
     chance = _by_chance(replay)
     by_chance, long_by_chance = float(chance.sum()), float(chance[log.lengths >= LONG].sum())
-    alike = _begin_alike(log)
+    alike, even = _begin_alike(log), _evenness(log)
     return Repeats(
         episodes=len(log),
         repeated=len(later),
@@ -93,8 +107,9 @@ def repeats_of(replay: Replay, level: float) -> Repeats:
         long=len(long),
         long_by_chance=long_by_chance,
         alike=alike,
+        evenness_p=even,
         examples=examples,
-        verdict=_verdict(len(later), by_chance, len(long), long_by_chance, alike, level),
+        verdict=_verdict(len(later), by_chance, len(long), long_by_chance, alike, even, level),
     )
 
 
@@ -138,13 +153,45 @@ def repeated_episodes(log: Episodes) -> tuple[Ints, Ints]:
     >>> later.tolist(), earlier.tolist()
     ([2], [0])
     """
-    _, group = number_rows(np.column_stack([_shapes(log), _marks(log)]))
+    group = _groups(log)
     first = np.full(int(group.max()) + 1, len(log))
     np.minimum.at(first, group, np.arange(len(log)))
     later = np.flatnonzero(first[group] < np.arange(len(log)))
     earlier = first[group[later]]
     same = _same_steps(log, later, earlier)
     return later[same], earlier[same]
+
+
+def _groups(log: Episodes) -> Ints:
+    """(E,) the same number for episodes that are alike step for step."""
+    return number_rows(np.column_stack([_shapes(log), _marks(log)]))[1]
+
+
+def _evenness(log: Episodes) -> float | None:
+    """p of records that come as evenly; None where records mostly pay the same."""
+    group = _groups(log)
+    first = np.unique(group, return_index=True)[1]
+    plain = replace(log, observation=log.observation * 0, action=log.action * 0)
+    if len(np.unique(_marks(plain)[first])) < UNLIKE * len(first):
+        return None
+    return too_even(np.bincount(group))
+
+
+def too_even(times: Ints) -> float:
+    """p of records that come so evenly (`times` each), if they come independently.
+
+    >>> rng = np.random.default_rng(1)
+    >>> too_even(rng.poisson(5, 60)) > 0.1, too_even(np.full(60, 5)) < 0.001
+    (True, True)
+    """
+    from scipy.special import ndtr
+
+    m = times.astype(np.float64)
+    m1, m2, m3 = (float(x.sum()) for x in (m, m * (m - 1), m * (m - 1) * (m - 2)))
+    mean = m2 / m1
+    if mean == 0:
+        return 1.0
+    return float(ndtr((m3 - m2 * mean) / np.sqrt(2 * mean**2 * (mean + 3) * m1)))
 
 
 def _begin_alike(log: Episodes) -> int:
@@ -156,22 +203,12 @@ def _begin_alike(log: Episodes) -> int:
 def _marks(log: Episodes, most: int | None = None) -> Ints:
     """(E,) a non-negative number for what was seen, done and paid in each episode, in order; in its
     first `most` steps only, if these are given."""
-    turn = np.arange(log.n_steps) - np.repeat(log.start[:-1], log.lengths)
-    code = log.observation * len(log.actions) + log.action
-    mixed = _mix(code.astype(np.uint64) + _mix(turn.astype(np.uint64)))
-    mixed = _mix(mixed ^ (log.reward + 0.0).view(np.uint64))  # -0.0 is 0.0
+    mixed = marks_of_steps(log)
     if most is not None:
+        turn = np.arange(log.n_steps) - np.repeat(log.start[:-1], log.lengths)
         mixed[turn >= most] = 0
     sums = np.add.reduceat(mixed, log.start[:-1])
     return (sums >> np.uint64(1)).astype(np.int64)
-
-
-def _mix(x: Array) -> Array:
-    """Scramble 64 bits (splitmix64); what wraps around is meant to."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)))
 
 
 def _same_steps(log: Episodes, later: Ints, earlier: Ints) -> Bools:
@@ -191,7 +228,13 @@ def _same_steps(log: Episodes, later: Ints, earlier: Ints) -> Bools:
 
 
 def _verdict(
-    repeated: int, by_chance: float, long: int, long_by_chance: float, alike: int, level: float
+    repeated: int,
+    by_chance: float,
+    long: int,
+    long_by_chance: float,
+    alike: int,
+    even: float | None,
+    level: float,
 ) -> Finding:
     from scipy.special import pdtrc  # scipy.stats takes a second to load
 
@@ -203,6 +246,12 @@ def _verdict(
             f"{_episodes(long)} an earlier one over {LONG} or more steps, where chance would give "
             f"about {_about(long_by_chance)}. The log seems to hold the same recording twice; "
             "remove one.",
+        )
+    if even is not None and even <= level:
+        return look(
+            f"{_episodes(repeated)} an earlier one, to the last digit of every reward, and more "
+            f"evenly than chance repeats them (p = {even:.2g}). The log seems to hold the same "
+            "recordings several times; remove the copies.",
         )
     rest = "" if long else f", none of them over {LONG} or more steps"
     return passed(

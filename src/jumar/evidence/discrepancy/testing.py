@@ -91,8 +91,8 @@ class Discrepancy(Frozen, Shown):
                 f"the end of episodes they agree (p = {self.p:.2g})."
             )
         return (
-            f"Values learned with a {self.memory} are wrong: step by step they are off by "
-            f"{self.size:.2g} from what episodes paid (p = {self.p:.2g})."
+            f"Values learned with a {self.memory} are wrong: learned step by step, they are not "
+            f"what episodes paid (p = {self.p:.2g})."
         )
 
 

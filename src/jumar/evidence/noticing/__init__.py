@@ -21,6 +21,7 @@ LOOKS: Registry[Look] = Registry(
         "cost": "jumar.evidence.noticing.cost:look",
         "readings": "jumar.evidence.noticing.readings:look",
         "exploration": "jumar.evidence.noticing.exploration:look",
+        "last rows": "jumar.evidence.noticing.last_rows:look",
         "remembers": "jumar.evidence.noticing.remembering:look",
     },
 )

@@ -1,34 +1,105 @@
 """Q̂ and V̂ of a controller for doubly robust estimates, each episode judged by the others.
 
 Episodes are dealt at random into folds; where the log has clusters, whole clusters are. For every
-fold the history MDP is estimated from the other folds, over a memory that refines both controllers,
-and a controller's Q̂ and V̂ in it are read off at the steps of the fold. So Q̂ is independent of the
-episodes it is used on, which is all that unbiasedness needs: the model may be as wrong as it likes.
+fold a model is estimated from the other folds, over a memory that refines both controllers, and a
+controller's Q̂ and V̂ in it are read off at the steps of the fold. So Q̂ depends on other episodes
+and on the past, which is all that unbiasedness needs: the model may be as wrong as it likes.
 
-Where the other folds never saw a history state, Q̂ = V̂ = 0: no correction, the step counts as in
-PDIS. A pair that they never tried has Q̂ = 0 as well, and V̂ = Σ_a π(a | x) Q̂(x, a) holds everywhere
-exactly.
+What is estimated is the return *up to the cut*, so the model knows the clock. With T the longest
+episode of the other folds and c_t the share of theirs that stop after step t among those that do
+not end there,
+
+    Q̂_t(x, a) = r̂(x, a) + γ (1 - c_t) Σ_x' P̂(x' | x, a) V̂_{t+1}(x'),    V̂_t = Σ_a π(a | x) Q̂_t,
+
+backwards from V̂_T = 0. Recordings that all stop at T have c = 0 up to the last step; those that
+stop anywhere, the hazard that was seen; those that end by themselves, none. Where all episodes have
+T steps the clock ends them, whatever that is called, and P̂ is that of going on.
+
+What nobody tried is not worth 0: a pair that the other folds never tried counts as what is usual in
+its history state, and a history state that they never saw, like a continuation, as what is usual at
+that step. All these are means of what was paid, so no Q̂ lies outside what is possible; and a
+constant that is added to every reward moves Q̂_t by what it pays from step t on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Frozen, Ints, freeze
+from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, freeze, sum_by
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
-from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
+from jumar.core.names import other_names
 from jumar.core.randomness import Seed, generator
-from jumar.core.replay import Replays
+from jumar.core.replay import ENDED, UNSEEN, Replay, Replays
 from jumar.core.text import printable
-from jumar.solve.solver import action_values, policy_value
+from jumar.evidence.offpolicy.weights import step_of
 
-MOST_DISCOUNT = 0.999  # of the model: values of an estimated model exist for certain only below 1
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+SETTLED = 1e-13  # relative change of V̂ from one step to the next that is only rounding
+
+
+@dataclass(frozen=True, eq=False)
+class ClockModel(Frozen):
+    """What some episodes tell. K history states, A actions, T steps."""
+
+    memory: Memory
+    states: Ints  # (K, w+1)
+    visits: Floats  # (K, A) how often each pair was tried
+    reward: Floats  # (K, A) what it paid on average
+    moves: csr_array  # (K·A, K) where it led, if it is known and the recording went on
+    unknown: Floats  # (K·A,) 1 where nobody knows what follows
+    goes_on: Floats  # (T,) share of recordings that go on after a step that ends nothing
+
+    @classmethod
+    def of(cls, replay: Replay) -> ClockModel:
+        """Estimated from a log."""
+        from scipy.sparse import csr_array
+
+        log, follows = replay.log, replay.follows
+        lengths, pair = log.lengths, replay.pair
+        K, A, T = len(replay.states), len(log.actions), int(lengths.max())
+        visits = np.bincount(pair, minlength=K * A).astype(np.float64)
+        by_clock = bool((lengths == T).all())
+        told = follows >= 0 if by_clock else follows != UNSEEN
+        known = np.bincount(pair[told], minlength=K * A)
+        on = follows >= 0
+        chance = csr_array((1.0 / known[pair[on]], (pair[on], follows[on])), shape=(K * A, K))
+        stops = lengths[replay.after != ENDED] if not by_clock else lengths
+        cut = np.bincount(stops - 1, minlength=T)
+        longer = len(log) - np.cumsum(np.bincount(lengths - 1, minlength=T))
+        return cls(
+            replay.memory,
+            replay.states,
+            visits.reshape(K, A),
+            (sum_by(pair, log.reward, K * A) / np.maximum(visits, 1)).reshape(K, A),
+            chance,
+            (known == 0).astype(np.float64),
+            longer / np.maximum(longer + cut, 1),
+        )
+
+    def backwards(self, policy: Floats, discount: float) -> Iterator[tuple[int, Floats, float]]:
+        """t from the last step to the first, (K, A) Q̂_t of a policy (K, A), and what is usual."""
+        visits, tried = self.visits, self.visits > 0
+        here, T = visits.sum(1), len(self.goes_on)
+        v, usual, q, settled = np.zeros(len(policy)), 0.0, np.zeros(policy.shape), False
+        for t in range(T - 1, -1, -1):
+            if not (settled and self.goes_on[t] == self.goes_on[t + 1]):
+                then = (self.moves @ v + self.unknown * usual).reshape(policy.shape)
+                q = self.reward + discount * self.goes_on[t] * then
+                usual = float((visits * q).sum() / here.sum())
+                known = np.where(here > 0, (visits * q).sum(1) / np.maximum(here, 1), usual)
+                q = np.where(tried, q, known[:, None])
+                before, v = v, (policy * q).sum(1)
+                settled = bool(np.abs(v - before).max() <= SETTLED * np.abs(v).max())
+            yield t, q, usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +107,14 @@ class CrossFit(Frozen):
     """One model per fold, estimated from the other folds; fitted once, for any number of
     controllers."""
 
-    models: tuple[HistoryMdp, ...]  # (K,)
+    log: Episodes
+    models: tuple[ClockModel, ...]  # (K,)
     fold: Ints  # (N,) int64, of the episode of every step
     state: Ints  # (N,) int64, the step's history state in the model of its fold, or -1
-    action: Ints  # (N,) int64
+    discount: float
 
     def __post_init__(self) -> None:
-        for field in ("fold", "state", "action"):
+        for field in ("fold", "state"):
             object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
 
     @property
@@ -51,32 +123,45 @@ class CrossFit(Frozen):
         return float((self.state < 0).mean())
 
     def values(self, controller: Controller) -> tuple[Floats, Floats]:
-        """(N,) Q̂(x, a) of the logged action, and (N,) V̂(x), at every step; 0 where unseen."""
-        q_taken, v = np.zeros(len(self.state)), np.zeros(len(self.state))
-        for model, rows, x in self._folds():
-            policy = model.policy_of(controller)
-            q = action_values(model, policy_value(model, policy))
-            q_taken[rows] = q[x, self.action[rows]]
-            v[rows] = (policy * q).sum(1)[x]  # not the solver's value: V̂ = π·Q̂ to the last bit
-        return q_taken, v
+        """(N,) Q̂(x, a) of the logged action, and (N,) V̂(x), at every step."""
+        for kind in other_names(self.log, controller):
+            raise MemoryMismatch(
+                f"{printable(controller.name)} does not number {kind} as the log does. Use "
+                "log.align(controller.observations, controller.actions) first."
+            )
+        policies = [controller.lift(m.memory).rows_at(m.states) for m in self.models]
+        return self._values(policies, None)
 
     def logged_values(self, rows: Floats) -> tuple[Floats, Floats]:
         """The same for whoever made the log, given (N, A) what they may do at every step: Q̂ is that
         of what the other folds did, and V̂(x) = Σ_a rows(a) Q̂(x, a), so that V̂ is right for the
         behavior of each episode, be there one or many."""
-        q_taken, v = np.zeros(len(self.state)), np.zeros(len(self.state))
-        for model, at, x in self._folds():
+        policies = []
+        for model in self.models:
             n = model.visits.sum(1, keepdims=True)
-            done = np.where(n > 0, model.visits / np.maximum(n, 1), 1 / model.visits.shape[1])
-            q = action_values(model, policy_value(model, done))
-            q_taken[at] = q[x, self.action[at]]
-            v[at] = (rows[at] * q[x]).sum(1)
+            policies.append(np.where(n > 0, model.visits / np.maximum(n, 1), 1 / rows.shape[1]))
+        return self._values(policies, rows)
+
+    def _values(self, policies: list[Floats], rows: Floats | None) -> tuple[Floats, Floats]:
+        q_taken, v = np.zeros(len(self.state)), np.zeros(len(self.state))
+        for k, (model, policy) in enumerate(zip(self.models, policies, strict=True)):
+            at, first = self._by_step(self.fold == k, len(model.goes_on))
+            for t, q, usual in model.backwards(policy, self.discount):
+                now = at[first[t] : first[t + 1]]
+                x = self.state[now]
+                row = policy[x] if rows is None else rows[now]
+                # V̂ must be π·Q̂ where x is known; where it is not, both are the same number
+                q_taken[now] = np.where(x < 0, usual, q[x, self.log.action[now]])
+                v[now] = np.where(x < 0, usual, (row * q[x]).sum(1))
         return q_taken, v
 
-    def _folds(self) -> Iterator[tuple[HistoryMdp, Ints, Ints]]:
-        for k, model in enumerate(self.models):
-            rows = np.flatnonzero((self.fold == k) & (self.state >= 0))
-            yield model, rows, self.state[rows]
+    def _by_step(self, chosen: Bools, T: int) -> tuple[Ints, Ints]:
+        """The chosen steps ordered by their number, and (T+1,) where each number begins. What is
+        longer than any episode of the other folds is at its last step all the time."""
+        rows = np.flatnonzero(chosen)
+        step = np.minimum(step_of(self.log.start)[rows], T - 1)
+        first = np.concatenate([[0], np.cumsum(np.bincount(step, minlength=T))])
+        return rows[np.argsort(step, kind="stable")], first
 
 
 def fit(
@@ -136,11 +221,11 @@ def fit(
     state = np.empty(log.n_steps, np.int64)
     models = []
     for k in range(folds):
-        model = replay.part(fold_of != k).counts.mle(min(discount, MOST_DISCOUNT))
+        model = ClockModel.of(replay.part(fold_of != k))
         rows = np.flatnonzero(fold == k)
-        state[rows] = model.index.find(replay.states)[replay.at[rows]]
+        state[rows] = RowIndex(model.states).find(replay.states)[replay.at[rows]]
         models.append(model)
-    return CrossFit(tuple(models), fold, state, log.action)
+    return CrossFit(log, tuple(models), fold, state, discount)
 
 
 def check_alike(target: Controller, behavior: Controller) -> None:

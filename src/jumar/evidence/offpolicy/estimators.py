@@ -4,7 +4,6 @@ With the weights w_t of `evidence.offpolicy.weights`, the return G = Σ γ^t r_t
 episode, Q̂ any function of history states and actions, V̂(x) = Σ_a π(a | x) Q̂(x, a) and V̂ = 0
 after the last step:
 
-    IS        w_{T-1} G
     PDIS      Σ_t γ^t w_t r_t
     DR        V̂(x_0) + Σ_t γ^t w_t (r_t + γ V̂(x_{t+1}) - Q̂(x_t, a_t))
 
@@ -14,13 +13,12 @@ Q̂ must not have seen the episode it is used on (`jumar.evidence.offpolicy.cros
 
 The weighted ones divide by the weight that is there instead of the number of episodes,
 
-    WIS       Σ_i w_i G_i / Σ_i w_i
     CWPDIS    Σ_t γ^t Σ_i w_it r_it / Σ_i w_it
     WDR       mean V̂(x_0) + Σ_t γ^t Σ_i w_it (r_it + γ V̂_{i,t+1} - Q̂_it) / Σ_i w_it,
 
 episodes that are over keep their last weight in the denominator. They are biased at any finite
 size and consistent. All three are one form: the mean of an offset, and a weighted mean of some
-amounts x at every step (`Weighted`); WIS is the case of episodes folded into one step.
+amounts x at every step (`Weighted`).
 
 An episode that was cut off counts up to the cut.
 
@@ -39,8 +37,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, freeze, sum_by
 from jumar.core.registry import Registry
-from jumar.evidence.offpolicy.ranges import importance_range
-from jumar.evidence.offpolicy.weights import cumulative, final
+from jumar.evidence.offpolicy.weights import cumulative, step_of
 
 if TYPE_CHECKING:
     from jumar.evidence.offpolicy.ranges import Possible
@@ -140,32 +137,7 @@ def surprise(reward: Floats, q_taken: Floats, v: Floats, start: Ints, discount: 
     return expected
 
 
-def step_of(start: Ints) -> Ints:
-    """(N,) the number of every step within its episode."""
-    steps: Ints = np.arange(start[-1]) - np.repeat(start[:-1], np.diff(start))
-    return steps
-
-
-# ---- the six ------------------------------------------------------------------------------------
-
-
-def importance(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Floats:
-    """(E,) IS: the return, times the weight of the whole episode.
-
-    >>> importance(np.array([2.0, 0.5]), np.array([1.0, 2.0]), np.array([0, 2]), 0.5).tolist()
-    [2.0]
-    """
-    return final(ratio, start) * returns(reward, start, discount)
-
-
-def floored_importance(
-    ratio: Floats, reward: Floats, start: Ints, discount: float, lowest: float
-) -> Floats:
-    """(E,) IS of the return above its least possible value, and that value: never below `lowest`.
-
-    The mean is that of IS, as weights have mean 1.
-    """
-    return lowest + final(ratio, start) * (returns(reward, start, discount) - lowest)
+# ---- the four ------------------------------------------------------------------------------------
 
 
 def pdis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Floats:
@@ -209,18 +181,6 @@ def doubly_robust(
     return first + pdis(ratio, x, start, discount)
 
 
-def wis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Weighted:
-    """WIS: the mean return, episodes weighted as wholes.
-
-    >>> three = np.array([0, 1, 2, 3])
-    >>> wis(np.array([2.0, 1.0, 0.0]), np.array([3.0, 6.0, 9.0]), three, 1.0).value
-    4.0
-    """
-    E = len(start) - 1
-    G = returns(reward, start, discount)
-    return Weighted(final(ratio, start), G, np.arange(E + 1), np.zeros(E), 1.0)
-
-
 def cwpdis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Weighted:
     """CWPDIS: step by step the mean reward, episodes weighted by their steps so far.
 
@@ -259,22 +219,10 @@ class Estimator:
     floored: Callable[[Sample, Floats], Floats] | None = None
 
 
-def _importance_range(possible: Possible) -> tuple[float, float]:
-    weight, less = possible.largest_weights, 1.0 if possible.difference else 0.0
-    return importance_range(weight, possible.low, possible.high, less=less)
-
-
 # the order is that of the random streams, so append only
 ESTIMATORS: Registry[Estimator] = Registry(
     "estimator",
     {
-        "is": Estimator(
-            "importance sampling of whole episodes",
-            lambda sample: importance(*sample.data),
-            rank=3,
-            range=_importance_range,
-            floored=lambda sample, least: floored_importance(*sample.data, float(least[0])),
-        ),
         "pdis": Estimator(
             "importance sampling step by step",
             lambda sample: pdis(*sample.data),
@@ -283,17 +231,10 @@ ESTIMATORS: Registry[Estimator] = Registry(
             range=lambda possible: possible.pdis_range(),
             floored=lambda sample, least: floored_pdis(*sample.data, least),
         ),
-        "wis": Estimator(
-            "weighted importance sampling of whole episodes",
-            lambda sample: wis(*sample.data),
-            rank=6,
-            weighted=True,
-            interval="bootstrap-t",
-        ),
         "cwpdis": Estimator(
             "weighted importance sampling step by step",
             lambda sample: cwpdis(*sample.data),
-            rank=5,
+            rank=4,
             weighted=True,
             interval="bootstrap-t",
         ),
@@ -307,7 +248,7 @@ ESTIMATORS: Registry[Estimator] = Registry(
         "wdr": Estimator(
             "weighted doubly robust",
             lambda sample: weighted_doubly_robust(*sample.data_with_values),
-            rank=4,
+            rank=3,
             weighted=True,
             baseline=lambda sample: sample.behavior_dr,
             interval="bootstrap-t",

@@ -7,13 +7,12 @@ two sides, b - a the range of a value:
     bernstein     x̄ ± [ √(2 s² (L + ln 2) / n) + 7 (b-a) (L + ln 2) / (3 (n-1)) ]
     truncated     the same, below only, for min(x, c): needs only x >= a
     t             x̄ ± t_{n-1}(1-δ) s / √n
-    bca           quantiles of the bootstrap, moved for bias and skewness
     bootstrap-t   quantiles of (x̄* - x̄)/s* put in place of Student's
 
 The first three are theorems (Hoeffding 1963; Maurer and Pontil 2009, Theorem 4; Thomas, Theocharous
 and Ghavamzadeh 2015): cutting values off at c lowers their mean, so a lower bound for what is left
 is one for μ, and c may be anything that does not depend on the values it is used on. It is chosen
-on a twentieth of them, which is then left out. The last three are right as n grows.
+on a twentieth of them, which is then left out. The last two are right as n grows.
 
 The bootstrap draws whole episodes, so it also serves the weighted estimators, which are no means.
 """
@@ -118,39 +117,6 @@ def student(values: Floats | Weighted, delta: float, *, sides: Sides = "two") ->
     return _around(_centre(values)[0], quantile * standard_error(values), sides)
 
 
-def bca(
-    sample: Floats | Weighted,
-    delta: float,
-    *,
-    rng: np.random.Generator,
-    sides: Sides = "two",
-    draws: int = DRAWS,
-) -> Interval:
-    """The bias-corrected and accelerated bootstrap (Efron 1987), over episodes."""
-    from scipy.special import ndtr, ndtri
-
-    share = tails(delta, sides)
-    if (plain := _without_draws(sample, sides)) is not None:
-        return plain
-    value, pulls = _centre(sample)
-    found, _ = _resample(sample, draws, errors=False, rng=rng)
-    off = _rounded(found - value)
-    below = ((off < 0).mean() + (off <= 0).mean()) / 2  # half of the ties: a lattice is no bias
-    if not 0 < below < 1:  # every draw on one side: how far the other reaches cannot be told
-        return EVERYTHING
-    z0 = float(ndtri(below))
-    unit = pulls / np.abs(pulls).max()
-    acceleration = float((unit**3).sum() / (6 * (unit**2).sum() ** 1.5))
-
-    def end(z: float) -> float:
-        stretch = 1 - acceleration * (z0 + z)
-        moved = z0 + (z0 + z) / stretch if stretch > 0 else math.copysign(math.inf, z)
-        return float(np.quantile(found, ndtr(moved)))
-
-    z = float(ndtri(1 - share)) if 1 - share < 1 else -float(ndtri(share))
-    return _sided(end(-z), end(z), sides)
-
-
 def bootstrap_t(
     sample: Floats | Weighted,
     delta: float,
@@ -164,7 +130,7 @@ def bootstrap_t(
     if (plain := _without_draws(sample, sides)) is not None:
         return plain
     value, error = _centre(sample)[0], standard_error(sample)
-    found, errors = _resample(sample, draws, errors=True, rng=rng)
+    found, errors = _resample(sample, draws, rng=rng)
     off = _rounded(found - value)
     # a draw of equal values has no spread: it lies infinitely far off, or not at all
     far = np.where(off == 0, 0.0, np.copysign(np.inf, off))
@@ -249,14 +215,14 @@ def _centre(sample: Floats | Weighted) -> tuple[float, Floats]:
 
 
 def _resample(
-    sample: Floats | Weighted, draws: int, *, errors: bool, rng: np.random.Generator
+    sample: Floats | Weighted, draws: int, *, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     from jumar.core import kernels
 
     if isinstance(sample, Weighted):
         s = sample
         return kernels.resample_weighted(
-            s.weight, s.x, s.start, s.offset, s.sizes, s.discount, draws, errors, rng
+            s.weight, s.x, s.start, s.offset, s.sizes, s.discount, draws, rng
         )
     return kernels.resample_mean(np.ascontiguousarray(sample), draws, rng)
 
@@ -289,8 +255,7 @@ class Method:
     compute: Callable[..., Interval]  # (values, δ) and low, high, sides; low, rng; or rng, sides
     for_weighted: bool = False  # also for estimators that are no means
     # below each trusted size (`trust`), in % of logs whose 95 % interval covered the truth: over
-    # all hard processes, and in the worst of them; the least of PDIS, WIS and CWPDIS where it
-    # serves all
+    # all hard processes, and in the worst of them; the least of PDIS and CWPDIS
     measured: tuple[tuple[int, int, int], ...] = ()
 
 
@@ -305,9 +270,6 @@ INTERVALS: Registry[Method] = Registry(
             "Student t", _LIMIT, "nothing",
             lambda values, delta, *, rng, sides: student(values, delta, sides=sides),  # no dice
             measured=((10, 79, 54), (100, 87, 79)),
-        ),
-        "bca": Method(
-            "BCa bootstrap", _LIMIT, "nothing", bca, True, ((10, 74, 47), (100, 80, 72))
         ),
         "bootstrap-t": Method(
             "studentised bootstrap", _LIMIT, "nothing", bootstrap_t, True,

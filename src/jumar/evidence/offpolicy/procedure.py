@@ -166,7 +166,7 @@ def estimate_all(
     >>> fair = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = simulate(tiger, fair, episodes=100, seed=1)
     >>> list(estimate_all(log, fair, fair, discount=0.95, interval="hoeffding"))
-    ['is', 'pdis']
+    ['pdis']
     """
     wanted = [
         _checked(name, interval, delta, sides, difference, rewards, horizon)
@@ -254,14 +254,22 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
     sample.check_serves(settings.estimator)
     method = INTERVALS[settings.interval]
     ranged = method.needs != "nothing"
-    values = sample.units(settings.estimator, settings.difference, alike=ranged)
     bounds = possible_of(sample, settings.rewards, settings.horizon, settings.difference)
+    values: Floats | Weighted
+    if method.needs == "floor":  # the number belongs to its interval
+        values = bounds.floored(ESTIMATORS[settings.estimator].floored)
+    else:
+        values = sample.units(settings.estimator, settings.difference, alike=ranged)
     found = _interval(values, bounds, sample, settings)
     read_off = bounds.read_off(method.needs)
+    value = values.value if isinstance(values, Weighted) else float(values.mean())
+    possible = bounds.possible(proved=ranged)
+    weight = sample.unit_weight
+    trusted = trust(weight, values.influence if isinstance(values, Weighted) else values)
     return Estimate(
         estimator=settings.estimator,
         interval=settings.interval,
-        value=values.value if isinstance(values, Weighted) else float(values.mean()),
+        value=bounds.without_rounding(value, possible),
         lower=found.lower,
         upper=found.upper,
         standard_error=intervals.standard_error(values),
@@ -270,24 +278,23 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
         difference=settings.difference,
         discount=float(sample.discount),
         episodes=len(sample.log),
-        effective_size=weights.effective_size(sample.unit_weight),
-        largest_share=weights.largest_share(sample.unit_weight),
+        effective_size=trusted.effective,
+        largest_share=weights.largest_share(weight),
         logged=float(sample.returns.mean()),
-        possible=bounds.possible,
+        possible=possible,
         validity=_validity(sample, method.validity, read_off),
         assumptions=_assumptions(sample, bounds, settings.interval, read_off),
         notes=(bounds.notes if method.needs == "range" else ()) + _weighing(sample, ranged),
-        trust=trust(
-            sample.unit_weight, values.influence if isinstance(values, Weighted) else values
-        ),
+        trust=trusted,
         read_off=read_off,
         clusters=sample.n_clusters,
     )
 
 
 def _validity(sample: Sample, of_method: Validity, read_off: tuple[str, ...]) -> Validity:
-    """No interval counts what an estimate of the behavior may be off by."""
-    if sample.practice.estimated:
+    """No interval counts what an estimate of the behavior may be off by, nor what frequencies that
+    stand for probabilities are."""
+    if sample.practice.unproved:
         return min(of_method, Validity.CLAIMED, key=lambda v: v.strength)
     return of_method.if_seen if read_off else of_method
 
@@ -302,9 +309,7 @@ def _interval(
     assert not isinstance(values, Weighted), "only the bootstrap serves weighted estimators"
     entry = ESTIMATORS[settings.estimator]
     if method.needs == "floor":
-        assert entry.floored is not None, "_serves said so"
-        floored, floor = bounds.floored(entry.floored)
-        return method.compute(floored, δ, low=floor, rng=rng)
+        return method.compute(values, δ, low=bounds.floor, rng=rng)
     assert entry.range is not None, "_serves said so"
     low, high = entry.range(bounds)
     if not np.isfinite(high - low):

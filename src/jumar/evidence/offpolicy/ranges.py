@@ -32,6 +32,7 @@ from jumar.evidence.rewards import RewardRange
 if TYPE_CHECKING:
     from jumar.evidence.offpolicy.sample import Sample
 
+ROUNDING = 1e-12  # of the largest return
 MOST_NODES = 20_000  # of both memories together; beyond, a cruder range is used
 
 
@@ -187,20 +188,6 @@ def least_returns(rewards: RewardRange, discount: float, horizon: int) -> Floats
     return least
 
 
-def importance_range(
-    weight: Floats, low: Floats, high: Floats, *, less: float = 0.0
-) -> tuple[float, float]:
-    """The least and the greatest (w - less)·G, for the largest weights and ranges of returns by
-    length; less = 1 gives the difference of IS to the return."""
-    with np.errstate(over="ignore"):
-        corners = [
-            np.multiply(w - less, g, out=np.zeros_like(w), where=g != 0)
-            for w in (np.zeros_like(weight), weight)
-            for g in (low, high)
-        ]
-    return float(np.min(corners)), float(np.max(corners))
-
-
 # ---- of one log and one estimator ---------------------------------------------------------------
 
 
@@ -221,11 +208,23 @@ class Possible:
         """The least and the greatest return of all."""
         return float(self.low.min()), float(self.high.max())
 
-    @property
-    def possible(self) -> tuple[float, float]:
-        """What could be estimated at all."""
+    def possible(self, *, proved: bool) -> tuple[float, float]:
+        """What could be estimated at all. Where nothing is to be proved, also by what the log shows
+        of the behavior's return, and of a length that all episodes have."""
         low, high = self.returns
-        return (low - high, high - low) if self.difference else (low, high)
+        if proved:
+            return (low - high, high - low) if self.difference else (low, high)
+        if not self.declared_horizon and (self.sample.log.lengths == self.horizon).all():
+            low, high = float(self.low[-1]), float(self.high[-1])
+        # no mean of returns lies outside, but for rounding
+        logged = min(max(float(self.sample.returns.mean()), low), high) if self.difference else 0.0
+        return low - logged, high - logged
+
+    def without_rounding(self, value: float, possible: tuple[float, float]) -> float:
+        """A value that only rounding, of numbers as large as returns, took beyond what is
+        possible is at its end."""
+        at = min(max(value, possible[0]), possible[1])
+        return at if abs(at - value) <= ROUNDING * np.abs([self.low, self.high]).max() else value
 
     def read_off(self, needs: Literal["range", "floor", "nothing"]) -> tuple[str, ...]:
         """What an interval, or what is possible at all, rests on that nobody declared."""
@@ -268,14 +267,22 @@ class Possible:
             "proved intervals must allow for it.",
         )
 
-    def floored(self, values: Callable[[Sample, Floats], Floats]) -> tuple[Floats, float]:
-        """(E,) values with the mean of an estimator, and what none of them falls short of; of
-        clusters, where the log has them."""
-        least = least_returns(self.rewards, self.sample.discount, self.horizon)
-        found, floor = values(self.sample, least), float(least[0])
-        if self.difference:
-            found, floor = found - self.sample.returns, floor - self.returns[1]
-        return self.sample.mean_of_units(found), floor
+    @cached_property
+    def _least(self) -> Floats:
+        return least_returns(self.rewards, self.sample.discount, self.horizon)
+
+    @property
+    def floor(self) -> float:
+        """What no floored value falls short of."""
+        return float(self._least[0]) - (self.returns[1] if self.difference else 0.0)
+
+    def floored(self, values: Callable[[Sample, Floats], Floats] | None) -> Floats:
+        """(E,) values with the mean of an estimator, none below the floor; of clusters, where the
+        log has them."""
+        assert values is not None, "_serves said so"
+        found = values(self.sample, self._least)
+        less = self.sample.returns if self.difference else 0.0
+        return self.sample.mean_of_units(found - less)
 
 
 def possible_of(

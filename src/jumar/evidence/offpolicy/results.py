@@ -12,19 +12,24 @@ from jumar.evidence.claims import AS_SEEN, NOT_ODDS
 from jumar.evidence.offpolicy.estimators import ESTIMATORS
 from jumar.evidence.offpolicy.intervals import INTERVALS, Sides
 from jumar.evidence.offpolicy.trust import Trust, grade
+from jumar.evidence.plausible import Evidenced
 from jumar.evidence.validity import Validity
-from jumar.io.plain import picked
+from jumar.io.plain import finite, picked
 
-HEAVY = 0.2  # share of all weight in one episode that is worth a word
+INSTEAD = "Estimate a controller that is closer to the behavior, or give a longer log."
 
 
 @dataclass(frozen=True, repr=False)
 class Estimate(Shown):
-    """The expected return of a controller, or its difference to the behavior's."""
+    """The expected return of a controller, or its difference to the behavior's.
+
+    `value`, `lower`, `upper` and `standard_error` are raw: what was computed, for programs. What
+    may be shown is `evidence`; the words, `str` and `to_dict` show nothing else.
+    """
 
     estimator: str  # a name of ESTIMATORS
     interval: str  # a name of INTERVALS
-    value: float
+    value: float  # raw, as the next three
     lower: float  # may be infinite
     upper: float
     standard_error: float  # may be infinite
@@ -33,10 +38,10 @@ class Estimate(Shown):
     difference: bool  # to the behavior, instead of a value
     discount: float
     episodes: int  # E
-    effective_size: float  # (Σw)²/Σw² of the weights of episodes, or of clusters
+    effective_size: float  # episodes, or clusters, that the weights in use leave (`trust`)
     largest_share: float  # of all weight, in one of them
     logged: float  # mean return in the log
-    possible: tuple[float, float]  # what the rewards alone allow
+    possible: tuple[float, float]  # what rewards and horizon, and the logged return, allow
     validity: Validity
     assumptions: tuple[str, ...]
     notes: tuple[str, ...] = ()  # why the interval is what it is, where that is not plain
@@ -47,33 +52,61 @@ class Estimate(Shown):
     @property
     def summary(self) -> str:
         kind = "difference" if self.difference else "value"
+        begins, evidence = f"{self.estimator}, {self.interval}: {kind}", self.evidence
+        if evidence.shown is None:
+            return f"{begins} not shown, {evidence.hidden}"
+        (low, high), how = self.ends, str(self.validity)
+        if evidence.caution:
+            how += f"; worth {self.effective_size:.2g} episodes"
+        return f"{begins} {evidence.shown:.4g}, from {low:.4g} to {high:.4g} ({how})"
+
+    @property
+    def evidence(self) -> Evidenced:
+        """The number and its interval, as far as a person may see them."""
+        return Evidenced(
+            self.value,
+            self.lower,
+            self.upper,
+            self.standard_error,
+            self.possible,
+            self.effective_size,
+        )
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval, cut to what is possible; an end that is not claimed is infinite."""
+        low, high = self.possible
         return (
-            f"{self.estimator}, {self.interval}: {kind} {self.value:.4g}, "
-            f"from {self.lower:.4g} to {self.upper:.4g} ({self.validity})"
+            self.lower if math.isinf(self.lower) else min(max(self.lower, low), high),
+            self.upper if math.isinf(self.upper) else max(min(self.upper, high), low),
         )
 
     @property
     def vacuous(self) -> bool:
-        """True when the interval excludes nothing that the rewards do not exclude."""
+        """True when the interval excludes nothing that is not excluded without it."""
         low, high = self.possible
         return self.lower <= low and self.upper >= high and low < high
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader must know before trusting the interval."""
-        found = []
-        if self.effective_size == 0:
-            found.append(
-                "No logged episode is one that this controller could have made from beginning to "
-                "end: only beginnings tell of it, and the interval may be far off."
-            )
-        elif self.trust is not None and not self.proved:
-            found += grade(self.trust, *self.units, INTERVALS[self.interval].measured)
-        if self.largest_share > HEAVY and self.units[0] > 1 / HEAVY:
-            found.append(f"One {self.units[1]} carries {self.largest_share:.0%} of all weight.")
-        if self.lower == self.upper:
+        """What a reader must know before trusting the interval, beside the caution."""
+        found: list[str] = []
+        if self.evidence.hidden:
+            return ()
+        trust = self.trust
+        # few episodes by their weights is what the caution says
+        new = not self.evidence.caution or (trust and trust.balanced < trust.effective)
+        if trust is not None and not self.proved and new:
+            found += grade(trust, *self.units, INTERVALS[self.interval].measured)
+        if self.ends[0] == self.ends[1]:
             found.append("All values are equal, so the interval has no width; do not trust that.")
         return tuple(found)
+
+    @property
+    def plain(self) -> bool:
+        """Is there nothing that must be said beside it?"""
+        told = self.evidence
+        return not (told.hidden or told.caution or self.vacuous or self.warnings)
 
     @property
     def units(self) -> tuple[int, str]:
@@ -82,22 +115,30 @@ class Estimate(Shown):
 
     @property
     def verdict(self) -> str:
-        """What the interval says, in one sentence."""
-        how = f"({self.validity}{self._odds}){self._proviso}"
+        """What the interval says, in one sentence, and the caution that belongs to it."""
+        if self.evidence.hidden:
+            return f"No number is shown: {self.evidence.hidden}. {INSTEAD}"
+        return " ".join(filter(None, (self._says, self.evidence.caution)))
+
+    @property
+    def _says(self) -> str:
+        how, (lower, upper) = f"({self.validity}{self._odds}){self._proviso}", self.ends
         if self.vacuous:
             low, high = self.possible
             by = ", going by what the log shows" if self.read_off else ""
             return (
-                f"vacuous: the interval {self.range_text} excludes nothing, as no "
+                f"vacuous: the interval excludes nothing, as no "
                 f"{'difference' if self.difference else 'return'} can lie outside {low:.6g} to "
                 f"{high:.6g}{by}."
             )
         if not self.difference:
             return f"The expected return is {self._where} {how}."
-        if self.lower > 0:
-            return f"Better than the behavior by at least {self.lower:.6g} {how}."
-        if self.upper < 0:
-            return f"Worse than the behavior by at least {-self.upper:.6g} {how}."
+        if lower == upper == 0:
+            return "Not decided: nothing in this log tells the one from the other."
+        if lower > 0:
+            return f"Better than the behavior by at least {lower:.6g} {how}."
+        if upper < 0:
+            return f"Worse than the behavior by at least {-upper:.6g} {how}."
         return (
             f"Not decided: the difference to the behavior is {self._where} {how}; so it may "
             "be either better or worse."
@@ -131,8 +172,8 @@ class Estimate(Shown):
 
     @property
     def range_text(self) -> str:
-        """The interval as people write it."""
-        return between(self.lower, self.upper)
+        """The interval as people write it; a dash where it is not shown."""
+        return "-" if self.evidence.hidden else between(*self.ends)
 
     @property
     def _where(self) -> str:
@@ -148,16 +189,33 @@ class Estimate(Shown):
 
     def __str__(self) -> str:
         what = "difference to the behavior" if self.difference else "expected return"
-        return (
-            f"{what} {self.value:.6g}, {self.range_text} "
-            f"({self.estimator}, {INTERVALS[self.interval].title}, {self.validity})"
-        )
+        how = f"({self.estimator}, {INTERVALS[self.interval].title}, {self.validity})"
+        evidence = self.evidence
+        if evidence.shown is None:
+            return f"{what} not shown: {evidence.hidden} {how}"
+        care = f". {evidence.caution}" if evidence.caution else ""
+        return f"{what} {evidence.shown:.6g}, {self.range_text} {how}{care}"
+
+    @property
+    def error_shown(self) -> float | None:
+        """The standard error, where it is shown and says anything."""
+        width = self.possible[1] - self.possible[0]
+        return None if self.evidence.hidden else min(self.standard_error, width)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; an infinite number becomes None, and the verdict says so in words."""
+        """Plain JSON types; an infinite number, and one that is not shown, becomes None, and the
+        verdict says so in words."""
+        told, ends = self.evidence, self.ends if not self.evidence.hidden else (None, None)
         return {
-            **picked(self, "estimator interval difference value lower upper standard_error odds"),
-            **picked(self, "delta delta_meaning sides discount episodes clusters effective_size"),
+            **picked(self, "estimator interval difference"),
+            "value": told.shown,
+            "lower": finite(ends[0]),
+            "upper": finite(ends[1]),
+            "standard_error": finite(self.error_shown),
+            "not_shown_because": told.hidden or None,
+            "caution": told.caution or None,
+            **picked(self, "odds delta delta_meaning sides discount episodes clusters"),
+            "effective_size": self.effective_size,
             "trusted_size": None if self.trust is None else self.trust.size,
             "largest_share": self.largest_share,
             "logged_return": self.logged,
@@ -169,7 +227,7 @@ class Estimate(Shown):
 
 
 def best_of(found: Iterable[Estimate]) -> Estimate:
-    """The estimate to go by, where several were asked for.
+    """The estimate to go by, where several were asked for: of those that may be shown.
 
     Parameters
     ----------
@@ -181,7 +239,7 @@ def best_of(found: Iterable[Estimate]) -> Estimate:
     Estimate
         The one to go by.
     """
-    return min(found, key=lambda estimate: ESTIMATORS[estimate.estimator].rank)
+    return min(found, key=lambda e: (bool(e.evidence.hidden), ESTIMATORS[e.estimator].rank))
 
 
 def between(lower: float, upper: float) -> str:

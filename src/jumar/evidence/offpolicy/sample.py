@@ -1,7 +1,7 @@
 """A log seen through two controllers, and what each estimator makes of it.
 
-Differences are taken within the episode, so that what both controllers share cancels: IS and PDIS
-minus the return, WIS and CWPDIS minus the mean return, and DR minus the DR of the *behavior* with
+Differences are taken within the episode, so that what both controllers share cancels: PDIS minus
+the return, CWPDIS minus the mean return, DR and WDR minus the DR of the *behavior* with
 its own Q̂ and V̂. The last is unbiased like the return (with ratios of 1 nothing but V̂ = π_b·Q̂ is
 used), and steadier: it is free of the luck of the behavior's dice, as the DR of the target is,
 while the return is not.
@@ -9,7 +9,7 @@ while the return is not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,7 @@ from jumar.core.errors import LogError, ParameterError
 from jumar.core.memory.refinement import join
 from jumar.core.replay import Replays
 from jumar.core.text import printable
-from jumar.evidence.certificate import NOT_CONFOUNDED
+from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
 from jumar.evidence.given import Behaviors
 from jumar.evidence.offpolicy import estimators, weights
 from jumar.evidence.offpolicy.clusters import by_cluster, cluster_means
@@ -117,10 +117,21 @@ class Sample:
 
     @cached_property
     def unit_weight(self) -> Floats:
-        """(E,) the weight of every episode, or (K,) of every cluster."""
+        """(E,) the weight of every episode, or (K,) of every cluster, averaged over the steps as
+        they count in a discounted return; 1 on average."""
+        weight = weights.averaged(self.ratio, self.log.start, self.discount)
         if self.cluster is None or self.n_clusters is None:
-            return self.weight
-        return sum_by(self.cluster, self.weight, self.n_clusters)
+            return weight
+        return sum_by(self.cluster, weight, self.n_clusters) * (self.n_clusters / len(self.log))
+
+    @cached_property
+    def itself(self) -> bool:
+        """Is the target who made the log? Then the log itself is the answer, without a model."""
+        old = self.practice.only
+        if old is None:
+            return False
+        told = {"name": old.name, "rules": old.rules, "exploration": old.exploration}
+        return replace(self.target, **told, estimated=old.estimated) == old
 
     @cached_property
     def weight(self) -> Floats:
@@ -145,6 +156,8 @@ class Sample:
     @cached_property
     def values(self) -> tuple[Floats, Floats]:
         """Q̂ of the logged actions and V̂, cross-fitted, of the target."""
+        if self.itself:
+            return np.zeros(self.log.n_steps), np.zeros(self.log.n_steps)
         return self.models.values(self.target)
 
     @property
@@ -162,6 +175,8 @@ class Sample:
         """(E,) the doubly robust value of whoever made the log; the return where it is not known
         what else they might have done, as V̂ must be that of their own dice."""
         practice = self.practice
+        if self.itself:
+            return self.returns
         if practice.only is not None:
             q, v = self.models.values(practice.only)
         elif practice.rows is not None:
@@ -208,20 +223,18 @@ class Sample:
     @property
     def assumed(self) -> tuple[str, ...]:
         """What is taken for granted of who acted, and of what is independent."""
-        made = "The behavior that is given made the log, and what it did depended on nothing else."
+        made = "The policy that is given made the log."
         if self.practice.estimated:
-            made = NOT_CONFOUNDED
+            made = ESTIMATED
         elif not self.practice.controllers:
-            made = "The logged propensities are right, and what was done depended on nothing else."
+            made = RIGHT if self.practice.draws is None else AS_IF_RIGHT
         elif self.practice.several:
-            made = (
-                "Each episode was made by the behavior that the log names for it, and what that "
-                "did depended on nothing else."
-            )
+            made = "Each episode was made by the policy that the log names for it."
         if self.n_clusters is None:
-            return made, "Episodes are independent of each other and of one kind."
+            return made, NOT_CONFOUNDED, "Episodes are independent of each other and of one kind."
         return (
             made,
+            NOT_CONFOUNDED,
             f"The {self.n_clusters:,} clusters are independent of each other and of one kind.",
             "What is done in one episode changes neither the next ones of its cluster nor how many "
             "there are: weights reach back to the start of an episode only.",

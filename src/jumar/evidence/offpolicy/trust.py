@@ -18,7 +18,7 @@ Coverage was measured by `benchmarks/interval_coverage.py` on eight hard process
 over 10 and 40 steps, behaviors that are 90 to 98 % sure, rare payoffs, lognormal and gamma
 rewards), 20 to 2,000 episodes. Sizes are computed from the log, so a log that happens to miss what
 is heavy looks better than it is. The first threshold, 30, was tried on four processes that it was
-not chosen on, and let one WIS interval in 50 miss without a warning; so it was raised to 100, which
+not chosen on, and let one interval in 50 miss without a warning; so it was raised to 100, which
 leaves one in 240 there. An easy process passes it with some 120 episodes.
 """
 
@@ -42,9 +42,14 @@ class Trust:
     missing: float = 0.0  # part of the weight that the log does not contain
 
     @property
+    def effective(self) -> float:
+        """What the weights alone leave: the effective size."""
+        return min(self.carried, self.present)
+
+    @property
     def size(self) -> float:
         """The trusted size."""
-        return min(self.carried, self.present, self.balanced)
+        return min(self.effective, self.balanced)
 
     @property
     def reason(self) -> str:

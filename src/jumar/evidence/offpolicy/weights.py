@@ -53,6 +53,12 @@ def behavior_taken(log: Episodes | Replays, behavior: Behaviors) -> Floats:
     return practice_of(log, behavior).taken
 
 
+def step_of(start: Ints) -> Ints:
+    """(N,) the number of every step within its episode."""
+    steps: Ints = np.arange(start[-1]) - np.repeat(start[:-1], np.diff(start))
+    return steps
+
+
 def cumulative(ratio: Floats, start: Ints) -> Floats:
     """(N,) the weight w_t of every prefix: the product of the ratios so far in the episode.
 
@@ -68,6 +74,21 @@ def final(ratio: Floats, start: Ints) -> Floats:
     """(E,) the weight of every whole episode."""
     whole: Floats = cumulative(ratio, start)[start[1:] - 1]
     return whole
+
+
+def averaged(ratio: Floats, start: Ints, discount: float) -> Floats:
+    """(E,) the weights of every episode, averaged over steps as a discounted return is: those of
+    Σ_t γ^t w_t / Σ_t γ^t up to the longest episode. One that is over keeps its last weight, so that
+    the mean is 1.
+
+    >>> averaged(np.array([2.0, 0.0, 0.5]), np.array([0, 2, 3]), 1.0).tolist()
+    [1.0, 0.5]
+    """
+    w, length = cumulative(ratio, start), np.diff(start)
+    power = np.append(0.0, np.cumsum(discount ** np.arange(length.max())))  # (T+1,) Σ_{s<t} γ^s
+    within = np.add.reduceat(discount ** step_of(start) * w, start[:-1])
+    total: Floats = within + w[start[1:] - 1] * (power[-1] - power[length])
+    return total / power[-1]
 
 
 def effective_size(weight: Floats) -> float:

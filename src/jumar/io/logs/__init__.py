@@ -108,6 +108,7 @@ def read_logs(
     turns: str | None = None,
     sheet: str | None = None,
     missing_reward: float | None = None,
+    propensity_draws: int | None = None,
     each_file: bool = False,
 ) -> Episodes:
     """Read a log from CSV, TSV, Parquet, Arrow, NDJSON, JSON, Excel or Minari, or from a table in
@@ -164,6 +165,9 @@ def read_logs(
         The sheet of an Excel workbook.
     missing_reward
         What a step pays whose reward is missing: 0 where an outcome stands only in the last row.
+    propensity_draws
+        Every propensity is the frequency of the action in so many draws; 0 says that propensities
+        are exact.
     each_file
         Episodes are numbered anew in every file of a folder.
 
@@ -206,6 +210,7 @@ def read_logs(
         decimal=decimal,
         dates=dates,
         missing_reward=missing_reward,
+        propensity_draws=propensity_draws,
     )
     options = FileOptions.checked(separator, encoding, turns, sheet)
     if file_format is not None:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
-from jumar.core.episodes import SIGNAL
+from jumar.core.episodes import SIGNAL, check_draws
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.reading import Bins
 from jumar.core.text import printable
@@ -63,6 +63,7 @@ class Asked:
     decimal: Mark | None  # nobody said it: it is recognised
     dates: str | None  # a format, as for strptime
     cost_signals: tuple[str, ...] = ()  # signals that hold costs
+    propensity_draws: int | None = None  # that propensities are frequencies in; 0: exact
 
     @property
     def signals(self) -> tuple[str, ...]:
@@ -83,6 +84,7 @@ def ask(
     decimal: str | None = None,
     dates: str | None = None,
     missing_reward: float | None = None,
+    propensity_draws: int | None = None,
 ) -> Asked:
     """The options as one value, or an error that shows how to write them."""
     chosen: dict[str, Any] = {}
@@ -113,6 +115,7 @@ def ask(
         prices=tuple(_price(name, amount) for name, amount in (prices or {}).items()),
         dates=None if dates is None else check_format(dates),
         missing_reward=None if missing_reward is None else _amount(missing_reward),
+        propensity_draws=check_draws(propensity_draws),
         **chosen,
     )
 

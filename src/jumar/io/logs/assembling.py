@@ -108,6 +108,7 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
             name: (0.0 - values if name in asked.cost_signals else values)[steps]
             for name, values in signals.items()
         },
+        propensity_draws=asked.propensity_draws,
     )
 
 

@@ -10,18 +10,18 @@ from typing import Any
 
 from jumar.assessment.assessing import Assessment
 from jumar.assessment.sentences import sentence
+from jumar.assessment.verdict import claim
 from jumar.core.text import counted, number, shown
 from jumar.show.drawing import Drawing
 from jumar.show.html import content
 from jumar.show.html.before_after import before_after
-from jumar.show.html.figures import histogram
-from jumar.show.remedies import remedies
+from jumar.show.remedies import next_command, remedies
 
 PICTURES = {
-    "graph": "Each box is a node of the memory: what the controller remembers. It has one line for "
+    "graph": "Each box is a node of the memory: what the policy remembers. It has one line for "
     "each observation. Arrows lead to the next node. Changes are marked. The same picture is in "
     "controller.svg.",
-    "table": "This memory has too many nodes for a readable graph. So the history states that "
+    "table": "This memory has too many nodes for a readable graph. So the situations that "
     "change are listed. All of them are in decisions.csv.",
 }
 SIGNS = {"passed": "✓", "look": "!", "failed": "✗"}
@@ -55,34 +55,38 @@ def page(
         lstrip_blocks=True,
         finalize=steady,
     )
+    environment.filters["an"] = lambda noun: f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
     script = part("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    result, made = assessment.result, assessment.decisions
-    changed = [h for h in made.order.tolist() if made.changed[h]]
+    result, made, verdict = assessment.result, assessment.decisions, assessment.verdict
+    decides = verdict.terms.decides
+    changed = [h for h in made.order.tolist() if decides and made.changed[h]]
     telling = [c for c in assessment.telling if not c.vacuous] or [result.certificate]
     empty = [c for c in assessment.certificates if c not in telling]
     page: str = environment.from_string(part("page.html")).render(
         said=assessment,
         made=made,
-        title=shown(result.behavior.name, 80),
-        headline=content.first_sentence(assessment.verdict.headline),
+        title=content.title(assessment),
         log=content.log_line(assessment),
+        also=assessment.also,
+        next_command=next_command(verdict, typed),
+        decides=decides,
+        # where an action changes and is not to be changed, why it would is not told either
+        whys=decides or (result.improvement.changed == 0 and not verdict.exit_code),
         changes=[sentence(made, h) for h in changed[: content.MOST_CHANGES]],
         more_changes=max(0, len(changed) - content.MOST_CHANGES),
         decisions=made.order[: content.MOST_ROWS].tolist(),
         reasons=[content.reason(made, h) for h in changed[: content.MOST_REASONS]],
-        bootstrap=content.bootstrap(assessment),
-        thin=content.thin(made),
+        claim=lambda certificate: claim(certificate, verdict.terms.numbers),
+        thin=[] if verdict.exit_code else content.thin(made),
         thin_text=content.thin_text(made),
-        changed=bool(changed),
         unchanged_text=content.unchanged_text(len(made.order)),
         failed_checks=sum(fact.state == "failed" for fact in assessment.facts),
         checks_text=content.checks_text(assessment.facts),
-        certificates=telling,
+        certificates=[*telling, *result.kept],
         empty_certificates=empty,
         empty_text=f"{counted(len(empty), 'certificate')} without a word for this log",
-        before_after=before_after(assessment.gain),
-        unit=_unit(assessment),
+        before_after=before_after(verdict, assessment.gain),
         number=number,
         signs=SIGNS,
         style=part("page.css"),
@@ -91,17 +95,10 @@ def page(
         drawing=drawing,
         picture=PICTURES[drawing.kind],
         smallest=smallest if smallest and smallest.kind == "graph" else None,
-        histogram=_histogram(assessment) if changed else "",
-        outlook_picture=_outlook(assessment),
         run=_run_rows(run),
         notices=_notices(assessment, typed),
     )
     return page
-
-
-def _unit(assessment: Assessment) -> str:
-    """What the numbers count."""
-    return "saved" if assessment.costs else "won"
 
 
 def _notices(assessment: Assessment, typed: Sequence[str]) -> list[dict[str, Any]]:
@@ -109,30 +106,8 @@ def _notices(assessment: Assessment, typed: Sequence[str]) -> list[dict[str, Any
     return [
         {key: text and shown(text, LONGEST) for key, text in notice.items()}
         for notice in remedies(assessment.notices, typed)
+        if notice["fact"] != assessment.verdict.lead  # it is said there
     ]
-
-
-def _outlook(assessment: Assessment) -> str:
-    """Both controllers along the log, and what is forecast."""
-    from jumar.show.html.outlook import outlook_picture
-
-    ahead = assessment.outlook
-    if ahead is None or ahead.forecast is None:
-        return ""
-    return outlook_picture(ahead.forecast, assessment.costs)
-
-
-def _histogram(assessment: Assessment) -> str:
-    again, (low, high) = assessment.resampled, assessment.interval
-    return histogram(
-        again.gains,
-        (low, high),
-        f"{_unit(assessment)} per episode by the new controller",
-        "gain",
-        f"Histogram of the estimated gain in {len(again.gains)} redrawn logs: 90 % lie "
-        f"between {number(low)} and {number(high)}; {100 * again.worse:.3g} % are not "
-        "above zero.",
-    )
 
 
 def _run_rows(run: Mapping[str, Any]) -> list[tuple[str, str]]:

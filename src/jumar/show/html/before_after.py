@@ -1,4 +1,4 @@
-"""Before and after as two bars: what an episode is worth under the old and the new controller."""
+"""Before and after as two bars: what an episode is worth under the old and the new policy."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from collections.abc import Callable
 from html import escape
 
 from jumar.assessment.gain import Gain
+from jumar.assessment.verdict import Verdict
 from jumar.core.text import number
 
-WIDTH, LEFT, RIGHT = 420, 42, 110  # room for the names on the left, for the numbers on the right
+WIDTH, LEFT, RIGHT = 420, 50, 110  # room for the names on the left, for the numbers on the right
 
 
-def before_after(gain: Gain) -> str:
-    """An SVG that takes its colours from the page. Of costs, the shorter bar is better."""
+def before_after(verdict: Verdict, gain: Gain) -> str:
+    """An SVG that takes its colours from the page. Of costs, the shorter bar is better. Empty where
+    the verdict carries no estimate."""
+    if verdict.about is None or gain.new is None or gain.interval is None:
+        return ""
     sign = -1 if gain.costs else 1
     old, new = sign * gain.old, sign * gain.new
-    ends = sorted(sign * (gain.old + x) for x in (gain.low, gain.high))
+    ends = sorted(sign * (gain.old + x) for x in gain.interval)
     low, high = min(0.0, old, new, ends[0]), max(0.0, old, new, ends[1])
     if high <= low:
         return ""
@@ -26,11 +30,11 @@ def before_after(gain: Gain) -> str:
 
     what = "costs" if gain.costs else "is worth"
     said = (
-        f"An episode {what} {gain.money(old)} under the old controller and {gain.money(new)} under "
+        f"An episode {what} {gain.money(old)} under the old policy and {gain.money(new)} under "
         f"the new one (90 % interval {number(ends[0])} to {number(ends[1])})."
     )
-    better = "good" if gain.amount >= 0 else "bad"
-    bars = [_bar(x, old, 8, "old", "soft", gain), _bar(x, new, 46, "new", better, gain)]
+    colour = verdict.terms.colour
+    bars = [_bar(x, old, 8, "today", "soft", gain), _bar(x, new, 46, "new", colour, gain)]
     whisker = (
         f'<path d="M{x(ends[0]):.1f} 58H{x(ends[1]):.1f}M{x(ends[0]):.1f} 52v12M{x(ends[1]):.1f} '
         '52v12" fill="none" stroke="currentColor" stroke-width="1.5"/>'

@@ -14,7 +14,7 @@ import numpy as np
 from jumar.assessment.assessing import Assessment
 from jumar.assessment.decisions import Decisions, Thin
 from jumar.assessment.sentences import Fact
-from jumar.core.text import counted, listing, number, percent, shown, times
+from jumar.core.text import counted, listing, percent, shown, times
 
 MOST_ROWS = 1000  # decisions on the page; all of them are in decisions.csv
 MOST_CHANGES = 3  # told in the answer
@@ -30,8 +30,7 @@ class Option:
     tried: int
     old: str
     new: str
-    value: float  # what it is worth against the old controller
-    bar: float  # from -1 to 1, for the eye
+    bar: float  # from -1 to 1: better or worse than the old policy, for the eye
 
 
 @dataclass(frozen=True)
@@ -44,16 +43,11 @@ class Reason:
     why: str
 
 
-def first_sentence(text: str) -> tuple[str, str]:
-    """What is read first, and the rest. A point inside a number ends no sentence.
-
-    >>> first_sentence("Keep it: 2.5 is too little. Log more. Go on.")
-    ('Keep it: 2.5 is too little.', 'Log more. Go on.')
-    >>> first_sentence("Keep it.")
-    ('Keep it.', '')
-    """
-    first, point, rest = text.partition(". ")
-    return (f"{first}.", rest) if point else (text, "")
+def title(assessment: Assessment) -> str:
+    """The user's names: of the file, and of the policy."""
+    result = assessment.result
+    origin, name = result.log.origin, shown(result.behavior.name, 80)
+    return f"{shown(origin.source, 80)}: {name}" if origin else name
 
 
 def checks_text(facts: tuple[Fact, ...]) -> str:
@@ -70,15 +64,15 @@ def checks_text(facts: tuple[Fact, ...]) -> str:
 def unchanged_text(states: int) -> str:
     """How much stays, where nothing changes."""
     if states == 1:
-        return "The one history state, which stays as it is"
-    return f"All {counted(states, 'history state')}, which stay as they are"
+        return "The one situation of the log"
+    return f"The {counted(states, 'situation')} of the log"
 
 
 def reason(made: Decisions, h: int) -> Reason:
     """Why history state h changes."""
     chosen = made.improvement
     actions, visits = chosen.controller.actions, chosen.mdp.visits[h]
-    value = made.q[h] - chosen.behavior_values[h]
+    value = made.q[h] - made.worth[h]
     tried = np.flatnonzero(visits > 0).tolist()
     scale = max((abs(value[a]) for a in tried), default=0.0) or 1.0
     return Reason(
@@ -89,24 +83,12 @@ def reason(made: Decisions, h: int) -> Reason:
                 int(visits[a]),
                 percent(float(chosen.behavior_policy[h, a])),
                 percent(float(chosen.policy[h, a])),
-                float(value[a]),
                 float(value[a] / scale),
             )
             for a in tried
         ],
         listing([shown(action) for a, action in enumerate(actions) if a not in tried]),
         made.why(h),
-    )
-
-
-def bootstrap(assessment: Assessment) -> str:
-    """What the histogram shows."""
-    again = assessment.resampled
-    return (
-        f"{len(again.gains):,} other logs were made; each draws its episodes at random from this "
-        "log. Both controllers were valued in each, and the new one is better in "
-        f"{percent(1 - again.worse)} of them. The picture is a little too hopeful, because the "
-        "same log chose the controller. It cannot show what too short a memory hides."
     )
 
 
@@ -122,7 +104,7 @@ def thin(made: Decisions) -> list[tuple[str, ...]]:
         looks = "never tried"
         if first.promise is not None:
             better = "better" if first.promise > 0 else "worse"
-            looks = f"{number(abs(first.promise))} {better}" if first.promise else "no different"
+            looks = better if first.promise else "no different"
         rows.append(
             (
                 *made.history_state(first.h),
@@ -142,10 +124,10 @@ def thin_text(made: Decisions) -> str:
     seldom = int((visits <= most).sum())
     if seldom == 0:
         if most == 0:
-            return "Nowhere: in every history state every action was tried."
+            return "Nowhere: in every situation every action was tried."
         return f"Nowhere: every pair was tried more than {times(most)}."
     were = "was" if seldom == 1 else "were"
-    said = f"{seldom:,} of {counted(visits.size, 'pair')} (history state and action) {were} "
+    said = f"{seldom:,} of {counted(visits.size, 'pair')} (situation and action) {were} "
     said += f"tried at most {times(most)}, which is too seldom" if most else "never tried"
     return f"{said}. If you can afford to try something, start here."
 
@@ -155,4 +137,4 @@ def log_line(assessment: Assessment) -> str:
     result = assessment.result
     origin = result.log.origin
     source = shown(origin.source, 200) if origin else "a log in memory"
-    return f"{source}: {counted(result.episodes, 'episode')}, {counted(result.steps, 'step')}"
+    return f"{source}: {counted(result.episodes, result.episode)}, {counted(result.steps, 'step')}"

@@ -11,10 +11,6 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from jumar.core.arrays import Floats
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -39,44 +35,6 @@ _STYLE: Any = {
     "ytick.color": TEXT,
     "text.color": TEXT,
 }
-
-
-def histogram(
-    gains: Floats, interval: tuple[float, float], label: str, name: str, alternative: str
-) -> str:
-    """The gains of the draws; bars below zero are hatched and of another colour."""
-
-    def paint(ax: Axes) -> None:
-        edges = _edges(gains)
-        heights, _ = np.histogram(gains, edges)
-        for left, right, height in zip(edges, edges[1:], heights, strict=False):
-            loses = right <= 0
-            ax.bar(
-                left,
-                height,
-                right - left,
-                align="edge",
-                color=LOSS if loses else BAR,
-                hatch="///" if loses else None,
-                linewidth=0,
-            )
-        ax.axvline(0, color=TEXT, linewidth=1)
-        top = float(heights.max()) * 1.08
-        ax.plot(interval, [top, top], color=LINE, linewidth=3, solid_capstyle="butt")
-        ax.annotate("90 % of the draws", (sum(interval) / 2, top * 1.03), ha="center", va="bottom")
-        ax.set_ylim(0, top * 1.18)
-        ax.set_yticks([])
-        ax.set_xlabel(label)
-
-    return picture(2.5, paint, name, alternative)
-
-
-def _edges(gains: Floats) -> Floats:
-    """About thirty bars, with zero on an edge, so that no bar is half a loss."""
-    low, high = float(gains.min()), float(gains.max())
-    width = max(high - low, 1e-12 * max(1.0, abs(high))) / 30
-    first, last = int(np.floor(low / width)), int(np.ceil(high / width))
-    return np.arange(first, last + 2, dtype=np.float64) * width
 
 
 def picture(height: float, paint: Callable[[Axes], None], name: str, alternative: str) -> str:

@@ -22,7 +22,7 @@
     for (const row of rows) row.hidden = !chosen.has(row);
     all.hidden = fitting.length === shown;
     all.textContent = `Show all ${fitting.length}`;
-    count.textContent = `${shown} of ${rows.length} history state${rows.length === 1 ? "" : "s"}`;
+    count.textContent = `${shown} of ${rows.length} situation${rows.length === 1 ? "" : "s"}`;
   };
 
   const ask = () => {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.text import Text
 
-from jumar.core.text import counted
+from jumar.core.text import counted, number
 from jumar.show.terminal.look import facts, plain_table
 
 if TYPE_CHECKING:
@@ -15,33 +15,22 @@ if TYPE_CHECKING:
 
 
 def forecast_view(found: Forecast) -> list[RenderableType]:
-    """A forecast: both controllers and their difference, beside their averages over the log."""
-    named = [
-        ("the behavior", found.behavior),
-        ("the new controller", found.controller),
-        ("difference", found.difference),
-    ]
-    wide = f"{100 * (1 - 2 * found.delta):.6g}% interval" if found.delta < 0.5 else "interval"
-    heads = ["", "forecast", "error", wide, "average over the log"]
+    """A forecast: both policies and their difference, as far as they may be shown."""
+    named = [("your policy", found.behavior), ("the new one brings more", found.difference)]
+    heads = ["", "forecast", f"{100 * (1 - found.delta):.6g}% interval"]
     rows = [
-        [
-            name,
-            f"{trend.value:.6g}",
-            f"{trend.standard_error:.3g}",
-            trend.range_text,
-            f"{trend.average:.6g}",
-        ]
-        for name, trend in named
-        if trend is not None
+        [name, number(item.shown), " to ".join(map(number, item.interval))]
+        for name, item in named
+        if item is not None and item.shown is not None and item.interval is not None
     ]
     lines: list[tuple[str, str | Text]] = [
-        ("log", counted(found.episodes, "episode")),
+        ("log", f"{counted(found.episodes, 'episode')}, {number(found.average)} each on average"),
         *(("warning", Text(text, style="yellow")) for text in found.warnings),
-        ("verdict", Text(found.verdict, style="green" if found.not_worse else "yellow")),
+        ("verdict", found.verdict),
         ("validity", f"{found.validity}. {found.validity.meaning}"),
     ]
     labels = ["assumes"] + [""] * len(found.assumptions)
     lines += list(zip(labels, (f"- {text}" for text in found.assumptions), strict=False))
     title = f"Return per episode, forecast for {found.following}"
-    right = ["forecast", "error", "average over the log"]
-    return [plain_table(heads, rows, title=title, right=right), facts(lines)]
+    table = [plain_table(heads, rows, title=title, right=["forecast"])] if rows else []
+    return [*table, facts(lines)]

@@ -11,21 +11,16 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from jumar.assessment.assessing import Assessment
-from jumar.core.text import counted, shown
+from jumar.assessment.verdict import Numbers, claim
+from jumar.core.text import counted, shown, visible
+from jumar.show.remedies import next_command
 from jumar.show.terminal.look import beside_states, facts, plain_table, rest
-from jumar.show.terminal.notices import notices_view
+from jumar.show.terminal.notices import LONGEST, notices_view
 
 if TYPE_CHECKING:
     from jumar.evidence.claims import Certificate
 
-COLORS = {
-    "safe": "green",
-    "tested": "green",
-    "test": "yellow",
-    "doubtful": "red",
-    "keep": "cyan",
-    "unreliable": "red",
-}
+COLORS = {"good": "green", "warn": "yellow", "accent": "cyan", "bad": "red"}
 
 
 def result_view(assessment: Assessment, most: int = 20) -> RenderableType:
@@ -38,56 +33,71 @@ def result_parts(
 ) -> list[RenderableType]:
     """The same, part by part, so that a line can be printed whole. `typed` is the command, from
     which those that remedy what was noticed are made."""
-    result = assessment.result
+    result, terms = assessment.result, assessment.verdict.terms
     improvement, counts = result.improvement, result.counts
     episodes, steps = int(counts.starts.sum()), int(counts.visits.sum())
     log = f"{counted(episodes, 'episode')}, {counted(steps, 'step')} counted"
     if counts.unfinished:
         log += f"; {counts.unfinished:,} left out: the log does not say what followed"
     settings = ", ".join(f"{name}={value}" for name, value in improvement.parameters.items())
+    said = assessment.verdict.lead
+    lines: list[tuple[str, str | Text]] = [("log", log)]
+    if terms.decides or improvement.changed == 0:  # else what was learned is not to be used
+        changed = f"{improvement.changed:,} of {counted(len(improvement.mdp), 'situation')}"
+        lines += [
+            ("memory", _memory(assessment)),
+            *_evidence(assessment),
+            ("algorithm", f"{improvement.algorithm}({settings})"),
+            ("changed", changed),
+            *_simple(assessment),
+        ]
+    lines += [*_numbers(assessment), *_checks(assessment)]
     parts: list[RenderableType] = [
-        *_verdict(assessment),
-        *notices_view(assessment.notices, typed),
-        facts(
-            [
-                ("log", log),
-                ("memory", _memory(assessment)),
-                *_evidence(assessment),
-                ("algorithm", f"{improvement.algorithm}({settings})"),
-                ("changed", f"{improvement.changed:,} of {len(improvement.mdp):,} history states"),
-                *_simple(assessment),
-                *_gain(assessment),
-                *_kept(assessment),
-                *_split(assessment),
-                *_outlook(assessment),
-                *_checks(assessment),
-            ]
-        ),
+        *_verdict(assessment, typed),
+        *notices_view([n for n in assessment.notices if n.fact != said], typed),
+        facts(lines),
         Text(),
     ]
-    if improvement.changed:
+    if terms.decides:
         parts += _changes(assessment, most)
     return [*parts, *_certificates(assessment)]
 
 
 def _memory(assessment: Assessment) -> str:
-    """What the new controller remembers."""
+    """What the new policy remembers."""
     result = assessment.result
     said, test = str(result.improvement.mdp.memory), result.selection
     if test is not None and test.chosen is not None and test.remembers_learned:
         said += f", learned from half {test.chosen.half + 1} of the log"
-    return f"{said}; {len(result.improvement.mdp):,} history states seen"
+    return f"{said}; {len(result.improvement.mdp):,} situations seen"
 
 
-def _verdict(assessment: Assessment) -> list[RenderableType]:
-    """The verdict and what must be known before the numbers."""
-    verdict, color = assessment.verdict, COLORS[assessment.verdict.word]
-    badge = Text(f" {verdict.badge.upper()} ", style=f"bold reverse {color}")
-    parts: list[RenderableType] = [Text.assemble(badge, " ", verdict.headline), Text()]
-    for warning in assessment.warnings:
-        loud = "bold red" if verdict.word == "unreliable" else "yellow"
-        parts += [Text.assemble((warning.title, loud), " ", warning.text), Text()]
-    return parts
+def _verdict(assessment: Assessment, typed: Sequence[str]) -> list[RenderableType]:
+    """The verdict, what to do now, and what could make it wrong."""
+    verdict = assessment.verdict
+    style = f"bold {COLORS[verdict.terms.colour]}"
+    parts: list[RenderableType] = [
+        Text(visible(verdict.headline), style=style),
+        *(Text(visible(text)) for text in (verdict.lead, *assessment.also)),
+        Text(),
+        Text.assemble(("Next: ", "bold"), visible(verdict.next_step)),
+    ]
+    if command := next_command(verdict, typed):
+        parts.append(Text(f"  {shown(command, LONGEST)}", no_wrap=True))  # to be pasted
+    heads = ["could be wrong"] + [""] * len(verdict.doubts)
+    doubts = zip(heads, map(str, verdict.doubts), strict=False)
+    return [*parts, Text(), facts(doubts), Text()]
+
+
+def _numbers(assessment: Assessment) -> list[tuple[str, str | Text]]:
+    """What an episode brings today, and what else is known where numbers may be shown."""
+    gain, terms = assessment.gain, assessment.verdict.terms
+    if terms.exit_code:  # the log itself is in doubt
+        return []
+    verb, old = ("costs", -gain.old) if gain.costs else ("brings", gain.old)
+    today = f"{verb} {gain.money(old)} per {gain.episode} today, on average in the log"
+    lines: list[tuple[str, str | Text]] = [("your policy", today)]
+    return [*lines, *_kept(assessment)] if terms.decides else lines
 
 
 def _simple(assessment: Assessment) -> list[tuple[str, str]]:
@@ -95,29 +105,6 @@ def _simple(assessment: Assessment) -> list[tuple[str, str]]:
     lines = [("", assessment.simplicity)] if assessment.simplicity else []
     if assessment.smallest is not None:
         lines.append(("nodes", assessment.smallest.summary))
-    return lines
-
-
-def _split(assessment: Assessment) -> list[tuple[str, str | Text]]:
-    """How much of the gain is fewer slips, and how much new decisions."""
-    split = assessment.split
-    if split is None or split.share is None:
-        return []
-    return [
-        ("", f"{split.slips:.6g} of it by fewer slips, {split.decisions:.6g} by new decisions"),
-    ]
-
-
-def _outlook(assessment: Assessment) -> list[tuple[str, str | Text]]:
-    """What comes next, where the process drifts."""
-    ahead = assessment.outlook
-    if ahead is None:
-        return []
-    found = ahead.forecast
-    lines: list[tuple[str, str | Text]] = [("forecast", found.verdict if found else ahead.why)]
-    if found:
-        lines += [("", Text(text, style="yellow")) for text in found.warnings]
-        lines += [("", ahead.why)] if ahead.why else []
     return lines
 
 
@@ -141,14 +128,14 @@ def _evidence(assessment: Assessment) -> list[tuple[str, str | Text]]:
     known = assessment.result.counts.visits > threshold
     choices = int((known.sum(1) > 1).sum())
     text = (
-        f"{int(known.sum()):,} of {known.size:,} pairs (history state, action) seen more than "
-        f"N∧ = {threshold:g} times; history states with a choice of such actions: {choices:,}"
+        f"{int(known.sum()):,} of {known.size:,} pairs (situation, action) seen more than "
+        f"N∧ = {threshold:g} times; situations with a choice of such actions: {choices:,}"
     )
     return [("evidence", text)]
 
 
 def _changes(assessment: Assessment, most: int) -> list[RenderableType]:
-    """The history states that change, most visited first."""
+    """The situations that change, most visited first."""
     result = assessment.result
     improvement, controller = result.improvement, result.controller
     changed = np.flatnonzero((improvement.policy != improvement.behavior_policy).any(1))
@@ -159,21 +146,10 @@ def _changes(assessment: Assessment, most: int) -> list[RenderableType]:
     heads = ["does: was → becomes", "visits"]
     heads, rows = beside_states(controller, improvement.mdp.states[h], heads, cells)
     table = plain_table(heads, rows, title="What changes", right=["visits"])
-    return [table, *rest(len(order) - most, "history state")]
+    return [table, *rest(len(order) - most, "situation")]
 
 
-def _gain(assessment: Assessment) -> list[tuple[str, str]]:
-    """The gain, and what the model says where that is another number."""
-    improvement, gain = assessment.result.improvement, assessment.gain
-    solved = f"(solved to {improvement.trace.gap:.1e})"
-    values = f"{improvement.behavior_performance:.6g} → {improvement.performance:.6g}"
-    if improvement.changed == 0:
-        return [("old controller", f"{gain.money(gain.old)} per episode {solved}")]
-    lines = [("gain", gain.sentence)]
-    return [*lines, ("in the model", f"{values}, estimated from the whole log {solved}")]
-
-
-def _kept(assessment: Assessment) -> list[tuple[str, str]]:
+def _kept(assessment: Assessment) -> list[tuple[str, str | Text]]:
     """One line for every signal that must not get worse."""
     kept = assessment.kept
     return [
@@ -186,38 +162,24 @@ def _kept(assessment: Assessment) -> list[tuple[str, str]]:
 
 
 def _certificates(assessment: Assessment) -> list[RenderableType]:
-    """The most trustworthy certificate in words, those that say something as a table."""
-    best = assessment.certificate
-    worth = Text(best.verdict, style="yellow" if best.vacuous else "green")
-    lines: list[tuple[str, str | Text]] = [
-        ("claim", best.claim),
-        ("worth", worth),
-    ]
-    if best.bound != "none":  # no claim, no validity
-        lines.insert(1, ("about", best.about))
-        lines.append(("validity", f"{best.validity}. {best.validity.meaning}"))
-    labels = ["assumes"] + [""] * len(best.assumptions)
-    lines += list(zip(labels, (f"- {text}" for text in best.assumptions), strict=False))
-    parts: list[RenderableType] = [Text("Certificate", style="bold"), facts(lines)]
-    for kept in assessment.result.kept:
-        said: list[tuple[str, str | Text]] = [
-            ("claim", kept.claim),
-            ("worth", Text(kept.verdict, style="yellow" if kept.vacuous else "green")),
-            ("validity", str(kept.validity)),
+    """The most trustworthy certificate in words, those that say something as a table; under a
+    verdict that carries no number, nothing."""
+    best, numbers = assessment.certificate, assessment.verdict.terms.numbers
+    if assessment.verdict.exit_code:
+        return []
+    parts: list[RenderableType] = []
+    for certificate in (best, *assessment.result.kept):
+        of = f" for {shown(certificate.signal)}" if certificate.signal else ""
+        parts += [
+            Text(f"Certificate{of}", style="bold"),
+            facts(_said(certificate, numbers)),
+            Text(),
         ]
-        new = [text for text in kept.assumptions if text not in best.assumptions]
-        said += zip(["assumes", *[""] * len(new)], (f"- {text}" for text in new), strict=False)
-        head = Text(f"Certificate for {shown(kept.signal)}", style="bold")
-        parts += [Text(), head, facts(said)]
-    telling = [c for c in assessment.telling if not c.vacuous]
+    telling = [c for c in assessment.telling if not c.vacuous and c.zeta > 0]
     if len(telling) > 1:
         heads = ["bound", "ζ", "validity", "worth"]
         rows = [_bound_cells(c) for c in telling]
-        if assessment.outlook:  # then it matters of what time they speak
-            heads.append("about")
-            rows = [[*row, c.about.partition(",")[0]] for row, c in zip(rows, telling, strict=True)]
         parts += [
-            Text(),
             plain_table(heads, rows, title="Bounds that say something", right=["ζ"]),
         ]
     more = len(assessment.certificates) - max(1, len(telling))
@@ -225,8 +187,21 @@ def _certificates(assessment: Assessment) -> list[RenderableType]:
         others = "1 more bound is vacuous or says the same"
         if more > 1:
             others = f"{more} more bounds are vacuous or say the same"
-        parts += [Text(), Text(f"{others}; --json lists them all.")]
+        parts.append(Text(f"{others}; --json lists them all."))
     return parts
+
+
+def _said(certificate: Certificate, numbers: Numbers) -> list[tuple[str, str | Text]]:
+    """What a certificate says, as far as the verdict carries it."""
+    lines: list[tuple[str, str | Text]] = []
+    if said := claim(certificate, numbers):
+        lines.append(("claim", said))
+    if certificate.bound not in ("none", "unchanged"):  # no claim, no validity
+        lines.append(("validity", f"{certificate.validity}. {certificate.validity.meaning}"))
+    labels = ["assumes"] + [""] * len(certificate.assumptions)
+    return lines + list(
+        zip(labels, (f"- {text}" for text in certificate.assumptions), strict=False)
+    )
 
 
 def _bound_cells(certificate: Certificate) -> list[str]:

@@ -8,12 +8,13 @@ return.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from jumar.algorithms.auto.functions import Function
 from jumar.core.arrays import Frozen
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
@@ -44,7 +45,10 @@ class Process(Frozen):
     steps: int | None = None  # the most of an episode that ends, where the owner knows that
     declared: bool = True  # does the owner declare what a step can pay?
     sufficient: bool = False  # does the last observation tell all of the past that matters?
+    candidates: Function | None = None  # of the owner's own; None: the usual ones
     kind: str = ""  # of the four ways in which the gate of 0.1.0 failed: M1, M2, M3 or M4
+    # what is written down of an episode beside what happened in it: a column of propensities
+    written: Callable[[Episodes, np.random.Generator], Episodes] | None = None
 
     @property
     def longest(self) -> int | None:
@@ -53,9 +57,15 @@ class Process(Frozen):
 
     def log(self, episodes: int, rng: np.random.Generator) -> Episodes:
         """A log of the behavior."""
-        return simulate(
+        log = simulate(
             self.pomdp, self.behavior, episodes=episodes, seed=rng, max_steps=self.horizon
         )
+        return log if self.written is None else self.written(log, rng)
+
+    @property
+    def told(self) -> Controller | None:
+        """What jumar is told of who made the log; None: only the propensities that are in it."""
+        return self.behavior if self.written is None else None
 
     def value(self, controller: Controller) -> float:
         """The exact return, up to the cut where records are cut off."""

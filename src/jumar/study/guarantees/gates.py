@@ -7,7 +7,6 @@ A new gate is one line in `GATES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
@@ -15,8 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from jumar.algorithms.auto import select
+from jumar.algorithms.auto.outcome import validity_of
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
+from jumar.evidence.practice import practice_of
 from jumar.evidence.validity import Validity
 from jumar.study.guarantees.base import Process
 
@@ -26,35 +27,35 @@ class Answer(NamedTuple):
 
     controller: Controller | None  # None: the behavior stays
     lower: float | None
+    validity: Validity  # what it says of the claim, or would say of one
 
 
-@dataclass(frozen=True)
-class TriedGate:
-    """A gate, and what it says of its claims where rewards are declared."""
-
-    ask: Callable[[Process, Episodes, float, np.random.Generator], Answer]  # log, δ, draws
-    validity: Validity
+# process, log, δ, draws
+TriedGate = Callable[[Process, Episodes, float, np.random.Generator], Answer]
 
 
 def selected(
     process: Process, log: Episodes, delta: float, rng: np.random.Generator, *, gate: str
 ) -> Answer:
     """`jumar.algorithms.auto.select` with one of its gates."""
+    practice = practice_of(log, process.told)
     found = select(
-        log,
-        process.behavior,
+        practice.log,
+        practice,
         discount=process.pomdp.discount,
         seed=rng,
         rewards=process.rewards,
+        horizon=process.longest if process.declared else None,
+        candidates=process.candidates,
         delta=delta,
         gate=gate,
     )
-    return Answer(found.controller, found.chosen.lower) if found.chosen else Answer(None, None)
+    validity = validity_of(found, practice)
+    if found.chosen is None:
+        return Answer(None, None, validity)
+    return Answer(found.controller, found.chosen.lower, validity)
 
 
 GATES: Mapping[str, TriedGate] = MappingProxyType(
-    {
-        "proved": TriedGate(partial(selected, gate="proved"), Validity.PROVED),
-        "asymptotic": TriedGate(partial(selected, gate="asymptotic"), Validity.ASYMPTOTIC),
-    }
+    {gate: partial(selected, gate=gate) for gate in ("proved", "asymptotic")}
 )

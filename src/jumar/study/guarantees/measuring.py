@@ -133,8 +133,8 @@ def try_gates(trial: TriedLog) -> Iterator[ClaimRow]:
 def try_gate(trial: TriedLog, name: str, gate: TriedGate) -> ClaimRow:
     """One gate on one log, judged by the exact value of what it claims."""
     process = trial.process
-    controller, lower = gate.ask(process, trial.log, trial.delta, trial.rng("gate"))
-    label = (gate.validity if process.declared else gate.validity.if_seen).value
+    controller, lower, validity = gate(process, trial.log, trial.delta, trial.rng("gate"))
+    label = validity.value
     if controller is None:
         return trial.row(name, "", label, gain=0.0)
     before = process.value(process.behavior)
@@ -241,7 +241,7 @@ def try_tests(trial: TriedLog) -> Iterator[ClaimRow]:
     settings = Settings(level, RESAMPLES)
     replays, behavior = Replays(trial.log), process.behavior
     replay = replays.over(behavior.memory)
-    drift = drift_of(replay, process.pomdp.discount, settings, trial.rng("drift"))
+    drift = drift_of(replay, process.pomdp.discount, level)
     found: dict[str, float | None] = {
         "fit": fit_policy(with_policy(replay, behavior), settings, trial.rng("fit")).p,
         "longer": longer_memory(replays, behavior.memory, settings, trial.rng("longer")).p,

@@ -113,6 +113,30 @@ def hidden_wear() -> Process:
     )
 
 
+def resistance() -> Process:
+    """A `strong` treatment pays 2 and a `mild` one 1. After six strong ones in a row nothing but
+    mild ones helps any more, for ever: strong then costs 3. Nothing of it is seen; records have 30
+    steps."""
+    row, lost = 6, "resistant"
+    outcomes: dict[tuple[str, str], list[Outcome]] = {}
+    for strong in range(row):
+        after = f"{strong + 1} strong" if strong + 1 < row else lost
+        outcomes[f"{strong} strong", "strong"] = [(1.0, after, "ill", 2.0)]
+        outcomes[f"{strong} strong", "mild"] = [(1.0, "0 strong", "ill", 1.0)]
+    outcomes[lost, "strong"] = [(1.0, lost, "ill", -3.0)]
+    outcomes[lost, "mild"] = [(1.0, lost, "ill", 1.0)]
+    pomdp = model("resistance", start={("0 strong", "ill"): 1.0}, outcomes=outcomes)
+    return tried(
+        "What brings most at each step ruins all later ones after six times in a row, which the "
+        "log hardly shows and no memory that is tried can hold.",
+        pomdp,
+        behavior=("rather mild", (0.35, 0.65)),
+        target=("a little bolder", (0.45, 0.55)),
+        sizes=(200, 2000),
+        horizon=30,
+    )
+
+
 def wear_in_view() -> Process:
     """A machine shows how worn it is, from 0 to 3: running pays 3 less the wear and adds to it in
     half of the steps, renewing costs 2. Records have 15 steps."""

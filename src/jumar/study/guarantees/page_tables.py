@@ -11,9 +11,8 @@ from jumar.evidence.offpolicy import INTERVALS
 from jumar.evidence.validity import Validity
 from jumar.show.terminal import plain_table
 from jumar.study.grouped import grouped
-from jumar.study.guarantees.summary import ClaimCell, Findings, at_most, trusted_from
+from jumar.study.guarantees.summary import VERDICTS, ClaimCell, Findings, at_most
 
-DEFAULTS = (("t", "dr"), ("bootstrap-t", "wdr"))  # what `jumar estimate` takes when it is not told
 ODDS = [v.value for v in Validity if v.states_odds]  # labels that print a chance of error
 
 
@@ -44,12 +43,10 @@ class Table:
 
 
 def tables(found: Findings) -> list[Table]:
-    """Every table that has rows, the gates first."""
+    """Every table that has rows, the gates first. Single cells are in the file (`report`)."""
     made = [
-        processes_table(found),
-        *(gate_table(found, gate) for gate in found.gates),
+        gates_table(found),
         intervals_table(found),
-        *(process_intervals(found, *default) for default in DEFAULTS),
         certificates_table(found),
         tests_table(found),
     ]
@@ -75,49 +72,48 @@ def run_of(found: Findings) -> str:
     )
 
 
-def processes_table(found: Findings) -> Table:
-    """What the processes are."""
-    rows = [
-        {
-            "process": one["name"],
-            "kind": one["kind"] or "-",
-            "records": "end" if one["horizon"] is None else f"cut at {one['horizon']:,}",
+def gates_table(found: Findings) -> Table:
+    """What the processes are, and what every gate did with the logs of all sizes together."""
+    rows = []
+    for one in found.processes:
+        name = one["name"]
+        cells = {gate: found.of("gates", subject=gate, process=name) for gate in found.gates}
+        if not any(cells.values()):
+            continue
+        sizes = sorted({cell.size for mine in cells.values() for cell in mine})
+        row = {
+            "process": name,
             "rewards": "declared" if one["declared"] else "read off",
-            "why a promise may fail here": one["mechanism"],
+            "episodes": ", ".join(f"{size:,}" for size in sizes),
         }
-        for one in found.processes
-    ]
-    return Table("processes", "Processes", rows)
+        for gate, mine in cells.items():
+            row |= {f"{gate}: {head}": text for head, text in _of_gate(mine).items()}
+        rows.append(row | {"why a promise may fail here": one["mechanism"]})
+    numbers = [f"{gate}: {head}" for gate in found.gates for head in ("deployed", "worse", "false")]
+    shown = ["process", *numbers[1:3], *(f"{gate}: promise" for gate in found.gates)]
+    title = f"Gates: logs with a false claim at δ = {100 * found.delta:g} %"
+    return Table("gates", title, rows, ["episodes", *numbers], shown)
 
 
-def gate_table(found: Findings, gate: str) -> Table:
-    """One gate on every process and size."""
-    rows = [
-        {
-            "process": cell.process,
-            "label": _short(cell.label),
-            "episodes": f"{cell.size:,}",
-            "logs": f"{cell.logs}",
-            "deployed": f"{cell.made}",
-            "worse": f"{cell.worse}",
-            "false": f"{cell.false}",
-            "unseen": f"{cell.unseen}",
-            "at most": _percent(cell.limit),
-            "mean gain": "-" if cell.gain is None else f"{cell.gain:+.3g}",
-            "worse for ever": "-" if cell.worse_for_ever is None else f"{cell.worse_for_ever}",
-            "promise": _verdict(cell),
-        }
-        for cell in found.of("gates", subject=gate)
-    ]
-    title = f"The {gate} gate: false claims at δ = {100 * found.delta:g} %"
-    numbers = ("episodes", "deployed", "worse", "false", "unseen", "at most")
-    right = (*numbers, "logs", "mean gain", "worse for ever")
-    return Table(f"gate-{gate}", title, rows, right, ("process", *numbers, "promise"))
+def _of_gate(cells: list[ClaimCell]) -> dict[str, str]:
+    """One gate on one process: counts over all sizes, and the worst that became of its promise."""
+    logs, made, worse, false, unseen = (
+        sum(getattr(cell, field) for cell in cells)
+        for field in ("logs", "made", "worse", "false", "unseen")
+    )
+    not_counted = f" ({unseen} unseen)" if unseen else ""
+    worst = max(cells, key=lambda cell: VERDICTS.index(cell.verdict), default=None)
+    return {
+        "deployed": f"{made} of {logs}",
+        "worse": f"{worse}",
+        "false": f"{false}{not_counted}",
+        "promise": "-" if worst is None else _verdict(worst),
+    }
 
 
 def intervals_table(found: Findings) -> Table:
-    """Every interval and estimator: the share of misses on the process where it is largest.
-    Proved ones need to know the rewards and the longest episode."""
+    """Every interval: the share of misses on the process and with the estimator where it is
+    largest. Proved ones need to know the rewards and the longest episode."""
     known = {
         one["name"]: "declared" if one["declared"] and one["longest"] else "read off"
         for one in found.processes
@@ -128,27 +124,25 @@ def intervals_table(found: Findings) -> Table:
 
     order = list(INTERVALS)
     by_ranges = grouped(
-        found.of("intervals"), lambda cell: (order.index(cell.subject), cell.of, ranges(cell))
+        found.of("intervals"), lambda cell: (order.index(cell.subject), ranges(cell))
     )
-    groups = []
-    for (i, of, told), cells in sorted(by_ranges.items()):
+    sizes = sorted({cell.size for cell in found.of("intervals")})
+    numbers = {size: f"n = {size:,}" for size in sizes}
+    rows = []
+    for (i, told), cells in sorted(by_ranges.items()):
         label = " / ".join(dict.fromkeys(_short(cell.label) for cell in cells))
-        columns = {"interval": order[i], "estimator": of, "ranges": told, "label": label}
-        groups.append((columns, cells))
+        row = {"interval": order[i], "ranges": told, "label": label}
+        row |= dict.fromkeys(numbers.values(), "-")
+        for cell in sorted(cells, key=lambda cell: cell.share):
+            row[numbers[cell.size]] = _percent(cell.share)
+        hardest = max(cells, key=lambda cell: (cell.share, cell.size))
+        rows.append(row | {"hardest": f"{hardest.process}, {hardest.of}"})
     title = (
         f"Intervals: share of logs that miss the true value, nominal {100 * found.delta:g} %, on "
         "the process where that happens most"
     )
-    return _by_size("intervals", title, groups)
-
-
-def process_intervals(found: Findings, interval: str, estimator: str) -> Table:
-    """One interval on every process."""
-    cells = found.of("intervals", subject=interval, of=estimator)
-    by_process = grouped(cells, lambda cell: cell.process)
-    groups = [({"process": name}, mine) for name, mine in by_process.items()]
-    title = f"Share of misses of {interval} with {estimator}, by process"
-    return _by_size(f"{interval}-{estimator}", title, groups)
+    shown = [head for head in rows[0] if head != "label"] if rows else []
+    return Table("intervals", title, rows, [*numbers.values()], shown)
 
 
 def certificates_table(found: Findings) -> Table:
@@ -203,28 +197,6 @@ def tests_table(found: Findings) -> Table:
         )
     title = f"Checks at level {100 * found.delta:g} % on logs in which nothing is wrong"
     return Table("tests", title, rows, ("logs", "rejected", "at most", "worst cell"))
-
-
-def _by_size(
-    name: str, title: str, groups: Sequence[tuple[dict[str, str], list[ClaimCell]]]
-) -> Table:
-    """A row per group, after the columns that say which it is. In the column of a size, the largest
-    share of false claims."""
-    sizes = sorted({cell.size for _, cells in groups for cell in cells})
-    numbers = {size: f"n = {size:,}" for size in sizes}
-    rows = []
-    for columns, cells in groups:
-        row = columns | dict.fromkeys(numbers.values(), "-")
-        for cell in sorted(cells, key=lambda cell: cell.share):
-            row[numbers[cell.size]] = _percent(cell.share)
-        trusted = trusted_from(cells)
-        row["trusted from"] = "-" if trusted is None else f"{trusted:,}"
-        if "process" not in columns:
-            row["hardest"] = max(cells, key=lambda cell: (cell.share, cell.size)).process
-        rows.append(row)
-    crowded = ["label", *list(numbers.values())[1:-1]]
-    shown = [head for head in rows[0] if head not in crowded] if rows else []
-    return Table(name, title, rows, [*numbers.values(), "trusted from"], shown)
 
 
 def _percent(share: float) -> str:

@@ -17,17 +17,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jumar.evidence.validity import Validity
 from jumar.study.grouped import grouped
 from jumar.study.guarantees.measuring import LOG
 from jumar.study.store import Store
 
 SURE = 0.95  # of the limits
 BROKEN = 1e-3
-TRUSTED = 1.5  # times the nominal chance of error
+NO_ODDS = [v.value for v in Validity if not v.states_odds]  # labels that promise nothing
+VERDICTS = ("none made", "holds", "open", "broken")  # on a promise, the best first
 CLAIM = ("part", "subject", "of", "label", "process", "size", "nominal")  # one claim of many logs
 
 
@@ -94,6 +96,8 @@ class ClaimCell:
 
     @property
     def verdict(self) -> str:
+        if self.label in NO_ODDS:
+            return "none made"
         against = self.false - self.unseen
         if at_most(against, self.logs) <= self.nominal:
             return "holds"
@@ -199,16 +203,3 @@ def _cell(logs: int, rows: Sequence[dict[str, Any]]) -> ClaimCell:
         gain=math.fsum(gains) / len(gains) if gains else None,
         worse_for_ever=sum(gain < -1e-9 for gain in later) if later else None,
     )
-
-
-def trusted_from(cells: Iterable[ClaimCell]) -> int | None:
-    """The least size from which on no process shows more than 1.5 times the nominal chance of
-    error; None if there is no such size. Few logs make it larger, never smaller by much: with 100
-    logs luck alone passes 7.5 % in one of eight cells that keep their 5 %."""
-    by_size = grouped(cells, lambda cell: cell.size)
-    found = None
-    for size in sorted(by_size, reverse=True):
-        if any(cell.share > TRUSTED * cell.nominal for cell in by_size[size]):
-            return found
-        found = size
-    return found

@@ -8,6 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from jumar.core.controller import Controller
+from jumar.core.episodes import Episodes
+from jumar.core.history import HistoryMdp
 from jumar.study.guarantees.base import Outcome, Process, decision, ends, model, tried
 from jumar.truth.pomdp import Pomdp
 
@@ -306,4 +311,77 @@ def heavy_tails() -> Process:
         target=("bolder", (0.8, 0.2)),
         steps=1,
         sufficient=True,
+    )
+
+
+def declared_time_out() -> Process:
+    """One step: `answer` pays 5, `wait` pays 10, but in 5 % of the cases the time is out: the
+    record stops there, with a loss of 100."""
+    pays = {
+        ("open", "answer"): ends((1.0, 5.0)),
+        ("open", "wait"): [*ends((0.95, 10.0)), (0.05, "late", "nobody", -100.0)],
+        **{("late", action): ends((1.0, 0.0)) for action in ("answer", "wait")},
+    }
+    return tried(
+        "What it costs to be cut off was declared, but many logs show no record that was.",
+        model("declared-time-out", start={("open", "now"): 1.0}, outcomes=pays),
+        behavior=("either", (0.5, 0.5)),
+        target=("waits more", (0.3, 0.7)),
+        sizes=(100, 1000),
+        more_sizes=(60, 10_000),
+        horizon=1,
+    )
+
+
+def coordination() -> Process:
+    """Two steps: the same key twice pays 1, different keys cost 1. One of 300 screens is seen at
+    every step and means nothing. The owner's function proposes one key for all of them."""
+    screens = [f"screen-{i}" for i in range(300)]
+    share = 1 / len(screens)
+    outcomes: dict[tuple[str, str], list[Outcome]] = {}
+    for first in ("x", "y"):
+        outcomes["begin", first] = [(share, first, z, 0.0) for z in screens]
+        for second in ("x", "y"):
+            outcomes[first, second] = ends((1.0, 1.0 if first == second else -1.0))
+    return tried(
+        "A function brings a controller that is better everywhere, and worse where only some of "
+        "the histories that can occur follow it.",
+        model("coordination", start={("begin", z): share for z in screens}, outcomes=outcomes),
+        behavior=("rather y", (0.4, 0.6)),
+        target=("more y", (0.3, 0.7)),
+        sizes=(400, 4000),
+        more_sizes=(100, 20_000),
+        steps=2,
+        candidates=_one_key,
+    )
+
+
+def _one_key(mdp: HistoryMdp, behavior: Controller) -> Controller:
+    return Controller.constant(mdp.observations, mdp.actions, (0.9, 0.1))
+
+
+def drawn_propensities() -> Process:
+    """Five offers that all pay 1 with a chance of one half. The router does not write down how
+    likely its choice was, but how often 64 draws of it came out the same, and at least once."""
+    offers, draws = ("a", "b", "c", "d", "e"), 64
+    chances = (0.86, 0.05, 0.04, 0.03, 0.02)
+
+    def counted_in_draws(log: Episodes, rng: np.random.Generator) -> Episodes:
+        times = rng.binomial(draws, np.array(chances)[log.action])
+        return replace(log, propensity=np.maximum(times, 1) / draws)
+
+    return tried(
+        "The probabilities in the log are frequencies of 64 draws: one over a frequency is too "
+        "large on average, so that rare offers look better than they are.",
+        decision(
+            "drawn-propensities",
+            {"now": 1.0},
+            {("now", offer): ends((0.5, 1.0), (0.5, 0.0)) for offer in offers},
+        ),
+        behavior=("mostly a", chances),
+        target=("more of the others", (0.6, 0.1, 0.1, 0.1, 0.1)),
+        sizes=(2000, 20_000),
+        steps=1,
+        sufficient=False,
+        written=counted_in_draws,
     )

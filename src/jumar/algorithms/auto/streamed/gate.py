@@ -131,7 +131,11 @@ class Shortlists:
             for x, scores, bet in zip(made.listed, scored, bets, strict=True):
                 level = self.tried.delta / HALVES
                 weighed = Weighed(
-                    scores.effective, scores.missing(level), scores.weight, scores.weight_error
+                    scores.effective,
+                    scores.missing(level),
+                    scores.weight,
+                    scores.weight_error,
+                    scores.beyond,
                 )
                 trial = trial_of_bet(half, x, scores, bet, weighed, models, self.tried.most)
                 found.append(Tested(trial, x.candidate, made.bench))

@@ -201,7 +201,7 @@ class Score:
                     "A history came up that was not there when the log was counted. Has the log "
                     "changed since? Run again."
                 )
-            self.scoring.score_steps(at, whole.a, whole.reward, whole.start, whole.code, found)
+            self.scoring.score_steps(at, whole, found)
         return found
 
 

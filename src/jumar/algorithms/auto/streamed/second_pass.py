@@ -11,10 +11,10 @@ import numpy as np
 from jumar.algorithms.auto.candidates import Fitted
 from jumar.algorithms.auto.dealing import block_of, half_of
 from jumar.algorithms.auto.limits import Limits
-from jumar.algorithms.auto.scoring import floored_differences
+from jumar.algorithms.auto.scoring import floored_differences, weights_beyond
 from jumar.algorithms.auto.streamed.tallied import MOST_SCORE, Tallied, Wager
 from jumar.core import kernels
-from jumar.core.arrays import Codes, Floats, Frozen, Ints, RowIndex
+from jumar.core.arrays import Bools, Codes, Floats, Frozen, Ints, RowIndex
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
 from jumar.core.exact import ExactSums
@@ -97,6 +97,12 @@ class PlacedSteps:
             self.at, self.action, self.start, episodes, rows, self.taken, ground.discount
         )
 
+    def beyond(self, ground: Ground, rows: Floats, ended: Bools, episodes: Ints) -> Floats:
+        """(n,) the weight of each that lies beyond its cut; `ended`: (E,) by itself."""
+        return weights_beyond(
+            self.at, self.action, self.start, ended, episodes, rows, self.taken, ground.discount
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class HalfScoring:
@@ -128,31 +134,24 @@ class Scoring:
     def score(self, log: Episodes, code: Codes) -> HeldOut:
         """Score whole episodes, given their hashes (`dealing.codes_of`). Their names are numbered
         as the behavior numbers them."""
-        return self.score_steps(self.ground.at(log), log.action, log.reward, log.start, code)
+        return self.score_steps(self.ground.at(log), WholeEpisodes.of(log, code))
 
-    def score_steps(
-        self,
-        at: Ints,
-        action: Ints,
-        reward: Floats,
-        start: Ints,
-        code: Codes,
-        found: HeldOut | None = None,
-    ) -> HeldOut:
+    def score_steps(self, at: Ints, some: WholeEpisodes, found: HeldOut | None = None) -> HeldOut:
         """The same, for somebody who knows the history state at every step already: `at` are row
         numbers of `ground.states`. Scores are added to those `found` before."""
-        found, dealt = self.nothing() if found is None else found, half_of(code)
+        found, dealt = self.nothing() if found is None else found, half_of(some.code)
         for half, scoring in enumerate(self.halves):
             episodes = np.flatnonzero(dealt == 1 - half)
             if not scoring.candidates or len(episodes) == 0:
                 continue
-            counted = reward - scoring.centre if scoring.centre else reward
-            steps = PlacedSteps.on(self.ground, at, action, counted, start)
+            counted = some.reward - scoring.centre if scoring.centre else some.reward
+            steps = PlacedSteps.on(self.ground, at, some.a, counted, some.start)
             for i, candidate in enumerate(scoring.candidates):
                 floor = scoring.wagers[i].bet.floor
                 scores = steps.scores(self.ground, scoring.limits, candidate, [floor], episodes)[0]
                 weights = steps.weights(self.ground, candidate.rows, episodes)
-                found.add(half, i, scores, weights, code[episodes])
+                beyond = steps.beyond(self.ground, candidate.rows, some.terminated, episodes)
+                found.add(half, i, (scores, weights, beyond), some.code[episodes])
         return found
 
 
@@ -167,7 +166,7 @@ class ScoreHeld:
         found = self.scoring.nothing()
         for some in pieces:
             at = self.locator.at(some.z, some.a, some.start)
-            self.scoring.score_steps(at, some.a, some.reward, some.start, some.code, found)
+            self.scoring.score_steps(at, some, found)
         return found
 
 
@@ -179,12 +178,13 @@ class HeldOut:
         self.tallies = [[Tallied(wager) for wager in half] for half in wagers]
         self.units = [[UnitSums() for _ in half] for half in wagers] if together else []
 
-    def add(self, half: int, i: int, scores: Floats, weights: Floats, code: Codes) -> None:
-        """Scores and weights of episodes, for candidate i of a half."""
+    def add(self, half: int, i: int, found: tuple[Floats, Floats, Floats], code: Codes) -> None:
+        """Scores of episodes, their weights and those beyond the cuts, for candidate i of a
+        half."""
         if self.together:
-            self.units[half][i].add(scores, weights, code)
+            self.units[half][i].add(found, code)
         else:
-            self.tallies[half][i].add(scores, weights, block_of(code))
+            self.tallies[half][i].add(*found, block_of(code))
 
     def merge(self, other: HeldOut) -> None:
         """Add what was scored elsewhere."""
@@ -201,26 +201,26 @@ class HeldOut:
             return self.tallies[half]
         found = [Tallied(tally.wager) for tally in self.tallies[half]]
         for tally, units in zip(found, self.units[half], strict=True):
-            scores, weights = units.means()
-            tally.add(scores, weights, block_of(units.code))
+            scores, weights, beyond = units.means()
+            tally.add(scores, weights, beyond, block_of(units.code))
         return found
 
 
 class UnitSums:
-    """Scores and weights of the episodes of each unit, where units have several: these are held,
-    some hundred bytes for each unit."""
+    """Numbers of the episodes of each unit, where units have several: their sums are held, some
+    hundred bytes for each unit."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: int = 3) -> None:
         self.code: Codes = np.zeros(0, np.uint64)  # (U,) ascending
         self.episodes: Ints = np.zeros(0, np.int64)  # (U,)
-        self.sums = [ExactSums(0), ExactSums(0)]
+        self.sums = [ExactSums(0) for _ in range(numbers)]
 
-    def add(self, scores: Floats, weights: Floats, code: Codes) -> None:
+    def add(self, found: Sequence[Floats], code: Codes) -> None:
         """Of some more episodes."""
         units, number = np.unique(code, return_inverse=True)
         at = self._room(units)[number]
         np.add.at(self.episodes, at, 1)
-        for sums, values in zip(self.sums, (scores, weights), strict=True):
+        for sums, values in zip(self.sums, found, strict=True):
             sums.add(at, np.minimum(values, MOST_SCORE))
 
     def merge(self, other: UnitSums) -> None:
@@ -229,10 +229,9 @@ class UnitSums:
         for mine, theirs in zip(self.sums, other.sums, strict=True):
             mine.merge(theirs, at)
 
-    def means(self) -> tuple[Floats, Floats]:
-        """(U,) the mean score of each unit, and its mean weight."""
-        scores, weights = (sums.rounded() / self.episodes for sums in self.sums)
-        return scores, weights
+    def means(self) -> list[Floats]:
+        """(U,) the mean of each number over the episodes of each unit."""
+        return [sums.rounded() / self.episodes for sums in self.sums]
 
     def _room(self, code: Codes) -> Ints:
         """Where some units stand, after room was made for those that are new."""
@@ -251,6 +250,6 @@ class UnitSums:
 
 def mean_by_unit(scores: Floats, code: Codes) -> Floats:
     """(U,) the mean score of each unit, given the scores and hashes of episodes."""
-    units = UnitSums()
-    units.add(scores, scores, code)
+    units = UnitSums(1)
+    units.add([scores], code)
     return units.means()[0]

@@ -32,7 +32,7 @@ from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.exact import ExactSums
 
 MOST_SCORE = 1e150  # its square is a number; a smaller score only makes a bet smaller
-SCORE, WEIGHT = 0, 2  # sums; those of squares come after each
+SCORE, WEIGHT, BEYOND = 0, 2, 4  # sums; those of squares come after the first two
 
 
 @dataclass(frozen=True)
@@ -50,24 +50,25 @@ class Tallied(Scored):
         self.wager = wager
         self._units = 0
         self.largest = -math.inf
-        self.sums = ExactSums(4)
+        self.sums = ExactSums(BEYOND + 1)
         self.terms = ExactSums(len(wager.bet.shares) * BLOCKS)
         self.count: Ints = np.zeros((BLOCKS, 0), np.int64)  # (B, bins) scores in each range
         self.offset: Ints = np.zeros((BLOCKS, 0), np.int64)  # (B, bins) how far in it, in all
 
     # ---- adding ---------------------------------------------------------------------------------
 
-    def add(self, scores: Floats, weights: Floats, block: Ints) -> None:
-        """The scores and weights of some more units, and the blocks they are in."""
+    def add(self, scores: Floats, weights: Floats, beyond: Floats, block: Ints) -> None:
+        """The scores of some more units, their weights, those beyond the cuts, and the blocks they
+        are in."""
         n, bet = len(scores), self.wager.bet
         if n == 0:
             return
         scores = np.clip(scores, -bet.floor, MOST_SCORE)
-        weights = np.minimum(weights, MOST_SCORE)
+        weights, beyond = np.minimum(weights, MOST_SCORE), np.minimum(beyond, MOST_SCORE)
         self._units += n
         self.largest = max(self.largest, float(scores.max()))
         apart = scores - self.wager.expected
-        for i, values in enumerate((apart, apart * apart, weights, weights * weights)):
+        for i, values in enumerate((apart, apart * apart, weights, weights * weights, beyond)):
             self.sums.add(np.full(n, i), values)
         shares = np.array([λ for λ, _ in bet.shares])
         terms = np.empty((len(shares), n))
@@ -141,6 +142,11 @@ class Tallied(Scored):
     def weight_error(self) -> float:
         """Its standard error."""
         return math.sqrt(self._variance(WEIGHT) / self.units)
+
+    @property
+    def beyond(self) -> float:
+        """The share of the discounted weight that lies beyond where recordings stop."""
+        return min(float(self.sums.rounded()[BEYOND]) / self.units, 1.0) if self.units else 0.0
 
     def _variance(self, of: int) -> float:
         n = self.units

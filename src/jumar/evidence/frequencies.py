@@ -1,0 +1,118 @@
+"""Propensities that are frequencies: of the action, in K draws of whoever acted.
+
+A router that samples (Thompson) often does not know how likely its choice was, so it draws K times
+and logs the share of draws that came out the same. Weights need 1/p, and a share has
+E[1/p̂] > 1/p: it makes what was rarely done look better than it was, however long the log is. So
+nothing that is computed from such propensities is proved. A log can say so itself
+(`propensity_draws=K`; 0 says that they are exact); where it does not, it is looked for.
+
+All propensities are then multiples of one 1/K, up to the digits they are written with. So are those
+of many exact designs (one half; .9 and .1; the rows of a policy file that has two decimals), but
+there the same history has the same propensity, and draws scatter. So multiples of 1/K, K at most
+`MOST_DRAWS`, are taken for frequencies
+
+- where some action, after the same history, has `SCATTERED` different propensities or more;
+- where hardly any history comes twice, or those that do mostly disagree: with more than `FEW`
+  different propensities in all.
+
+Whatever is written with four decimals is a multiple of 1/10,000. Rounding biases weights too, and
+where it cannot be told from draws the log is not believed until somebody says that it is exact.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints, number_rows
+from jumar.core.episodes import Episodes
+from jumar.evidence.marks import marks_of_histories
+
+MOST_DRAWS = 10_000  # more are not told from exact numbers; their bias is small
+SCATTERED = 4  # propensities of one action after one history: more than two or three policies make
+FEW = 8  # propensities in all that a policy may have; K draws give more, unless hardly any are rare
+PAIRS = 20  # steps that repeat a history, with which it can be told whether propensities scatter
+AGREEING = 1 / 3  # the share of them that agrees where two policies took turns, and more
+LOOKED_AT = 64  # values that exclude most K
+FEWEST_DIGITS = 3  # that a rounded propensity is taken to have
+DIGITS_OF = 10_000  # different propensities that tell how many digits the column writes
+FLOAT32 = 1e-7  # relative: numbers that were once stored with 32 bits
+
+
+def draws_of(log: Episodes) -> int | None:
+    """The K draws in which propensities are frequencies, as said or as they look; None: exact.
+
+    >>> said = {"start": range(4), "final_observation": [-1] * 3, "terminated": [True] * 3}
+    >>> log = Episodes(("z",), ("a", "b"), [0] * 3, [0, 0, 1], [0] * 3, **said,
+    ...                propensity=[0.5, 0.25, 0.75], propensity_draws=64)
+    >>> draws_of(log)
+    64
+    """
+    if log.propensity is None or log.propensity_draws == 0:
+        return None
+    return log.propensity_draws or draws_noticed(log)
+
+
+def draws_noticed(log: Episodes) -> int | None:
+    """The K whose frequencies the propensities look like, whatever is said of them."""
+    assert log.propensity is not None
+    different, value = np.unique(log.propensity, return_inverse=True)
+    if len(different) < SCATTERED:
+        return None
+    # what is cut off at both ends need be no multiple
+    draws = lattice_of(different[1:-1] if len(different) > FEW else different)
+    return draws if draws and _scatter(log, value, len(different)) else None
+
+
+def lattice_of(values: Floats) -> int | None:
+    """The smallest K <= `MOST_DRAWS` of which all values are multiples of 1/K, up to their digits.
+
+    >>> lattice_of(np.array([0.25, 0.5, 0.375])), lattice_of(np.sqrt([0.5, 0.3, 0.2]))
+    (8, None)
+    """
+    # four decimals are multiples of 1/10,000 as they stand; more leave no room for another K
+    off = np.minimum(rounding_of(values), 0.5e-5) + FLOAT32 * values
+    draws = np.arange(1, MOST_DRAWS + 1)
+    some = np.linspace(0, len(values) - 1, min(len(values), LOOKED_AT)).astype(int)
+    for chosen in (some, np.arange(len(values))):
+        for v, room in zip(values[chosen], off[chosen], strict=True):
+            times = v * draws
+            draws = draws[np.abs(times - np.round(times)) <= room * draws]
+            if not len(draws):
+                return None
+    return int(draws[0])
+
+
+def _scatter(log: Episodes, value: Ints, different: int) -> bool:
+    """Do propensities differ after the same history, as they do when they are drawn? `value` (N,)
+    numbers them."""
+    cell = number_rows(np.column_stack([marks_of_histories(log), log.action]))[1]
+    kinds = number_rows(np.column_stack([cell, value]))[0]
+    per_cell = np.bincount(kinds[:, 0])
+    if per_cell.max() >= SCATTERED:
+        return True
+    order = np.lexsort((np.arange(len(cell)), cell))
+    again = cell[order[1:]] == cell[order[:-1]]
+    agree = (value[order[1:]] == value[order[:-1]])[again]
+    told = len(agree) >= PAIRS and agree.mean() >= AGREEING
+    return different > FEW and not told
+
+
+def rounding_of(propensity: Floats) -> Floats:
+    """(N,) how far each propensity may lie from the number that was rounded to it: half a unit of
+    the last digit that the column writes, in decimals or in significant digits.
+
+    >>> rounding_of(np.array([0.3333, 0.5])).round(8).tolist()
+    [5e-05, 5e-05]
+    >>> rounding_of(np.array([0.3333, 0.0001234])).round(12).tolist()
+    [5e-05, 5e-08]
+    """
+    different = np.unique(propensity)
+    step = max(1, len(different) // DIGITS_OF)
+    written = [Decimal(repr(p)).normalize().as_tuple() for p in different[::step].tolist()]
+    decimals = max(FEWEST_DIGITS, *(-int(w.exponent) for w in written))
+    digits = max(FEWEST_DIGITS, *(len(w.digits) for w in written))
+    leading = np.floor(np.log10(propensity)) + 1  # 0.3 has its first digit at 10⁻¹
+    half: Floats = 0.5 * np.maximum(10.0**-decimals, 10.0 ** (leading - digits))
+    return half

@@ -1,0 +1,106 @@
+"""How many episodes until a gain is likely to be certified; and where that cannot be told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from jumar.algorithms.auto.samples import MOST_TIMES, _all_won, plan
+from jumar.core.errors import ParameterError
+from selection_logs import HALF, choose, coin_log
+
+COIN = choose(coin_log(150, 0.8, np.random.default_rng(1)), HALF, "proved")  # certifies nothing
+
+
+def with_trials(**changes):
+    return replace(COIN, trials=tuple(replace(trial, **changes) for trial in COIN.trials))
+
+
+def test_the_chance_of_a_bet_by_hand():
+    """A unit adds .1 ± .5 on average, and 4 are needed: after 40 units half of the bets are won;
+    after 100 the sum is 10 ± 5, which is 1.2 deviations above 4. Of two such bets, both."""
+    assert _all_won([(0.1, 0.5, 4.0)], 40) == pytest.approx(0.5)
+    assert _all_won([(0.1, 0.5, 4.0)], 100) == pytest.approx(0.8849, abs=1e-4)
+    assert _all_won([(0.1, 0.5, 4.0)] * 2, 40) == pytest.approx(0.25)
+
+
+def test_more_power_and_smaller_gains_take_more_episodes():
+    needs = plan(COIN, gains=[0.4, 0.2], powers=(0.5, 0.8)).needs
+    sizes = [need.episodes for need in needs]
+    assert sizes[0] < sizes[1] < sizes[3]
+    assert sizes[0] < sizes[2] < sizes[3]
+    with pytest.raises(ParameterError, match="gain"):
+        plan(COIN, gains=[0.0])
+    with pytest.raises(ParameterError, match="power"):
+        plan(COIN, powers=(1.0,))
+
+
+def test_a_gain_that_is_only_estimated_takes_more_episodes_than_the_same_gain_if_it_were_known():
+    assert COIN.chosen is None
+    estimated = plan(COIN)
+    known = plan(COIN, gains=[estimated.gain.value])
+    assert estimated.needs[0].episodes > known.needs[0].episodes
+    assert estimated.needs[0].episodes <= MOST_TIMES * COIN.episodes
+
+
+def test_the_sentence_says_how_many_in_all_and_how_many_more():
+    found = plan(COIN)
+    size = found.needs[0].episodes
+    assert f"about {size:,} episodes in all, {size - 150:,} more than now" in found.said(150)
+
+
+def test_a_gain_larger_than_what_is_possible_is_neither_planned_for_nor_shown():
+    """Steps pay up to about 4, so nobody gains 600,000."""
+    found = plan(with_trials(gain=6e5))
+    assert found.needs == ()
+    assert found.gain.shown is None
+    assert found.gain.to_dict()["value"] is None
+    assert "is possible" in found.why
+    (need,) = plan(COIN, gains=[6e5]).needs
+    assert need.episodes is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"effective": 9.0}, "as much of it as 9 ordinary episodes would"),
+        ({"gain": -0.1}, "did not do better"),
+        ({"error": 0.5}, "by what this log shows"),
+    ],
+    ids=["dead weights", "no gain", "noise"],
+)
+def test_without_evidence_there_is_no_number(changes, why):
+    found = plan(with_trials(**changes))
+    assert found.needs == ()
+    assert why in found.said(150)
+
+
+def test_few_ordinary_episodes_come_with_a_caution():
+    assert "Read this with care" in plan(with_trials(effective=20.0)).said(150)
+    assert "Read this with care" not in plan(with_trials(effective=40.0)).said(150)
+
+
+def test_no_number_of_recordings_that_stop_too_early_would_decide():
+    found = plan(replace(COIN, beyond=0.3))
+    assert found.needs == ()
+    assert "30% of what counts" in found.why
+    assert "Record for longer" in found.why
+
+
+def test_the_approximate_test_is_not_planned_for():
+    found = plan(choose(coin_log(150, 0.8, np.random.default_rng(1)), HALF, "asymptotic"))
+    assert found.needs == ()
+    assert "--gate proved" in found.why
+
+
+def test_a_plan_holds_on_new_logs():
+    """The size planned for an 80 % chance certifies in most of 20 new logs of that size: fewer than
+    10 would happen once in 1,700 runs if 80 % were exact, and a plan is rougher than that."""
+    (need,) = plan(COIN, gains=[0.4]).needs  # always repairing gains half of 0.8
+    passed = 0
+    for seed in range(20):
+        log = coin_log(need.episodes, 0.8, np.random.default_rng(1000 + seed))
+        passed += choose(log, HALF, "proved", seed).chosen is not None
+    assert passed >= 10

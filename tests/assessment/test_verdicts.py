@@ -1,0 +1,192 @@
+"""The table of verdicts: what each kind of log may lead to, and that terminal, page, JSON, notebook
+and exit code say no more than its row."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import jumar as jm
+import newcomer_logs as logs
+from commands import run_command
+from jumar.assessment.verdict import TERMS, Numbers, Word
+from results import Page
+
+DECLARED = ("--rewards", "0:4", "--horizon", "1")
+ENDED = ("--ends", "terminated", "--discount", "0.9")
+CALLS = ("--columns", logs.COLUMNS, *ENDED)
+PRICES = ("--columns", logs.COLUMNS.replace("points", "price"), *ENDED)
+CHANCES = ("--columns", f"{logs.COLUMNS},propensity=chance", *ENDED)
+RULE = ("--policy", "rule.toml")
+MACHINES = ("--columns", logs.COLUMNS.replace("call", "machine") + ",step=week", "--ends", "cut",
+            "--discount", "0.95")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Newcomer:
+    """A log, what is typed, and the verdict."""
+
+    name: str
+    word: Word
+    says: str  # in the lead or the next step
+    make: object
+    typed: tuple[str, ...]
+    bot: float = 0.5  # by the rule
+
+
+def log(make, **options):
+    return lambda path: make(path, **options)
+
+
+NEWCOMERS = [
+    Newcomer("declared", Word.ADOPT, "at least", log(logs.desk), (*CALLS, *RULE, *DECLARED)),
+    Newcomer("read off", Word.ADOPT_IF, "at least", log(logs.desk), (*CALLS, *RULE)),
+    Newcomer(
+        "costs", Word.ADOPT, "to save at least", log(logs.desk, cost=True, name="price"),
+        (*PRICES, *RULE, "--cost", "--rewards", "-4:0", "--horizon", "1"),
+    ),
+    Newcomer(
+        "propensities", Word.ADOPT, "at least", log(logs.desk, chances=True), (*CHANCES, *DECLARED)
+    ),
+    Newcomer(
+        "approximate", Word.TRIAL, "becomes true as the data grow", log(logs.desk),
+        (*CALLS, *RULE, *DECLARED, "--gate", "asymptotic"),
+    ),
+    Newcomer(
+        "estimated", Word.TRIAL, "guessed from this log", log(logs.desk),
+        (*CALLS, "--policy", "estimate", *DECLARED),
+    ),
+    Newcomer(
+        "confounded", Word.TRIAL, "nothing of this remains", log(logs.clerk),
+        (*CALLS, "--policy", "estimate", *DECLARED),
+    ),
+    Newcomer(
+        "named",
+        Word.TRIAL, "learned in this way", log(logs.desk), (*CALLS, *RULE, "--n-wedge", "5")
+    ),
+    Newcomer(
+        "named and lost", Word.KEEP, "did no better than yours on the other half",
+        log(logs.desk, paid=logs.alike, noise=2.0, calls=60, seed=5),
+        (*CALLS, *RULE, "--n-wedge", "1"),
+    ),
+    Newcomer("nothing to gain", Word.KEEP, "beyond doubt", log(logs.desk, paid=logs.alike),
+             (*CALLS, *RULE, *DECLARED)),
+    Newcomer("tiny", Word.KEEP, "too few", log(logs.desk, calls=8), (*CALLS, *RULE, *DECLARED)),
+    Newcomer("cut", Word.KEEP, "Record for longer", log(logs.machine), (*MACHINES, *RULE)),
+    Newcomer("drift", Word.DO_NOT_RELY, "return falls", log(logs.desk, paid=logs.turning),
+             (*CALLS, *RULE)),
+    Newcomer("wrong rule", Word.DO_NOT_RELY, "did not choose these actions", log(logs.desk),
+             (*CALLS, *RULE, *DECLARED), 0.8),
+    Newcomer("costs as rewards", Word.DO_NOT_RELY, "--cost", log(logs.desk, name="repair_cost"),
+             ("--columns", logs.COLUMNS.replace("points", "repair_cost"), *ENDED, *RULE)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("newcomer", NEWCOMERS, ids=lambda newcomer: newcomer.name)
+def test_every_rendering_says_what_the_verdict_carries_and_no_more(
+    tmp_path, monkeypatch, capsys, newcomer
+):
+    monkeypatch.chdir(tmp_path)
+    newcomer.make(Path("log.csv"))
+    logs.rule(Path("rule.toml"), newcomer.bot)
+    results, real = [], jm.improve
+    monkeypatch.setattr(jm, "improve", lambda *a, **b: results.append(real(*a, **b)) or results[0])
+    done = run_command(capsys, "improve", "log.csv", *newcomer.typed, "-o", "out")
+    data = json.loads(Path("out", "certificate.json").read_text())
+    verdict, (result,) = data["verdict"], results
+    terms = TERMS[newcomer.word]
+    assert (verdict["word"], done.code) == (newcomer.word, terms.exit_code), verdict
+    markup = Path("out", "report.html").read_text("utf-8")
+    texts = {
+        "terminal": done.text,
+        "page": Page(markup).text,
+        "notebook": " ".join(Page(result._repr_html_()).text.split()),
+    }
+    for name, text in texts.items():
+        assert verdict["headline"] in text, name
+        assert verdict["lead"] in text, name
+        assert verdict["next_step"] in text, name
+        for doubt in ("not in the log", "Change over time", "The range"):
+            assert doubt in text, (name, doubt)
+        assert ("The cut" in text) == (newcomer.name == "cut"), name
+        _carries(text, terms.numbers)
+    assert newcomer.says in f"{verdict['lead']} {verdict['next_step']}"
+    assert f'<body class="{newcomer.word}">' in markup
+    assert ("before-after" in markup.partition("<body")[2]) == (terms.numbers is not Numbers.NONE)
+    _json_carries(data, terms.numbers)
+    assert ("When you see" in texts["page"]) == terms.decides
+
+
+def _carries(text: str, numbers: Numbers) -> None:
+    proved = numbers is Numbers.AT_LEAST
+    assert bool(re.search(r"at least [\d.]+ per call", text)) == proved
+    assert ("worse than today is at most 5 %" in text) == proved
+    if not proved:
+        assert "at most 5 %" not in text
+        assert "at least" not in text
+    assert not re.search(r"\bsafe\b", text, re.IGNORECASE)
+    assert ("90 % interval" in text) == (numbers is not Numbers.NONE)
+
+
+def _json_carries(data: dict, numbers: Numbers) -> None:
+    keys = set(_keys(data))
+    for least in ("at_least", "lower_bound"):
+        assert (least in keys) == (numbers is Numbers.AT_LEAST)
+    for estimate in ("gain", "estimate", "interval"):
+        assert (estimate in keys) == (numbers is not Numbers.NONE), estimate
+    if numbers is Numbers.NONE:
+        assert not {"estimated_gain", "promised", "kept_gain", "share_of_the_gain"} & keys
+
+
+def _keys(data: object):
+    if isinstance(data, list):
+        for item in data:
+            yield from _keys(item)
+    if isinstance(data, dict):
+        for key, item in data.items():
+            yield key
+            yield from _keys(item)
+
+
+def test_the_proviso_is_the_range_of_the_log_and_the_command_declares_it(
+    tmp_path, monkeypatch, capsys
+):
+    """Calls pay 0 to 4. Whoever says so gets rid of the proviso."""
+    monkeypatch.chdir(tmp_path)
+    logs.desk(Path("log.csv"))
+    logs.rule(Path("rule.toml"))
+    done = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, "--json")
+    assert "(0 to 4)" in done.data["verdict"]["headline"]
+    command = done.data["next_command"]
+    assert "--rewards 0:4" in command
+    again = run_command(capsys, *command.split()[1:])
+    assert again.data["verdict"]["word"] == "adopt"
+    assert again.data["verdict"]["at_least"] == pytest.approx(done.data["verdict"]["at_least"])
+
+
+def test_no_log_can_show_what_the_clerk_heard_so_the_doubt_is_said(tmp_path, monkeypatch, capsys):
+    """The rule is declared as known, and is not: the clerk sends angry callers to a human. In truth
+    the bot is worth 2, the human 2, and nothing can be gained; the log shows a gain."""
+    monkeypatch.chdir(tmp_path)
+    logs.clerk(Path("log.csv"))
+    logs.rule(Path("rule.toml"))
+    done = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, *DECLARED, "--json")
+    assert done.data["verdict"]["word"] == "adopt"
+    hidden, *_ = done.data["verdict"]["what_could_make_this_wrong"]
+    assert hidden.startswith(
+        "What people acted on that is not in the log: The answer holds only if"
+    )
+
+
+def test_improve_and_check_find_one_p_value_for_drift(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    logs.desk(Path("log.csv"), paid=lambda topic, answer, n: logs.PAYS[topic, answer] - n / 900)
+    logs.rule(Path("rule.toml"))
+    improved = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, "--json").data
+    checked = run_command(capsys, "check", "log.csv", *CALLS[:4], *RULE, "--json").data
+    found = checked["sections"]["drift"]["verdict"]["sentence"]
+    assert improved["checks"]["drift"]["finding"] == found
