@@ -13,7 +13,6 @@ from jumar.algorithms.auto.candidates import Bench, Fitted
 from jumar.algorithms.auto.choosing import best_of
 from jumar.algorithms.auto.limits import Limits
 from jumar.algorithms.auto.opinions import Models, blend
-from jumar.algorithms.auto.other_deltas import BetAgain
 from jumar.algorithms.auto.proved import Listed, Shortlisted
 from jumar.algorithms.auto.scored import Scored
 from jumar.algorithms.auto.trials import MOST_BEYOND, KeptSignal, KeptTrial, Selection, Trial
@@ -67,7 +66,6 @@ def trial_of_bet(
     found: Shortlisted,
     weighed: Weighed,
     models: Models,
-    delta: float,
     most: float,
     kept: tuple[KeptTrial, ...] = (),
     own: Models | None = None,
@@ -98,7 +96,6 @@ def trial_of_bet(
         bet=x.prospect.bet,
         opinion=blend(scored, models.gain(x.candidate)),
         reached=found.reached if most > 0 else math.inf,
-        again=BetAgain(x.prospect.bet, scored, found, delta, most),
         simplified=x.candidate.simplified,
         kept=kept,
         won=bool(kept) and found.won and most > 0,

@@ -137,9 +137,7 @@ class Shortlists:
                     scores.weight_error,
                     scores.beyond,
                 )
-                trial = trial_of_bet(
-                    half, x, scores, bet, weighed, models, self.tried.delta, self.tried.most
-                )
+                trial = trial_of_bet(half, x, scores, bet, weighed, models, self.tried.most)
                 found.append(Tested(trial, x.candidate, made.bench))
             told(half, found)
             tests += found
