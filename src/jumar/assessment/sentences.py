@@ -122,8 +122,8 @@ def _span(result: Result, low: float, high: float) -> str:
 def _declaring(result: Result, rewards: RewardRange) -> tuple[str, ...]:
     """As options, which count rewards, also where the column holds costs."""
     options = ["--rewards", _exactly(*rewards.continuing)]
-    if rewards.ending not in (None, rewards.continuing):
-        options += ["--ending-rewards", _exactly(*(rewards.ending or ()))]
+    if rewards.ending is not None and rewards.ending != rewards.continuing:
+        options += ["--ending-rewards", _exactly(*rewards.ending)]
     limits = result.selection.limits if result.selection else None
     if limits is not None and limits.steps is not None and not limits.declared_steps:
         options += ["--horizon", str(limits.steps)]
@@ -177,8 +177,8 @@ def _doubts(result: Result) -> Iterator[Doubt]:
 def _range(result: Result) -> str:
     rewards = result.selection.limits.rewards if result.selection else result.rewards
     pays = _span(result, *rewards.continuing)
-    if rewards.ending not in (None, rewards.continuing):
-        ends = _span(result, *(rewards.ending or ()))
+    if rewards.ending is not None and rewards.ending != rewards.continuing:
+        ends = _span(result, *rewards.ending)
         pays += f"; one that ends an episode, {ends}"
     verb = "costs" if costs(result) else "pays"
     if rewards.declared:
