@@ -162,10 +162,11 @@ def named(alphabet: tuple[str, ...], name: str, nodes: int | None = None) -> Res
     to = np.broadcast_to((np.arange(M)[:, None, None] + 1) % M, (M, O, A))
     behavior = Controller.uniform(alphabet, alphabet[:A], NamedNodes(labels, to))
     behavior = replace(behavior, name=name)
-    steps, episodes = 2 * M, 30
+    steps, episodes = M + 1, 300
     i = np.arange(episodes * steps)
+    action = np.random.default_rng(3).integers(A, size=len(i))
     log = Episodes(
-        alphabet, alphabet[:A], (i // steps) % O, i % A, i % A,
+        alphabet, alphabet[:A], (i // steps) % O, action, action,
         np.arange(episodes + 1) * steps, [-1] * episodes, [True] * episodes,
     )  # fmt: skip
     return jm.improve(log, behavior, discount=0.9, n_wedge=1)

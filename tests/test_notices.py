@@ -91,12 +91,12 @@ def test_a_cost_that_is_read_as_a_reward(jumar, place):
     line = ("log.csv", "--policy", "rule.toml", *READ, *LEARN, "--bins", RANGES)
     found, data = noticed_everywhere(jumar, "cost", *line)
     assert "'cost' is called a cost" in found["fact"]
-    assert data["verdict"]["word"] == "unreliable"
-    assert data["verdict"]["headline"].startswith("Do not use this yet. The column 'cost'")
+    assert data["verdict"]["word"] == "do-not-rely"
+    assert data["verdict"]["lead"].startswith("The column 'cost'")
     assert found["command"].endswith("--cost")
     after = pasted(jumar, found["command"])
     assert "cost" not in kinds(after)
-    assert after["verdict"]["word"] != "unreliable"
+    assert after["verdict"]["word"] != "do-not-rely"
     check = jumar("check", *line[:5], *READ[2:], "--bins", RANGES, "--json")
     assert check.code == 1
     assert check.data["verdict"]["status"] == "failed"
@@ -174,8 +174,8 @@ def test_readings_that_were_never_cut_into_ranges(jumar, place):
     after = pasted(jumar, found["command"])
     assert kinds(after) == []
     found, data = noticed_everywhere(jumar, "readings", *line, *LEARN)
-    assert data["verdict"]["word"] == "unreliable"
-    assert pasted(jumar, found["command"])["verdict"]["word"] != "unreliable"
+    assert data["verdict"]["word"] == "do-not-rely"
+    assert pasted(jumar, found["command"])["verdict"]["word"] != "do-not-rely"
 
 
 def test_one_column_of_two_was_never_cut(jumar, place):
@@ -237,10 +237,10 @@ def test_the_exploration_that_would_fit(jumar, place):
     assert "exploration" not in kinds(after)
     assert after["sections"]["fit"]["verdict"]["status"] == "passed"
     found, data = noticed_everywhere(jumar, "exploration", *line, *LEARN)
-    assert data["verdict"]["word"] == "unreliable"
+    assert data["verdict"]["word"] == "do-not-rely"
     after = pasted(jumar, found["command"])
     assert "exploration" not in kinds(after)
-    assert after["verdict"]["word"] != "unreliable"
+    assert after["verdict"]["word"] != "do-not-rely"
 
 
 def test_a_rule_without_exploration_and_a_log_with_it(jumar, place):
@@ -306,7 +306,7 @@ def test_most_of_the_gain_is_fewer_exceptions(jumar, place):
     rows = list(csv.DictReader((place / "out" / "decisions.csv").read_text().splitlines()))
     low_row = next(row for row in rows if row["seen now"] == "low")
     assert low_row["old"] == "run 86.7% (rest: exceptions)"
-    assert "fewer exceptions: 'run' is what the old policy means to do" in low_row["why"]
+    assert "fewer exceptions: 'run' is what your policy means to do" in low_row["why"]
 
 
 def test_without_a_folder_the_remedy_is_to_write_one(jumar, place):
@@ -397,7 +397,7 @@ def test_a_memory_that_was_asked_for_and_not_used(jumar, place):
     found, data = noticed_everywhere(jumar, "memory", *line, "--discount", "0.95", "--window", "3")
     assert data["memory"] == "window of 1"
     assert "You asked for a window of 3, but the result uses a window of 1" in found["fact"]
-    assert "the old controller stays" in found["fact"]
+    assert "your policy stays" in found["fact"]
     after = pasted(jumar, found["command"])
     assert after["memory"] == "window of 3"
     assert "memory" not in kinds(after)
@@ -439,12 +439,12 @@ def test_weights_that_contradict_the_estimated_behavior(jumar, place):
     line = ("ovens.csv", *OVEN, "--ends", "terminated", "--discount", "0.95")
     line += ("--policy", "estimate", "--window", "3")
     found, data = noticed_everywhere(jumar, "weights", *line)
-    assert "should weigh 1 on average" in found["fact"]
-    assert data["verdict"]["word"] == "unreliable"
+    assert "two counts of the same episodes" in found["fact"]
+    assert data["verdict"]["word"] == "do-not-rely"
     assert "--policy estimate --window 6" in found["command"]  # the rule counts to five
     again = pasted(jumar, found["command"])
     assert "weights" not in kinds(again)
-    assert again["verdict"]["word"] != "unreliable"
+    assert again["verdict"]["word"] != "do-not-rely"
 
 
 def test_exceptions_of_an_estimated_behavior(jumar, place):

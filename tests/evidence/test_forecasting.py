@@ -320,7 +320,7 @@ def test_the_behavior_alone(capsys, folder):
     [
         ([], "--controller"),
         (["--ahead", 5], "--ahead"),
-        (["--forecast", "--interval", "bca"], "--interval"),
+        (["--forecast", "--interval", "bootstrap-t"], "--interval"),
         (["--forecast", "--difference"], "--difference"),
         (["--forecast", "--ahead", 300], "at most 40"),
     ],

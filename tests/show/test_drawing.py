@@ -49,7 +49,7 @@ def improved() -> Controller:
 
 
 def circle(size: int, behavior: bool = True) -> Controller:
-    """Nodes 0, 1, ..., size - 1 and round again; 3 history states each, all to keep."""
+    """Nodes 0, 1, ..., size - 1 and round again; 3 situations each, all to keep."""
     to = (np.arange(size) + 1) % size
     memory = NamedNodes(names("year ", size), np.broadcast_to(to[:, None, None], (size, 3, 3)))
     return Controller.constant(SEEN, DONE, KEEP, memory, name="circle")
@@ -184,9 +184,9 @@ def test_a_change_is_told_by_sign_weight_and_colour():
     ]
     assert [e.text for e in marked] == ["▲ worn", "→", "keep 0% → 50%, repair 100% → 50%"]
     assert {e.get("font-weight") for e in marked} == {"bold"}
-    assert "▶ begins here · ▲ changed (1 of 6 history states): was → is" in texts(drawing.svg)
+    assert "▶ begins here · ▲ changed (1 of 6 situations): was → is" in texts(drawing.svg)
     assert drawing.description.splitlines() == [
-        "Controller improved: 2 memory nodes, 6 history states. 1 of them changed.",
+        "Policy improved: 2 memory nodes, 6 situations. 1 of them changed.",
         "In inspected, on seeing worn: keep 0% → 50%, repair 100% → 50%.",
     ]
 
@@ -196,7 +196,7 @@ def test_where_nothing_changed_nothing_is_marked(behavior):
     drawing = draw(improved(), behavior=behavior)
     assert "▲" not in drawing.dot
     assert INK["changed"] not in drawing.dot
-    assert drawing.description == "Controller improved: 2 memory nodes, 6 history states."
+    assert drawing.description == "Policy improved: 2 memory nodes, 6 situations."
 
 
 def test_what_is_only_rounding_did_not_change():
@@ -205,7 +205,7 @@ def test_what_is_only_rounding_did_not_change():
 
 
 def test_counts_stand_at_the_right_and_add_up():
-    """Two lines of the list are the same history state: 1,000 + 204 visits."""
+    """Two lines of the list are the same situation: 1,000 + 204 visits."""
     visits = np.array([[0, 0], [0, 0], [1, 1]]), np.array([1000, 204, 7])
     first, second = graph(schedule(), visits=visits).boxes
     assert [(line.seen, line.count) for line in first.lines] == [
@@ -227,7 +227,7 @@ def test_only_nodes_that_were_visited_are_drawn():
     """The log went from year 0 to year 1 and was never seen in year 2."""
     visits = np.array([[0, 1], [1, 1], [2, 1], [4, 1]]), np.array([5, 5, 0, 3])
     drawing = draw(circle(5), visits=visits)
-    assert drawing.description.startswith("Controller circle: 2 memory nodes, 6 history states.")
+    assert drawing.description.startswith("Policy circle: 2 memory nodes, 6 situations.")
     assert "year 4" not in "".join(texts(drawing.svg))  # nothing that was met leads there
 
 
@@ -240,7 +240,7 @@ def test_visits_must_fit_the_memory():
 
 def test_a_behavior_with_other_memory_is_compared_over_both():
     drawing = draw(Controller.constant(SEEN, DONE, KEEP), behavior=schedule())
-    assert "changed (4 of 6 history states)" in drawing.dot
+    assert "changed (4 of 6 situations)" in drawing.dot
     with refuses(ControllerError, "cannot be compared", "actions"):
         draw(schedule(), behavior=Controller.uniform(SEEN, ("keep", "sell", "repair")))
 
@@ -257,7 +257,7 @@ def test_thirty_nodes_are_a_graph_and_thirty_one_a_table():
 
 
 def test_a_table_has_the_changes_first_the_most_visited_on_top():
-    """60 nodes, 180 history states; the log met state i i + 1 times. Every fourth changes: 45."""
+    """60 nodes, 180 situations; the log met state i i + 1 times. Every fourth changes: 45."""
     was = circle(60)
     states = history_states(np.arange(60)[:, None], 3)
     now = was.except_at(states[::4], np.tile([0.5, 0.5, 0], (45, 1)), name="improved")
@@ -271,7 +271,7 @@ def test_a_table_has_the_changes_first_the_most_visited_on_top():
     assert drawing.description.splitlines()[1].startswith("In year 58, on seeing worn: keep 100%")
     few = draw(now.except_at(states[4::4], np.tile(KEEP, (44, 1))), behavior=was)
     assert texts(few.svg).count("▲") == 1
-    assert "▲ changed (1 of 180 history states): was → is" in texts(few.svg)
+    assert "▲ changed (1 of 180 situations): was → is" in texts(few.svg)
     assert "Not shown: 140 that stay as they were." in few.svg
     assert "Not shown: 140 more. They stand in the file of the controller." in draw(was).svg
 
@@ -284,19 +284,19 @@ def test_nodes_that_all_lead_to_each_other_are_a_table():
 
 
 def test_a_memory_too_large_to_list_shows_what_is_written_out():
-    """8²⁰ nodes; one history state differs."""
+    """8²⁰ nodes; one situation differs."""
     was = Controller.uniform(names("z", 8), ("a", "b"), window(21))
     state = np.array([[*was.memory.initial(), 3]])
     drawing = draw(was.except_at(state, np.array([[1.0, 0.0]])), behavior=was)
     assert drawing.kind == "table"
-    assert "▲ changed (1 of 1 history state): was → is" in texts(drawing.svg)
+    assert "▲ changed (1 of 1 situation): was → is" in texts(drawing.svg)
     assert "Everywhere else: a 50%, b 50%" in texts(drawing.svg)
     nothing = draw(was)
-    assert nothing.description == "Controller uniform: window of 21, 0 history states."
+    assert nothing.description == "Policy uniform: window of 21, 0 situations."
     lifted = Controller.uniform(names("z", 8), ("a", "b"), name="any").lift(window(21))
     assert "Everywhere else it does the same as any." in texts(draw(lifted).svg)
     backwards = draw(lifted, behavior=was.except_at(state, np.array([[1.0, 0.0]])))
-    assert "▲ changed (1 of 1 history state): was → is" in texts(backwards.svg)
+    assert "▲ changed (1 of 1 situation): was → is" in texts(backwards.svg)
 
 
 def test_changes_where_the_controller_no_longer_comes_are_counted():
@@ -305,7 +305,7 @@ def test_changes_where_the_controller_no_longer_comes_are_counted():
     was = Controller.constant(SEEN, DONE, REPAIR, memory)
     now = Controller.constant(SEEN, DONE, KEEP, memory)
     drawn = texts(draw(now, behavior=was).svg)
-    assert "▲ changed (3 of 3 history states): was → is" in drawn
+    assert "▲ changed (3 of 3 situations): was → is" in drawn
     assert "3 more changed where this controller never comes" in drawn
     visits = np.array([[0, 0], [1, 0], [1, 1], [1, 2]]), np.array([9, 9, 9, 0])
     assert "2 more changed where this controller never comes" in texts(

@@ -15,12 +15,9 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from facts import refuses, says
-from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto.asymptotic import student
-from jumar.algorithms.spibb import THRESHOLDS
-from jumar.assessment.assessing import RESAMPLES, assess
+from jumar.assessment.assessing import assess
 from jumar.assessment.decisions import decide
-from jumar.assessment.sensitivity import sensitivity
 from jumar.assessment.tested import in_words
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
@@ -32,7 +29,7 @@ from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.checking import check
 from jumar.evidence.estimation import estimate_behavior
 from jumar.evidence.validity import Validity
-from jumar.show.html.content import MOST_ROWS, log_line, sensitivity_text, thin, thin_text
+from jumar.show.html.content import MOST_ROWS, log_line, thin, thin_text
 from jumar.show.outputs import report_page
 from results import (
     HALF,
@@ -57,47 +54,37 @@ DOCS = Path(__file__).parents[2] / "docs"
 # ---------------------------------------------------------------- the answer
 
 
-def test_where_nothing_changes_the_page_says_to_keep_the_controller():
+def test_where_nothing_changes_the_page_says_to_keep_the_policy():
     result = improved(one_step_log(30, 20), HALF, discount=0.9, n_wedge=20)
     page = page_of(result)
-    says(page.text, "keep as it is Keep the controller as it is", "nothing can be lost")
-    says(result.assessment.gain_text, "brings 1.8 on average")  # 30 times 1 and 20 times 3
+    says(page.text, "Keep your policy. The log gives no reason to change it.")
+    says(page.text, "brings 1.8 per episode")  # 30 times 1 and 20 times 3
     says(page.text, "only 'keep' was tried more than 20 times")
-    assert "redrawn" not in page.text
 
 
 def test_one_change_is_told_with_its_gain():
     result = improved(one_step_log(100, 100), HALF, discount=0.9, n_wedge=20)
     page = page_of(result)
-    says(result.assessment.verdict.headline, "1 of 1 history state")
     assert "When you see “good”: “repair” 100% of the time (was 50%), mostly instead of “keep”" in (
         page.text
     )
     # 3 instead of the mean of 1 and 3
-    says(page.text, "brings 1.000 more per episode", "not learned from", "90 % interval")
+    says(page.text, "by about 1.000", "not learned from", "90 % interval")
 
 
 def test_costs_are_saved():
     log = read(one_step_log(100, 100), costs=True)
     log = replace(log, reward=log.reward - 4)  # costs 3 and 1
     page = page_of(improved(log, HALF, discount=0.9, n_wedge=20))
-    says(page.text, "per episode", "saved per episode", "old controller")
+    says(page.text, "looks cheaper per episode", "What an episode costs")
     unchanged = page_of(improved(log, HALF, discount=0.9, n_wedge=150))
-    says(unchanged.text, "costs 2 on average")
+    says(unchanged.text, "costs 2 per episode")
 
 
 def test_a_vacuous_certificate_is_called_so():
     log, behavior = tiger_log()
-    result = improved(log, behavior, discount=0.95, n_wedge=20)
-    page = page_of(result)
-    says(
-        page.text,
-        "promising, not proved",
-        "no certificate",
-        "small scale",
-        "vacuous: it excludes nothing",
-    )
-    says(result.assessment.safety, "excludes no loss")
+    page = page_of(improved(log, behavior, discount=0.95, n_wedge=20))
+    says(page.text, "not proved", "No certificate excludes a loss", "vacuous: it excludes nothing")
 
 
 def test_the_gain_is_one_number_wherever_it_is_said():
@@ -113,20 +100,24 @@ def test_the_gain_is_one_number_wherever_it_is_said():
     assert low < told.shown < high
     assert told.shown - low == pytest.approx(high - told.shown)
     text = page_of(result).text
-    says(text, f"brings {told.per_episode_text} more per episode", told.interval_text)
+    says(text, f"by about {told.size(told.shown)}", "90 % interval")
     # ... and for "auto" that of its test
     chosen = improved(log, behavior, discount=0.95)
     assert chosen.assessment.gain.shown == chosen.selection.chosen.gain
-    says(chosen.assessment.gain_text, chosen.assessment.gain.per_episode_text)
+    assert chosen.assessment.verdict.about == chosen.selection.chosen.gain
+    says(
+        chosen.assessment.verdict.lead,
+        f"about {rounded(chosen.selection.chosen.gain, chosen.selection.chosen.error)}",
+    )
 
 
 def test_the_answer_comes_first():
     log, behavior = tiger_log()
     text = page_of(improved(log, behavior, discount=0.95, n_wedge=20)).text
     order = [
-        "history states", "per episode", "What to change", "When you see", "Risk", "Next step",
-        "What changes", "The controller as a picture", "Why", "How sure", "asked of the log",
-        "Assumed", "With other settings", "Where data is thin", "Words used here",
+        "not proved", "per episode", "What to change", "When you see", "Next step",
+        "What could make this wrong", "What changes", "The policy as a picture", "Why",
+        "How sure", "asked of the log", "Assumed", "Where data is thin", "Words used here",
         "To do it again",
     ]  # fmt: skip
     places = [text.index(words, text.index("Do it again")) for words in order[:1]]
@@ -135,56 +126,54 @@ def test_the_answer_comes_first():
     assert places == sorted(places)
 
 
-def test_a_change_that_passed_its_test_is_told_with_the_held_out_estimate():
+def test_a_change_that_passed_the_approximate_test_is_told_with_its_interval():
     log, behavior = tiger_log(2000)
     result = improved(log, behavior, discount=0.95, gate="asymptotic")
     chosen = result.selection.chosen
     text = page_of(result).text
-    says(text, "passed its test", "did better in the held-out test")
     passed = sum(trial.passed for trial in result.selection.trials)
     assert passed > 1
     margin = student(0.05, chosen.units) * chosen.error
     low, high = (rounded(chosen.gain + side * margin, chosen.error) for side in (-1, 1))
-    said = result.assessment
     says(
-        said.gain_text,
-        f"brings {rounded(chosen.gain, chosen.error)} more per episode",
-        f"90 % interval is {low} to {high}",
-        f"{passed} that passed",
+        text,
+        f"about {rounded(chosen.gain, chosen.error)}",
+        f"90 % interval {low} to {high}",
+        f"best of {passed} that passed",
+        "becomes true as the data grow",
     )
-    says(said.safety, f"by at least {chosen.lower:.4g} per episode", "only asymptotic")
-    assert said.gain_text in text
-    assert "proved better" not in text
+    assert "at least" not in text
 
 
-def test_what_was_proved_is_called_safe_with_its_proviso_and_a_second_opinion():
+def test_what_was_proved_is_told_with_its_proviso_and_a_second_opinion():
     log, behavior = tiger_log(2000)
     result = improved(log, behavior, discount=0.95)
     text = page_of(result).text
-    says(text, "safe to change", "neither a hidden loss nor a hidden gain", "a bet")
-    says(text, "pass the approximate test")
+    says(text, "Adopt the new policy, if no return can be worse or better than in this log")
+    says(text, "neither a hidden loss nor a hidden gain", "a bet", "pass the approximate test")
     declared = jm.RewardRange((-1, -1), (-100, 10))
     proved = improved(log, behavior, discount=0.95, rewards=declared)
     assert proved.certificate.validity.value == "proved"
+    assert proved.assessment.verdict.headline == "Adopt the new policy."
     assert "hidden" not in proved.certificate.claim
 
 
 def test_what_was_tested_is_a_table_with_the_chosen_one_marked():
     text = page_of(chosen_by_test(one_step_log(50, 50))).text
-    says(text, "2 halves", "p sums to 5 %", "10 controllers were learned", "3 most promising")
+    says(text, "2 halves", "p sums to 5 %", "10 policies were learned", "3 most promising")
     assert (
         "window of 1; trusts what was tried more than 5 times, leaves the rest as it is; "
-        "from half 1 2.0 4.0 ± 1.0 80 1.5 ✓ passed"
+        "from half 1 80 4.0 ± 1.0 1.5 ✓ passed"
     ) in text
     assert (
         "window of 2; trusts what was tried more than 20 times, may do the rest less often; 50% "
-        "new controller, 50% old; from half 2 chosen 6.3 5.0 ± 1.0 12 0.5 ✓ passed"
+        "new policy, 50% old; from half 2 chosen 12 5.0 ± 1.0 0.5 ✓ passed"
     ) in text
     assert (
         "window of 2; trusts what was tried more than 1 time, leaves the rest as it is; "
-        "from half 2 9.0 0.0 ± 1.0 0 none – not passed 25% of what it does is not in the log"
+        "from half 2 0 – – – not passed 25% of what it does is not in the log"
     ) in text
-    assert "2 of 3 passed; the best lower bound is 1.5." in text
+    assert "2 of 3 passed." in text
 
 
 def test_a_named_algorithm_is_tested_too_and_the_headline_says_how_it_went():
@@ -195,25 +184,13 @@ def test_a_named_algorithm_is_tested_too_and_the_headline_says_how_it_went():
     assert {trial.setting.algorithm for trial in test.trials} == {"spibb"}
     text = page_of(result).text
     assert "What was tested" in text
-    assert "controllers learned in this way from half of the log brought 1" in text
+    says(text, "A policy learned in the same way from half of the log looks better")
 
 
 def test_where_nothing_was_worth_testing_the_page_says_so():
     selection = chosen_by_test(one_step_log(50, 50), (), None).selection
     assert in_words(selection).rows == ()
-    says(in_words(replace(selection, tried=1)).count, "1 controller was learned", "none was tested")
-
-
-def test_with_auto_no_cell_of_the_grid_is_called_the_one_that_was_used():
-    log, behavior = tiger_log(2000)
-    result = improved(log, behavior, discount=0.95)
-    said = result.assessment
-    assert said.sensitivity
-    assert not any(row.chosen for row in said.sensitivity)
-    page = page_of(result)
-    assert "With other settings" in page.text
-    says(sensitivity_text(said), "whole log", "not tested", "no cell is the controller")
-    assert " used " not in page.text.split("With other settings")[1].split("Where data is thin")[0]
+    says(in_words(replace(selection, tried=1)).count, "1 policy was learned", "none was tested")
 
 
 def test_where_no_change_passed_its_test_the_page_says_what_would_decide():
@@ -222,7 +199,7 @@ def test_where_no_change_passed_its_test_the_page_says_what_would_decide():
     log = replace(log, reward=np.ones(60))
     result = improved(log, HALF, discount=0.9)
     text = page_of(result).text
-    says(result.assessment.verdict.headline, "Keep the controller", "held-out test")
+    says(result.assessment.verdict.headline, "Keep your policy")
     assert result.certificate.claim in text
     assert f"What was tested on held-out episodes {result.assessment.trials.how}" in text
 
@@ -241,9 +218,9 @@ def test_the_words_on_the_page_are_those_of_the_glossary():
     glossary = (DOCS / "glossary.md").read_text("utf-8")
     known = re.findall(r"^\| \*\*(.*?)\*\*", glossary, re.MULTILINE)
     assert len(known) <= 20
-    assert {"controller", "history state", "certificate"} <= explained <= set(known)
-    page = Page(text).text
-    for other in (r"situations?", r"rules?", r"guarantees?"):
+    assert {"policy", "situation", "certificate"} <= explained <= set(known)
+    page = text.partition('<section id="answer"')[2].partition("<section")[0]
+    for other in (r"history states?", r"controllers?", r"behaviors?", r"guarantees?"):
         assert not re.search(rf"(?i)\b{other}\b", page), other
 
 
@@ -255,33 +232,31 @@ def test_an_estimated_behavior_is_warned_about_and_weakens_every_certificate():
     behavior = estimate_behavior(log)
     result = improved(log, behavior, discount=0.95, n_wedge=20)
     page = page_of(result)
-    assert "The behavior was estimated." in page.text
-    assert "(confounding)" in page.text
+    says(page.text, "guessed from this log", "nothing of this remains")
     assert NOT_CONFOUNDED in page.text
     assert result.improvement.changed > 0
     assert all(c.validity.strength <= Validity.CLAIMED.strength for c in result.certificates)
     assert "published. It is a theorem" not in page.text
     known = replace(behavior, estimated=False)
-    assert "confounding" not in page_of(improved(log, known, discount=0.95, n_wedge=20)).text
+    assert "guessed" not in page_of(improved(log, known, discount=0.95, n_wedge=20)).text
 
 
 def test_rewards_from_prices_are_called_assumed():
     log = one_step_log(30, 30)
-    assert "The rewards were assumed." in (
+    assert "the prices were given by hand" in (
         page_of(improved(read(log, rewards_assumed=True), HALF, discount=0.9, n_wedge=20)).text
     )
-    assert "were assumed" not in page_of(improved(read(log), HALF, discount=0.9, n_wedge=20)).text
+    assert "by hand" not in page_of(improved(read(log), HALF, discount=0.9, n_wedge=20)).text
 
 
 def test_records_that_stop_early_are_counted():
     """30 of 60 episodes are one step long and cut off: what follows them is not known."""
     cut = one_step_log_with(30, 30, terminated=[True, False] * 30)
     page = page_of(improved(cut, HALF, discount=0.9, n_wedge=5))
-    assert "30 of 60 episodes were cut off" in page.text
-    assert "30 last steps whose outcome is unknown were left out" in page.text
+    assert "30 of 60 records stop before the end" in page.text
     assert "The test counts up to" not in page.text  # nothing was tested
     whole = page_of(improved(one_step_log(30, 30), HALF, discount=0.9, n_wedge=20))
-    assert "were cut off" not in whole.text
+    assert "before the end" not in whole.text
 
 
 def test_a_failed_check_comes_before_the_numbers_and_in_the_headline():
@@ -289,41 +264,13 @@ def test_a_failed_check_comes_before_the_numbers_and_in_the_headline():
     seldom = Controller.constant(("good",), ("keep", "repair"), [0.9, 0.1])
     result = improved(one_step_log(200, 200), seldom, discount=0.9, n_wedge=20)
     page = page_of(result)
-    says(result.assessment.verdict.headline, "failed a check", "Find out why")
-    said = page.text.index("A check failed: did this policy produce this log?")
+    assert result.assessment.verdict.headline == "Do not use these numbers."
+    said = page.text.index("This policy did not choose these actions")
     assert said < page.text.index("What to change")
     assert "✗ failed" in page.text
 
 
 # ---------------------------------------------------------------- the numbers are the library's
-
-
-def test_the_other_settings_on_the_page_are_those_of_the_library_with_the_one_used_among_them():
-    log, behavior = tiger_log()
-    result = improved(log, behavior, discount=0.95, n_wedge=7)
-    assert 7 not in THRESHOLDS
-    rows = sensitivity(
-        result.log,
-        behavior,
-        discount=0.95,
-        memory=window(1),
-        algorithm=ALGORITHMS["spibb"],
-        thresholds=[5, 7, 10, 20, 50, 100],
-    )
-    assert result.assessment.sensitivity == rows
-    text = page_of(result).text
-    assert "N∧ = 5 N∧ = 7 used N∧ = 10 N∧ = 20" in text
-    for row in rows:
-        cells = " ".join(f"{number(cell.gain)} ({cell.changed:,})" for cell in row.cells)
-        assert f"{row.states:,} {number(row.behavior)} {cells}" in text
-    assert rows[0].cells[1].gain == result.improvement.gain
-
-
-def test_an_algorithm_without_a_threshold_has_no_table_of_thresholds():
-    log, behavior = tiger_log(100)
-    page = page_of(improved(log, behavior, discount=0.95, algorithm="basic"))
-    assert "With other settings" not in page.text
-    says(page.text, "Nowhere: in every history state every action was tried")
 
 
 def test_what_to_log_next_puts_what_looks_better_first_and_what_was_never_tried_on_one_line():
@@ -446,7 +393,6 @@ def test_a_page_about_five_thousand_history_states_is_small_and_says_what_it_lea
     assert len(text.encode()) < 3 * MEGABYTE
     page = Page(text)
     assert f"The first {MOST_ROWS} of {len(result.improvement.mdp)} are here" in page.text
-    says(page.text, "They were not tried")
 
 
 # ---------------------------------------------------------------- whatever the log
@@ -472,15 +418,17 @@ def test_every_log_has_a_page(data):
     except jm.JumarError:  # not a log of this behavior, or not a parameter of this algorithm
         assume(False)
     page = Page(report_page(result.assessment, RUN))
-    kept, loud = result.improvement.changed == 0, "Do not use this yet" in page.text
-    assert loud or ("Keep the controller as it is" in page.text) == kept
+    headline = result.assessment.verdict.headline
+    assert headline in page.text
+    if result.improvement.changed == 0:
+        assert headline in ("Keep your policy.", "Do not use these numbers.")
 
 
 @pytest.mark.parametrize("reward", [0.0, 1.0, -1e60, 1e60, 1e-60])
 def test_one_episode_one_step_one_observation_one_action(reward):
     log = Episodes(("z",), ("a",), [0], [0], [reward], [0, 1], [-1], [True])
     page = page_of(improved(log, Controller.uniform(("z",), ("a",)), discount=0.9, n_wedge=0))
-    says(page.text, f"brings {number(reward)} on average")
+    says(page.text, f"brings {number(reward)} per episode")
 
 
 @pytest.mark.parametrize("size", [1e-60, 1e-9, 1e9, 1e59])
@@ -493,7 +441,8 @@ def test_rewards_of_any_size_are_drawn(size):
     page = page_of(result)
     assert 'class="before-after"' in report_page(result.assessment, RUN)
     assert result.assessment.gain.shown == pytest.approx(0.75 * size, rel=0.1)
-    assert result.assessment.gain.per_episode_text in page.text
+    gain = result.assessment.gain
+    assert gain.size(gain.shown) in page.text
 
 
 def test_a_log_of_which_nothing_is_known_is_refused_before_any_page():
@@ -532,9 +481,7 @@ def test_the_shares_on_the_page_sum_to_the_whole():
 def test_the_checks_on_the_page_are_those_of_the_library():
     log, behavior = tiger_log()
     result = improved(log, behavior, discount=0.95, n_wedge=20)
-    found = check(
-        log, behavior, discount=0.95, seed=jm.random_stream(1, "check"), resamples=RESAMPLES
-    )
+    found = check(log, behavior, discount=0.95, seed=jm.random_stream(1, "check"))
     text = page_of(result).text
     for part in found.sections.values():
         assert part.verdict.sentence in text

@@ -160,7 +160,7 @@ def test_a_long_memory_is_compared_where_it_has_rules_of_its_own():
     assert below.rest is not None
     assert (len(below.rest.states), below.rest.compared) == (7, 7)
     text = " ".join(rendered(difference_view(below)).split())
-    says(text, "differ 1 history state", "window of 1", "differ in 7 of 7 history states")
+    says(text, "differ 1 situation", "window of 1", "differ in 7 of 7 situations")
     assert difference_data(below)["everywhere_else"]["history_states"] == 7
 
 
@@ -201,7 +201,7 @@ def test_a_difference_letter_by_letter():
     assert rendered(difference_view(difference(keeping(), now))).strip() == (
         "From keep to careful\n"
         "  compared over  window of 1\n"
-        "  differ         1 of 2 history states that one of them can come to\n"
+        "  differ         1 of 2 situations that one of them can come to\n"
         "\n"
         "  seen now   does: was → is\n"
         "  ──────────────────────────\n"
@@ -214,7 +214,7 @@ def test_a_long_difference_is_cut():
     many = names("z", 9)
     was, now = (Controller.constant(many, DONE, row) for row in (KEEP, REPAIR))
     text = rendered(difference_view(difference(was, now), most=2))
-    assert "... and 7 more history states" in text
+    assert "... and 7 more situations" in text
     assert "z2" not in text
     with pytest.raises(ParameterError, match="0 rows"):
         difference_view(difference(was, now), most=0)
@@ -255,8 +255,8 @@ def test_a_rule_written_by_hand(show):
 
 def test_long_controllers_are_cut(show):
     """Worn at both nodes, and the two other observations when due: four exceptions."""
-    assert "... and 2 more history states" in show("rule.toml", "--rows", 2)[1]
-    assert "more history states" not in show("rule.toml")[1]
+    assert "... and 2 more situations" in show("rule.toml", "--rows", 2)[1]
+    assert "more situations" not in show("rule.toml")[1]
 
 
 def test_the_difference_of_two(show):
@@ -264,7 +264,7 @@ def test_the_difference_of_two(show):
     assert code == 0
     text = " ".join(printed.split())
     assert "From inspect every second year to improved" in text
-    assert "1 of 6 history states that one of them can come to" in text
+    assert "1 of 6 situations that one of them can come to" in text
     assert "due worn inspect 0.7% → 50% repair 98.7% → 50% dropped: keep 0.7%" in text
     assert "they behave the same everywhere" in show("rule.toml", "rule.toml")[1]
 
@@ -303,7 +303,7 @@ def test_a_picture_of_the_difference(show):
     dot = Path("change.DOT").read_text("utf-8")
     assert dot.startswith("digraph controller {")
     assert "▲ worn" in dot
-    assert "(1 of 6 history states)" in dot
+    assert "(1 of 6 situations)" in dot
     backwards = show("improved.json", "rule.toml", "--json", "-o", "back.svg")
     assert json.loads(backwards[1])["differences"][0]["was"] == {"inspect": 0.5, "repair": 0.5}
     assert "▲ worn" in Path("back.svg").read_text("utf-8")

@@ -271,7 +271,7 @@ def test_rows_beyond_the_limit_are_counted():
         *NAMES, uniform.memory, [[0, 0], [0, 1], [1, 0]], [[1, 0]] * 3, [0, 1], name="t"
     )
     text = rendered(controller_view(trained, 2))
-    assert "... and 1 more history state\n" in text
+    assert "... and 1 more situation\n" in text
     assert "Everywhere else: repair 100%" in text
     moving = Controller.uniform(*NAMES, memory=TWO, name="m")
     assert "... and 3 more moves" in rendered(controller_view(moving, 1))
@@ -308,13 +308,11 @@ def test_an_improvement_on_a_page():
     assert result.improvement.trace.gap < 1e-9
     text = rendered(result_view(result.assessment))
     one_line = " ".join(text.split())
-    assert text.startswith(f" {result.assessment.verdict.badge.upper()} ")
+    assert text.startswith(result.assessment.verdict.headline)
     assert "60 episodes, 60 steps counted" in one_line
     assert "basic(unseen=exclude)" in one_line
-    assert "1 of 1 history states" in one_line
-    assert "brings 1 more per episode" in one_line
-    assert "2 → 3" in one_line
-    assert f"{result.improvement.trace.gap:.1e}" in one_line
+    assert "1 of 1 situation" in one_line
+    assert "brings 2 per episode" in one_line
     assert "worn repair 50% → 100% 60 dropped: keep 50%" in one_line
     assert text.index("What changes") < text.index("Certificate")
 
@@ -366,6 +364,9 @@ def test_bounds_that_say_something_are_listed():
     text = rendered(result_view(result.assessment), 200)
     table = text.partition("Bounds that say something")[2]
     for certificate in telling:
+        if certificate.zeta < 0:  # a least gain, which is proved only if the memory suffices
+            assert f"{-certificate.zeta:.6g}" not in text
+            continue
         line = next(x for x in table.splitlines() if certificate.title + "  " in x)
         assert f"{certificate.zeta:.6g}" in line
         assert str(certificate.validity) in line
@@ -380,4 +381,4 @@ def test_changes_beyond_the_limit_are_counted():
     result = jm.improve(log, behavior, discount=0.95, memory=window(2), n_wedge=5)
     more = result.improvement.changed - 2
     assert more > 0
-    assert f"... and {more} more history states" in rendered(result_view(result.assessment, most=2))
+    assert f"... and {more} more situations" in rendered(result_view(result.assessment, most=2))

@@ -79,6 +79,14 @@ class Assessment(Frozen, Shown):
         return tuple(reason for reason in found if reason not in noticed)
 
     @property
+    def today(self) -> str:
+        """What the old policy brings, which is known; nothing where the log is in doubt."""
+        gain = self.gain
+        verb, old = ("costs", 0.0 - gain.old) if gain.costs else ("brings", gain.old)
+        said = f"Your policy {verb} {gain.money(old)} per {gain.episode}, on average in the log."
+        return "" if self.verdict.exit_code else said
+
+    @property
     def facts(self) -> tuple[Fact, ...]:
         """What was asked of the log, and what was found."""
         return sentences.facts(self.check)

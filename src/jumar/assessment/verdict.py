@@ -215,7 +215,8 @@ def _keep(result: Result, held_out: Selection | None, doubts: tuple[Doubt, ...])
     said, reasons = terms.next_step, [result.certificate.claim]
     if test is not None and test.too_short:
         lead = "Too much of what counts lies beyond where the records stop."
-        said = "Record for longer; or, if episodes end where the records do, say so (--ends end)."
+        said = "Record for longer; or, if episodes end where the records do, say so "
+        said += "(--ends terminated)."
     elif test is not None:
         lead, said = _why_kept(test), f"{said} {plan(test).said(test.episodes)}"
     elif result.improvement.changed == 0:
@@ -268,9 +269,11 @@ def _unproved(result: Result, check: Check) -> str:
         )
     if result.practice is not None and result.practice.unproved:
         return result.practice.unproved
+    if best.zeta > 0:
+        return "No certificate excludes a loss."
     if sentences.memory_contradicted(result, check):
         return "It is proved only if the memory suffices, and the log says that it does not."
-    return "No certificate excludes a loss." if best.zeta > 0 or best.vacuous else ""
+    return ""
 
 
 def _trial(

@@ -158,7 +158,7 @@ def _notes(
     if len(nodes) > 1:
         notes.append(f"{START} begins here")
     if drawn.changed.any():
-        changed = f"{int(drawn.changed.sum()):,} of {counted(len(drawn.states), 'history state')}"
+        changed = f"{int(drawn.changed.sum()):,} of {counted(len(drawn.states), 'situation')}"
         notes.append(f"{CHANGED} changed ({changed}): was → is")
     if drawn.count is not None:
         notes.append("arrows only where the log has been")
@@ -191,9 +191,7 @@ def _table(drawn: DrawnStates, title: str, where: str, notes: Sequence[str]) -> 
         rows.append((words, drawn.line(i, words[-1])))
     changed, notes = int(drawn.changed.sum()), list(notes)
     if changed:
-        notes.insert(
-            0, f"{CHANGED} changed ({changed:,} of {counted(K, 'history state')}): was → is"
-        )
+        notes.insert(0, f"{CHANGED} changed ({changed:,} of {counted(K, 'situation')}): was → is")
     if len(rows) < K:
         hidden = max(0, changed - MOST_ROWS)
         left = [f"{hidden:,} more that changed"] * (hidden > 0)
@@ -206,7 +204,7 @@ def _table(drawn: DrawnStates, title: str, where: str, notes: Sequence[str]) -> 
 def _description(title: str, drawn: DrawnStates, memory: str) -> str:
     """The picture in sentences."""
     changed = drawn.order[: int(drawn.changed.sum())]
-    sentences = [f"Controller {title}: {memory}, {counted(len(drawn.states), 'history state')}."]
+    sentences = [f"Policy {title}: {memory}, {counted(len(drawn.states), 'situation')}."]
     if len(changed):
         sentences[0] += f" {len(changed):,} of them changed."
     for i in changed[:TOLD]:

@@ -69,7 +69,7 @@ def page(
         title=content.title(assessment),
         log=content.log_line(assessment),
         also=assessment.also,
-        next_command=next_command(verdict, typed),
+        next_command=shown(next_command(verdict, typed) or "", LONGEST),
         decides=decides,
         # where an action changes and is not to be changed, why it would is not told either
         whys=decides or (result.improvement.changed == 0 and not verdict.exit_code),

@@ -35,7 +35,7 @@ def controller_view(controller: Controller, most: int = MOST_ROWS) -> Renderable
     states, complete = _states_to_show(controller, most)
     if len(states):
         parts.append(_choices(controller, states[:most]))
-    parts += rest(len(states) - most, "history state")
+    parts += rest(len(states) - most, "situation")
     if isinstance(controller.otherwise, Controller):
         where = "Everywhere else" if len(states) else "Everywhere"
         parts.append(Text(f"{where} it does the same as:"))
@@ -134,8 +134,8 @@ def _how_many(found: Difference) -> str:
         return "nowhere: they behave the same everywhere"
     K = len(found.states)
     if found.compared is not None:
-        return f"{K:,} of {found.compared:,} history states that one of them can come to"
-    return f"{counted(K, 'history state')} listed in one of the files"
+        return f"{K:,} of {found.compared:,} situations that one of them can come to"
+    return f"{counted(K, 'situation')} listed in one of the files"
 
 
 def _differences(found: Difference, most: int) -> list[RenderableType]:
@@ -144,7 +144,7 @@ def _differences(found: Difference, most: int) -> list[RenderableType]:
         cells = _changed(found.now.actions, found.new[:most], found.old[:most])
         heads = ["does: was → is"]
         parts.append(plain_table(*beside_states(found.now, found.states[:most], heads, cells)))
-    parts += rest(len(found.states) - most, "history state")
+    parts += rest(len(found.states) - most, "situation")
     if found.rest is not None:
         below = f"Everywhere else they fall back on controllers over a {found.rest.memory}. These"
         parts.append(Text(f"{below} differ in {_how_many(found.rest)}:"))

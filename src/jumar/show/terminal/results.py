@@ -90,14 +90,9 @@ def _verdict(assessment: Assessment, typed: Sequence[str]) -> list[RenderableTyp
 
 
 def _numbers(assessment: Assessment) -> list[tuple[str, str | Text]]:
-    """What an episode brings today, and what else is known where numbers may be shown."""
-    gain, terms = assessment.gain, assessment.verdict.terms
-    if terms.exit_code:  # the log itself is in doubt
-        return []
-    verb, old = ("costs", -gain.old) if gain.costs else ("brings", gain.old)
-    today = f"{verb} {gain.money(old)} per {gain.episode} today, on average in the log"
-    lines: list[tuple[str, str | Text]] = [("your policy", today)]
-    return [*lines, *_kept(assessment)] if terms.decides else lines
+    """What an episode brings today, and where numbers may be shown what else is known."""
+    today: list[tuple[str, str | Text]] = [("today", assessment.today)] if assessment.today else []
+    return [*today, *_kept(assessment)] if assessment.verdict.terms.decides else today
 
 
 def _simple(assessment: Assessment) -> list[tuple[str, str]]:
