@@ -140,6 +140,7 @@ def gain_of(result: Result, held_out: Selection | None) -> Gain:
     }
     if result.improvement.changed == 0:
         return Gain(None, result.logged, UNCHANGED, **told)
+    trials: tuple[Trial, ...]
     if result.selection is not None:
         chosen = result.selection.chosen
         trials, whose = () if chosen is None else (chosen,), NEW
