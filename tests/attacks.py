@@ -40,6 +40,12 @@ class Attack:
         """No return, and no difference of two, is larger."""
         return max(abs(self.low), abs(self.high), self.high - self.low)
 
+    @property
+    def largest_sum(self) -> float:
+        """The same of plain sums, in which checks tell whether the process drifts."""
+        γ, T = self.discount, int(self.log.lengths.max())
+        return self.largest * T * (1 - γ) / (1 - γ**T)
+
 
 def beyond(said: object, largest: float, but: tuple[str, ...] = ()) -> list[str]:
     """The numbers of a text, or of anything made of JSON types, that no return can be; `but` names

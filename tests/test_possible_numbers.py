@@ -44,7 +44,7 @@ def test_improve_prints_nothing_that_is_not_possible(name):
 def test_check_prints_nothing_that_is_not_possible(name):
     given = attack(name)
     found = jm.check(given.log, given.behavior, discount=given.discount, resamples=99)
-    assert beyond([found.to_dict(), str(found)], given.largest) == []
+    assert beyond([found.to_dict(), str(found)], given.largest_sum) == []
 
 
 def test_what_finds_impossible_numbers_finds_them():
