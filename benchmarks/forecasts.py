@@ -25,7 +25,7 @@ from jumar.core.arrays import Floats
 from jumar.core.episodes import Labels
 from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
-from jumar.evidence.trends import trend
+from jumar.evidence import trends
 
 OLD, NEW = 0.3, 0.9  # how often each does `other`
 NAMES = ("seen",), ("keep", "other")
@@ -42,6 +42,7 @@ CASES: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "jump at 98 %": (lambda x: 1 + 3.0 * (x >= 0.98), "normal"),
     "straight, noise grows": (lambda x: 0.5 + 3 * x, "grows"),
     "straight, heavy tails (t, 3 degrees)": (lambda x: 0.5 + 3 * x, "heavy"),
+    "straight, very skewed (lognormal)": (lambda x: 0.5 + 3 * x, "skewed"),
     "straight, neighbours alike (correlation 0.5)": (lambda x: 0.5 + 3 * x, "alike"),
     "straight, clusters of 5": (lambda x: 0.5 + 3 * x, "clusters"),
     "jump after the log": (lambda x: 1 + 3.0 * (x >= 1), "normal"),
@@ -54,6 +55,8 @@ def noise(kind: str, n: int, rng: np.random.Generator) -> Floats:
         return np.asarray(rng.normal(size=n) * (0.3 + 2 * np.arange(n) / n))
     if kind == "heavy":
         return np.asarray(rng.standard_t(3, n))
+    if kind == "skewed":
+        return np.asarray(np.exp(rng.normal(size=n)) - np.exp(0.5))
     if kind == "clusters":
         return np.asarray(rng.normal(size=n) + np.repeat(rng.normal(size=n // CLUSTER), CLUSTER))
     found = np.asarray(rng.normal(size=n))
@@ -103,7 +106,7 @@ def measured(case: str, n: int, logs: int) -> dict[str, Any]:
 
 def speed() -> None:
     y = random_stream(1, "speed").normal(size=100_000)
-    timed = cpu_seconds(lambda: trend(y, 10_000, delta=0.05))
+    timed = cpu_seconds(lambda: trends.trend(y, 10_000, delta=0.05))
     report("forecast through 100,000 episodes", {"best_s": 0.5}, **timed)
 
 
@@ -112,8 +115,10 @@ if __name__ == "__main__":
     parser.add_argument("--logs", type=int, default=400)
     parser.add_argument("--sizes", type=int, nargs="+", default=[200, 400, 1000])
     parser.add_argument("--cases", nargs="+", default=list(CASES))
+    parser.add_argument("--degree", type=int, default=trends.DEGREE, help="1: a straight line")
     parser.add_argument("--speed", action="store_true")
     arguments = parser.parse_args()
+    trends.DEGREE = arguments.degree
     speed()
     for size in [] if arguments.speed else arguments.sizes:
         for case in arguments.cases:

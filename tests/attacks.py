@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -33,18 +33,25 @@ class Attack:
     discount: float
     low: float
     high: float
+    longer: bool = False  # an episode may be longer than any in the log, as none was cut off
 
     @property
     def largest(self) -> float:
         """No return, and no difference of two, is larger."""
         return max(abs(self.low), abs(self.high), self.high - self.low)
 
+    @property
+    def largest_sum(self) -> float:
+        """The same of plain sums, in which checks tell whether the process drifts."""
+        γ, T = self.discount, int(self.log.lengths.max())
+        return self.largest * T * (1 - γ) / (1 - γ**T)
 
-def beyond(said: object, largest: float) -> list[str]:
-    """The numbers of a text, or of anything made of JSON types, that no return can be."""
-    return [
-        f"{place}: {number:g}" for place, number in _numbers(said) if abs(number) > largest * SLACK
-    ]
+
+def beyond(said: object, largest: float, but: tuple[str, ...] = ()) -> list[str]:
+    """The numbers of a text, or of anything made of JSON types, that no return can be; `but` names
+    fields that tell ranges of returns."""
+    found = [(place, x) for place, x in _numbers(said) if not (but and place.endswith(but))]
+    return [f"{place}: {number:g}" for place, number in found if abs(number) > largest * SLACK]
 
 
 def _numbers(said: object, place: str = "") -> Iterator[tuple[str, float]]:
@@ -186,7 +193,7 @@ def all_alike(steps: int, episodes: int) -> Attack:
 def ended_at(steps: int, shift: float, episodes: int) -> Attack:
     """The same length for all, and it is said that they end there."""
     told = _played(episodes, steps, EVEN.__getitem__, _shifted(shift, _plain), 8, ends=True)
-    return _attack(EVEN, told, 0.99, (shift, shift + 1))
+    return replace(_attack(EVEN, told, 0.99, (shift, shift + 1)), longer=True)
 
 
 ATTACKS: dict[str, Callable[[], Attack]] = {

@@ -6,6 +6,7 @@ import numpy as np
 
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
+from jumar.evidence.offpolicy.estimators import Weighted, weighted_doubly_robust
 
 NAMES = ("good", "worn"), ("keep", "repair")
 γ = 0.9
@@ -23,6 +24,12 @@ def log_of(actions: list[list[int]], rewards: list[list[float]], ended: bool = T
         np.full(len(n), -1),
         np.full(len(n), ended),
     )
+
+
+def weighted_pdis(ratio, reward, start, discount) -> Weighted:
+    """WDR with a model that expects nothing."""
+    nothing = np.zeros(len(reward))
+    return weighted_doubly_robust(ratio, reward, nothing, nothing, start, discount)
 
 
 FAIR = Controller.uniform(*NAMES)

@@ -173,7 +173,7 @@ def test_whole_days_say_little(trial, file):
     found = trial.run("jumar estimate", "episode=day", file)
     point = by(trial.run("jumar estimate", "episode=point", file), "dr")["value"]
     cells = [f"{5 * point:.2f}"]
-    for name in ("pdis", "cwpdis", "dr"):
+    for name in ("pdis", "wdr", "dr"):
         e = by(found, name)
         cells.append(f"{e['value']:.2f} ({e['lower']:.2f} to {e['upper']:.2f})")
     trial.says(f"| {RULES[file]} | {' | '.join(cells)} |")
@@ -190,10 +190,10 @@ def test_the_rule_of_the_trial_stays_and_thousands_would_be_needed(trial):
     trial.says("No change passed the test, so your policy stays.")
     plan = trial.run("jumar samples")
     (need,) = [need for need in plan["plan"] if need["power"] == 0.8]
-    trial.says(f"For a gain of {need['gain']:.3f}", f"{round(need['episodes'], -3):,} decision")
-    trial.says(f"{plan['gain']:.3f} per decision point, with a standard error of")
-    trial.says(f"standard error of {plan['standard_error']:.3f}")
-    assert round(need["episodes"] / 7540 * 37, -3) == 3000
+    low, high = (f"{x:.3f}" for x in plan["gain"]["interval"])
+    trial.says(f"If a gain of {need['gain']:.3f} were certain", f"{need['episodes']:,} decision")
+    trial.says(f"{plan['gain']['value']:.3f} per decision point (90 % interval {low} to {high})")
+    assert round(need["episodes"] / 7540 * 37, -2) == 2600
 
 
 @here[HEARTSTEPS]

@@ -33,7 +33,7 @@ NAMES = (
 )
 ENDINGS = ("csv", "csv", "csv", "tsv", "parquet", "arrow", "ndjson", "csv.gz")
 ALGORITHMS = (*algorithms.ALGORITHMS, "spibb", "auto")
-ESTIMATORS = ("pdis", "cwpdis", "dr", "wdr", "all")
+ESTIMATORS = ("pdis", "dr", "wdr", "all")
 INTERVALS = ("hoeffding", "bernstein", "truncated", "t", "bootstrap-t")
 SIZES = (1, 2, 5, 12, 30)  # episodes
 DISCOUNTS = ("0.9", "0.95", "0.5", "0", "0.999999", "0.9999999999", "1e-300")

@@ -89,7 +89,7 @@ def _on_log(rng: random.Random, log: str) -> list[str]:
             "--controller",
             rng.choice(("coin.toml", "window.json")),
         ]
-        words += ["--estimator", rng.choice(("pdis", "cwpdis", "dr", "wdr"))]
+        words += ["--estimator", rng.choice(("pdis", "dr", "wdr"))]
         words += (
             ["--interval", rng.choice(("t", "hoeffding", "bernstein"))] if rng.randrange(2) else []
         )
@@ -320,7 +320,7 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "--delta": NUMBERS,
         "--folds": NUMBERS,
         "--seed": NUMBERS,
-        "--estimator": ("pdis", "cwpdis", "dr", "wdr", "all", "x"),
+        "--estimator": ("pdis", "dr", "wdr", "all", "x"),
         "--interval": ("hoeffding", "bernstein", "truncated", "t", "bootstrap-t", "x"),
         "--sides": ("two", "lower", "upper", "x"),
         "--rewards": ("-2:1", "0:0", "-1e308:1e308"),

@@ -10,7 +10,6 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms.auto.choosing import CONTRADICTED, best_of
-from jumar.algorithms.auto.other_deltas import retested
 from jumar.algorithms.auto.proved import SHARES, TWICE
 from jumar.algorithms.auto.scored import Scores
 from jumar.algorithms.auto.trials import Opinion, Setting, Trial
@@ -88,12 +87,3 @@ def test_windows_keep_their_places_beside_a_memory_that_was_learned(learned):
         assert len(tested) <= len(TWICE)
     assert sum(TWICE) == pytest.approx(1)
     assert TWICE[0] == SHARES[0]
-
-
-@pytest.mark.parametrize("asked", [{"simplify": True}, {"memory": "learn"}])
-def test_at_its_own_delta_the_same_is_chosen(asked):
-    pomdp, behavior = upkeep()
-    for seed in range(4):
-        log = jm.simulate(pomdp, behavior, episodes=1500, seed=seed)
-        found = jm.select(log, behavior, discount=0.95, **asked)
-        assert retested(found, found.delta).chosen is found.chosen

@@ -19,8 +19,8 @@ from jumar.algorithms.auto.asymptotic import (
 )
 from jumar.algorithms.auto.bets import Bet, Growth
 from jumar.algorithms.auto.candidates import Fitted
-from jumar.algorithms.auto.dealing import DealtPart
-from jumar.algorithms.auto.proved import PASSING, SHARES, Listed, Prospect, outcomes
+from jumar.algorithms.auto.dealing import HALVES, DealtPart
+from jumar.algorithms.auto.proved import PASSING, SHARES, Listed, Prospect, least_deltas, outcomes
 from jumar.algorithms.auto.scored import Scores
 from jumar.algorithms.auto.trials import Setting
 from selection_logs import HALF, bench_of, tiger_log, uniform_tiger
@@ -154,6 +154,32 @@ def test_one_that_passes_hands_its_level_on():
     # fewer than there are shares: the rest of the level is not spent
     assert len(outcomes(four[:2], [Scores(win, block)] * 2, δ)) == 2
     assert sum(SHARES) == pytest.approx(1)
+
+
+def pass_one_after_the_other(log_wealths, shares, delta):
+    """The fallback procedure as it is written in the books."""
+    found, handed_on = [], 0.0
+    for grown, share in zip(log_wealths, shares, strict=False):
+        level = (share + handed_on) * PASSING * delta / HALVES
+        found.append(grown >= -math.log(level))
+        handed_on = share + handed_on if found[-1] else 0.0
+    return found
+
+
+def test_the_least_delta_is_where_a_candidate_begins_to_pass():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        grown = rng.exponential(5.0, rng.integers(1, len(SHARES) + 1))
+        least = least_deltas(grown, SHARES)
+        for delta in 10 ** rng.uniform(-6, 0, 20):
+            passed = pass_one_after_the_other(grown, SHARES, delta)
+            assert passed == [x <= delta for x in least]
+
+
+def test_a_bet_that_grew_to_a_hundred_passes_alone_from_a_delta_of_one_in_45():
+    """1/100 <= δ · .9 / 2; a wealth beyond every float passes with every δ."""
+    assert least_deltas([math.log(100)], (1.0,)) == pytest.approx([1 / 45])
+    assert least_deltas([800.0], (1.0,)) == [0.0]
 
 
 def test_what_passes_is_at_least_not_worse_and_what_fails_claims_nothing():

@@ -16,6 +16,7 @@ import pytest
 import jumar as jm
 from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto import proved, select
+from jumar.algorithms.auto.bets import Bet
 from jumar.algorithms.auto.board import chain
 from jumar.algorithms.auto.candidates import Bench, Fitted
 from jumar.algorithms.auto.dealing import DealtPart, deal
@@ -116,17 +117,20 @@ def bench_of(log: Episodes, makers, kind: str = "", simplify: float | None = Non
     return whole.learning_from(0, practice)
 
 
-def candidates_of(bench: Bench) -> list[Fitted]:
-    """All that are made, and the shortlist, which may have fewer changes."""
+def candidates_of(bench: Bench) -> tuple[list[Fitted], list[Bet]]:
+    """All that are made, and the shortlist, which may have fewer changes; and the bets on it."""
     own, units = DealtPart(0), 100
     listed, _ = proved.shortlist(bench, own, units, 0.05)
-    return [*bench.candidates(own, PROVED), *(x.candidate for x in listed)]
+    made = [*bench.candidates(own, PROVED), *(x.candidate for x in listed)]
+    return made, [x.prospect.bet for x in listed]
 
 
 def check(one: Bench, other: Bench) -> None:
     states, memory = other.numbered[-1].states, other.numbered[-1].memory
-    pairs = list(zip(candidates_of(one), candidates_of(other), strict=True))
+    (made, bets), (others, other_bets) = candidates_of(one), candidates_of(other)
+    pairs = list(zip(made, others, strict=True))
     assert pairs
+    assert bets == other_bets
     assert len(states) - len(one.numbered[-1].states) > 1000  # never seen in the first log
     for here, there in pairs:
         assert here.setting == there.setting
@@ -134,8 +138,13 @@ def check(one: Bench, other: Bench) -> None:
         np.testing.assert_array_equal(handed.rows_at(states), there.rows)
 
 
-@pytest.mark.parametrize("kind", ["", "several", "propensities", "learned"])
-@pytest.mark.parametrize("maker", MAKERS)
+KINDS = ("several", "propensities", "learned")
+OFTEN = ("the usual", "soft", "rows", "a controller", "several")
+
+
+@pytest.mark.parametrize(
+    ("maker", "kind"), [*((m, "") for m in MAKERS), *((m, k) for m in OFTEN for k in KINDS)]
+)
 def test_what_is_scored_is_handed_over(maker, kind):
     logs = two_logs(kind)
     check(*(bench_of(log, MAKERS[maker], kind) for log in logs))

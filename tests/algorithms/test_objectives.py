@@ -299,9 +299,13 @@ def test_declared_ranges_make_it_proved(log):
     rewards = jm.RewardRange.constant(0, 1)
     how = {"discount": 0.95, "keep": keep, "rewards": rewards, "horizon": STEPS}
     result = jm.improve(log, BEHAVIOR, **how)
-    assert result.kept[0].validity.value == "proved"
+    assert {result.certificate.validity.value, result.kept[0].validity.value} == {"proved"}
     undeclared = jm.improve(log, BEHAVIOR, **{**how, "keep": {"safety": 0.2}})
-    assert undeclared.kept[0].validity.value == "proved within the returns the log shows"
+    seen = "proved within the returns the log shows"  # one chance is stated for both claims
+    assert {undeclared.certificate.validity.value, undeclared.kept[0].validity.value} == {seen}
+    assert undeclared.assessment.verdict.headline == (
+        "Adopt the new policy, if no safety can be worse or better than in this log."
+    )
 
 
 def test_an_objective_is_a_view_of_the_log(log):

@@ -19,11 +19,12 @@ def with_trials(**changes):
 
 
 def test_the_chance_of_a_bet_by_hand():
-    """A unit adds .1 ± .5 on average, and 4 are needed: after 40 units half of the bets are won;
-    after 100 the sum is 10 ± 5, which is 1.2 deviations above 4. Of two such bets, both."""
-    assert _all_won([(0.1, 0.5, 4.0)], 40) == pytest.approx(0.5)
-    assert _all_won([(0.1, 0.5, 4.0)], 100) == pytest.approx(0.8849, abs=1e-4)
-    assert _all_won([(0.1, 0.5, 4.0)] * 2, 40) == pytest.approx(0.25)
+    """Without drift, by reflection, twice the chance to be there at the end: 2·Φ(-1). Of two such
+    bets, both. With .1 ± 1e-9 per unit, 4 is reached after 40 units, not before."""
+    assert _all_won([(0.0, 1.0, 2.0)], 4) == pytest.approx(0.3173, abs=1e-4)
+    assert _all_won([(0.0, 1.0, 2.0)] * 2, 4) == pytest.approx(0.3173**2, abs=1e-4)
+    assert _all_won([(0.1, 1e-9, 4.0)], 39) == 0
+    assert _all_won([(0.1, 1e-9, 4.0)], 41) == 1
 
 
 def test_more_power_and_smaller_gains_take_more_episodes():
@@ -57,7 +58,7 @@ def test_a_gain_larger_than_what_is_possible_is_neither_planned_for_nor_shown():
     assert found.needs == ()
     assert found.gain.shown is None
     assert found.gain.to_dict()["value"] is None
-    assert "is possible" in found.why
+    assert "not possible" in found.why
     (need,) = plan(COIN, gains=[6e5]).needs
     assert need.episodes is None
 
@@ -82,8 +83,11 @@ def test_few_ordinary_episodes_come_with_a_caution():
     assert "Read this with care" not in plan(with_trials(effective=40.0)).said(150)
 
 
-def test_no_number_of_recordings_that_stop_too_early_would_decide():
-    found = plan(replace(COIN, beyond=0.3))
+@pytest.mark.parametrize(
+    "short", [replace(COIN, beyond=0.3), with_trials(beyond=0.3)], ids=["old policy", "new policy"]
+)
+def test_no_number_of_recordings_that_stop_too_early_would_decide(short):
+    found = plan(short)
     assert found.needs == ()
     assert "30% of what counts" in found.why
     assert "Record for longer" in found.why

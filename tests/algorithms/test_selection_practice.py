@@ -248,3 +248,17 @@ def test_that_nothing_else_was_acted_on_stands_in_every_list_of_assumptions(know
     assert all(NOT_CONFOUNDED in c.assumptions for c in certificates)
     found = jm.offpolicy.estimate(log, result.controller, who, discount=0.9)
     assert NOT_CONFOUNDED in found.assumptions
+
+
+@pytest.mark.parametrize("algorithm", [None, "spibb", "strict", "basic"])
+def test_an_estimated_policy_never_promises_a_least_gain(algorithm):
+    result = jm.improve(coins(4000), "estimate", discount=0.9, algorithm=algorithm, rewards=UNIT)
+    assert result.improvement.changed > 0
+    for certificate in result.certificates:
+        assert certificate.validity.strength <= Validity.CLAIMED.strength
+        assert certificate.odds is None
+        assert "at least" not in certificate.claim
+    if algorithm is None:
+        assert result.certificate.claim.startswith(
+            "We could not prove this: your policy was estimated from the log"
+        )

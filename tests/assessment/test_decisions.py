@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from facts import says
-from jumar.algorithms import ALGORITHMS
 from jumar.assessment.decisions import decide
-from jumar.assessment.sensitivity import sensitivity
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
@@ -126,26 +124,3 @@ def test_the_table_for_spreadsheets_has_a_row_per_history_state_and_no_formulas(
     assert row[0] == "'=cmd()"
     assert not any(cell.startswith(("=", "+", "@")) for cell in row)
     assert dict(zip(header, row, strict=True))["changed"] == "yes"
-
-
-def test_every_cell_is_the_improvement_that_it_names():
-    tiger = jm.models.tiger()
-    behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=300, seed=jm.random_stream(1, "data"))
-    spibb = ALGORITHMS["spibb"]
-    rows = sensitivity(
-        log, behavior, discount=0.95, memory=window(2), algorithm=spibb, thresholds=(5, 50)
-    )
-    assert [(row.memory, row.chosen) for row in rows] == [
-        ("window of 1", False),
-        ("window of 2", True),
-        ("window of 3", False),
-        ("window of 4", False),
-    ]
-    for k, row in enumerate(rows, 1):
-        for cell in row.cells:
-            direct = jm.improve(
-                log, behavior, discount=0.95, memory=window(k), n_wedge=cell.n_wedge
-            ).improvement
-            assert cell.gain == pytest.approx(direct.gain, abs=1e-9)
-            assert cell.changed == direct.changed

@@ -381,7 +381,7 @@ def test_an_engineer_improves_and_looks(jumar, buses):
         rules = [line for line in lines[first:] if "%" in line][:3]
         assert "inspected   nothing seen   keep 98.7% → 99.3%" in rules[0]
         if output == bold.out:  # neither is what the rule says
-            assert rules[1].strip() == "slips 1.3% → 0.7%"
+            assert rules[1].strip() == "exceptions 1.3% → 0.7%"
         else:
             assert rules[1].strip() == "inspect 0.7%"
             assert rules[2].strip() == "dropped: repair 0.7%"

@@ -30,7 +30,6 @@ def test_fewer_changes_are_told_in_every_file(jumar, tiger, tmp_path):
     assert kept["kept"] == told["changed"] < whole["changed"]
     assert kept["share"] == 0.95
     assert kept["part"] >= 0.95
-    assert told["estimated"]["gain"] == pytest.approx(kept["kept_gain"], abs=1e-9)
     said = f"Simplified: {kept['kept']} of {kept['changes']} changes bring "
     assert said in " ".join(done.out.split())
     assert said in (tmp_path / "report.html").read_text()

@@ -172,11 +172,7 @@ def test_a_forecast_outside_what_is_possible_is_not_shown():
     falling = replace(log, reward=np.maximum(0, 1 - np.arange(300) / 299) + 0.01 * log.reward)
     found = jm.forecast(falling, OLD, discount=0.9)
     assert found.behavior.shown is None
-    says(
-        found.verdict,
-        "Nothing is forecast for your policy: it comes out as -0.02406",
-        "is possible",
-    )
+    says(found.verdict, "Nothing is forecast for your policy", "not possible")
     assert found.to_dict()["behavior"]["value"] is None
 
 
@@ -229,7 +225,7 @@ def test_propensities_stand_for_a_controller():
     told = replace(log, propensity=np.where(log.action == 1, 0.3, 0.7))
     known, logged = (jm.forecast(*given, NEW, discount=0.9) for given in ((log, OLD), (told, None)))
     assert logged.difference.value == pytest.approx(known.difference.value)
-    says(logged.assumptions[0], "propensities")
+    says(logged.assumptions[0], "probabilities that the log gives")
 
 
 def test_clusters_are_what_is_independent():
@@ -324,7 +320,7 @@ def test_the_behavior_alone(capsys, folder):
     [
         ([], "--controller"),
         (["--ahead", 5], "--ahead"),
-        (["--forecast", "--interval", "bca"], "--interval"),
+        (["--forecast", "--interval", "bootstrap-t"], "--interval"),
         (["--forecast", "--difference"], "--difference"),
         (["--forecast", "--ahead", 300], "at most 40"),
     ],

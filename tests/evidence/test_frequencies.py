@@ -202,6 +202,10 @@ def test_the_check_tells_it_with_the_remedy():
     assert (found.verdict.status, found.draws) == ("look", 1024)
     assert "look like frequencies of 1,024 draws" in found.verdict.sentence
     assert "--propensity-draws 0" in found.verdict.sentence
+    coarse = check(bold(64), None).sections["propensities"]
+    assert coarse.verdict.status == "failed"
+    assert "too small" in coarse.verdict.sentence
+    assert "look like frequencies of 64 draws" in coarse.verdict.sentence
     exact = check(replace(log, propensity_draws=0), None).sections["propensities"]
     assert (exact.verdict.status, exact.draws) == ("passed", None)
 

@@ -14,7 +14,7 @@ from scipy import stats
 from facts import refuses
 from jumar.core.errors import ParameterError
 from jumar.evidence.offpolicy import intervals
-from jumar.evidence.offpolicy.estimators import Weighted, cwpdis
+from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.intervals import (
     DRAWS,
     HELD_OUT,
@@ -28,6 +28,7 @@ from jumar.evidence.offpolicy.intervals import (
     truncated,
 )
 from jumar.evidence.validity import Validity
+from offpolicy_logs import weighted_pdis
 
 SKEWED = np.random.default_rng(0).lognormal(0, 1, 60)
 
@@ -213,7 +214,7 @@ def weighted(seed: int, episodes: int) -> Weighted:
     draw = rng(seed)
     start = np.append(0, np.cumsum(draw.integers(1, 4, episodes)))
     ratio = draw.choice([0.5, 1.5], start[-1])
-    return cwpdis(ratio, ratio + draw.normal(size=start[-1]), start, 0.9)
+    return weighted_pdis(ratio, ratio + draw.normal(size=start[-1]), start, 0.9)
 
 
 def test_the_bootstrap_spreads_as_the_delta_method_says():

@@ -370,17 +370,16 @@ def test_an_absurd_estimate_is_credited_only_as_far_as_possible(gain, most, n):
     for c in found:
         assert -c.zeta <= (110 if c.most is None else most)
         assert c.estimated_gain == gain
-        absurd = gain > (110 if c.most is None else most) + 1e-6
-        assert ("do not believe it" in c.verdict) == absurd or abs(gain - most) < 1e-5
+        assert "estimated_gain" not in c.to_dict()  # it may be absurd, and nobody reads it
 
 
 def test_the_most_that_could_be_gained_by_hand():
-    """Returns 1 + 0.9 · 2 in every episode. Ended: the best is 2 for ever, 20. Cut off: what comes
-    later may be as little as -1 for ever, -10, times 0.81."""
+    """Returns 1 + 0.9 · 2 in every episode. Ended: the best is 2 for ever, 20. Cut off after two
+    steps: the best up to there is 2 + 0.9 · 2."""
     rewards = RewardRange.constant(-1, 2)
     assert most_gain(steps_log([1.0, 2.0]), rewards, 0.9) == pytest.approx(20 - 2.8)
     open_end = steps_log([1.0, 2.0], ended=False)
-    assert most_gain(open_end, rewards, 0.9) == pytest.approx(20 - 2.8 + 8.1)
+    assert most_gain(open_end, rewards, 0.9) == pytest.approx(3.8 - 2.8)
 
 
 @pytest.mark.parametrize("shift", [0.0, 1000.0])

@@ -117,6 +117,25 @@ def test_ignoring_the_rare_alarm_loses():
     assert one.value(one.target) == pytest.approx(0.97 * 0.5 + 0.03 * 0.2 * ignoring)
 
 
+def test_waiting_for_a_time_out_loses():
+    one, waits = process("declared-time-out"), 0.95 * 10 - 0.05 * 100
+    assert waits < 5
+    assert one.value(one.behavior) == pytest.approx(0.5 * 5 + 0.5 * waits)
+    assert (one.rewards.continuing, one.rewards.ending) == ((-100, -100), (0, 10))
+
+
+def test_a_controller_for_screens_that_mean_nothing_is_handed_over_as_it_was_tested():
+    """With keys x at p and q the value is .95·(2p - 1)·(2q - 1), so doing half of what was proposed
+    is worse than nothing: it was, in 16 of 20 logs."""
+    one = process("coordination")
+    before = one.value(one.behavior)
+    assert before == pytest.approx(0.95 * 0.2**2)
+    for number in range(4):
+        rng = jm.random_stream(2, "coordination", number)
+        found = GATES["proved"](one, one.log(400, rng), 0.05, rng)
+        assert found.controller is None or one.value(found.controller) > before
+
+
 def test_all_returns_are_equal_exactly():
     one = process("all-equal")
     assert one.value(one.behavior) == pytest.approx(0.7 * γ_sum(12, 0.85))

@@ -32,7 +32,6 @@ __all__ = [
     "Words",
     "algorithm",
     "algorithm_name",
-    "maker_of",
     "meant",
     "run",
     "tried_by",
@@ -118,12 +117,8 @@ def tried_by(test: str) -> list[Algorithm]:
     return [entry for entry in ALGORITHMS.values() if test in entry.grids]
 
 
-def maker_of(improvement: Improvement) -> Algorithm | None:
-    """The algorithm that made the rows of an improvement: of a choice, the one that was chosen."""
-    return ALGORITHMS.get(str(improvement.parameters.get("base", improvement.algorithm)))
-
-
 def trusted_from(improvement: Improvement) -> int | float | None:
     """The visits that a pair had to exceed to be trusted; None where nothing says so."""
-    maker = maker_of(improvement)
+    made_by = improvement.parameters.get("base", improvement.algorithm)  # of a choice: the chosen
+    maker = ALGORITHMS.get(str(made_by))
     return maker.trusted(improvement.parameters) if maker else None

@@ -36,7 +36,7 @@ import numpy as np
 
 from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Words
 from jumar.algorithms.problem import Material
-from jumar.algorithms.spibb import THRESHOLDS, check_n_wedge
+from jumar.algorithms.spibb import check_n_wedge
 from jumar.core.arrays import Bools, Floats
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
@@ -146,7 +146,6 @@ ENTRY = Algorithm(
     promise=_promise,
     reaches_optimum=False,
     threshold="n_wedge",
-    thresholds=THRESHOLDS,
     grids={"family": Grid(tuple((("n_wedge", n),) for n in (5, 20, 100)))},
     words=Words(
         setting=lambda p: f"N∧ = {p['n_wedge']:g}",

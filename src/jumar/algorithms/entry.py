@@ -115,7 +115,6 @@ class Algorithm:
     reaches_optimum: bool | Callable[[Parameters], bool] = True
     # ---- its threshold and its grids
     threshold: str | None = None  # the parameter that a pair's visits must exceed to be trusted
-    thresholds: tuple[int, ...] = ()  # that a report compares
     least_visits: int = 0  # threshold where no parameter says one
     grids: Mapping[str, Grid] = field(default_factory=dict)  # by the name of the test
     propose: Propose | None = None  # many settings at once, where that is cheaper

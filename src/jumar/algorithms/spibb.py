@@ -121,7 +121,6 @@ ENTRY = Algorithm(
     admitted=admitted,
     bound_kind="bootstrapped",
     threshold="n_wedge",
-    thresholds=THRESHOLDS,
     grids=threshold_grids(),
     words=threshold_words("leaves the rest as it is"),
     looks=Looks(lambda _: Look("SPIBB", "#0a4f8f", "o"), _safety),

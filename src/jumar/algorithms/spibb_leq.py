@@ -7,7 +7,7 @@ SPIBB's, so the value in the model is at least as high; there is no published bo
 from __future__ import annotations
 
 from jumar.algorithms.entry import Algorithm
-from jumar.algorithms.spibb import THRESHOLDS, check_n_wedge, threshold_grids, threshold_words
+from jumar.algorithms.spibb import check_n_wedge, threshold_grids, threshold_words
 from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
@@ -58,7 +58,6 @@ ENTRY = Algorithm(
     improve=improve,
     admitted=admitted,
     threshold="n_wedge",
-    thresholds=THRESHOLDS,
     grids=threshold_grids(),
     words=threshold_words("may do the rest less often"),
 )

@@ -27,7 +27,7 @@ from itertools import groupby, product
 import numpy as np
 
 from jumar.algorithms.entry import Algorithm, Grid, Named, Parameters, Proposal, Words
-from jumar.algorithms.spibb import THRESHOLDS, check_n_wedge
+from jumar.algorithms.spibb import check_n_wedge
 from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
@@ -198,7 +198,6 @@ ENTRY = Algorithm(
     improve=improve,
     reaches_optimum=False,
     threshold="n_wedge",
-    thresholds=THRESHOLDS,
     grids={
         "proved": Grid(
             tuple((("n_wedge", n), ("strength", s)) for n, s in product((5, 20), STRENGTHS))

@@ -140,12 +140,10 @@ def gain_of(result: Result, held_out: Selection | None) -> Gain:
     }
     if result.improvement.changed == 0:
         return Gain(None, result.logged, UNCHANGED, **told)
-    trials: tuple[Trial, ...]
+    trials, whose = held_out.trials if held_out else (), SAME_WAY
     if result.selection is not None:
         chosen = result.selection.chosen
         trials, whose = () if chosen is None else (chosen,), NEW
-    else:
-        trials, whose = held_out.trials if held_out else (), SAME_WAY
     if held_out is None or not trials:
         return Gain(None, result.logged, UNTESTED, **told)
     found = _estimate(trials, held_out.possible)

@@ -12,6 +12,7 @@ from jumar.assessment.decisions import Decisions
 from jumar.assessment.gain import Gain
 from jumar.assessment.result import Result
 from jumar.core.text import counted, listing, number, percent, plural, rounded, shown
+from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
 from jumar.evidence.checking.order import Order
@@ -99,7 +100,7 @@ def proviso(result: Result) -> tuple[str, tuple[str, ...]]:
             said = f"no {result.episode} can cost less or more"
         span = _span(result, *_returns(result))
         return f"{said} than in this log ({span})", _declaring(result, rewards)
-    steps = test.limits.steps if test else None
+    steps = test.limits.steps if test and not test.limits.declared_steps else None
     if steps is not None:
         text = f"no recording can go on for more than {steps:,} steps, the most in this log"
         return text, ("--horizon", str(steps))
@@ -137,7 +138,7 @@ def _exactly(low: float, high: float) -> str:
 # ---- what could make it wrong -------------------------------------------------------------------
 
 _HIDDEN = (
-    "The answer holds only if what your policy did depended on nothing but what is in the log. "
+    f"The answer holds only if {NOT_CONFOUNDED[0].lower()}{NOT_CONFOUNDED[1:]} "
     "People act on a noise, an experience, a phone call; no log can show that."
 )
 _CHANGE = "It holds for {episodes} like those in the log, not for times that are different."

@@ -215,7 +215,8 @@ def _keep(result: Result, held_out: Selection | None, doubts: tuple[Doubt, ...])
     said, reasons = terms.next_step, [result.certificate.claim]
     if test is not None and test.too_short:
         lead = "Too much of what counts lies beyond where the records stop."
-        said = "Record for longer; or, if episodes end where the records do, say so (--ends end)."
+        said = "Record for longer; or, if episodes end where the records do, say so "
+        said += "(--ends terminated)."
     elif test is not None:
         lead, said = _why_kept(test), f"{said} {plan(test).said(test.episodes)}"
     elif result.improvement.changed == 0:

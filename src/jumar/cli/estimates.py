@@ -34,15 +34,13 @@ def estimate(
     difference: Annotated[
         bool, typer.Option("--difference", help="How much better than the behavior it is.")
     ] = False,
-    estimator: Annotated[
-        str, typer.Option(metavar="NAME", help="dr, pdis, wdr, cwpdis, or all.")
-    ] = ALL,
+    estimator: Annotated[str, typer.Option(metavar="NAME", help="dr, pdis, wdr, or all.")] = ALL,
     interval: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             help="hoeffding, bernstein, truncated (proved); t, bootstrap-t (asymptotic). "
-            "Default: t, or bootstrap-t where the estimator is no mean.",
+            "Default: t for dr, bootstrap-t for all others.",
         ),
     ] = None,
     delta: Annotated[float, typer.Option(help="Accepted chance that an interval misses.")] = 0.05,

@@ -43,7 +43,7 @@ VALUES = {
     "decimal": ". ,",
     "gate": "proved asymptotic",
     "algorithm": "auto spibb spibb_leq strict tilt basic soft decision_points robust ramdp mbie",
-    "estimator": "all pdis cwpdis dr wdr",
+    "estimator": "all pdis dr wdr",
     "interval": "hoeffding bernstein truncated t bootstrap-t",
     "sides": "two lower upper",
     "engine": "here processes dask",

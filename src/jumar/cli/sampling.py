@@ -16,6 +16,7 @@ from jumar.io.plain import plain
 if TYPE_CHECKING:
     from jumar.algorithms.auto import Selection
     from jumar.algorithms.auto.samples import Plan
+    from jumar.evidence.plausible import Evidenced
 
 POWERS = (0.5, 0.8, 0.95)
 
@@ -82,16 +83,15 @@ def _data(found: Selection, planned: Plan) -> dict[str, Any]:
 
 
 def _view(found: Selection, planned: Plan) -> list[Any]:
-    from jumar.core.text import counted, rounded
+    from jumar.core.text import counted
     from jumar.evidence.assumptions import EACH_LOOK
     from jumar.show.terminal import facts, plain_table
 
     state = "a change is certified" if found.chosen else "nothing is certified yet"
     lines = [("log", f"{counted(found.episodes, 'episode')}; {state}")]
     gain = planned.gain
-    if gain is not None and gain.shown is not None:
-        said, error = (rounded(x, gain.error) for x in (gain.shown, gain.error))
-        lines.append(("gain", f"{said} ± {error} per episode, estimated on held-out episodes"))
+    if gain is not None and not gain.hidden:
+        lines.append(("gain", f"{_worded(gain)}, estimated on held-out episodes"))
     if not planned.needs:
         return [facts(lines), planned.why]
     heads = ["gain to certify", "chance", "episodes in all", "more than now"]
@@ -108,3 +108,11 @@ def _view(found: Selection, planned: Plan) -> list[Any]:
         plain_table(heads, rows, right=heads),
         f"{caution} {note} {EACH_LOOK}".strip(),
     ]
+
+
+def _worded(gain: Evidenced) -> str:
+    """A gain that may be seen, with its interval."""
+    from jumar.core.text import rounded
+
+    value, low, high = (rounded(x, gain.error) for x in (gain.value, *(gain.interval or ())))
+    return f"{value} per episode (90 % interval {low} to {high})"

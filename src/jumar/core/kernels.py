@@ -239,7 +239,7 @@ def weighted_of_draws(
     offset: Floats,
     size: Floats,
     discount: float,
-    drawn: Ints,  # (E, B) int32, how often each draw has each episode
+    drawn: Any,  # (E, B) int32, how often each draw has each episode
 ) -> tuple[Floats, Floats]:
     """(B,) values and errors of some draws."""
     E, B = drawn.shape

@@ -45,6 +45,7 @@ _EPISODES = (
     "Episodes are independent runs of your policy, each from its beginning; when a recording was "
     "cut off, nothing was known then of what would come."
 )
+_OF_NO_MODEL = ("unchanged", "none")
 _COUNTED = "The claim is about the return up to where recordings stop."
 READ_OFF = "The reward range was only read off the log: no step can pay more or less than was seen."
 
@@ -307,17 +308,18 @@ def up_to_the_cut(
     """
     beyond = discount**shortest
     within = 1.0 if longest is None else 1 - discount**longest
-    return tuple(
-        c
-        if c.validity is Validity.NOTHING or c.bound == "unchanged"
-        else replace(
+
+    def counted(c: Certificate) -> Certificate:
+        if c.bound in _OF_NO_MODEL:
+            return replace(c, value_range=min(c.value_range, within * c.value_range))
+        return replace(
             c,
             zeta=c.zeta + beyond * c.value_range,
             value_range=within * c.value_range,
             assumptions=tuple(dict.fromkeys((*c.assumptions, STOPPED, _COUNTED))),
         )
-        for c in certificates
-    )
+
+    return tuple(map(counted, certificates))
 
 
 def kept_estimate(certificate: Certificate, mixed: bool = False) -> Certificate:
@@ -363,7 +365,7 @@ def no_guarantee(
     Its validity is the weakest class: it claims nothing that could be proved.
 
     >>> no_guarantee("Basic RL may choose what was never seen.", value_range=110).verdict
-    'vacuous: zeta is infinite, so it excludes nothing'
+    'vacuous: it excludes nothing that rewards leave possible'
     """
     return Certificate(
         bound="none",

@@ -240,8 +240,8 @@ def _check_log(log: Episodes) -> None:
         raise LogError(
             f"{source}: records are cut off after {cut.min():,} to {log.lengths.max():,} steps. A "
             "longer record adds up more, so that returns change along the log even where the "
-            "process does not. Nothing is forecast; give records that go on for as long, or to "
-            "their end."
+            "process does not. Nothing is forecast. Give records that go on for as long, or to "
+            "their end, and leave out one that still goes on."
         )
     if not np.isfinite(log.returns(1.0)).all():
         raise LogError(f"{source}: returns are too large to compute with.")

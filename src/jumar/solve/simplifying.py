@@ -79,7 +79,7 @@ class Simplified(Frozen, Shown):
 
     def to_dict(self) -> dict[str, object]:
         """In plain JSON types."""
-        return {**picked(self, "share changes kept gain kept_gain"), "part": self.part}
+        return {**picked(self, "share changes kept"), "part": self.part}
 
 
 def share_of(simplify: bool | float) -> float | None:

@@ -35,7 +35,7 @@ in practice is measured in the documentation (Are promises kept?).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -65,14 +65,6 @@ class Gate:
     range: float  # R, of the returns
     declared: bool  # the rewards were
     most: float  # the best return that is possible, less the behavior's mean return
-    draws: Floats | None = field(default=None, repr=False, compare=False)  # of `largest`
-
-    def at(self, delta: float) -> Gate:
-        """The same test, with the same draws, at another level."""
-        critical = math.inf
-        if self.units > 1:
-            critical = critical_value(self.draws, delta / HALVES, self.units)
-        return replace(self, delta=delta, critical=critical)
 
     def lower(self, differences: Floats, weights: Floats) -> float:
         """A lower bound on a gain, given the (n,) differences and weights of a candidate."""
@@ -114,8 +106,10 @@ def gate(
     [1.7, 1.6, 2.5]
     """
     n = differences.shape[1]
-    draws = None if n < 2 else largest(differences, rng)
-    return Gate(delta, n, math.inf, range, declared, most, draws).at(delta)
+    critical = math.inf
+    if n > 1:
+        critical = critical_value(largest(differences, rng), delta / HALVES, n)
+    return Gate(delta, n, critical, range, declared, most)
 
 
 def shortlist(

@@ -253,7 +253,7 @@ class Bench(ABC):
         that occur in no log; what is handed over has the behavior's there (`controller`), so that
         must be what is scored, too, in histories that only held-out episodes have."""
         rows = made.lift(numbered.memory).rows_at(numbered.states)
-        shown = mdp.visits.any(1)[:, None]
+        shown = (mdp.visits > 0).any(1, keepdims=True)
         found: Floats = np.where(shown, rows, numbered.behavior)
         return found
 

@@ -13,7 +13,6 @@ from jumar.algorithms.auto.candidates import Bench, Fitted
 from jumar.algorithms.auto.choosing import best_of
 from jumar.algorithms.auto.limits import Limits
 from jumar.algorithms.auto.opinions import Models, blend
-from jumar.algorithms.auto.other_deltas import BetAgain
 from jumar.algorithms.auto.proved import Listed, Shortlisted
 from jumar.algorithms.auto.scored import Scored
 from jumar.algorithms.auto.trials import MOST_BEYOND, KeptSignal, KeptTrial, Selection, Trial
@@ -67,7 +66,6 @@ def trial_of_bet(
     found: Shortlisted,
     weighed: Weighed,
     models: Models,
-    delta: float,
     most: float,
     kept: tuple[KeptTrial, ...] = (),
     own: Models | None = None,
@@ -85,7 +83,7 @@ def trial_of_bet(
         error=scored.error,
         effective=weighed.effective,
         missing=weighed.missing,
-        lower=min(found.lower, most),
+        lower=min(found.lower, most),  # `most` is read off the log: it only takes claims away
         passed=found.passed and most > 0,
         level=found.level,
         units=scored.units,
@@ -98,7 +96,6 @@ def trial_of_bet(
         bet=x.prospect.bet,
         opinion=blend(scored, models.gain(x.candidate)),
         reached=found.reached if most > 0 else math.inf,
-        again=BetAgain(x.prospect.bet, scored, found, delta, most),
         simplified=x.candidate.simplified,
         kept=kept,
         won=bool(kept) and found.won and most > 0,
@@ -115,7 +112,8 @@ def told(half: int, trials: Sequence[Tested]) -> None:
 def conclude(log: Tried, tests: Sequence[Tested], tried: int, watch: Watch) -> Selection:
     """The best of what passed; or the behavior stays."""
     found = sorted(tests, key=lambda tested: -tested.trial.lower)
-    # a candidate may bring recordings to an earlier stop than the behavior does: both count
+    # a candidate may bring recordings to an earlier stop than the behavior does: both count. The
+    # shares are read off held-out episodes, which is allowed: they only keep the behavior
     beyond = {id(t): max(log.beyond, t.trial.beyond) for t in found if t.trial.passed}
     passed = [t for t in found if beyond.get(id(t), 1.0) <= MOST_BEYOND]
     chosen = best_of([t.trial for t in passed], log.most)

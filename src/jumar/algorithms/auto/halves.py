@@ -16,7 +16,6 @@ from jumar.algorithms.auto.concluding import Tested, Weighed, trial_of_bet
 from jumar.algorithms.auto.dealing import HALVES, DealtPart
 from jumar.algorithms.auto.objectives import Kept, candidates_heeding
 from jumar.algorithms.auto.opinions import Models
-from jumar.algorithms.auto.other_deltas import GateAgain
 from jumar.algorithms.auto.trials import Trial
 from jumar.algorithms.auto.workbench import UNBOUNDED, Workbench
 from jumar.core.arrays import Floats
@@ -75,7 +74,7 @@ def bet(half: Half, only: Make | None) -> tuple[list[Tested], int]:
         )
         others = tuple(bets[j].trial(found.level, found.bound_level) for bets in kept)
         trial = trial_of_bet(
-            half.number, x, scored[j], found, weighed, models, half.delta, half.most, others, own
+            half.number, x, scored[j], found, weighed, models, half.most, others, own
         )
         tests.append(Tested(trial, x.candidate, bench))
     return tests, made
@@ -128,7 +127,6 @@ def _t_trials(half: Half, listed: Sequence[Fitted]) -> list[Trial]:
                 weight=float(weights.mean()),
                 weight_error=_error(weights),
                 beyond=bench.beyond(candidate.rows, other),
-                again=GateAgain(test, scores.values, weights),
                 simplified=candidate.simplified,
             )
         )

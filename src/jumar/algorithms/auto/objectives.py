@@ -294,7 +294,8 @@ class Signals:
             if not (np.abs(reward) <= LARGEST_REWARD).all():
                 return  # returns hardly differ, but rewards that are discounted away do
             paid = replace(log, reward=reward, signals={})
-            limits = limits_of(paid, whole.board.discount, None, self.horizon)
+            own = paid.select(whole.dealt.members(half))  # what is held out has no part in this
+            limits = limits_of(own, whole.board.discount, None, self.horizon)
             yield weight, whole.paying(paid, limits).learning_from(half, practice)
 
 

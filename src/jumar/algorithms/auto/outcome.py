@@ -122,28 +122,30 @@ def _kept_certificate(
         delta=selection.delta,
         zeta=-trial.lower + 0.0,
         value_range=seen.range,
-        validity=validity_of(seen, practice),
+        validity=validity_of(selection, practice),
         assumptions=tuple(assumptions),
         estimated_gain=min(trial.gain, signal.most),
-        reason=_kept_sentence(seen, signal, trial, practice.unproved),
+        reason=_kept_sentence(selection, signal, trial, practice.unproved),
         most=signal.most,
         declared=signal.limits.rewards.declared,
         signal=signal.signal,
     )
 
 
-def _kept_sentence(seen: Selection, signal: KeptSignal, trial: KeptTrial, unproved: str) -> str:
-    """The claim on a signal that must not get worse. `seen` is the test with its returns."""
-    assert seen.chosen is not None
+def _kept_sentence(
+    selection: Selection, signal: KeptSignal, trial: KeptTrial, unproved: str
+) -> str:
+    """The claim on a signal that must not get worse."""
+    assert selection.chosen is not None
     if unproved:
         name = shown(signal.signal)
         return f"In the test, {name} lost no more than is allowed, which is not proved either."
-    kind = "episode" if seen.units == seen.episodes else "cluster"
-    said = f"On {counted(seen.chosen.units, f'held-out {kind}')}, {kept_words(signal, trial)}"
+    kind = "episode" if selection.units == selection.episodes else "cluster"
+    said = f"On {counted(selection.chosen.units, f'held-out {kind}')}, {kept_words(signal, trial)}"
     said += f" ({_allowed(signal, trial)})"
-    if seen.beyond > 0:
+    if selection.beyond > 0:
         said += ", counting up to where recordings stop"
-    return f"{said}. {_odds(seen)}{_proviso(seen)}."
+    return f"{said}. {_odds(selection)}{_proviso(selection)}."
 
 
 def kept_words(signal: KeptSignal, trial: KeptTrial) -> str:

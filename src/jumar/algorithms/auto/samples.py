@@ -1,9 +1,12 @@
 """How many episodes until a gain is likely to be certified, or why that cannot be told.
 
 The logarithm of a bet's wealth is a sum over held-out units. If a unit adds g on average with
-standard deviation s, then m units bring it to -ln(level) with a chance of about
+standard deviation s, then within m units it reaches c = -ln(level) at some time with a chance of
+about
 
-    Φ( (m·g + ln(level)) / (s·√m) ).
+    Φ( (m·g - c) / (s·√m) ) + exp(2·g·c/s²)·Φ( -(m·g + c) / (s·√m) ),
+
+as a Brownian motion with this drift would.
 
 What is planned for is, of each half, the change that is tested first. That was decided without a
 look at held-out episodes, so their mean is an honest estimate of its gain; the best of several
@@ -66,7 +69,7 @@ class Plan:
         """In one or two sentences; `episodes` is what the log has. The gain is not told: where
         nothing is certified, none is shown (`assessment.verdict`)."""
         sizes = [need.episodes for need in self.needs if need.power == LIKELY]
-        if self.gain is None or self.gain.shown is None or not sizes or sizes[0] is None:
+        if self.gain is None or not sizes or sizes[0] is None:
             return self.why
         said = (
             f"With about {sizes[0]:,} episodes in all, {max(0, sizes[0] - episodes):,} more than "
@@ -85,6 +88,7 @@ def plan(
     why = _hopeless(selection, firsts)
     if why:
         return Plan((), None, why)
+    firsts = [trial for trial in firsts if trial.beyond <= MOST_BEYOND]
     found = _gain(selection, firsts)
     if found.hidden:
         return Plan((), found, f"{_UNTOLD}: {found.hidden}. {_EXPLORE}")
@@ -144,9 +148,10 @@ def _firsts(selection: Selection) -> list[Trial]:
 
 def _hopeless(selection: Selection, firsts: Sequence[Trial]) -> str:
     """Why no number of episodes like these would decide, or none can be told."""
-    if selection.beyond > MOST_BEYOND:
+    beyond = max(selection.beyond, min((trial.beyond for trial in firsts), default=0.0))
+    if beyond > MOST_BEYOND:
         return (
-            f"Recordings stop so early that {percent(selection.beyond)} of what counts lies "
+            f"Recordings stop so early that {percent(beyond)} of what counts lies "
             "beyond, so no number of them would decide. Record for longer; or, if episodes end "
             "where the recordings do, say so (--ends terminated)."
         )
@@ -211,7 +216,7 @@ def _two_digits(size: float) -> int:
     >>> _two_digits(348.2), _two_digits(4100.0), _two_digits(7.5)
     (350, 4100, 8)
     """
-    unit = 10 ** max(0, len(str(math.ceil(size))) - 2)
+    unit: int = 10 ** max(0, len(str(math.ceil(size))) - 2)
     return unit * math.ceil(size / unit)
 
 
@@ -236,11 +241,14 @@ def _race(scores: Scored, gain: float, floor: float, needed: float) -> Race:
 
 
 def _all_won(races: Sequence[Race], units: float) -> float:
-    """The chance that all bets reach what they must on so many units."""
-    from scipy.special import ndtr
+    """The chance that all bets reach what they must within so many units."""
+    return math.prod(_won(*race, units) for race in races)
 
-    chance = 1.0
-    for mean, deviation, needed in races:
-        noise = max(deviation * math.sqrt(units), 1e-12)
-        chance *= float(ndtr((units * mean - needed) / noise))
-    return chance
+
+def _won(mean: float, deviation: float, needed: float, units: float) -> float:
+    from scipy.special import log_ndtr, ndtr
+
+    noise = max(deviation, 1e-12) * math.sqrt(units)
+    early = 2 * mean * needed / max(deviation, 1e-12) ** 2  # reached, and lost again
+    early += float(log_ndtr(-(units * mean + needed) / noise))
+    return min(1.0, float(ndtr((units * mean - needed) / noise)) + math.exp(min(0.0, early)))

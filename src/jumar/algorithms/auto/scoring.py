@@ -91,6 +91,7 @@ def floored_differences(
                 shift = total / mass
             after_low, after_high = (0.0, 0.0) if s == last else (low[then], high[then])
             w = min(w * min(rows[h, a] / taken[s], LARGEST_WEIGHT), LARGEST_WEIGHT)
+            # never below 0 where limits hold; rewards outside of declared ones were refused
             g = max(0.0, reward[s] + discount * after_low - low[now])
             c = max(0.0, high[now] - reward[s] - discount * after_high)
             gained = w * g + c

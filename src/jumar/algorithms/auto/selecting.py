@@ -20,8 +20,9 @@ on the same held-out episodes (`objectives`).
 A memory that is *learned* (`memories`) is part of a candidate like all else: each half learns its
 own, which the other half has no part in.
 
-Where all episodes have one length, rewards are counted from their mean in the half that is learned
-from: a constant that every step pays more changes no comparison, and so it changes no choice.
+Where all episodes have one length, and what steps pay is read off the log too, rewards are counted
+from their mean in the half that is learned from: a constant that every step pays more changes no
+comparison, and so it changes no choice.
 """
 
 from __future__ import annotations
@@ -272,7 +273,7 @@ def _test(
     tried = 0
     for i in range(HALVES):
         if min(units) < LEAST or not returns.differ:
-            continue
+            continue  # what is not tested cannot pass: a log may keep the behavior for any reason
         own = i % len(whole)
         bench = whole[own].learning_from(i, practice)
         kept = signals[own].learning_from(i, practice)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto.bets import Bet
@@ -64,16 +64,6 @@ class Opinion:
     def merit(self) -> float:
         """Noise is no merit: of many candidates the luckiest looks best."""
         return self.gain - self.error / 2
-
-
-class Again(Protocol):
-    """A test that can be repeated with another δ (`other_deltas`)."""
-
-    def passes(self, delta: float) -> bool:
-        """Would it pass?"""
-
-    def lower(self, delta: float) -> float:
-        """The lower bound on the gain, where it passes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +135,6 @@ class Trial(Shown):
     bet: Bet | None = None  # that was laid on it
     opinion: Opinion | None = None  # of its gain, where more is known than scores
     reached: float | None = None  # the least δ with which its bet passes; above 1: with none
-    again: Again | None = field(default=None, repr=False, compare=False)  # its test, to repeat
     # what was kept of its changes before the test, if that was asked for
     simplified: Simplified | None = field(default=None, repr=False, compare=False)
     kept: tuple[KeptTrial, ...] = ()  # what each signal to keep says

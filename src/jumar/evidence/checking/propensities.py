@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from jumar.evidence.checking.base import (
     failed,
     look,
     passed,
+    worst,
 )
 from jumar.evidence.practice import Practice
 
@@ -111,8 +112,12 @@ def propensities_of(
         elif (logged < 1).any():
             p = _summed(logged, len(log.actions))
         verdict = _tested(p, len(log.actions), settings.level)
-        if verdict.status == "passed" and practice.draws is not None:
-            verdict = _frequencies(practice.draws, said=log.propensity_draws is not None)
+        if practice.draws is not None:
+            drawn = _frequencies(practice.draws, said=log.propensity_draws is not None)
+            told = "" if verdict.status == "passed" else f"{verdict.sentence} "
+            verdict = replace(
+                drawn, status=worst([drawn.status, verdict.status]), sentence=told + drawn.sentence
+            )
     least, inverse = float(logged.min()), float(_inverse(logged).mean())
     return Propensities(
         log.n_steps,

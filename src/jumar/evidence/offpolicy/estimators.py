@@ -1,8 +1,7 @@
 """Estimators of what a controller is worth, from episodes that another one made.
 
-With the weights w_t of `evidence.offpolicy.weights`, the return G = Σ γ^t r_t, T the length of an
-episode, Q̂ any function of history states and actions, V̂(x) = Σ_a π(a | x) Q̂(x, a) and V̂ = 0
-after the last step:
+With the weights w_t of `evidence.offpolicy.weights`, Q̂ any function of the past and of actions,
+V̂(x) = Σ_a π(a | x) Q̂(x, a), and V̂ = 0 after the last step:
 
     PDIS      Σ_t γ^t w_t r_t
     DR        V̂(x_0) + Σ_t γ^t w_t (r_t + γ V̂(x_{t+1}) - Q̂(x_t, a_t))
@@ -11,14 +10,13 @@ are one number per episode with mean ρ(π), whatever Q̂ is: E[w_t (Q̂_t)] = E
 adds to PDIS is 0 on average, and where Q̂ is close to the truth it takes most of the noise away.
 Q̂ must not have seen the episode it is used on (`jumar.evidence.offpolicy.crossfit`).
 
-The weighted ones divide by the weight that is there instead of the number of episodes,
+The weighted one divides by the weight that is there instead of the number of episodes,
 
-    CWPDIS    Σ_t γ^t Σ_i w_it r_it / Σ_i w_it
     WDR       mean V̂(x_0) + Σ_t γ^t Σ_i w_it (r_it + γ V̂_{i,t+1} - Q̂_it) / Σ_i w_it,
 
-episodes that are over keep their last weight in the denominator. They are biased at any finite
-size and consistent. All three are one form: the mean of an offset, and a weighted mean of some
-amounts x at every step (`Weighted`).
+episodes that are over keep their last weight in the denominator. It is biased at any finite size
+and consistent. It is the mean of an offset, and a weighted mean of some amounts x at every step
+(`Weighted`).
 
 An episode that was cut off counts up to the cut.
 
@@ -137,7 +135,7 @@ def surprise(reward: Floats, q_taken: Floats, v: Floats, start: Ints, discount: 
     return expected
 
 
-# ---- the four ------------------------------------------------------------------------------------
+# ---- the three ----------------------------------------------------------------------------------
 
 
 def pdis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Floats:
@@ -181,19 +179,11 @@ def doubly_robust(
     return first + pdis(ratio, x, start, discount)
 
 
-def cwpdis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Weighted:
-    """CWPDIS: step by step the mean reward, episodes weighted by their steps so far.
-
-    >>> cwpdis(np.array([1.0, 3.0]), np.array([4.0, 0.0]), np.array([0, 1, 2]), 0.9).value
-    1.0
-    """
-    return Weighted(cumulative(ratio, start), reward, start, np.zeros(len(start) - 1), discount)
-
-
 def weighted_doubly_robust(
     ratio: Floats, reward: Floats, q_taken: Floats, v: Floats, start: Ints, discount: float
 ) -> Weighted:
-    """WDR: what Q̂ expects at the start, and CWPDIS of what it did not expect."""
+    """WDR: what Q̂ expects at the start, and step by step the weighted mean of what it
+    did not expect."""
     x = surprise(reward, q_taken, v, start, discount)
     return Weighted(cumulative(ratio, start), x, start, v[start[:-1]], discount)
 
@@ -228,15 +218,9 @@ ESTIMATORS: Registry[Estimator] = Registry(
             lambda sample: pdis(*sample.data),
             rank=2,
             from_beginnings=True,
+            interval="bootstrap-t",  # its values are more skewed than those of dr
             range=lambda possible: possible.pdis_range(),
             floored=lambda sample, least: floored_pdis(*sample.data, least),
-        ),
-        "cwpdis": Estimator(
-            "weighted importance sampling step by step",
-            lambda sample: cwpdis(*sample.data),
-            rank=4,
-            weighted=True,
-            interval="bootstrap-t",
         ),
         "dr": Estimator(
             "doubly robust",

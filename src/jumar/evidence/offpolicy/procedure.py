@@ -66,8 +66,8 @@ def estimate(
     estimator
         A name from `offpolicy.ESTIMATORS`.
     interval
-        A name from `offpolicy.INTERVALS`. Without it, Student's t for estimators that are means,
-        and the studentised bootstrap for weighted ones.
+        A name from `offpolicy.INTERVALS`. Without it, Student's t for dr, and the studentised
+        bootstrap for all others.
     delta
         Accepted chance that the interval misses.
     sides

@@ -1,7 +1,7 @@
 """A log seen through two controllers, and what each estimator makes of it.
 
 Differences are taken within the episode, so that what both controllers share cancels: PDIS minus
-the return, CWPDIS minus the mean return, DR and WDR minus the DR of the *behavior* with
+the return, DR and WDR minus the DR of the *behavior* with
 its own Q̂ and V̂. The last is unbiased like the return (with ratios of 1 nothing but V̂ = π_b·Q̂ is
 used), and steadier: it is free of the luck of the behavior's dice, as the DR of the target is,
 while the return is not.
@@ -127,11 +127,12 @@ class Sample:
     @cached_property
     def itself(self) -> bool:
         """Is the target who made the log? Then the log itself is the answer, without a model."""
-        old = self.practice.only
-        if old is None:
-            return False
-        told = {"name": old.name, "rules": old.rules, "exploration": old.exploration}
-        return replace(self.target, **told, estimated=old.estimated) == old
+        both = [
+            replace(c, name="", rules=(), exploration=0.0, estimated=False)
+            for c in (self.target, self.practice.only)
+            if c is not None
+        ]
+        return len(both) == 2 and both[0] == both[1]
 
     @cached_property
     def weight(self) -> Floats:

@@ -87,8 +87,9 @@ def averaged(ratio: Floats, start: Ints, discount: float) -> Floats:
     w, length = cumulative(ratio, start), np.diff(start)
     power = np.append(0.0, np.cumsum(discount ** np.arange(length.max())))  # (T+1,) Σ_{s<t} γ^s
     within = np.add.reduceat(discount ** step_of(start) * w, start[:-1])
-    total: Floats = within + w[start[1:] - 1] * (power[-1] - power[length])
-    return total / power[-1]
+    over = w[start[1:] - 1] * (power[-1] - power[length])
+    found: Floats = (within + over) / power[-1]
+    return found
 
 
 def effective_size(weight: Floats) -> float:

@@ -137,9 +137,7 @@ class Shortlists:
                     scores.weight_error,
                     scores.beyond,
                 )
-                trial = trial_of_bet(
-                    half, x, scores, bet, weighed, models, self.tried.delta, self.tried.most
-                )
+                trial = trial_of_bet(half, x, scores, bet, weighed, models, self.tried.most)
                 found.append(Tested(trial, x.candidate, made.bench))
             told(half, found)
             tests += found
@@ -213,7 +211,7 @@ def shortlists(
         return HalfList(own, *proved.shortlist(own, DealtPart(half), units[1 - half], delta))
 
     halves = []
-    if min(units) >= LEAST and paid.differ:
+    if min(units) >= LEAST and paid.differ:  # else nothing is tested, and nothing can pass
         if makers is not None and makers.own:  # nobody's function is called by two threads at once
             halves = list(map(listed, range(HALVES)))
         else:
