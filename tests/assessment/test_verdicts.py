@@ -13,7 +13,7 @@ import pytest
 import jumar as jm
 import newcomer_logs as logs
 from commands import run_command
-from jumar.assessment.verdict import TERMS, Numbers, Word
+from jumar.assessment.verdict import TERMS, Carried, Word
 from results import Page
 
 DECLARED = ("--rewards", "0:4", "--horizon", "1")
@@ -116,29 +116,29 @@ def test_every_rendering_says_what_the_verdict_carries_and_no_more(
         _carries(text, terms.numbers)
     assert newcomer.says in f"{verdict['lead']} {verdict['next_step']}"
     assert f'<body class="{newcomer.word}">' in markup
-    assert ("before-after" in markup.partition("<body")[2]) == (terms.numbers is not Numbers.NONE)
+    assert ("before-after" in markup.partition("<body")[2]) == (terms.numbers is not Carried.NONE)
     _json_carries(data, terms.numbers)
     assert ("When you see" in texts["page"]) == terms.decides
 
 
-def _carries(text: str, numbers: Numbers) -> None:
-    proved = numbers is Numbers.AT_LEAST
+def _carries(text: str, numbers: Carried) -> None:
+    proved = numbers is Carried.AT_LEAST
     assert bool(re.search(r"at least [\d.]+ per call", text)) == proved
     assert ("worse than today is at most 5 %" in text) == proved
     if not proved:
         assert "at most 5 %" not in text
         assert "at least" not in text
     assert not re.search(r"\bsafe\b", text, re.IGNORECASE)
-    assert ("90 % interval" in text) == (numbers is not Numbers.NONE)
+    assert ("90 % interval" in text) == (numbers is not Carried.NONE)
 
 
-def _json_carries(data: dict, numbers: Numbers) -> None:
+def _json_carries(data: dict, numbers: Carried) -> None:
     keys = set(_keys(data))
     for least in ("at_least", "lower_bound"):
-        assert (least in keys) == (numbers is Numbers.AT_LEAST)
+        assert (least in keys) == (numbers is Carried.AT_LEAST)
     for estimate in ("gain", "estimate", "interval"):
-        assert (estimate in keys) == (numbers is not Numbers.NONE), estimate
-    if numbers is Numbers.NONE:
+        assert (estimate in keys) == (numbers is not Carried.NONE), estimate
+    if numbers is Carried.NONE:
         assert not {"estimated_gain", "promised", "kept_gain", "share_of_the_gain"} & keys
 
 

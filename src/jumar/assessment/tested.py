@@ -11,7 +11,7 @@ from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto import Selection, Trial
 from jumar.algorithms.auto.dealing import HALVES
 from jumar.algorithms.auto.trials import PROVED, Setting
-from jumar.assessment.verdict import Numbers
+from jumar.assessment.verdict import Carried
 from jumar.core.text import counted, listing, number, percent, rounded, shown
 from jumar.evidence.plausible import Evidenced
 
@@ -42,13 +42,13 @@ class Trials:
 
 EFFECTIVE, GAIN, LOWER = "effective episodes", "gain on the other half", "at least"
 _HEADS = {
-    Numbers.AT_LEAST: (EFFECTIVE, GAIN, LOWER),
-    Numbers.ESTIMATE: (EFFECTIVE, GAIN),
-    Numbers.NONE: (EFFECTIVE,),
+    Carried.AT_LEAST: (EFFECTIVE, GAIN, LOWER),
+    Carried.ESTIMATE: (EFFECTIVE, GAIN),
+    Carried.NONE: (EFFECTIVE,),
 }
 
 
-def in_words(selection: Selection, numbers: Numbers = Numbers.AT_LEAST) -> Trials:
+def in_words(selection: Selection, numbers: Carried = Carried.AT_LEAST) -> Trials:
     """What the page says about the test, with the `numbers` that the verdict carries.
 
     >>> from jumar import Controller, models, simulate

@@ -46,7 +46,7 @@ class Word(StrEnum):
     DO_NOT_RELY = "do-not-rely"
 
 
-class Numbers(StrEnum):
+class Carried(StrEnum):
     """Which numbers of a gain may be shown."""
 
     AT_LEAST = "what is proved, then the estimate"
@@ -59,7 +59,7 @@ class Terms:
     """What may be shown under a verdict."""
 
     headline: str
-    numbers: Numbers
+    numbers: Carried
     decides: bool  # are decisions shown as things to change?
     colour: str  # of the page: good, warn, accent or bad
     next_step: str
@@ -69,7 +69,7 @@ class Terms:
 TERMS = {
     Word.ADOPT: Terms(
         "Adopt the new policy.",
-        Numbers.AT_LEAST,
+        Carried.AT_LEAST,
         True,
         "good",
         "Put improved.json or improved.py into use. Keep logging, and check new logs "
@@ -77,20 +77,20 @@ TERMS = {
     ),
     Word.ADOPT_IF: Terms(
         "Adopt the new policy, if {proviso}.",
-        Numbers.AT_LEAST,
+        Carried.AT_LEAST,
         True,
         "good",
         "Say whether that is all that can happen, or how much more: then no proviso is left.",
     ),
     Word.TRIAL: Terms(
         "Worth a trial, not proved.",
-        Numbers.ESTIMATE,
+        Carried.ESTIMATE,
         True,
         "warn",
         "Try it on a share of the {episodes}, chosen by chance, and compare.",
     ),
-    Word.KEEP: Terms("Keep your policy.", Numbers.NONE, False, "accent", "Keep logging."),
-    Word.DO_NOT_RELY: Terms("Do not use these numbers.", Numbers.NONE, False, "bad", "", 1),
+    Word.KEEP: Terms("Keep your policy.", Carried.NONE, False, "accent", "Keep logging."),
+    Word.DO_NOT_RELY: Terms("Do not use these numbers.", Carried.NONE, False, "bad", "", 1),
 }
 
 
@@ -122,13 +122,13 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
         numbers = {"estimate": self.about, "interval": self.interval}
-        if self.terms.numbers is Numbers.AT_LEAST:
+        if self.terms.numbers is Carried.AT_LEAST:
             numbers = {"at_least": self.at_least, **numbers}
         return {
             "word": self.word.value,
             "headline": self.headline,
             "lead": self.lead,
-            **({} if self.terms.numbers is Numbers.NONE else plain(numbers)),
+            **({} if self.terms.numbers is Carried.NONE else plain(numbers)),
             "next_step": self.next_step,
             "what_could_make_this_wrong": [str(doubt) for doubt in self.doubts],
             "reasons": list(self.reasons),
@@ -330,16 +330,16 @@ def _adopt(result: Result, word: Word, gain: Gain, doubts: tuple[Doubt, ...]) ->
 _LEAST = frozenset({"lower_bound", "passes_from_delta"})
 _GAINS = frozenset({"estimated_gain", "gain", "kept_gain", "standard_error"})
 _DROPPED = {
-    Numbers.AT_LEAST: frozenset[str](),
-    Numbers.ESTIMATE: _LEAST,
-    Numbers.NONE: _LEAST | _GAINS,
+    Carried.AT_LEAST: frozenset[str](),
+    Carried.ESTIMATE: _LEAST,
+    Carried.NONE: _LEAST | _GAINS,
 }
 
 
-def carried(told: Any, numbers: Numbers) -> Any:
+def carried(told: Any, numbers: Carried) -> Any:
     """Plain JSON types without what may not be shown.
 
-    >>> carried({"changed": 2, "tested": [{"gain": 1.0, "lower_bound": 0.5}]}, Numbers.ESTIMATE)
+    >>> carried({"changed": 2, "tested": [{"gain": 1.0, "lower_bound": 0.5}]}, Carried.ESTIMATE)
     {'changed': 2, 'tested': [{'gain': 1.0}]}
     """
     if isinstance(told, list):
@@ -350,17 +350,17 @@ def carried(told: Any, numbers: Numbers) -> Any:
     return {key: carried(item, numbers) for key, item in told.items() if key not in dropped}
 
 
-def claim(certificate: Certificate, numbers: Numbers) -> str:
+def claim(certificate: Certificate, numbers: Carried) -> str:
     """What may be said of a certificate; empty where nothing may. A least gain and a chance of
     error are said only where the verdict carries what is proved; a limit on losses is no gain."""
-    if numbers is Numbers.AT_LEAST or certificate.bound in ("unchanged", "none"):
+    if numbers is Carried.AT_LEAST or certificate.bound in ("unchanged", "none"):
         return certificate.claim
-    if numbers is Numbers.ESTIMATE and certificate.zeta > 0:
+    if numbers is Carried.ESTIMATE and certificate.zeta > 0:
         return f"{certificate.verdict[0].upper()}{certificate.verdict[1:]}."
     return ""
 
 
-def certificate_told(certificate: Certificate, numbers: Numbers) -> dict[str, Any]:
+def certificate_told(certificate: Certificate, numbers: Carried) -> dict[str, Any]:
     """A certificate in plain JSON types, as far as the verdict carries it."""
     said = claim(certificate, numbers)
     told = {**certificate.to_dict(), "claim": said}

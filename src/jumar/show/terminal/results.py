@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from jumar.assessment.assessing import Assessment
-from jumar.assessment.verdict import Numbers, claim
+from jumar.assessment.verdict import Carried, claim
 from jumar.core.text import counted, shown, visible
 from jumar.show.remedies import next_command
 from jumar.show.terminal.look import beside_states, facts, plain_table, rest
@@ -186,7 +186,7 @@ def _certificates(assessment: Assessment) -> list[RenderableType]:
     return parts
 
 
-def _said(certificate: Certificate, numbers: Numbers) -> list[tuple[str, str | Text]]:
+def _said(certificate: Certificate, numbers: Carried) -> list[tuple[str, str | Text]]:
     """What a certificate says, as far as the verdict carries it."""
     lines: list[tuple[str, str | Text]] = []
     if said := claim(certificate, numbers):
