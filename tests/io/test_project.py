@@ -53,7 +53,7 @@ def test_commands_need_no_options(folder, capsys):
     improved = run_command(capsys, "improve", "--json").data
     assert check["behavior"] == "coin"
     assert improved["discount"] == 0.5
-    assert improved["gain"]["old"] == pytest.approx(-0.5)  # a cost, under the name price
+    assert improved["logged"] == pytest.approx(-0.5)  # a cost, under the name price
     assert run_command(capsys, "samples", "--json").data["episodes"] == 40
     told = run_command(capsys, "estimate", "--controller", "coin.json", "--json").data
     assert told["policy"].endswith("coin.toml")
@@ -66,14 +66,14 @@ def test_it_says_which_file_it_uses(folder, capsys):
 def test_options_win(folder, capsys):
     assert run_command(capsys, "improve", "--discount", 0.25, "--json").data["discount"] == 0.25
     paid = run_command(capsys, "improve", "--no-cost", "--rewards", "0:1", "--json").data
-    assert paid["gain"]["old"] == pytest.approx(0.5)
+    assert paid["logged"] == pytest.approx(0.5)
 
 
 def test_a_table_is_completed(folder, capsys):
     text = (folder / "bus.csv").read_text().replace("price", "paid")
     (folder / "other.csv").write_text(text)
     done = run_command(capsys, "improve", "other.csv", "--columns", "reward=paid", "--json")
-    assert done.data["gain"]["old"] == pytest.approx(-0.5)
+    assert done.data["logged"] == pytest.approx(-0.5)
 
 
 def test_a_project_elsewhere(folder, capsys, monkeypatch, tmp_path_factory):

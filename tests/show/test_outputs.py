@@ -205,7 +205,7 @@ def test_the_certificate_is_json_also_where_a_bound_is_infinite(tmp_path, algori
     save(made.assessment, tmp_path)
     told = strictly((tmp_path / "certificate.json").read_text())
     assert told["format"] == "jumar-certificate/1"
-    assert told["gain"]["old"] == log.returns(0.95).mean()
+    assert told["logged"] == log.returns(0.95).mean()
     assert all(c["zeta"] is None for c in told["certificates"] if c["vacuous"])
     assert len(told["certificates"]) == len(made.certificates) >= 1
 

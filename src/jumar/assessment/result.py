@@ -197,6 +197,7 @@ class Result(Frozen, Shown):
             "steps": int(counts.visits.sum()),
             "steps_left_out": counts.unfinished,
             "history_states": len(improvement.mdp),
+            "logged": self.logged,
             "changed": improvement.changed,
             "simplified": self.simplified.to_dict() if self.simplified else None,
             "solver": {"iterations": improvement.trace.iterations, "gap": improvement.trace.gap},
