@@ -87,7 +87,7 @@ def _view(found: Selection, planned: Plan) -> list[Any]:
     from jumar.evidence.assumptions import EACH_LOOK
     from jumar.show.terminal import facts, plain_table
 
-    state = "a change is certified" if found.chosen else "nothing is certified yet"
+    state = "a change passes the test" if found.chosen else "nothing passes the test yet"
     lines = [("log", f"{counted(found.episodes, 'episode')}; {state}")]
     gain = planned.gain
     if gain is not None and not gain.hidden:

@@ -73,7 +73,7 @@ class Plan:
             return self.why
         said = (
             f"With about {sizes[0]:,} episodes in all, {max(0, sizes[0] - episodes):,} more than "
-            f"now, a change would be certified in {percent(LIKELY)} of such logs."
+            f"now, a change would pass the test in {percent(LIKELY)} of such logs."
         )
         return " ".join(filter(None, (said, self.gain.caution, EACH_LOOK)))
 
@@ -102,7 +102,7 @@ def plan(
         ]
         return Plan(tuple(needs), found)
     if selection.chosen is not None:
-        return Plan((), found, "A change is certified already.")
+        return Plan((), found, "A change passes the test already.")
     if found.value <= 0:
         return Plan((), found, _NO_GAIN)
     own = _Asked(selection, firsts, found.value, found.error)
