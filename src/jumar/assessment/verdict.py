@@ -184,7 +184,7 @@ def failures(check: Check, notices: Sequence[Notice]) -> list[Failure]:
 
 _REMEDIES = {
     "drift": "Use the later part of the log, or find out what changed. jumar estimate --forecast "
-    "tells what comes next.",
+    "says what comes next, or why that cannot be said.",
     "propensities": "Correct the column of propensities, or leave it out and state the policy.",
 }
 _FIND_OUT = (
