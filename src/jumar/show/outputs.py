@@ -37,6 +37,7 @@ from jumar.show.drawing import Drawing, draw
 from jumar.show.drawing.images import IMAGES, check_images
 from jumar.show.program import program, table
 from jumar.show.provenance import Run
+from jumar.show.remedies import remedies
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,12 @@ FILES: dict[str, Callable[[Handover], str]] = {
     "decisions.csv": lambda made: made.assessment.decisions.to_csv(
         made.assessment.verdict.word, gains=made.assessment.verdict.terms.decides
     ),
-    # without the command that was typed: the same log gives the same file, whoever asks and where
     "certificate.json": lambda made: _json(
-        {"format": "jumar-certificate/1", **made.assessment.to_dict()}
+        {
+            "format": "jumar-certificate/1",
+            **made.assessment.to_dict(),
+            "notices": remedies(made.assessment.notices, made.run.command),
+        }
     ),
     "controller.svg": lambda made: made.drawing.svg,
     "controller.dot": lambda made: made.drawing.dot,
