@@ -129,18 +129,18 @@ def test_the_page_tells_the_verdict_how_many_situations_change_and_what_is_estim
 
 
 def test_the_page_says_what_the_certificate_is_worth(case):
-    result = improved(case)
+    result, page = improved(case), " ".join(case.page.split())
     certificate = result.certificate
     if case.name == "bridge":
-        assert "Nothing is deployed" in case.page
+        assert "Nothing is deployed" in page
         assert certificate.claim.startswith("No change passed the test, so your policy stays.")
     elif case.name == "species":
-        assert "Nothing is proved of it, either." in " ".join(case.page.split())
+        assert "Nothing is proved of it, either." in page
         assert certificate.zeta > 0
         assert "on the other half" in result.assessment.verdict.lead
     else:
-        held_out = re.search("proved on ([0-9,]+) (?:calls|runs|fields)", case.page)[1]
-        assert "by how much is not proved" in case.page
+        held_out = re.search("proved on ([0-9,]+) (?:calls|runs|fields)", page)[1]
+        assert "by how much is not proved" in page
         assert certificate.zeta == 0
         assert certificate.claim.startswith(f"On {held_out} held-out episodes")
 

@@ -135,6 +135,9 @@ class Estimate(Shown):
             return f"The expected return is {self._where} {how}."
         if lower == upper == 0:
             return "Not decided: nothing in this log tells the one from the other."
+        if self.validity is Validity.CLAIMED and (lower > 0 or upper < 0):
+            than = "better" if lower > 0 else "worse"
+            return f"Looks {than} than the behavior: the difference is {self._where} {how}."
         if lower > 0:
             return f"Better than the behavior by at least {lower:.6g} {how}."
         if upper < 0:
