@@ -130,6 +130,7 @@ class Verdict:
             "lead": self.lead,
             **({} if self.terms.numbers is Carried.NONE else plain(numbers)),
             "next_step": self.next_step,
+            "next_options": list(self.options),
             "what_could_make_this_wrong": [str(doubt) for doubt in self.doubts],
             "reasons": list(self.reasons),
             "exit_code": self.exit_code,

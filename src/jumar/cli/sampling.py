@@ -15,7 +15,7 @@ from jumar.io.plain import plain
 
 if TYPE_CHECKING:
     from jumar.algorithms.auto import Selection
-    from jumar.algorithms.auto.samples import Plan
+    from jumar.algorithms.auto.samples import SizePlan
     from jumar.evidence.plausible import Evidenced
 
 POWERS = (0.5, 0.8, 0.95)
@@ -72,7 +72,7 @@ def samples(
     say(as_json, _data(found, planned), *_view(found, planned))
 
 
-def _data(found: Selection, planned: Plan) -> dict[str, Any]:
+def _data(found: Selection, planned: SizePlan) -> dict[str, Any]:
     return {
         "episodes": found.episodes,
         "certified": found.chosen is not None,
@@ -82,7 +82,7 @@ def _data(found: Selection, planned: Plan) -> dict[str, Any]:
     }
 
 
-def _view(found: Selection, planned: Plan) -> list[Any]:
+def _view(found: Selection, planned: SizePlan) -> list[Any]:
     from jumar.core.text import counted
     from jumar.evidence.assumptions import EACH_LOOK
     from jumar.show.terminal import facts, plain_table

@@ -37,7 +37,7 @@ from jumar.show.drawing import Drawing, draw
 from jumar.show.drawing.images import IMAGES, check_images
 from jumar.show.program import program, table
 from jumar.show.provenance import Run
-from jumar.show.remedies import commands
+from jumar.show.remedies import remedies
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ FILES: dict[str, Callable[[Handover], str]] = {
         {
             "format": "jumar-certificate/1",
             **made.assessment.to_dict(),
-            **commands(made.assessment, made.run.command),
+            "notices": remedies(made.assessment.notices, made.run.command),
         }
     ),
     "controller.svg": lambda made: made.drawing.svg,

@@ -58,7 +58,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SizePlan:
     """How long a log must be; or, in `why`, what stands against it."""
 
     needs: tuple[Need, ...]  # without a number in any, where there is a reason
@@ -80,18 +80,18 @@ class Plan:
 
 def plan(
     selection: Selection, gains: Sequence[float] = (), powers: Sequence[float] = (LIKELY,)
-) -> Plan:
+) -> SizePlan:
     """What it would take to certify some gains, judging by the log so far; without any, what the
     changes gain that were tested first."""
     check_asked(gains, powers)
     firsts = _firsts(selection)
     why = _hopeless(selection, firsts)
     if why:
-        return Plan((), None, why)
+        return SizePlan((), None, why)
     firsts = [trial for trial in firsts if trial.beyond <= MOST_BEYOND]
     found = _gain(selection, firsts)
     if found.hidden:
-        return Plan((), found, f"{_UNTOLD}: {found.hidden}. {_EXPLORE}")
+        return SizePlan((), found, f"{_UNTOLD}: {found.hidden}. {_EXPLORE}")
     if gains:
         asked = [_Asked(selection, firsts, gain, 0.0) for gain in gains]
         most = min(selection.most, found.value + normal(SURE) * found.error)
@@ -100,16 +100,16 @@ def plan(
             for a in asked
             for power in powers
         ]
-        return Plan(tuple(needs), found)
+        return SizePlan(tuple(needs), found)
     if selection.chosen is not None:
-        return Plan((), found, "A change passes the test already.")
+        return SizePlan((), found, "A change passes the test already.")
     if found.value <= 0:
-        return Plan((), found, _NO_GAIN)
+        return SizePlan((), found, _NO_GAIN)
     own = _Asked(selection, firsts, found.value, found.error)
     most = MOST_TIMES * selection.episodes
     if own.episodes(LIKELY, most) is None:
-        return Plan((), found, _OPEN)
-    return Plan(tuple(Need(own.gain, p, own.episodes(p, most)) for p in powers), found)
+        return SizePlan((), found, _OPEN)
+    return SizePlan(tuple(Need(own.gain, p, own.episodes(p, most)) for p in powers), found)
 
 
 _UNTOLD = "How many episodes would decide cannot be told"
