@@ -102,7 +102,7 @@ def weights(found: Looked) -> Iterator[Notice]:
         return
     trial = test.chosen
     off = (trial.weight - 1) / trial.weight_error if trial.weight_error > 0 else 0.0
-    too_many = off > MUCH
+    too_many = off > MUCH or trial.overweight
     too_few = off < -MUCH_BELOW and trial.effective > ENOUGH
     beyond = trial.gain - MUCH * trial.error > test.most
     if not (too_many or too_few or beyond):
@@ -110,15 +110,21 @@ def weights(found: Looked) -> Iterator[Notice]:
     how = f"they differ by a factor of {rounded(trial.weight, trial.weight_error)}"
     if not (too_many or too_few):
         how = "what the test finds is more than is possible"
+    by_propensities = found.result.practice is not None and not found.result.practice.controllers
+    wrong, right = "People seem to have acted on something this log does not record", "the policy"
+    if by_propensities:
+        wrong, right = "The propensities in this log seem to be wrong", "the propensities"
     fact = (
-        "People seem to have acted on something this log does not record: if the policy were "
-        f"right, two counts of the same episodes would agree, but {how}."
+        f"{wrong}: if {right} were right, two counts of the same episodes would agree, but {how}."
     )
     remedy = "Ask those who decided what they looked at, and add that column; or "
     if found.result.estimated:
         longer = max(_window_of(found.result) + 1, remembered(found.result.log))
         remedy += "estimate the policy with a longer memory, or write it down."
         options: tuple[str, ...] = ("--policy", "estimate", "--window", str(longer))
+    elif by_propensities:
+        remedy = "Log the probabilities themselves: not frequencies, rounded numbers or estimates."
+        options = ()
     else:
         remedy += "correct the policy file: jumar check tells where it does not fit."
         options = ()

@@ -10,7 +10,13 @@ from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.core.text import counted, listing, rounded, shown
-from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
+from jumar.evidence.assumptions import (
+    AS_IF_RIGHT,
+    ESTIMATED,
+    NOT_CONFOUNDED,
+    RIGHT,
+    UNPROVED_WEIGHTS,
+)
 from jumar.evidence.certificate import unchanged
 from jumar.evidence.claims import Certificate
 from jumar.evidence.practice import Practice
@@ -73,7 +79,7 @@ def certificate_of(
         bound="held-out",
         title=(
             "Proved on episodes it was not learned from"
-            if selection.gate == PROVED and not practice.unproved
+            if selection.gate == PROVED and not unproved(selection, practice)
             else "Tested on episodes it was not learned from"
         ),
         delta=selection.delta,
@@ -82,7 +88,7 @@ def certificate_of(
         validity=validity_of(selection, practice),
         assumptions=tuple(_assumptions(selection, practice, seed)),
         estimated_gain=min(chosen.gain, selection.most),
-        reason=_sentence(selection, chosen, practice.unproved),
+        reason=_sentence(selection, chosen, unproved(selection, practice)),
         most=selection.most,
         signal=selection.objective,
     )
@@ -116,7 +122,7 @@ def _kept_certificate(
         bound="held-out",
         title=(
             "Kept on episodes it was not learned from"
-            if not practice.unproved
+            if not unproved(selection, practice)
             else "Tested on episodes it was not learned from"
         ),
         delta=selection.delta,
@@ -125,7 +131,7 @@ def _kept_certificate(
         validity=validity_of(selection, practice),
         assumptions=tuple(assumptions),
         estimated_gain=min(trial.gain, signal.most),
-        reason=_kept_sentence(selection, signal, trial, practice.unproved),
+        reason=_kept_sentence(selection, signal, trial, unproved(selection, practice)),
         most=signal.most,
         declared=signal.limits.rewards.declared,
         signal=signal.signal,
@@ -192,9 +198,16 @@ def _not_kept(signal: KeptSignal, trial: KeptTrial) -> str:
     )
 
 
+def unproved(selection: Selection, practice: Practice) -> str:
+    """Why nothing is proved, in a sentence; or nothing. Propensities that are too small on average,
+    as those that were simulated, would be paid for: 1 over them weighs too much."""
+    chosen = selection.chosen
+    return practice.unproved or (UNPROVED_WEIGHTS if chosen and chosen.overweight else "")
+
+
 def validity_of(selection: Selection, practice: Practice) -> Validity:
     """How far a claim of the test can be trusted, be one made or not."""
-    if practice.unproved:
+    if unproved(selection, practice):
         return Validity.CLAIMED  # what no number of episodes makes true is not asymptotic
     if selection.gate != PROVED:
         return Validity.ASYMPTOTIC

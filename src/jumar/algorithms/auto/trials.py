@@ -130,6 +130,7 @@ class Trial(Shown):
     deviation: float = math.inf  # of a score
     weight: float = 1.0  # mean of the held-out weights: 1, if the behavior is what made the log
     weight_error: float = math.inf  # its standard error
+    overweight: bool = False  # is that mean more than 1 by logged propensities, beyond doubt?
     beyond: float = 0.0  # share of its discounted weight beyond where recordings stop
     scores: Scored | None = field(default=None, repr=False, compare=False)  # of its units
     bet: Bet | None = None  # that was laid on it
