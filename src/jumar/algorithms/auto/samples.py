@@ -84,12 +84,15 @@ def plan(
     """What it would take to certify some gains, judging by the log so far; without any, what the
     changes gain that were tested first."""
     check_asked(gains, powers)
+    certified = selection.chosen is not None and not gains
     firsts = _firsts(selection)
     why = _hopeless(selection, firsts)
     if why:
-        return Plan((), None, why)
+        return Plan((), None, _CERTIFIED if certified else why)
     firsts = [trial for trial in firsts if trial.beyond <= MOST_BEYOND]
     found = _gain(selection, firsts)
+    if certified:
+        return Plan((), found, _CERTIFIED)
     if found.hidden:
         return Plan((), found, f"{_UNTOLD}: {found.hidden}. {_EXPLORE}")
     if gains:
@@ -101,8 +104,6 @@ def plan(
             for power in powers
         ]
         return Plan(tuple(needs), found)
-    if selection.chosen is not None:
-        return Plan((), found, "A change is certified already.")
     if found.value <= 0:
         return Plan((), found, _NO_GAIN)
     own = _Asked(selection, firsts, found.value, found.error)
@@ -112,6 +113,9 @@ def plan(
     return Plan(tuple(Need(own.gain, p, own.episodes(p, most)) for p in powers), found)
 
 
+_CERTIFIED = (
+    "A change passes the test already. jumar improve tells which, and whether the log is sound."
+)
 _UNTOLD = "How many episodes would decide cannot be told"
 _EXPLORE = "Let your policy try other actions more often."
 _NO_GAIN = (
@@ -157,9 +161,8 @@ def _hopeless(selection: Selection, firsts: Sequence[Trial]) -> str:
         )
     if selection.units < HALVES * LEAST:
         kind = "episode" if selection.units == selection.episodes else "cluster"
-        return (
-            f"{counted(selection.units, kind)} are too few to learn from some and test on others."
-        )
+        few = f"{counted(selection.units, kind)} {'is' if selection.units == 1 else 'are'} too few"
+        return f"{few} to learn from some and test on others."
     if selection.gate != PROVED:
         return f"{_UNTOLD} for the approximate test, only for the proved one (--gate proved)."
     if not firsts:
