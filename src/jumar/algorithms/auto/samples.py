@@ -118,6 +118,10 @@ _CERTIFIED = (
 )
 _UNTOLD = "How many episodes would decide cannot be told"
 _EXPLORE = "Let your policy try other actions more often."
+_ALIKE = (
+    "All that was paid is alike, so by this log no policy is better than another. Log what tells a "
+    "good outcome from a bad one."
+)
 _NO_GAIN = (
     "What was tried did not do better on episodes it was not learned from, so more of the same log "
     "would probably not help; more memory, or other actions in the log, might."
@@ -165,6 +169,8 @@ def _hopeless(selection: Selection, firsts: Sequence[Trial]) -> str:
         return f"{few} to learn from some and test on others."
     if selection.gate != PROVED:
         return f"{_UNTOLD} for the approximate test, only for the proved one (--gate proved)."
+    if selection.range == 0:
+        return _ALIKE
     if not firsts:
         return f"The log shows no alternative that could be tested. {_EXPLORE}"
     return ""
