@@ -276,7 +276,7 @@ def test_the_rule_stays_and_what_tempts_is_only_claimed(fleet):
     for row in fleet.rows("bold/decisions.csv"):
         replaced = row["tried: replace"]
         fleet.says(f"| {row['seen now']} | {int(row['times seen']):,} | {replaced} |")
-        assert (row["changed"] == "yes") == (int(replaced) > 20)
+        assert row["changed"] == ""  # what is learned from a log that drifts is not told
 
 
 @here[BUSES]
