@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.algorithms.auto.bets import DOUBT, FRACTIONS, WEIGHTS, Bet, exceed_one, growth
+from jumar.algorithms.auto.bets import FRACTIONS, WEIGHTS, Bet, excess, growth
 
 
 def obvious_log_wealth(bet: Bet, scores, block, gain):
@@ -247,8 +247,8 @@ def test_right_weights_are_hardly_ever_doubted_and_wrong_ones_are():
         p = rng.choice([0.002, 0.02, 0.1, 0.5], size=n)
         weights = (rng.random(n) < p) / p
         block = rng.integers(256, size=n)
-        doubted[0, i] = exceed_one(weights, block)
+        doubted[0, i] = excess(weights, block) >= math.log(20)
         light = p == 0.5
-        doubted[1, i] = exceed_one(2 * weights[light], block[light])
-    assert doubted[0].mean() <= 1.5 * DOUBT
+        doubted[1, i] = excess(2 * weights[light], block[light]) >= math.log(20)
+    assert doubted[0].mean() <= 0.075
     assert doubted[1].mean() >= 0.9

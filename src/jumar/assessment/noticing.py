@@ -6,6 +6,7 @@ Each function looks at one thing and yields a notice if there is something to sa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ from jumar.evidence.noticing import Notice
 FILE = "without_exceptions.json"
 MUCH, MUCH_BELOW = 4.0, 7.0  # standard errors
 LEFT_OUT = 0.9  # of the episodes of a half: less is worth a word
+IMPOSSIBLE = 0.001  # chance of weights that rule logged propensities out
 ENOUGH = 100  # effective episodes, for a word about weights that are too small
 MATTERS = 0.05  # share of the gain that a decision must have to be worth a word
 
@@ -102,9 +104,12 @@ def weights(found: Looked) -> Iterator[Notice]:
     test = found.result.selection
     if test is None or test.chosen is None or found.failed:
         return
-    trial = test.chosen
+    trial, heaviest = test.chosen, test.heaviest
+    ruled_out = heaviest is not None and heaviest.excess >= -math.log(IMPOSSIBLE)
+    if heaviest is not None and ruled_out:
+        trial = heaviest
     off = (trial.weight - 1) / trial.weight_error if trial.weight_error > 0 else 0.0
-    too_many = off > MUCH or trial.overweight
+    too_many = off > MUCH or ruled_out
     too_few = off < -MUCH_BELOW and trial.effective > ENOUGH
     beyond = trial.gain - MUCH * trial.error > test.most
     if not (too_many or too_few or beyond):

@@ -22,6 +22,7 @@ from enum import StrEnum
 from typing import Any
 
 from jumar.algorithms.auto import Selection
+from jumar.algorithms.auto.outcome import unproved
 from jumar.algorithms.auto.samples import plan
 from jumar.assessment import sentences
 from jumar.assessment.gain import Gain
@@ -268,8 +269,8 @@ def _unproved(result: Result, check: Check) -> str:
             "The rule that was followed was guessed from this log. If what was done also depended "
             "on something that is not recorded, nothing of this remains."
         )
-    if result.practice is not None and result.practice.unproved:
-        return result.practice.unproved
+    if result.practice is not None and (why := unproved(result.selection, result.practice)):
+        return why
     if best.zeta > 0:
         return "No certificate excludes a loss."
     if sentences.memory_contradicted(result, check):

@@ -31,7 +31,6 @@ FRACTIONS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 0.95, 0.98)
 SECOND = (0.4,)  # of the best share: the bet beside it
 WEIGHTS = (0.88, 0.12)
 HALVINGS = 50
-DOUBT = 0.05  # chance that right propensities are taken for wrong ones
 
 
 @dataclass(frozen=True)
@@ -114,21 +113,21 @@ class Bet:
         return low
 
 
-def exceed_one(weights: Floats, block: Ints) -> bool:
-    """Do weights, which are never negative, have a mean above 1? Where they have not, the chance
-    that this is said is at most `DOUBT`, however skewed they are and however many: W_i - 1 >= -1
-    is bet on as scores are, all shares at once.
+def excess(weights: Floats, block: Ints) -> float:
+    """The logarithm of the most that is ever had, betting that weights, which are never negative,
+    have a mean above 1. Where it is 1, the chance to reach -ln α is at most α, however skewed they
+    are and however many: W_i - 1 >= -1 is bet on as scores are, all shares at once.
 
     >>> block = np.arange(100)
-    >>> exceed_one(np.ones(100), block), exceed_one(np.where(block == 7, 1e9, 0.9), block)
-    (False, True)
+    >>> excess(np.ones(100), block), round(excess(np.where(block == 7, 1e9, 0.9), block), 1)
+    (0.0, 19.4)
     """
     if len(weights) == 0:
-        return False
+        return 0.0
     size = int(block.max()) + 1
     logs = [np.cumsum(sum_by(block, np.log1p(λ * (weights - 1.0)), size)) for λ in FRACTIONS]
     had = np.logaddexp.reduce(np.array(logs), axis=0) - math.log(len(FRACTIONS))
-    return bool(had.max() >= -math.log(DOUBT))
+    return max(0.0, float(had.max()))
 
 
 def _near(end: float) -> float:

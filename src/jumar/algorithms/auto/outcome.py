@@ -198,11 +198,11 @@ def _not_kept(signal: KeptSignal, trial: KeptTrial) -> str:
     )
 
 
-def unproved(selection: Selection, practice: Practice) -> str:
+def unproved(selection: Selection | None, practice: Practice) -> str:
     """Why nothing is proved, in a sentence; or nothing. Propensities that are too small on average,
-    as those that were simulated, would be paid for: 1 over them weighs too much."""
-    chosen = selection.chosen
-    return practice.unproved or (UNPROVED_WEIGHTS if chosen and chosen.overweight else "")
+    as those that were simulated, would be paid for: 1 over them weighs too much. One candidate that
+    shows it does so for all."""
+    return practice.unproved or (UNPROVED_WEIGHTS if selection and selection.overweight else "")
 
 
 def validity_of(selection: Selection, practice: Practice) -> Validity:
