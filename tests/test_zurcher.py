@@ -141,11 +141,10 @@ def test_the_page_says_what_an_honest_page_must_say(out):
     assert first < page.text.index("What to change Nothing.")
 
 
-def test_no_certificate_is_better_than_claimed_and_none_says_anything(out):
+def test_no_certificate_says_anything(out):
     told = json.loads((out[20] / "certificate.json").read_text())
     assert told["behavior"] == "estimated from the log"
-    assert {c["validity"] for c in told["certificates"]} <= {"claimed", "nothing claimed"}
-    assert not any("claim" in c or "zeta" in c for c in told["certificates"])
+    assert not any({"claim", "zeta", "validity"} & set(c) for c in told["certificates"])
     assert (told["episodes"], told["steps"], told["steps_left_out"]) == (166, 15_798, 166)
 
 

@@ -127,7 +127,7 @@ def test_records_that_stop_make_the_answer_doubtful():
     cut = one_step_log_with(30, 30, terminated=[False] * 60, final_observation=[0] * 60)
     named = jm.improve(cut, HALF, discount=0.9, n_wedge=5)
     assert named.counts.unfinished == 0
-    says(the_cut(named), "60 of 60 records stop", "90 % of what counts", "rely on a model")
+    says(the_cut(named), "60 of 60 records stop", "Of what counts, 90 %", "rely on a model")
     says(the_cut(chosen_by_test(cut)), "The test counts up to the cut")
 
 

@@ -220,7 +220,7 @@ def _cut_off(result: Result, open_ends: int) -> str:
     beyond = test.beyond if test else result.log.beyond_cut(discount)
     said = (
         f"{open_ends:,} of {counted(result.episodes, 'record')} {were} before the end. "
-        f"{share(beyond)} of what counts happens after that, and the log shows nothing of it. "
+        f"Of what counts, {share(beyond)} happens after that, and the log shows nothing of it. "
     )
     if test and test.trials:
         return said + "The test counts up to the cut."

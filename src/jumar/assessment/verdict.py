@@ -378,4 +378,5 @@ def certificate_told(certificate: Certificate, numbers: Carried) -> dict[str, An
     told = {**certificate.to_dict(), "claim": said}
     if said:
         return told
-    return {key: told[key] for key in ("bound", "title", "about", "validity", "assumptions")}
+    classes = () if numbers is Carried.NONE else ("title", "validity")  # both may say "proved"
+    return {key: told[key] for key in ("bound", *classes, "about", "assumptions")}
