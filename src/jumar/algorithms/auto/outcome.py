@@ -217,7 +217,7 @@ def _assumptions(selection: Selection, practice: Practice, seed: int) -> list[st
         found.append(f"{_what_steps_pay(selection)}, as the log shows.")
     if selection.beyond > 0:
         found.append(_STOPS.format(beyond=share(selection.beyond)))
-    if limits.fixed:
+    if limits.fixed and limits.steps is not None:
         found.append(_LENGTH.format(steps=counted(limits.steps, "step")))
     elif limits.steps is not None and not limits.declared_steps:
         found.append(_LONGEST.format(steps=limits.steps))
