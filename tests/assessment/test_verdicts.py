@@ -142,6 +142,8 @@ def _json_carries(data: dict, numbers: Carried) -> None:
         assert (least in keys) == (numbers is Carried.AT_LEAST)
     for estimate in ("gain", "estimate", "interval"):
         assert (estimate in keys) == (numbers is not Carried.NONE), estimate
+    if numbers is Carried.ESTIMATE:
+        assert not {"odds", "delta_meaning"} & set(_keys(data["certificates"]))
     if numbers is Carried.NONE:
         assert not {"estimated_gain", "promised", "kept_gain", "share_of_the_gain"} & keys
 

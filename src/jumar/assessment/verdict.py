@@ -377,6 +377,7 @@ def certificate_told(certificate: Certificate, numbers: Carried) -> dict[str, An
     said = claim(certificate, numbers)
     told = {**certificate.to_dict(), "claim": said}
     if said:
-        return told
+        chance = {"odds", "delta", "delta_meaning"} if numbers is Carried.ESTIMATE else set()
+        return {key: value for key, value in told.items() if key not in chance}
     classes = () if numbers is Carried.NONE else ("title", "validity")  # both may say "proved"
     return {key: told[key] for key in ("bound", *classes, "about", "assumptions")}
