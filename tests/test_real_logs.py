@@ -251,8 +251,10 @@ def test_the_check_warns_of_everything_the_page_tells(fleet):
     assert status["drift"] == "failed"
     assert {n for n, s in status.items() if s == "look"} == {"cuts", "order", "rows"}
     assert f"no sign of it (p = {found['sections']['longer']['p']:.2f})" in fleet.text
-    assert "41 % of the discounted weight" in found["sections"]["cuts"]["verdict"]["sentence"]
-    fleet.says("All 162 records were cut off; 41 % of the discounted weight lies beyond the cuts")
+    assert (
+        "41 % of what counts happens after that" in found["sections"]["cuts"]["verdict"]["sentence"]
+    )
+    fleet.says("All 162 records were cut off; 41 % of what counts happens after that")
     log = read_logs(
         fleet.folder / "buses.csv", ends="cut", columns={"episode": "bus", "observation": "action"},
         prices={"action:replace": -1},
@@ -274,7 +276,7 @@ def test_the_rule_stays_and_what_tempts_is_only_claimed(fleet):
     for row in fleet.rows("bold/decisions.csv"):
         replaced = row["tried: replace"]
         fleet.says(f"| {row['seen now']} | {int(row['times seen']):,} | {replaced} |")
-        assert (row["changed"] == "yes") == (int(replaced) > 20)
+        assert row["changed"] == ""  # what is learned from a log that drifts is not told
 
 
 @here[BUSES]

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from jumar.cli import main
+from jumar.io.controllers import load_controller
 from jumar.io.logs import read_logs
 from results import Page
 
@@ -113,16 +114,19 @@ def test_every_month_whose_next_is_known_is_counted_by_mileage(out, rows):
     ],
 )
 def test_only_where_both_actions_were_seen_often_enough_may_the_rule_move(out, n_wedge, free):
-    """Over 350,000 miles there are 23 months and 3 replacements: too few at any threshold."""
+    """Over 350,000 miles there are 23 months and 3 replacements: too few at any threshold. Below
+    50,000 nothing was ever replaced."""
+    new = load_controller(out[n_wedge] / "improved.json")
     for name, row in decisions(out[n_wedge]).items():
         both = min(int(row["tried: keep"]), int(row["tried: replace"])) > n_wedge
         assert both == (name in free)
-        if name not in free:
-            assert row["changed"] == "no"
-            assert row["old"] == row["new"]
-            assert row["why"].startswith("only 'keep' was tried more than")
-    changed = [name for name, row in decisions(out[n_wedge]).items() if row["changed"] == "yes"]
-    assert sorted(changed) == sorted(free)
+        moved = max(new.row([], name)) == 1 and name != "under 50k"
+        assert moved == both
+
+
+def test_a_table_of_a_log_that_drifts_tells_no_decision(out):
+    told = {(row["changed"], row["new"], row["why"]) for row in decisions(out[20]).values()}
+    assert told == {("", "", "")}
 
 
 def test_the_page_says_what_an_honest_page_must_say(out):
@@ -133,15 +137,14 @@ def test_the_page_says_what_an_honest_page_must_say(out):
     assert "the prices were given by hand" in page.text
     assert "166 of 166 records stop before the end" in page.text
     # the file goes group by group, so its two halves hold different groups of buses
-    first = page.text.index("Do not use these numbers. What follows the same action")
+    first = page.text.index("Do not use these numbers. After the same action")
     assert first < page.text.index("What to change Nothing.")
 
 
-def test_no_certificate_is_better_than_claimed_and_none_says_anything(out):
+def test_no_certificate_says_anything(out):
     told = json.loads((out[20] / "certificate.json").read_text())
     assert told["behavior"] == "estimated from the log"
-    assert {c["validity"] for c in told["certificates"]} <= {"claimed", "nothing claimed"}
-    assert not any("claim" in c or "zeta" in c for c in told["certificates"])
+    assert not any({"claim", "zeta", "validity"} & set(c) for c in told["certificates"])
     assert (told["episodes"], told["steps"], told["steps_left_out"]) == (166, 15_798, 166)
 
 

@@ -262,3 +262,26 @@ def test_an_estimated_policy_never_promises_a_least_gain(algorithm):
         assert result.certificate.claim.startswith(
             "We could not prove this: your policy was estimated from the log"
         )
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_propensities_that_are_too_small_on_average_prove_nothing(noisy):
+    """Five actions that all pay 1 half of the time; four are taken in one of 20 episodes each, with
+    propensities that are the mean of four exponential draws around that: 1 over them is 4/3 of what
+    it should be. No policy is better, and held-out weights tell."""
+    rng, n = np.random.default_rng(5), 6000
+    p = np.array([0.8, *[0.05] * 4])
+    action = rng.choice(5, size=n, p=p)
+    logged = p[action] * np.where(action > 0, rng.gamma(4, 1 / 4, size=n) if noisy else 1.0, 1.0)
+    log = Episodes(
+        ("z",), tuple("abcde"), [0] * n, action, (rng.random(n) < 0.5).astype(float),
+        np.arange(n + 1), [-1] * n, [True] * n, propensity=logged,
+    )  # fmt: skip
+    result = jm.improve(log, None, discount=0.9, rewards=UNIT)
+    assert (result.selection.chosen is not None) == noisy
+    assert result.certificate.validity is Validity.CLAIMED
+    assert result.assessment.verdict.word.value == ("do-not-rely" if noisy else "keep")
+    if noisy:
+        assert "weigh more than 1" in result.certificate.claim
+        assert "at most 5 %" not in result.certificate.claim
+        assert "propensities" in result.assessment.verdict.lead.lower()

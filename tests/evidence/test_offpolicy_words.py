@@ -31,7 +31,7 @@ def test_little_evidence_is_said_plainly():
     log = log_of([[0] * 9] + [[1] * 9] * 99, [[1] * 9] * 100)
     found = offpolicy.estimate(log, ALWAYS, FAIR, discount=γ, estimator="wdr")
     assert found.verdict.startswith(
-        "No number is shown: the log says as much of it as 1 ordinary episodes would."
+        "No number is shown: the log says as much of it as 1 ordinary episode would."
     )
     assert (found.evidence.shown, found.warnings) == (None, ())
     plenty = offpolicy.estimate(log, FAIR, FAIR, discount=γ, estimator="pdis")

@@ -6,6 +6,7 @@ Each function looks at one thing and yields a notice if there is something to sa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ from jumar.evidence.noticing import Notice
 FILE = "without_exceptions.json"
 MUCH, MUCH_BELOW = 4.0, 7.0  # standard errors
 LEFT_OUT = 0.9  # of the episodes of a half: less is worth a word
+IMPOSSIBLE = 0.001  # chance of weights that rule logged propensities out
 ENOUGH = 100  # effective episodes, for a word about weights that are too small
 MATTERS = 0.05  # share of the gain that a decision must have to be worth a word
 
@@ -57,12 +59,14 @@ def exceptions(found: Looked) -> Iterator[Notice]:
     unit = f" {found.gain.unit}" if found.gain.unit else ""
     verb = "save" if found.costs else "bring"
     more = "" if found.costs else " more"
+    kept = " The new policy keeps some, only because too little is known about them."
+    if not found.result.improvement.changed:  # there is no new policy
+        kept = ""
     yield Notice(
         "exceptions",
         f"Following your policy without exceptions would already {verb} about {amount}{unit}{more} "
         f"per episode (90 % interval {low} to {high}).",
-        "Stop the exceptions before you change any decision; what the new policy keeps of them, it "
-        f"keeps only because too little is known about them. {FILE} is your policy without "
+        f"Stop the exceptions before you change any decision.{kept} {FILE} is your policy without "
         "exceptions.",
         file=FILE,
     )
@@ -100,9 +104,12 @@ def weights(found: Looked) -> Iterator[Notice]:
     test = found.result.selection
     if test is None or test.chosen is None or found.failed:
         return
-    trial = test.chosen
+    trial, heaviest = test.chosen, test.heaviest
+    ruled_out = heaviest is not None and heaviest.excess >= -math.log(IMPOSSIBLE)
+    if heaviest is not None and ruled_out:
+        trial = heaviest
     off = (trial.weight - 1) / trial.weight_error if trial.weight_error > 0 else 0.0
-    too_many = off > MUCH
+    too_many = off > MUCH or ruled_out
     too_few = off < -MUCH_BELOW and trial.effective > ENOUGH
     beyond = trial.gain - MUCH * trial.error > test.most
     if not (too_many or too_few or beyond):
@@ -110,15 +117,21 @@ def weights(found: Looked) -> Iterator[Notice]:
     how = f"they differ by a factor of {rounded(trial.weight, trial.weight_error)}"
     if not (too_many or too_few):
         how = "what the test finds is more than is possible"
+    by_propensities = found.result.practice is not None and not found.result.practice.controllers
+    wrong, right = "People seem to have acted on something this log does not record", "the policy"
+    if by_propensities:
+        wrong, right = "The propensities in this log seem to be wrong", "the propensities"
     fact = (
-        "People seem to have acted on something this log does not record: if the policy were "
-        f"right, two counts of the same episodes would agree, but {how}."
+        f"{wrong}: if {right} were right, two counts of the same episodes would agree, but {how}."
     )
     remedy = "Ask those who decided what they looked at, and add that column; or "
     if found.result.estimated:
         longer = max(_window_of(found.result) + 1, remembered(found.result.log))
         remedy += "estimate the policy with a longer memory, or write it down."
         options: tuple[str, ...] = ("--policy", "estimate", "--window", str(longer))
+    elif by_propensities:
+        remedy = "Log the probabilities themselves: not frequencies, rounded numbers or estimates."
+        options = ()
     else:
         remedy += "correct the policy file: jumar check tells where it does not fit."
         options = ()

@@ -83,6 +83,8 @@ def _data(found: Selection, planned: SizePlan) -> dict[str, Any]:
 
 
 def _view(found: Selection, planned: SizePlan) -> list[Any]:
+    from rich.text import Text
+
     from jumar.core.text import counted
     from jumar.evidence.assumptions import EACH_LOOK
     from jumar.show.terminal import facts, plain_table
@@ -93,7 +95,7 @@ def _view(found: Selection, planned: SizePlan) -> list[Any]:
     if gain is not None and not gain.hidden:
         lines.append(("gain", f"{_worded(gain)}, estimated on held-out episodes"))
     if not planned.needs:
-        return [facts(lines), planned.why]
+        return [facts(lines), Text(planned.why)]
     heads = ["gain to certify", "chance", "episodes in all", "more than now"]
     rows = []
     for need in planned.needs:
@@ -106,7 +108,7 @@ def _view(found: Selection, planned: SizePlan) -> list[Any]:
     return [
         facts(lines),
         plain_table(heads, rows, right=heads),
-        f"{caution} {note} {EACH_LOOK}".strip(),
+        Text(f"{caution} {note} {EACH_LOOK}".strip()),
     ]
 
 

@@ -21,6 +21,10 @@ UNPROVED_ESTIMATE = (
     "We could not prove this: your policy was estimated from the log, and no log can show whether "
     "it acted on something else."
 )
+UNPROVED_WEIGHTS = (
+    "We could not prove this: the probabilities in the log are too small, for by them held-out "
+    "episodes weigh more than 1 on average."
+)
 
 
 def unproved_draws(draws: int, said: bool) -> str:

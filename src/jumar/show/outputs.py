@@ -103,7 +103,9 @@ class Handover:
 FILES: dict[str, Callable[[Handover], str]] = {
     "improved.json": lambda made: controller_text(made.controller),
     "decisions.csv": lambda made: made.assessment.decisions.to_csv(
-        made.assessment.verdict.word, gains=made.assessment.verdict.terms.decides
+        made.assessment.verdict.word,
+        gains=made.assessment.verdict.terms.decides,
+        untold=made.assessment.verdict.exit_code != 0,
     ),
     "certificate.json": lambda made: _json(
         {

@@ -113,5 +113,22 @@ class Bet:
         return low
 
 
+def excess(weights: Floats, block: Ints) -> float:
+    """The logarithm of the most that is ever had, betting that weights, which are never negative,
+    have a mean above 1. Where it is 1, the chance to reach -ln α is at most α, however skewed they
+    are and however many: W_i - 1 >= -1 is bet on as scores are, all shares at once.
+
+    >>> block = np.arange(100)
+    >>> excess(np.ones(100), block), round(excess(np.where(block == 7, 1e9, 0.9), block), 1)
+    (0.0, 19.4)
+    """
+    if len(weights) == 0:
+        return 0.0
+    size = int(block.max()) + 1
+    logs = [np.cumsum(sum_by(block, np.log1p(λ * (weights - 1.0)), size)) for λ in FRACTIONS]
+    had = np.logaddexp.reduce(np.array(logs), axis=0) - math.log(len(FRACTIONS))
+    return max(0.0, float(had.max()))
+
+
 def _near(end: float) -> float:
     return end * (1 - 1e-9)

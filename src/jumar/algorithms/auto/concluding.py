@@ -39,6 +39,7 @@ class Weighed(NamedTuple):
     weight_error: float  # its standard error
     beyond: float  # share of the discounted weight beyond the cuts
     second: bool | None = None  # None: not asked
+    excess: float = 0.0  # see `Trial`
 
 
 class Tried(NamedTuple):
@@ -91,6 +92,7 @@ def trial_of_bet(
         deviation=scored.deviation,
         weight=weighed.weight,
         weight_error=weighed.weight_error,
+        excess=weighed.excess,
         beyond=weighed.beyond,
         scores=scored,
         bet=x.prospect.bet,

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jumar.algorithms.auto import asymptotic, proved
+from jumar.algorithms.auto.bets import excess
 from jumar.algorithms.auto.candidates import Fitted, Make
 from jumar.algorithms.auto.concluding import Tested, Weighed, trial_of_bet
 from jumar.algorithms.auto.dealing import HALVES, DealtPart
@@ -71,6 +72,7 @@ def bet(half: Half, only: Make | None) -> tuple[list[Tested], int]:
             second.weight_error,
             second.beyond,
             None if half.kept else second.passed,  # it was not asked about the signals to keep
+            second.excess,
         )
         others = tuple(bets[j].trial(found.level, found.bound_level) for bets in kept)
         trial = trial_of_bet(
@@ -126,6 +128,7 @@ def _t_trials(half: Half, listed: Sequence[Fitted]) -> list[Trial]:
                 deviation=scores.deviation,
                 weight=float(weights.mean()),
                 weight_error=_error(weights),
+                excess=excess(weights, scores.block) if bench.by_propensities else 0.0,
                 beyond=bench.beyond(candidate.rows, other),
                 simplified=candidate.simplified,
             )

@@ -10,7 +10,13 @@ from jumar.core.controller import Controller
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
 from jumar.core.text import counted, listing, rounded, shown
-from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
+from jumar.evidence.assumptions import (
+    AS_IF_RIGHT,
+    ESTIMATED,
+    NOT_CONFOUNDED,
+    RIGHT,
+    UNPROVED_WEIGHTS,
+)
 from jumar.evidence.certificate import unchanged
 from jumar.evidence.claims import Certificate
 from jumar.evidence.practice import Practice
@@ -33,7 +39,7 @@ _SEVERAL = (
     "Each episode was made by the policy that the log names for it. What is compared with is "
     "their mix, as in the log."
 )
-_LENGTH = "Every episode has {steps:,} steps and ends as those in the log do."
+_LENGTH = "Every episode has {steps} and ends as those in the log do."
 _LONGEST = "No recording goes on for more than {steps:,} steps, as none in the log does."
 _STOPS = (
     "Where a recording stopped had nothing to do with what would have come next. The claim is "
@@ -73,7 +79,7 @@ def certificate_of(
         bound="held-out",
         title=(
             "Proved on episodes it was not learned from"
-            if selection.gate == PROVED and not practice.unproved
+            if selection.gate == PROVED and not unproved(selection, practice)
             else "Tested on episodes it was not learned from"
         ),
         delta=selection.delta,
@@ -82,7 +88,7 @@ def certificate_of(
         validity=validity_of(selection, practice),
         assumptions=tuple(_assumptions(selection, practice, seed)),
         estimated_gain=min(chosen.gain, selection.most),
-        reason=_sentence(selection, chosen, practice.unproved),
+        reason=_sentence(selection, chosen, unproved(selection, practice)),
         most=selection.most,
         signal=selection.objective,
     )
@@ -116,7 +122,7 @@ def _kept_certificate(
         bound="held-out",
         title=(
             "Kept on episodes it was not learned from"
-            if not practice.unproved
+            if not unproved(selection, practice)
             else "Tested on episodes it was not learned from"
         ),
         delta=selection.delta,
@@ -125,7 +131,7 @@ def _kept_certificate(
         validity=validity_of(selection, practice),
         assumptions=tuple(assumptions),
         estimated_gain=min(trial.gain, signal.most),
-        reason=_kept_sentence(selection, signal, trial, practice.unproved),
+        reason=_kept_sentence(selection, signal, trial, unproved(selection, practice)),
         most=signal.most,
         declared=signal.limits.rewards.declared,
         signal=signal.signal,
@@ -192,9 +198,16 @@ def _not_kept(signal: KeptSignal, trial: KeptTrial) -> str:
     )
 
 
+def unproved(selection: Selection | None, practice: Practice) -> str:
+    """Why nothing is proved, in a sentence; or nothing. Propensities that are too small on average,
+    as those that were simulated, would be paid for: 1 over them weighs too much. One candidate that
+    shows it does so for all."""
+    return practice.unproved or (UNPROVED_WEIGHTS if selection and selection.overweight else "")
+
+
 def validity_of(selection: Selection, practice: Practice) -> Validity:
     """How far a claim of the test can be trusted, be one made or not."""
-    if practice.unproved:
+    if unproved(selection, practice):
         return Validity.CLAIMED  # what no number of episodes makes true is not asymptotic
     if selection.gate != PROVED:
         return Validity.ASYMPTOTIC
@@ -217,8 +230,8 @@ def _assumptions(selection: Selection, practice: Practice, seed: int) -> list[st
         found.append(f"{_what_steps_pay(selection)}, as the log shows.")
     if selection.beyond > 0:
         found.append(_STOPS.format(beyond=share(selection.beyond)))
-    if limits.fixed:
-        found.append(_LENGTH.format(steps=limits.steps))
+    if limits.fixed and limits.steps is not None:
+        found.append(_LENGTH.format(steps=counted(limits.steps, "step")))
     elif limits.steps is not None and not limits.declared_steps:
         found.append(_LONGEST.format(steps=limits.steps))
     return [*found, _SEED.format(seed=seed)]
@@ -264,9 +277,8 @@ def _sentence(selection: Selection, chosen: Trial, unproved: str) -> str:
     if not proved:
         return " ".join(filter(None, [unproved, "".join(parts)]))
     parts.append(f" {_odds(selection)}{_proviso(selection)}.")
-    if chosen.second is not None:
-        also = "would also pass" if chosen.second else "would not pass"
-        parts.append(f" It {also} the approximate test.")
+    if chosen.second:  # where it would not, that takes nothing from a proof
+        parts.append(" It would also pass the approximate test.")
     return "".join(parts)
 
 

@@ -130,6 +130,7 @@ class Trial(Shown):
     deviation: float = math.inf  # of a score
     weight: float = 1.0  # mean of the held-out weights: 1, if the behavior is what made the log
     weight_error: float = math.inf  # its standard error
+    excess: float = 0.0  # what a bet on a mean above 1 grew to, by logged propensities (`bets`)
     beyond: float = 0.0  # share of its discounted weight beyond where recordings stop
     scores: Scored | None = field(default=None, repr=False, compare=False)  # of its units
     bet: Bet | None = None  # that was laid on it
@@ -254,6 +255,16 @@ class Selection(Frozen, Shown):
         return self.chosen or (self.trials[0] if self.trials else None)
 
     @property
+    def heaviest(self) -> Trial | None:
+        """The one whose weights contradict logged propensities most."""
+        return max(self.trials, key=lambda trial: trial.excess, default=None)
+
+    @property
+    def overweight(self) -> bool:
+        """Do weights say that logged propensities are too small?"""
+        return self.heaviest is not None and self.heaviest.excess >= -math.log(DOUBTED)
+
+    @property
     def held_back(self) -> Trial | None:
         """Where the behavior stays only because a signal is not kept: of those that were better on
         the objective, the one that came closest."""
@@ -309,3 +320,4 @@ class Selection(Frozen, Shown):
 
 
 MOST_BEYOND = 0.25  # share of the weight beyond the cuts with which a change is still deployed
+DOUBTED = 0.05  # chance of weights like these, with which propensities are no longer believed

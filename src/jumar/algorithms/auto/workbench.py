@@ -71,6 +71,12 @@ class Workbench(Bench):
     def behavior_rows(self) -> Floats:
         return self.board.behavior_rows
 
+    @property
+    def by_propensities(self) -> bool:
+        """Is the policy that acted known only by the propensities in the log?"""
+        practice = self.board.practice
+        return practice is not None and not practice.controllers
+
     def units(self, part: DealtPart) -> int:
         return len(np.unique(self.dealt.unit[self.dealt.episodes(part)]))
 
