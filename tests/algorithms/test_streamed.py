@@ -316,7 +316,7 @@ def test_what_loses_is_not_read_again():
         for i in range(len(wagers)):  # bad luck beyond doubt
             scores = np.full(1000, -0.1)
             first.add(
-                half, i, (scores, np.ones(1000), np.zeros(1000)),
+                half, i, (scores, np.ones(1000), np.zeros(1000), scores),
                 np.arange(1000, dtype=np.uint64) << np.uint64(50),
             )  # fmt: skip
     assert not lists.undecided(first)
@@ -358,7 +358,8 @@ def tallied(scores, block, bet: Bet, parts: int = 3) -> Tallied:
     whole = Tallied(Wager(bet, 0.3))
     for some in np.array_split(np.random.default_rng(1).permutation(len(scores)), parts):
         part = Tallied(Wager(bet, 0.3))
-        part.add(scores[some], np.ones(len(some)), np.zeros(len(some)), block[some])
+        no = np.zeros(len(some))
+        part.add((scores[some], np.ones(len(some)), no, scores[some]), block[some])
         whole.merge(pickle.loads(pickle.dumps(part)))
     return whole
 

@@ -153,8 +153,8 @@ def gain_of(result: Result, held_out: Selection | None) -> Gain:
 def _estimate(trials: Sequence[Trial], possible: tuple[float, float]) -> Evidenced:
     """The mean of held-out scores, over the halves where both were asked."""
     n = len(trials)
-    mean = sum(trial.gain for trial in trials) / n
-    error = math.sqrt(sum(trial.error**2 for trial in trials)) / n
+    mean = sum(trial.told.gain for trial in trials) / n
+    error = math.sqrt(sum(trial.told.error**2 for trial in trials)) / n
     units = min(trial.units for trial in trials)
     margin = student(0.05, units) * error  # 5 % on either side
     effective = min(trial.effective for trial in trials)

@@ -134,15 +134,14 @@ def _row(selection: Selection, trial: Trial, heads: tuple[str, ...]) -> TestedRo
     name = trial.setting.algorithm
     # somebody asked for algorithms by name, and will look for their names
     whose = f"{name}: " if selection.makers and name in ALGORITHMS else ""
-    found = Evidenced(
-        trial.gain, trial.gain, trial.gain, trial.error, selection.possible, trial.effective
-    )
-    gain, lower = "–", "–"
+    gain, error = trial.told.gain, trial.told.error
+    found = Evidenced(gain, gain, gain, error, selection.possible, trial.effective)
+    amount, lower = "–", "–"
     if found.shown is not None:
-        gain = f"{rounded(found.shown, trial.error)} ± {rounded(trial.error, trial.error)}"
+        amount = f"{rounded(found.shown, error)} ± {rounded(error, error)}"
     if math.isfinite(trial.lower) and trial.lower > 0:
         lower = number(trial.lower)
-    cells = {EFFECTIVE: number(round(trial.effective)), GAIN: gain, LOWER: lower}
+    cells = {EFFECTIVE: number(round(trial.effective)), GAIN: amount, LOWER: lower}
     return TestedRow(
         setting=f"{whose}{setting_words(trial.setting)}; from half {trial.half + 1}",
         cells=tuple(cells[head] for head in heads),

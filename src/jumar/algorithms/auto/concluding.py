@@ -15,7 +15,14 @@ from jumar.algorithms.auto.limits import Limits
 from jumar.algorithms.auto.opinions import Models, blend
 from jumar.algorithms.auto.proved import Listed, Shortlisted
 from jumar.algorithms.auto.scored import Scored
-from jumar.algorithms.auto.trials import MOST_BEYOND, KeptSignal, KeptTrial, Selection, Trial
+from jumar.algorithms.auto.trials import (
+    MOST_BEYOND,
+    KeptSignal,
+    KeptTrial,
+    Opinion,
+    Selection,
+    Trial,
+)
 from jumar.core.controller import Controller
 from jumar.core.journal import Watch, journal
 from jumar.core.memory import Memory
@@ -38,6 +45,7 @@ class Weighed(NamedTuple):
     weight: float  # mean
     weight_error: float  # its standard error
     beyond: float  # share of the discounted weight beyond the cuts
+    plain: Opinion  # of the gain, by scores without a floor
     second: bool | None = None  # None: not asked
     excess: float = 0.0  # see `Trial`
 
@@ -94,6 +102,7 @@ def trial_of_bet(
         weight_error=weighed.weight_error,
         excess=weighed.excess,
         beyond=weighed.beyond,
+        plain=weighed.plain,
         scores=scored,
         bet=x.prospect.bet,
         opinion=blend(scored, models.gain(x.candidate)),

@@ -17,7 +17,7 @@ from jumar.algorithms.auto.concluding import Tested, Weighed, trial_of_bet
 from jumar.algorithms.auto.dealing import HALVES, DealtPart
 from jumar.algorithms.auto.objectives import Kept, candidates_heeding
 from jumar.algorithms.auto.opinions import Models
-from jumar.algorithms.auto.trials import Trial
+from jumar.algorithms.auto.trials import Opinion, Trial
 from jumar.algorithms.auto.workbench import UNBOUNDED, Workbench
 from jumar.core.arrays import Floats
 from jumar.evidence.offpolicy.weights import effective_size
@@ -71,6 +71,7 @@ def bet(half: Half, only: Make | None) -> tuple[list[Tested], int]:
             second.weight,
             second.weight_error,
             second.beyond,
+            Opinion(second.gain, second.error),
             None if half.kept else second.passed,  # it was not asked about the signals to keep
             second.excess,
         )

@@ -135,6 +135,9 @@ class Trial(Shown):
     scores: Scored | None = field(default=None, repr=False, compare=False)  # of its units
     bet: Bet | None = None  # that was laid on it
     opinion: Opinion | None = None  # of its gain, where more is known than scores
+    # its gain by the same scores with no floor: those of a bet may be cut off, so that they never
+    # fall below one, which costs the estimate most of its control variate
+    plain: Opinion | None = None
     reached: float | None = None  # the least δ with which its bet passes; above 1: with none
     # what was kept of its changes before the test, if that was asked for
     simplified: Simplified | None = field(default=None, repr=False, compare=False)
@@ -149,6 +152,11 @@ class Trial(Shown):
         if self.opinion is not None:
             return min(self.opinion.merit, most)
         return min(self.gain, most) - self.error / 2
+
+    @property
+    def told(self) -> Opinion:
+        """Its gain as people are told it."""
+        return self.plain or Opinion(self.gain, self.error)
 
     @property
     def weighed(self) -> Opinion:
@@ -184,10 +192,11 @@ def _numbers(
 ) -> dict[str, Any]:
     """The gain, where a person may see it; and the bound on it, where it excludes anything."""
     low, high = trial.lower, math.inf
-    found = Evidenced(trial.gain, low, high, trial.error, possible, effective)
+    told = trial.told if isinstance(trial, Trial) else Opinion(trial.gain, trial.error)
+    found = Evidenced(told.gain, low, high, told.error, possible, effective)
     return {
         "gain": found.shown,
-        "standard_error": None if found.shown is None else finite(trial.error),
+        "standard_error": None if found.shown is None else finite(told.error),
         "lower_bound": finite(low) if low > possible[0] else None,
     }
 

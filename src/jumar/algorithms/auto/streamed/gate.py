@@ -136,6 +136,7 @@ class Shortlists:
                     scores.weight,
                     scores.weight_error,
                     scores.beyond,
+                    scores.plain,
                 )
                 trial = trial_of_bet(half, x, scores, bet, weighed, models, self.tried.most)
                 found.append(Tested(trial, x.candidate, made.bench))

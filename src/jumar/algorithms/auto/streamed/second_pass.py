@@ -13,6 +13,7 @@ from jumar.algorithms.auto.dealing import block_of, half_of
 from jumar.algorithms.auto.limits import Limits
 from jumar.algorithms.auto.scoring import floored_differences, weights_beyond
 from jumar.algorithms.auto.streamed.tallied import MOST_SCORE, Tallied, Wager
+from jumar.algorithms.auto.workbench import UNBOUNDED
 from jumar.core import kernels
 from jumar.core.arrays import Bools, Codes, Floats, Frozen, Ints, RowIndex
 from jumar.core.episodes import Episodes
@@ -147,11 +148,14 @@ class Scoring:
             counted = some.reward - scoring.centre if scoring.centre else some.reward
             steps = PlacedSteps.on(self.ground, at, some.a, counted, some.start)
             for i, candidate in enumerate(scoring.candidates):
-                floor = scoring.wagers[i].bet.floor
-                scores = steps.scores(self.ground, scoring.limits, candidate, [floor], episodes)[0]
+                floors = [scoring.wagers[i].bet.floor, UNBOUNDED]
+                scores, plain = steps.scores(
+                    self.ground, scoring.limits, candidate, floors, episodes
+                )
                 weights = steps.weights(self.ground, candidate.rows, episodes)
                 beyond = steps.beyond(self.ground, candidate.rows, some.terminated, episodes)
-                found.add(half, i, (scores, weights, beyond), some.code[episodes])
+                plain = np.maximum(plain, -MOST_SCORE)
+                found.add(half, i, (scores, weights, beyond, plain), some.code[episodes])
         return found
 
 
@@ -178,13 +182,13 @@ class HeldOut:
         self.tallies = [[Tallied(wager) for wager in half] for half in wagers]
         self.units = [[UnitSums() for _ in half] for half in wagers] if together else []
 
-    def add(self, half: int, i: int, found: tuple[Floats, Floats, Floats], code: Codes) -> None:
-        """Scores of episodes, their weights and those beyond the cuts, for candidate i of a
-        half."""
+    def add(self, half: int, i: int, found: Sequence[Floats], code: Codes) -> None:
+        """Scores of episodes, their weights, those beyond the cuts, and scores without a floor, for
+        candidate i of a half."""
         if self.together:
             self.units[half][i].add(found, code)
         else:
-            self.tallies[half][i].add(*found, block_of(code))
+            self.tallies[half][i].add(found, block_of(code))
 
     def merge(self, other: HeldOut) -> None:
         """Add what was scored elsewhere."""
@@ -201,8 +205,7 @@ class HeldOut:
             return self.tallies[half]
         found = [Tallied(tally.wager) for tally in self.tallies[half]]
         for tally, units in zip(found, self.units[half], strict=True):
-            scores, weights, beyond = units.means()
-            tally.add(scores, weights, beyond, block_of(units.code))
+            tally.add(units.means(), block_of(units.code))
         return found
 
 
@@ -210,7 +213,7 @@ class UnitSums:
     """Numbers of the episodes of each unit, where units have several: their sums are held, some
     hundred bytes for each unit."""
 
-    def __init__(self, numbers: int = 3) -> None:
+    def __init__(self, numbers: int = 4) -> None:
         self.code: Codes = np.zeros(0, np.uint64)  # (U,) ascending
         self.episodes: Ints = np.zeros(0, np.int64)  # (U,)
         self.sums = [ExactSums(0) for _ in range(numbers)]

@@ -18,6 +18,7 @@ millionths of the logarithm. Counts and positions are whole numbers, all other s
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,11 +29,13 @@ from jumar.algorithms.auto.bets import FRACTIONS, Bet, Growth
 from jumar.algorithms.auto.dealing import BLOCKS
 from jumar.algorithms.auto.scored import Scored
 from jumar.algorithms.auto.streamed import kernels
+from jumar.algorithms.auto.trials import Opinion
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.exact import ExactSums
 
 MOST_SCORE = 1e150  # its square is a number; a smaller score only makes a bet smaller
-SCORE, WEIGHT, BEYOND = 0, 2, 4  # sums; those of squares come after the first two
+MOST_SQUARE = 1e300
+SCORE, WEIGHT, PLAIN, BEYOND = 0, 2, 4, 6  # sums; those of squares come after the first three
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,10 @@ class Tallied(Scored):
 
     # ---- adding ---------------------------------------------------------------------------------
 
-    def add(self, scores: Floats, weights: Floats, beyond: Floats, block: Ints) -> None:
-        """The scores of some more units, their weights, those beyond the cuts, and the blocks they
-        are in."""
+    def add(self, found: Sequence[Floats], block: Ints) -> None:
+        """Some more units: their scores, weights, those beyond the cuts, and scores without a
+        floor; and the blocks they are in."""
+        scores, weights, beyond, plain = found
         n, bet = len(scores), self.wager.bet
         if n == 0:
             return
@@ -68,8 +72,11 @@ class Tallied(Scored):
         self._units += n
         self.largest = max(self.largest, float(scores.max()))
         apart = scores - self.wager.expected
-        for i, values in enumerate((apart, apart * apart, weights, weights * weights, beyond)):
-            self.sums.add(np.full(n, i), values)
+        plain = np.clip(plain, -MOST_SCORE, MOST_SCORE) - self.wager.expected
+        squares = apart * apart, weights * weights, plain * plain
+        columns = (apart, squares[0], weights, squares[1], plain, squares[2], beyond)
+        for i, values in enumerate(columns):
+            self.sums.add(np.full(n, i), np.minimum(values, MOST_SQUARE))
         shares = np.array([λ for λ, _ in bet.shares])
         terms = np.empty((len(shares), n))
         kernels.bet_terms(scores, bet.floor, shares, terms)
@@ -142,6 +149,14 @@ class Tallied(Scored):
     def weight_error(self) -> float:
         """Its standard error."""
         return math.sqrt(self._variance(WEIGHT) / self.units)
+
+    @property
+    def plain(self) -> Opinion:
+        """The gain by the scores without a floor."""
+        if self.units == 0:
+            return Opinion(self.wager.expected, math.inf)
+        gain = self.wager.expected + float(self.sums.rounded()[PLAIN]) / self.units
+        return Opinion(gain, math.sqrt(self._variance(PLAIN) / self.units))
 
     @property
     def beyond(self) -> float:
