@@ -7,8 +7,8 @@ difference lemma):
 
 with Q_b the behavior's action values and d the discounted number of times the new controller comes
 to h. g(h) is what the new controller wins each time it meets h, and d(h) g(h) is its part of the
-whole, told as a share of all parts above 0: of a sum with large losses one part could be 300 %. A history
-state that stays as it was contributes exactly 0.
+whole, told as a share of all parts above 0: else one could be 300 %.
+A history state that stays as it was contributes exactly 0.
 
 This serves to order decisions and to tell their parts of the gain in percent. It is no estimate of
 an amount: how much the whole brings is told by held-out episodes (`assessment.gain`). The model
