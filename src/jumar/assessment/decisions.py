@@ -6,8 +6,9 @@ difference lemma):
     ρ(new) - ρ(behavior) = Σ_h d(h) g(h),    g(h) = Σ_a (π_new - π_b)(a|h) Q_b(h, a)
 
 with Q_b the behavior's action values and d the discounted number of times the new controller comes
-to h. g(h) is what the new controller wins each time it meets h, and d(h) g(h) is its share of the
-whole. A history state that stays as it was contributes exactly 0.
+to h. g(h) is what the new controller wins each time it meets h, and d(h) g(h) is its part of the
+whole, told as a share of all parts above 0: else one could be 300 %.
+A history state that stays as it was contributes exactly 0.
 
 This serves to order decisions and to tell their parts of the gain in percent. It is no estimate of
 an amount: how much the whole brings is told by held-out episodes (`assessment.gain`). The model
@@ -55,7 +56,7 @@ class Decisions(Frozen, Shown, Framed):
 
     improvement: Improvement
     gain: Floats  # (H,) g(h): won each time h is met, by the model
-    share: Floats  # (H,) d(h) g(h), as parts of their sum; 0 where that is not above 0
+    share: Floats  # (H,) d(h) g(h), as parts of all that is won; 0 where half of it is lost again
     met: Floats  # (H,) d(h): discounted number of times the new controller comes here
     q: Floats  # (H, A) the behavior's action values in the model
     # by history state that changes: actions that the data cannot tell apart, the preferred first
@@ -368,7 +369,9 @@ def decide(
     source = mdp.pair // len(mdp.actions)
     met = solve_discounted(source, mdp.successor, weight, mdp.start, transpose=True)
     whole = float(met @ gain)
-    share = met * gain / whole if whole > 0 else np.zeros(len(mdp))
+    won = float((met * gain).clip(0).sum())
+    # where the model takes back most of what it finds elsewhere, it has no parts of a gain to tell
+    share = met * gain / won if whole > won / 2 else np.zeros(len(mdp))
     same = {} if replays is None else alike(replays.over(mdp.memory), improvement)
     found = () if left_out is None else mdp.index.find(left_out).tolist()
     kept = frozenset(h for h in found if h >= 0)

@@ -95,7 +95,7 @@ def _safety_look(parameters: Parameters, *_: object) -> Look | None:
 
 def _kept(others_changed: bool) -> str:
     if others_changed:
-        return "the change that was tested leaves this history state as it is"
+        return "the change that was tested leaves this situation as it is"
     return "no change passed the test on held-out episodes"
 
 
