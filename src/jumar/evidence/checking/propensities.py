@@ -208,7 +208,7 @@ def _frequencies(draws: int, said: bool) -> Finding:
         remedy = "Log the probabilities themselves"
     else:
         fact = (
-            f"They look like frequencies of {draws:,} draws: all are multiples of 1/{draws:,}, and "
+            f"They look like frequencies of {draws:,} draws: all lie on steps of 1/{draws:,}, and "
             "differ where nothing else in the log does"
         )
         remedy = (
