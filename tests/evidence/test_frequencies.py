@@ -142,6 +142,15 @@ def test_frequencies_mixed_with_exploration_are_noticed(decimals):
         assert draws_of(one_step(np.zeros(n, int), action, p)) == found
 
 
+def test_frequencies_of_draws_whose_number_varies_are_noticed():
+    """64, 81 and 100 have 129,600 as their first common multiple."""
+    rng, n = np.random.default_rng(4), 1000
+    rows = np.tile([0.5, 0.3, 0.15, 0.05], (n, 1))
+    action, K = acted(rng, rows), rng.choice([64, 81, 100], n)
+    share = np.maximum(rng.binomial(K, rows[np.arange(n), action]), 1) / K
+    assert draws_of(one_step(np.zeros(n, int), action, share)) == 100
+
+
 def test_the_smallest_k_is_found():
     assert lattice_of(np.array([0.125, 0.5])) == 8
     assert lattice_of(np.array([1 / 3, 1 / 6])) == 6
