@@ -93,3 +93,15 @@ def machine(path: Path, *, records: int = 200, weeks: int = 6, seed: int = 1) ->
             for week in range(weeks):
                 answer = rng.choice(["bot", "human"])
                 writer.writerow([number, week, "billing", answer, 1 if answer == "bot" else 0])
+
+
+def shifts(path: Path, *, base: float, days: int = 1500, seed: int = 1) -> None:
+    """Every day three calls, each of which pays `base` more than at the desk."""
+    rng = random.Random(seed)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["call", "topic", "answer", "points"])
+        for day in range(days):
+            for _ in range(3):
+                topic, answer = rng.choice(["billing", "repair"]), rng.choice(["bot", "human"])
+                writer.writerow([day, topic, answer, base + PAYS[topic, answer]])

@@ -142,9 +142,9 @@ def test_the_picture_shows_what_the_demo_says():
     words = shlex.split(command.replace("\\\n", " "))
     with contextlib.chdir(ROOT):
         said = " ".join(said_by(words).split())
-    assert said.startswith("Adopt the new policy")
-    gain = re.search(r"[\d.]+ more per episode", found)[0]
-    assert gain in said
+    assert said.startswith("Adopt the new policy, if no return can be worse or better than in")
+    assert "adopt the new policy, if no return can be worse or better than in this log" in found
+    assert re.search(r"about [\d.]+", found)[0] + " (90 % interval" in said
 
 
 def test_links_of_the_readme_lead_to_the_site_where_there_is_no_checkout():

@@ -251,8 +251,10 @@ def test_the_check_warns_of_everything_the_page_tells(fleet):
     assert status["drift"] == "failed"
     assert {n for n, s in status.items() if s == "look"} == {"cuts", "order", "rows"}
     assert f"no sign of it (p = {found['sections']['longer']['p']:.2f})" in fleet.text
-    assert "41 % of the discounted weight" in found["sections"]["cuts"]["verdict"]["sentence"]
-    fleet.says("All 162 records were cut off; 41 % of the discounted weight lies beyond the cuts")
+    assert (
+        "41 % of what counts happens after that" in found["sections"]["cuts"]["verdict"]["sentence"]
+    )
+    fleet.says("All 162 records were cut off; 41 % of what counts happens after that")
     log = read_logs(
         fleet.folder / "buses.csv", ends="cut", columns={"episode": "bus", "observation": "action"},
         prices={"action:replace": -1},
@@ -268,12 +270,13 @@ def test_the_rule_stays_and_what_tempts_is_only_claimed(fleet):
         assert kept["certificates"][0]["validity"] == "claimed"
     bold = fleet.run("jumar improve", "-o bold ")
     assert bold["changed"] == 3
-    assert all(c["vacuous"] for c in bold["certificates"])
-    fleet.says(f"promises a gain of {bold['estimated']['gain']:.1f} per bus")
+    assert (kept["verdict"]["word"], bold["verdict"]["word"]) == ("do-not-rely", "do-not-rely")
+    assert bold["verdict"]["headline"] in fleet.text
+    assert "gain" not in bold
     for row in fleet.rows("bold/decisions.csv"):
         replaced = row["tried: replace"]
         fleet.says(f"| {row['seen now']} | {int(row['times seen']):,} | {replaced} |")
-        assert (row["changed"] == "yes") == (int(replaced) > 20)
+        assert row["changed"] == ""  # what is learned from a log that drifts is not told
 
 
 @here[BUSES]
@@ -283,7 +286,8 @@ def test_an_interval_says_better_and_lists_why_not_to_believe_it(fleet):
     found = fleet.run("jumar estimate")
     assert all(e["lower"] > 0 for e in found["estimates"])
     dr = by(found, "dr")
-    fleet.says(f"Better than the behavior by at least {dr['lower']:.2f} (asymptotic, nominally 5 %")
+    fleet.says(f"the difference is in {dr['lower']:.2f} to {dr['upper']:.2f} (claimed)")
+    assert dr["verdict"].startswith("Looks better than the behavior")
     assumed = " ".join(dr["assumptions"])
     for part in ("nothing but what is in the log", "the given prices say",
                  "162 of 162 episodes were cut", "without looking at these episodes"):  # fmt: skip

@@ -108,3 +108,17 @@ def test_a_plan_holds_on_new_logs():
         log = coin_log(need.episodes, 0.8, np.random.default_rng(1000 + seed))
         passed += choose(log, HALF, "proved", seed).chosen is not None
     assert passed >= 10
+
+
+def test_what_passed_is_said_to_have_passed_however_little_evidence_there_is_of_its_size():
+    """Not "certified" in one line and "cannot be told" in the next."""
+    won = choose(coin_log(1000, 0.8, np.random.default_rng(1)), HALF, "proved")
+    assert won.chosen is not None
+    for effective in (400.0, 5.0):
+        few = replace(won, trials=tuple(replace(t, effective=effective) for t in won.trials))
+        assert plan(few).why.startswith("A change passes the test already.")
+        assert plan(few).needs == ()
+
+
+def test_one_episode_is_too_few():
+    assert "1 episode is too few" in plan(replace(COIN, units=1, episodes=1)).why

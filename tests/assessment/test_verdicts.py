@@ -3,6 +3,7 @@ and exit code say no more than its row."""
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from dataclasses import dataclass
@@ -119,6 +120,9 @@ def test_every_rendering_says_what_the_verdict_carries_and_no_more(
     assert ("before-after" in markup.partition("<body")[2]) == (terms.numbers is not Carried.NONE)
     _json_carries(data, terms.numbers)
     assert ("When you see" in texts["page"]) == terms.decides
+    with Path("out", "decisions.csv").open(encoding="utf-8", newline="") as file:
+        new = {row["new"] for row in csv.DictReader(file)}
+    assert (new == {""}) == bool(terms.exit_code)  # nothing to change, in no file
 
 
 def _carries(text: str, numbers: Carried) -> None:
@@ -138,6 +142,8 @@ def _json_carries(data: dict, numbers: Carried) -> None:
         assert (least in keys) == (numbers is Carried.AT_LEAST)
     for estimate in ("gain", "estimate", "interval"):
         assert (estimate in keys) == (numbers is not Carried.NONE), estimate
+    if numbers is Carried.ESTIMATE:
+        assert not {"odds", "delta_meaning"} & set(_keys(data["certificates"]))
     if numbers is Carried.NONE:
         assert not {"estimated_gain", "promised", "kept_gain", "share_of_the_gain"} & keys
 
@@ -190,3 +196,22 @@ def test_improve_and_check_find_one_p_value_for_drift(tmp_path, monkeypatch, cap
     checked = run_command(capsys, "check", "log.csv", *CALLS[:4], *RULE, "--json").data
     found = checked["sections"]["drift"]["verdict"]["sentence"]
     assert improved["checks"]["drift"]["finding"] == found
+
+
+@pytest.mark.parametrize(("base", "offered"), [(0, True), (1000, False)])
+def test_no_command_is_offered_that_would_lose_what_was_proved(
+    base, offered, tmp_path, monkeypatch, capsys
+):
+    """All days have three calls. Declared rewards also allow for days that end after the first,
+    which costs 2,000 where each call pays about 1,000: a range of 2,012 in place of 11."""
+    monkeypatch.chdir(tmp_path)
+    logs.shifts(Path("log.csv"), base=base)
+    logs.rule(Path("rule.toml"))
+    done = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, "--json")
+    assert done.data["verdict"]["word"] == "adopt-if"
+    command = done.data["next_command"]
+    assert (command is not None) == offered
+    assert ("end early" in done.data["verdict"]["next_step"]) == (not offered)
+    if offered:
+        again = run_command(capsys, *command.split()[1:])
+        assert again.data["verdict"]["word"] == "adopt"

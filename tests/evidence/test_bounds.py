@@ -120,7 +120,6 @@ def test_classes_in_order_of_strength():
         "proved under finite-history sufficiency, within the returns the log shows",
         "published",
         "asymptotic",
-        "asymptotic under finite-history sufficiency",
         "claimed",
         "nothing claimed",
     ]

@@ -494,7 +494,7 @@ def test_a_check_of_cut_off_records_says_how_much_is_open():
     found = cuts_of(cut, 0.95)
     assert found.verdict.status == "look"
     assert found.verdict.sentence.startswith(
-        "40 of 40 were cut off; 74 % of the discounted weight lies beyond the cuts"
+        "40 of 40 were cut off; 74 % of what counts happens after that"
     )
     assert cuts_of(steps_log([1.0] * 200, ended=False, episodes=2), 0.95).verdict.status == "passed"
     assert cuts_of(cut, None) is cuts_of(cut, 1.0) is cuts_of(steps_log([1.0]), 0.95) is None

@@ -107,3 +107,26 @@ def test_the_estimate_that_counts_is_one_that_may_be_shown():
     assert (best.estimator, best.evidence.hidden) == ("dr", "")
     low, high = best.evidence.interval
     assert low <= (1 - 0.1**12) / 0.9 <= high + 1e-9
+
+
+@pytest.mark.parametrize("estimator", ["pdis", "dr", "wdr"])
+def test_what_differs_by_rounding_alone_differs_by_nothing(estimator):
+    """The policy of the log against itself: 0, and no interval of 3e-15 that lies beside it."""
+    rng = np.random.default_rng(1)
+    actions = rng.integers(0, 2, (60, 9))
+    log = log_of(actions.tolist(), rng.normal(100, 1, (60, 9)).tolist(), ended=False)
+    found = offpolicy.estimate(log, FAIR, FAIR, discount=γ, estimator=estimator, difference=True)
+    assert (found.value, found.lower, found.upper) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("difference", [False, True])
+def test_an_interval_that_is_not_to_be_trusted_decides_nothing(difference):
+    """One of 400 episodes pays 1,000, the others about 1: n / skew² is 1 or 2, below 10."""
+    rng = np.random.default_rng(1)
+    actions, paid = rng.integers(0, 2, (400, 1)), rng.normal(1, 0.1, (400, 1))
+    paid[0] = 1000.0
+    log = log_of(actions.tolist(), paid.tolist())
+    found = offpolicy.estimate(log, KEEPS, FAIR, discount=γ, difference=difference)
+    assert found.trust.size < 10 < 30 < found.effective_size
+    assert found.verdict == "Not decided: the interval is not to be trusted."
+    assert "Do not trust this interval" in " ".join(found.warnings)

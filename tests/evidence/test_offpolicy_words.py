@@ -31,7 +31,7 @@ def test_little_evidence_is_said_plainly():
     log = log_of([[0] * 9] + [[1] * 9] * 99, [[1] * 9] * 100)
     found = offpolicy.estimate(log, ALWAYS, FAIR, discount=γ, estimator="wdr")
     assert found.verdict.startswith(
-        "No number is shown: the log says as much of it as 1 ordinary episodes would."
+        "No number is shown: the log says as much of it as 1 ordinary episode would."
     )
     assert (found.evidence.shown, found.warnings) == (None, ())
     plenty = offpolicy.estimate(log, FAIR, FAIR, discount=γ, estimator="pdis")
@@ -193,3 +193,13 @@ def test_the_verdict_says_which_is_better(rewards, begins):
     if rewards != [1.0, 1.0]:
         assert "(asymptotic, nominally 5 % chance of error)" in found.verdict
     assert found.to_dict()["verdict"] == found.verdict
+
+
+def test_an_estimate_that_is_only_claimed_has_no_at_least():
+    pays = [[1.0 * (i % 2 == 0)] for i in range(100)]
+    found = offpolicy.estimate(
+        log_of([[i % 2] for i in range(100)], pays), KEEPS, replace(FAIR, estimated=True),
+        discount=γ, estimator="pdis", interval="t", difference=True,
+    )  # fmt: skip
+    assert found.verdict.startswith("Looks better than the behavior: the difference is in 0.2")
+    assert found.verdict.endswith("(claimed).")

@@ -362,7 +362,7 @@ def test_the_exact_command_is_told_and_gives_the_same_files_again(place, monkeyp
     pages = [(place / folder / "report.html").read_text().splitlines() for folder in ("one", "two")]
     differ = [a for a, b in zip(*pages, strict=True) if a != b]
     assert all("command" in line or ">time<" in line for line in differ)
-    assert 1 <= len(differ) <= 2 + len(certificates[0]["notices"])
+    assert 1 <= len(differ) <= 3 + len(certificates[0]["notices"])  # the next step is one, too
 
 
 def test_a_file_name_that_is_no_text_is_written_down_all_the_same(tmp_path, result):
@@ -390,9 +390,9 @@ def test_hostile_names_go_through_the_command_line(tmp_path, capsys):
         main(["improve", str(tmp_path / "log.ndjson"), "--policy", str(tmp_path / "policy.json"),
               "--discount", "0.9", "--n-wedge", "1", "-o", str(tmp_path / "out")])  # fmt: skip
     said = capsys.readouterr()
-    assert left.value.code == 1, said.err  # actions in turn are not drawn at random: "fit" fails
+    assert left.value.code == 0, said.err
     assert said.err == ""
-    assert listed(tmp_path / "out") == [*FILES, "smallest.json"]
+    assert listed(tmp_path / "out") == FILES
     assert "\x1b" not in said.out
     assert "\u202e" not in said.out
     loaded = load_controller(tmp_path / "out" / "improved.json")

@@ -76,7 +76,7 @@ def test_costs_are_saved():
     log = read(one_step_log(100, 100), costs=True)
     log = replace(log, reward=log.reward - 4)  # costs 3 and 1
     page = page_of(improved(log, HALF, discount=0.9, n_wedge=20))
-    says(page.text, "looks cheaper per episode", "What an episode costs")
+    says(page.text, "looks cheaper, by about", "What an episode costs")
     unchanged = page_of(improved(log, HALF, discount=0.9, n_wedge=150))
     says(unchanged.text, "costs 2 per episode")
 
@@ -145,12 +145,13 @@ def test_a_change_that_passed_the_approximate_test_is_told_with_its_interval():
     assert "at least" not in text
 
 
-def test_what_was_proved_is_told_with_its_proviso_and_a_second_opinion():
+def test_what_was_proved_is_told_with_its_proviso():
     log, behavior = tiger_log(2000)
     result = improved(log, behavior, discount=0.95)
     text = page_of(result).text
     says(text, "Adopt the new policy, if no return can be worse or better than in this log")
-    says(text, "neither a hidden loss nor a hidden gain", "a bet", "pass the approximate test")
+    says(text, "neither a hidden loss nor a hidden gain", "a bet")
+    assert "would not pass" not in text  # takes nothing from a proof
     declared = jm.RewardRange((-1, -1), (-100, 10))
     proved = improved(log, behavior, discount=0.95, rewards=declared)
     assert proved.certificate.validity.value == "proved"

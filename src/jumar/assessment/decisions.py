@@ -298,9 +298,10 @@ class Decisions(Frozen, Shown, Framed):
             }
         )
 
-    def to_csv(self, verdict: str, *, gains: bool = True) -> str:
+    def to_csv(self, verdict: str, *, gains: bool = True, untold: bool = False) -> str:
         """One row per history state, for a spreadsheet. Each row repeats the verdict on the whole,
-        because rows get copied elsewhere. Without `gains`, nothing is said of them, nor why."""
+        because rows get copied elsewhere. Without `gains`, nothing is said of them, nor why; where
+        nothing can be relied on, what the new policy would do is left `untold`."""
         chosen = self.improvement
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
@@ -321,13 +322,13 @@ class Decisions(Frozen, Shown, Framed):
             writer.writerow(
                 [
                     *map(_cell, self.history_state(h)),
-                    "yes" if self.changed[h] else "no",
+                    "" if untold else "yes" if self.changed[h] else "no",
                     _cell(self.actions_at(h, new=False)),
-                    _cell(self.actions_at(h, new=True)),
+                    "" if untold else _cell(self.actions_at(h, new=True)),
                     int(self.visits[h]),
                     *(int(n) for n in chosen.mdp.visits[h]),
                     self.share_text(h) if gains else "",
-                    _cell(self.why(h)) if gains or not self.changed[h] else "",
+                    _cell(self.why(h)) if gains or not (untold or self.changed[h]) else "",
                     verdict,
                 ]
             )

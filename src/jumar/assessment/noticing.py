@@ -59,12 +59,14 @@ def exceptions(found: Looked) -> Iterator[Notice]:
     unit = f" {found.gain.unit}" if found.gain.unit else ""
     verb = "save" if found.costs else "bring"
     more = "" if found.costs else " more"
+    kept = " The new policy keeps some, only because too little is known about them."
+    if not found.result.improvement.changed:  # there is no new policy
+        kept = ""
     yield Notice(
         "exceptions",
         f"Following your policy without exceptions would already {verb} about {amount}{unit}{more} "
         f"per episode (90 % interval {low} to {high}).",
-        "Stop the exceptions before you change any decision; what the new policy keeps of them, it "
-        f"keeps only because too little is known about them. {FILE} is your policy without "
+        f"Stop the exceptions before you change any decision.{kept} {FILE} is your policy without "
         "exceptions.",
         file=FILE,
     )

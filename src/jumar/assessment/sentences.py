@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from jumar.algorithms.auto.limits import limits_of
+from jumar.algorithms.auto.outcome import share
 from jumar.assessment.decisions import Decisions
 from jumar.assessment.gain import Gain
 from jumar.assessment.result import Result
@@ -45,13 +47,16 @@ class Doubt:
 def expect(gain: Gain, least: float, about: float | None, delta: float) -> str:
     """What is proved, and then what is estimated."""
     save = "save" if gain.costs else "gain"
-    said = "It is not worse than what you do; how much better it is, is not proved"
+    estimate = "" if about is None else f"about {_estimate(gain)}"
     if least > 0:
         size = f"{number(_rounded_down(least))} {gain.unit}".strip()
         said = f"Expect to {save} at least {size} per {gain.episode}"
-    estimate = "" if about is None else f"; about {_estimate(gain)}"
+        said += f"; {estimate}" if estimate else ""
+    else:
+        said = "It is proved to be not worse than what you do, but not how much better it is"
+        said += f". Expect to {save} {estimate} per {gain.episode}" if estimate else ""
     chance = f"The chance of doing worse than today is at most {100 * delta:g} %."
-    return f"{said}{estimate}. {chance} {gain.caution}".strip()
+    return f"{said}. {chance} {gain.caution}".strip()
 
 
 def looks(gain: Gain) -> str:
@@ -60,7 +65,7 @@ def looks(gain: Gain) -> str:
         return f"How much it would bring is not known: {gain.hidden}."
     better = gain.shown >= 0
     way = ("cheaper" if better else "dearer") if gain.costs else ("better" if better else "worse")
-    said = f"{gain.whose} looks {way} per {gain.episode}, by about {_estimate(gain)}."
+    said = f"{gain.whose} looks {way}, by about {_estimate(gain)} per {gain.episode}."
     return f"{said} {gain.caution}".strip()
 
 
@@ -106,6 +111,21 @@ def proviso(result: Result) -> tuple[str, tuple[str, ...]]:
         return text, ("--horizon", str(steps))
     kept = [shown(c.signal) for c in result.kept if not c.declared]
     return f"no {listing(kept)} can be worse or better than in this log", ()
+
+
+LOOSER = 2.0  # times the range of the test: with so much more, what passed may not pass again
+
+
+def early_ends(result: Result) -> bool:
+    """Would the same rewards, declared, ask for far more than the test was asked? Only as long as
+    they are read off may it take episodes of one length for all there are (`auto.limits`)."""
+    test = result.selection
+    if test is None or not test.limits.fixed or test.limits.steps is None:
+        return False
+    declared = replace(test.limits.rewards, declared=True)
+    discount = result.improvement.mdp.discount
+    wider = limits_of(result.log, discount, declared, test.limits.steps)
+    return wider.range > LOOSER * test.limits.range
 
 
 def _returns(result: Result) -> tuple[float, float]:
@@ -156,11 +176,6 @@ def _doubts(result: Result) -> Iterator[Doubt]:
     open_ends = result.episodes - int(result.counts.ends.sum())
     if open_ends:
         yield Doubt("The cut", _cut_off(result, open_ends))
-    test = result.selection
-    passed = sum(trial.passed for trial in test.trials) if test and test.chosen else 0
-    if passed > 1:  # the interval is that of one policy, not of the best of several
-        text = f"The estimate is that of the best of {passed} that passed: some of it may be luck."
-        yield Doubt("Luck", text)
     if SUFFICIENT in result.certificate.assumptions:
         yield Doubt(
             "Memory",
@@ -172,6 +187,15 @@ def _doubts(result: Result) -> Iterator[Doubt]:
             "Prices",
             "The log does not say what anything cost or paid: the prices were given by hand.",
         )
+
+
+def luck(result: Result) -> tuple[Doubt, ...]:
+    """What could make a gain wrong that is shown: its interval is that of one policy, not of the
+    best of several."""
+    test = result.selection
+    passed = sum(trial.passed for trial in test.trials) if test and test.chosen else 0
+    text = f"The estimate is that of the best of {passed} that passed: some of it may be luck."
+    return (Doubt("Luck", text),) if passed > 1 else ()
 
 
 def _range(result: Result) -> str:
@@ -196,7 +220,7 @@ def _cut_off(result: Result, open_ends: int) -> str:
     beyond = test.beyond if test else result.log.beyond_cut(discount)
     said = (
         f"{open_ends:,} of {counted(result.episodes, 'record')} {were} before the end. "
-        f"{100 * beyond:.2g} % of what counts happens after that, and the log shows nothing of it. "
+        f"Of what counts, {share(beyond)} happens after that, and the log shows nothing of it. "
     )
     if test and test.trials:
         return said + "The test counts up to the cut."

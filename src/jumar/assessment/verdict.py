@@ -131,6 +131,7 @@ class Verdict:
             "lead": self.lead,
             **({} if self.terms.numbers is Carried.NONE else plain(numbers)),
             "next_step": self.next_step,
+            "next_options": list(self.options),
             "what_could_make_this_wrong": [str(doubt) for doubt in self.doubts],
             "reasons": list(self.reasons),
             "exit_code": self.exit_code,
@@ -147,6 +148,7 @@ def judge(
     """The verdict. `held_out` is the held-out test, if one was made; `notices` are those of the log
     and of the result."""
     doubts = sentences.doubts(result)
+    lucky = (*doubts, *sentences.luck(result))  # where a gain is shown
     lost = result.selection is None and held_out is not None and _lost(held_out)
     if broken := failures(check, notices):
         return _do_not_rely(broken, doubts)
@@ -156,8 +158,8 @@ def judge(
     weakest = min((result.certificate, *result.kept), key=lambda c: c.validity.strength)
     word = _WORDS.get(weakest.validity, Word.TRIAL)
     if _unproved(result, check) or word is Word.TRIAL:
-        return _trial(result, check, weakest, gain, doubts, held_out)
-    return _adopt(result, word, gain, doubts)
+        return _trial(result, check, weakest, gain, lucky, held_out)
+    return _adopt(result, word, gain, lucky)
 
 
 _WORDS = {Validity.PROVED: Word.ADOPT, Validity.PROVED_IF_SEEN: Word.ADOPT_IF}
@@ -183,8 +185,7 @@ def failures(check: Check, notices: Sequence[Notice]) -> list[Failure]:
 
 
 _REMEDIES = {
-    "drift": "Use the later part of the log, or find out what changed. jumar estimate --forecast "
-    "tells what comes next.",
+    "drift": "Use the later part of the log, or find out what changed.",
     "propensities": "Correct the column of propensities, or leave it out and state the policy.",
 }
 _FIND_OUT = (
@@ -308,9 +309,19 @@ def _trial(
     )  # fmt: skip
 
 
+_EARLY_ENDS = (
+    "Find out whether that is all that can happen. To drop the proviso, declare what a step can "
+    "pay (--rewards). The test then also allows for {episodes} that end early, as none here does. "
+    "With these rewards that takes far more {episodes} than this log has."
+)
+
+
 def _adopt(result: Result, word: Word, gain: Gain, doubts: tuple[Doubt, ...]) -> Verdict:
     terms, best = TERMS[word], result.certificate
     proviso, options = sentences.proviso(result) if word is Word.ADOPT_IF else ("", ())
+    said = terms.next_step
+    if options and sentences.early_ends(result):
+        said, options = _EARLY_ENDS.format(episodes=plural(gain.episode, 2)), ()
     least = max(0.0, -best.zeta)
     about = gain.shown
     if about is not None and about < least:  # an estimate below what is proved says nothing
@@ -321,7 +332,7 @@ def _adopt(result: Result, word: Word, gain: Gain, doubts: tuple[Doubt, ...]) ->
         lead += f" It {', and it '.join(clauses)}."
     reasons = (best.claim, *(certificate.claim for certificate in result.kept))
     return Verdict(
-        word, terms.headline.format(proviso=proviso), lead, terms.next_step, doubts, reasons,
+        word, terms.headline.format(proviso=proviso), lead, said, doubts, reasons,
         options, least, about, gain.interval if about is not None else None,
     )  # fmt: skip
 
@@ -366,5 +377,7 @@ def certificate_told(certificate: Certificate, numbers: Carried) -> dict[str, An
     said = claim(certificate, numbers)
     told = {**certificate.to_dict(), "claim": said}
     if said:
-        return told
-    return {key: told[key] for key in ("bound", "title", "about", "validity", "assumptions")}
+        chance = {"odds", "delta", "delta_meaning"} if numbers is Carried.ESTIMATE else set()
+        return {key: value for key, value in told.items() if key not in chance}
+    classes = () if numbers is Carried.NONE else ("title", "validity")  # both may say "proved"
+    return {key: told[key] for key in ("bound", *classes, "about", "assumptions")}

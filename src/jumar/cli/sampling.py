@@ -15,7 +15,7 @@ from jumar.io.plain import plain
 
 if TYPE_CHECKING:
     from jumar.algorithms.auto import Selection
-    from jumar.algorithms.auto.samples import Plan
+    from jumar.algorithms.auto.samples import SizePlan
     from jumar.evidence.plausible import Evidenced
 
 POWERS = (0.5, 0.8, 0.95)
@@ -72,7 +72,7 @@ def samples(
     say(as_json, _data(found, planned), *_view(found, planned))
 
 
-def _data(found: Selection, planned: Plan) -> dict[str, Any]:
+def _data(found: Selection, planned: SizePlan) -> dict[str, Any]:
     return {
         "episodes": found.episodes,
         "certified": found.chosen is not None,
@@ -82,18 +82,20 @@ def _data(found: Selection, planned: Plan) -> dict[str, Any]:
     }
 
 
-def _view(found: Selection, planned: Plan) -> list[Any]:
+def _view(found: Selection, planned: SizePlan) -> list[Any]:
+    from rich.text import Text
+
     from jumar.core.text import counted
     from jumar.evidence.assumptions import EACH_LOOK
     from jumar.show.terminal import facts, plain_table
 
-    state = "a change is certified" if found.chosen else "nothing is certified yet"
+    state = "a change passes the test" if found.chosen else "nothing passes the test yet"
     lines = [("log", f"{counted(found.episodes, 'episode')}; {state}")]
     gain = planned.gain
     if gain is not None and not gain.hidden:
         lines.append(("gain", f"{_worded(gain)}, estimated on held-out episodes"))
     if not planned.needs:
-        return [facts(lines), planned.why]
+        return [facts(lines), Text(planned.why)]
     heads = ["gain to certify", "chance", "episodes in all", "more than now"]
     rows = []
     for need in planned.needs:
@@ -106,7 +108,7 @@ def _view(found: Selection, planned: Plan) -> list[Any]:
     return [
         facts(lines),
         plain_table(heads, rows, right=heads),
-        f"{caution} {note} {EACH_LOOK}".strip(),
+        Text(f"{caution} {note} {EACH_LOOK}".strip()),
     ]
 
 

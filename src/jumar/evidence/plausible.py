@@ -57,7 +57,8 @@ class Evidenced:
         if not low - slack <= self.value <= high + slack:
             return f"what comes out is not possible: only {number(low)} to {number(high)} is"
         if self.effective is not None and self.effective < NONE_BELOW:
-            return f"the log says as much of it as {self.effective:.2g} ordinary episodes would"
+            many = "episode" if f"{self.effective:.2g}" == "1" else "episodes"
+            return f"the log says as much of it as {self.effective:.2g} ordinary {many} would"
         return ""
 
     @property

@@ -4,7 +4,8 @@
 error of the difference, the cubic; and the level of the latest, as if nothing changed any more. The
 forecast is the parabola's, and the interval spans those of all three: where the trend bends a
 parabola misses, and where it jumps a parabola overshoots. Each end of each is wrong with a chance
-of 0.8 δ; what they span was measured to miss with about δ in all, or less often (docs/drift.md).
+of 0.8 δ; what they span was measured to miss with about δ in all, or less often (see the page
+"When the process drifts").
 
 *The errors.* With weights h, residuals e and leverages l, g_i = h_i e_i / (1 - l_i), the error of
 θ = Σ h_i y_i is (Σ g_i²)^½ (HC3: every episode may have a variance of its own); with clusters it is

@@ -61,7 +61,7 @@ def improve_logs(
     The same as `improve` with ``algorithm="auto"`` and the proved gate. Every episode is counted,
     and every episode is held out once: the test bets on one after the other, begins with some
     thousands that were kept, and reads the log again only where these leave the choice open.
-    Checks and redrawn logs look at a sample.
+    Checks look at a sample.
 
     Parameters
     ----------

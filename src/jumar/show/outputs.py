@@ -37,7 +37,7 @@ from jumar.show.drawing import Drawing, draw
 from jumar.show.drawing.images import IMAGES, check_images
 from jumar.show.program import program, table
 from jumar.show.provenance import Run
-from jumar.show.remedies import commands
+from jumar.show.remedies import remedies
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,15 @@ class Handover:
 FILES: dict[str, Callable[[Handover], str]] = {
     "improved.json": lambda made: controller_text(made.controller),
     "decisions.csv": lambda made: made.assessment.decisions.to_csv(
-        made.assessment.verdict.word, gains=made.assessment.verdict.terms.decides
+        made.assessment.verdict.word,
+        gains=made.assessment.verdict.terms.decides,
+        untold=made.assessment.verdict.exit_code != 0,
     ),
     "certificate.json": lambda made: _json(
         {
             "format": "jumar-certificate/1",
             **made.assessment.to_dict(),
-            **commands(made.assessment, made.run.command),
+            "notices": remedies(made.assessment.notices, made.run.command),
         }
     ),
     "controller.svg": lambda made: made.drawing.svg,

@@ -39,7 +39,7 @@ _SEVERAL = (
     "Each episode was made by the policy that the log names for it. What is compared with is "
     "their mix, as in the log."
 )
-_LENGTH = "Every episode has {steps:,} steps and ends as those in the log do."
+_LENGTH = "Every episode has {steps} and ends as those in the log do."
 _LONGEST = "No recording goes on for more than {steps:,} steps, as none in the log does."
 _STOPS = (
     "Where a recording stopped had nothing to do with what would have come next. The claim is "
@@ -230,8 +230,8 @@ def _assumptions(selection: Selection, practice: Practice, seed: int) -> list[st
         found.append(f"{_what_steps_pay(selection)}, as the log shows.")
     if selection.beyond > 0:
         found.append(_STOPS.format(beyond=share(selection.beyond)))
-    if limits.fixed:
-        found.append(_LENGTH.format(steps=limits.steps))
+    if limits.fixed and limits.steps is not None:
+        found.append(_LENGTH.format(steps=counted(limits.steps, "step")))
     elif limits.steps is not None and not limits.declared_steps:
         found.append(_LONGEST.format(steps=limits.steps))
     return [*found, _SEED.format(seed=seed)]
@@ -277,9 +277,8 @@ def _sentence(selection: Selection, chosen: Trial, unproved: str) -> str:
     if not proved:
         return " ".join(filter(None, [unproved, "".join(parts)]))
     parts.append(f" {_odds(selection)}{_proviso(selection)}.")
-    if chosen.second is not None:
-        also = "would also pass" if chosen.second else "would not pass"
-        parts.append(f" It {also} the approximate test.")
+    if chosen.second:  # where it would not, that takes nothing from a proof
+        parts.append(" It would also pass the approximate test.")
     return "".join(parts)
 
 

@@ -58,7 +58,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SizePlan:
     """How long a log must be; or, in `why`, what stands against it."""
 
     needs: tuple[Need, ...]  # without a number in any, where there is a reason
@@ -73,25 +73,28 @@ class Plan:
             return self.why
         said = (
             f"With about {sizes[0]:,} episodes in all, {max(0, sizes[0] - episodes):,} more than "
-            f"now, a change would be certified in {percent(LIKELY)} of such logs."
+            f"now, a change would pass the test in {percent(LIKELY)} of such logs."
         )
         return " ".join(filter(None, (said, self.gain.caution, EACH_LOOK)))
 
 
 def plan(
     selection: Selection, gains: Sequence[float] = (), powers: Sequence[float] = (LIKELY,)
-) -> Plan:
+) -> SizePlan:
     """What it would take to certify some gains, judging by the log so far; without any, what the
     changes gain that were tested first."""
     check_asked(gains, powers)
+    certified = selection.chosen is not None and not gains
     firsts = _firsts(selection)
     why = _hopeless(selection, firsts)
     if why:
-        return Plan((), None, why)
+        return SizePlan((), None, _CERTIFIED if certified else why)
     firsts = [trial for trial in firsts if trial.beyond <= MOST_BEYOND]
     found = _gain(selection, firsts)
+    if certified:
+        return SizePlan((), found, _CERTIFIED)
     if found.hidden:
-        return Plan((), found, f"{_UNTOLD}: {found.hidden}. {_EXPLORE}")
+        return SizePlan((), found, f"{_UNTOLD}: {found.hidden}. {_EXPLORE}")
     if gains:
         asked = [_Asked(selection, firsts, gain, 0.0) for gain in gains]
         most = min(selection.most, found.value + normal(SURE) * found.error)
@@ -100,20 +103,25 @@ def plan(
             for a in asked
             for power in powers
         ]
-        return Plan(tuple(needs), found)
-    if selection.chosen is not None:
-        return Plan((), found, "A change is certified already.")
+        return SizePlan(tuple(needs), found)
     if found.value <= 0:
-        return Plan((), found, _NO_GAIN)
+        return SizePlan((), found, _NO_GAIN)
     own = _Asked(selection, firsts, found.value, found.error)
     most = MOST_TIMES * selection.episodes
     if own.episodes(LIKELY, most) is None:
-        return Plan((), found, _OPEN)
-    return Plan(tuple(Need(own.gain, p, own.episodes(p, most)) for p in powers), found)
+        return SizePlan((), found, _OPEN)
+    return SizePlan(tuple(Need(own.gain, p, own.episodes(p, most)) for p in powers), found)
 
 
+_CERTIFIED = (
+    "A change passes the test already. jumar improve tells which, and whether the log is sound."
+)
 _UNTOLD = "How many episodes would decide cannot be told"
 _EXPLORE = "Let your policy try other actions more often."
+_ALIKE = (
+    "All that was paid is alike, so by this log no policy is better than another. Log what tells a "
+    "good outcome from a bad one."
+)
 _NO_GAIN = (
     "What was tried did not do better on episodes it was not learned from, so more of the same log "
     "would probably not help; more memory, or other actions in the log, might."
@@ -157,11 +165,12 @@ def _hopeless(selection: Selection, firsts: Sequence[Trial]) -> str:
         )
     if selection.units < HALVES * LEAST:
         kind = "episode" if selection.units == selection.episodes else "cluster"
-        return (
-            f"{counted(selection.units, kind)} are too few to learn from some and test on others."
-        )
+        few = f"{counted(selection.units, kind)} {'is' if selection.units == 1 else 'are'} too few"
+        return f"{few} to learn from some and test on others."
     if selection.gate != PROVED:
         return f"{_UNTOLD} for the approximate test, only for the proved one (--gate proved)."
+    if selection.range == 0:
+        return _ALIKE
     if not firsts:
         return f"The log shows no alternative that could be tested. {_EXPLORE}"
     return ""

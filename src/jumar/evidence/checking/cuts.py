@@ -45,17 +45,15 @@ def cuts_of(log: Episodes, discount: float | None) -> Cuts | None:
 
 def _verdict(cut: int, episodes: int, beyond: float) -> Finding:
     were = "was" if cut == 1 else "were"
-    said = (
-        f"{cut:,} of {episodes:,} {were} cut off; {100 * beyond:.2g} % of the discounted weight "
-        "lies beyond the cuts"
-    )
+    much = f"{100 * beyond:.2g} %" if beyond >= 1e-4 else "less than 0.01 %"
+    said = f"{cut:,} of {episodes:,} {were} cut off; {much} of what counts happens after that"
     if beyond <= MUCH:
         return passed(f"{said}.")
     if beyond <= MOST:
-        return look(f"{said}: that part of every value is a model's word.")
+        return look(f"{said}. There we rely on a model.")
     return look(
-        f"{said}: most of every value is a model's word. What pays only later does not show in "
-        "such records; keep the behavior unless the memory is known to suffice.",
+        f"{said}. There we rely on a model. What pays only later does not show in "
+        "such records; keep your policy unless the memory is known to suffice.",
     )
 
 

@@ -56,7 +56,7 @@ class ValuesApart(Section):
 
     def details(self) -> Iterator[Detail]:
         if self.rejected:
-            heads = ["history state", "action", "visits", "learned step by step"]
+            heads = ["situation", "action", "visits", "learned step by step"]
             rows = [[x.history_state, x.action, f"{x.visits:,}", x.learned] for x in self.apart]
             title = "What actions bring, learned step by step, against what episodes paid"
             yield TextTable(heads, rows, title, right=["visits"])

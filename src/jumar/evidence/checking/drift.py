@@ -118,7 +118,7 @@ class Drift(Section):
 
     def details(self) -> Iterator[Detail]:
         yield Facts(self._lines())
-        heads = ["episodes", "mean return", "mean length"]
+        heads = ["episodes", "mean sum of rewards", "mean length"]
         rows = [
             [
                 f"{p.first + 1:,} to {p.first + p.episodes:,}",
@@ -130,7 +130,7 @@ class Drift(Section):
         ]
         yield TextTable(heads, rows, right=heads)
         if self.changes:
-            heads = ["history state", "action", "then", "first half", "second half"]
+            heads = ["situation", "action", "then", "first half", "second half"]
             rows = [
                 [c.history_state, c.action, c.outcome, percent(c.before), percent(c.after)]
                 for c in self.changes
@@ -146,11 +146,12 @@ class Drift(Section):
             f"{t.slope:+.4g} per 100 episodes (95% interval {t.low:.4g} to {t.high:.4g}), "
             f"p = {t.p:.3g}",
         )
-        yield (
-            "outcomes",
-            f"first half against second: p = {self.p:.3g} from {self.resamples:,} shuffles of the "
-            "episodes",
-        )
+        if self.resamples:  # none where there is nothing to compare
+            yield (
+                "outcomes",
+                f"first half against second: p = {self.p:.3g} from {self.resamples:,} shuffles of "
+                "the episodes",
+            )
 
 
 def drift_of(replay: Replay, discount: float, level: float, made_by: Ints | None = None) -> Drift:
@@ -377,8 +378,8 @@ def _verdict(trend: Trend, p: float, steps: int | None, level: float, independen
     told = []
     if p <= level:
         told.append(
-            f"what follows the same action in the same history{within} differs between the first "
-            f"and the second half (p = {p:.2g})"
+            "after the same action in the same situation, other things followed in the second half "
+            f"of the log than in the first (outcomes{within} p = {p:.2g})"
         )
     if trend.p <= level:
         what = "the return" if trend.of == "return" else "the reward at the same step"

@@ -108,20 +108,18 @@ class Fit(Section):
         yield Facts([("likelihood", likelihood)])
         if self.impossible:
             yield TextTable(
-                ["where", "history state", "action"],
+                ["where", "situation", "action"],
                 [[shown(e.where, PLACE), e.history_state, e.action] for e in self.examples],
                 f"Actions this policy never takes: the first {len(self.examples)} of "
                 f"{self.impossible:,}",
             )
         if self.misfits:
-            heads = ["history state", "action", "policy", "log", "visits"]
+            heads = ["situation", "action", "policy", "log", "visits"]
             rows = [
                 [m.history_state, m.action, percent(m.expected), percent(m.seen), f"{m.visits:,}"]
                 for m in self.misfits
             ]
-            title = (
-                f"Where it does not fit: the worst {len(rows)} of {self.n_misfits:,} history states"
-            )
+            title = f"Where it does not fit: the worst {len(rows)} of {self.n_misfits:,} situations"
             yield TextTable(heads, rows, title, right=heads[2:])
         heads = ["probability", "chances", "expected", "95% of logs", "taken"]
         rows = [
@@ -307,7 +305,7 @@ def _verdict(impossible: int, p: float, misfits: int, level: float) -> Finding:
             f"probability {p:.2g} or less. See where it does not fit.",
         )
     if misfits:
-        return look("The policy fits on the whole, but not in every history; see which ones.")
+        return look("The policy fits on the whole, but not in every situation; see which ones.")
     return passed(f"The actions are such as this policy takes (p = {p:.2g}).")
 
 

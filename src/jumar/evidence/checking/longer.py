@@ -80,14 +80,14 @@ def longer_memory(
     p = p_value(G, drawn)
     if not ((coarse.taken > 0).sum(1) > 1).any():
         verdict = passed(
-            "It fits by construction, and in each history the same was done every time: nothing "
+            "It fits by construction, and in each situation the same was done every time: nothing "
             "is left for a longer memory to explain.",
         )
     elif (replays.log.lengths == 1).all():
         verdict = passed("Every episode has one step: there is nothing to remember.")
     elif deal.taken.size == 0:
         verdict = look(
-            "No history came up often enough, with different actions, to test its memory."
+            "No situation came up often enough, with different actions, to test its memory."
         )
     elif p <= settings.level:
         verdict = look(

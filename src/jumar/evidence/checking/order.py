@@ -55,7 +55,7 @@ class Order(Section):
     def details(self) -> Iterator[Detail]:
         if not self.tests:
             return
-        heads = ["memory", "enough?", "p", "law off by", "reward off by"]
+        heads = ["memory", "enough?", "p", "chances off by", "reward off by"]
         rows = [
             [
                 test.memory,
@@ -107,7 +107,7 @@ def order_of(
     said, independent = found[0].sentence, by_episode(replays.log) if found[0].decided else ""
     verdict = passed(f"{said}{independent}")
     if found[0].rejected:
-        least = "Learn with" if enough else "None of those tested is; learn with at least"
+        least = "Learn with" if enough else "No tested memory is enough; learn with at least"
         verdict = look(f"{said} {least} a {wanted}.{independent}")
     same = [field.name for field in fields(Step)][2:]
     steps = [

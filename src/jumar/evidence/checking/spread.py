@@ -51,17 +51,17 @@ class Spread(Section):
         left_out = f"{self.left_out:,}; the log does not tell what followed them"
         yield Facts(
             [
-                ("histories", f"{self.histories:,} ({self.memory})"),
+                ("situations", f"{self.histories:,} ({self.memory})"),
                 (
                     "visits",
-                    f"half of the histories have {visits[50]:,.0f} or less, one in ten "
+                    f"half of the situations have {visits[50]:,.0f} or less, one in ten "
                     f"{visits[10]:,.0f} or less, the most visited {visits[100]:,.0f}",
                 ),
-                ("never tried", f"{self.never:,} of {self.pairs:,} (history, action) pairs"),
+                ("never tried", f"{self.never:,} of {self.pairs:,} (situation, action) pairs"),
                 *([("left out", left_out)] if self.left_out else []),
             ]
         )
-        heads = ["N∧", "pairs seen more often", "histories with a choice", "steps in these"]
+        heads = ["N∧", "pairs seen more often", "situations with a choice", "steps in these"]
         rows = [
             [f"{e.n_wedge}", f"{e.known:,}", f"{e.choices:,}", percent(e.share)]
             for e in self.evidence
@@ -101,23 +101,23 @@ def _verdict(lines: list[Evidence], histories: int, steps: int) -> Finding:
     if least.share < 0.1 and histories > MANY and steps < RARE * histories:
         return Finding(
             "look",
-            f"{steps:,} steps are spread over {histories:,} histories: each is met too seldom to "
+            f"{steps:,} steps are spread over {histories:,} situations: each is met too seldom to "
             "learn from. Remember less, or cut readings into ranges: more of the same log helps "
             "little.",
         )
     if least.choices == 0:
         return look(
-            f"In no history were two actions seen more than {least.n_wedge} times each: there is "
+            f"In no situation were two actions seen more than {least.n_wedge} times each: there is "
             "nothing to choose between, so nothing can be improved safely from this log.",
         )
     usual = next(line for line in lines if line.n_wedge == 20)
     if usual.share < 0.1:
         return look(
-            f"Only {percent(usual.share)} of the steps lie in histories with two actions seen more "
-            "than 20 times each: little can be improved safely. Log more, or explore more.",
+            f"Only {percent(usual.share)} of the steps lie in situations with two actions seen "
+            "more than 20 times each: little can be improved safely. Log more, or explore more.",
         )
     return passed(
-        f"{percent(usual.share)} of the steps lie in histories with two actions seen more than 20 "
+        f"{percent(usual.share)} of the steps lie in situations with two actions seen more than 20 "
         "times each.",
     )
 

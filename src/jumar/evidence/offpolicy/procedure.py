@@ -269,9 +269,9 @@ def _estimate(sample: Sample, settings: _Settings) -> Estimate:
     return Estimate(
         estimator=settings.estimator,
         interval=settings.interval,
-        value=bounds.without_rounding(value, possible),
-        lower=found.lower,
-        upper=found.upper,
+        value=bounds.without_dust(bounds.without_rounding(value, possible)),
+        lower=bounds.without_dust(found.lower),
+        upper=bounds.without_dust(found.upper),
         standard_error=intervals.standard_error(values),
         delta=settings.delta,
         sides=settings.sides,

@@ -226,6 +226,11 @@ class Possible:
         at = min(max(value, possible[0]), possible[1])
         return at if abs(at - value) <= ROUNDING * np.abs([self.low, self.high]).max() else value
 
+    def without_dust(self, value: float) -> float:
+        """A difference that only rounding, of numbers as large as returns, took from 0 is 0."""
+        largest = float(np.abs(self.sample.returns).max())
+        return 0.0 if self.difference and abs(value) <= ROUNDING * largest else value
+
     def read_off(self, needs: Literal["range", "floor", "nothing"]) -> tuple[str, ...]:
         """What an interval, or what is possible at all, rests on that nobody declared."""
         # the least return of all does not depend on the horizon where going on never costs

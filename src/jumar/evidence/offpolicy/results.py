@@ -11,7 +11,7 @@ from jumar.core.shown import Shown
 from jumar.evidence.claims import AS_SEEN, NOT_ODDS
 from jumar.evidence.offpolicy.estimators import ESTIMATORS
 from jumar.evidence.offpolicy.intervals import INTERVALS, Sides
-from jumar.evidence.offpolicy.trust import Trust, grade
+from jumar.evidence.offpolicy.trust import FEW, Trust, grade
 from jumar.evidence.plausible import Evidenced
 from jumar.evidence.validity import Validity
 from jumar.io.plain import finite, picked
@@ -103,6 +103,11 @@ class Estimate(Shown):
         return tuple(found)
 
     @property
+    def _untrusted(self) -> bool:
+        """Is its trusted size so small that nothing may be read off the interval?"""
+        return self.trust is not None and not self.proved and self.trust.size < FEW
+
+    @property
     def plain(self) -> bool:
         """Is there nothing that must be said beside it?"""
         told = self.evidence
@@ -131,10 +136,15 @@ class Estimate(Shown):
                 f"{'difference' if self.difference else 'return'} can lie outside {low:.6g} to "
                 f"{high:.6g}{by}."
             )
+        if self._untrusted:
+            return "Not decided: the interval is not to be trusted."
         if not self.difference:
             return f"The expected return is {self._where} {how}."
         if lower == upper == 0:
             return "Not decided: nothing in this log tells the one from the other."
+        if self.validity is Validity.CLAIMED and (lower > 0 or upper < 0):
+            than = "better" if lower > 0 else "worse"
+            return f"Looks {than} than the behavior: the difference is {self._where} {how}."
         if lower > 0:
             return f"Better than the behavior by at least {lower:.6g} {how}."
         if upper < 0:

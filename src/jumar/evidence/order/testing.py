@@ -74,7 +74,7 @@ class OrderTest:
         if self.decided == 0:
             return (
                 f"The log cannot tell a {self.finer} from a {self.base}: no action was done in a "
-                "history state where both the past and what followed differ."
+                "situation where both the past and what followed differ."
             )
         if not self.rejected:
             return (
@@ -82,9 +82,10 @@ class OrderTest:
                 f"(compared with a {self.finer}, p = {self.p:.2g})."
             )
         return (
-            f"A {self.base} is not enough: what follows also depends on what a {self.finer} knows "
-            f"(p = {self.p:.2g}). On average, its law is off by {_told(self.effect, self.interval)}"
-            f" and the mean reward by {_told(self.reward_effect, self.reward_interval)}."
+            f"A {self.base} is not enough: what happens next also depends on what only a "
+            f"{self.finer} remembers (p = {self.p:.2g}). Without that, chances are off by "
+            f"{_told(self.effect, self.interval)} on average, and the mean reward by "
+            f"{_told(self.reward_effect, self.reward_interval)}."
         )
 
 

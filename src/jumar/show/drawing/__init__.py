@@ -79,7 +79,7 @@ def draw(
     >>> drawing.kind, "keep 100% → 50%" in drawing.svg
     ('graph', True)
     >>> print(drawing.description)
-    Controller careful: 1 memory node, 2 history states. 1 of them changed.
+    Policy careful: 1 memory node, 2 situations. 1 of them changed.
     On seeing worn: keep 100% → 50%, repair 0% → 50%.
     """
     if most < 1:

@@ -47,6 +47,10 @@ def title(assessment: Assessment) -> str:
     """The user's names: of the file, and of the policy."""
     result = assessment.result
     origin, name = result.log.origin, shown(result.behavior.name, 80)
+    practice = result.practice
+    if practice is not None and practice.only is None and not result.estimated:
+        # what is compared with is a copy with a name of its own
+        name = shown(practice.name, 80) if practice.controllers else "policy known by propensities"
     return f"{shown(origin.source, 80)}: {name}" if origin else name
 
 
