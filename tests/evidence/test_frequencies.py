@@ -128,6 +128,29 @@ def test_what_is_said_counts():
             replace(log, propensity_draws=wrong)
 
 
+@pytest.mark.parametrize("decimals", [None, 6])
+def test_frequencies_mixed_with_exploration_are_noticed(decimals):
+    """.97·k/64 + .03/7 lies on no lattice through 0 with at most 10,000 steps. Numbers that are
+    drawn afresh for every step, and are exact, lie on none."""
+    rng, n = np.random.default_rng(4), 1000
+    rows = np.tile([0.5, 0.3, 0.15, 0.05], (n, 1))
+    action = acted(rng, rows)
+    share = np.maximum(rng.binomial(64, rows[np.arange(n), action]), 1) / 64
+    exact = rng.uniform(0.05, 0.95, n)
+    for p, found in ((0.97 * share + 0.03 / 7, 66), (exact, None)):
+        p = p if decimals is None else p.round(decimals)
+        assert draws_of(one_step(np.zeros(n, int), action, p)) == found
+
+
+def test_frequencies_of_draws_whose_number_varies_are_noticed():
+    """64, 81 and 100 have 129,600 as their first common multiple."""
+    rng, n = np.random.default_rng(4), 1000
+    rows = np.tile([0.5, 0.3, 0.15, 0.05], (n, 1))
+    action, K = acted(rng, rows), rng.choice([64, 81, 100], n)
+    share = np.maximum(rng.binomial(K, rows[np.arange(n), action]), 1) / K
+    assert draws_of(one_step(np.zeros(n, int), action, share)) == 100
+
+
 def test_the_smallest_k_is_found():
     assert lattice_of(np.array([0.125, 0.5])) == 8
     assert lattice_of(np.array([1 / 3, 1 / 6])) == 6
@@ -148,10 +171,13 @@ def bold(K: int) -> Episodes:
 
 
 def test_nothing_is_proved_by_frequencies():
-    """The gain is 0 for certain; believed to be exact, these frequencies prove one."""
+    """The gain is 0 for certain. Said to be exact, these frequencies would prove one, if weights
+    did not contradict."""
     log = bold(64)
     believed = jm.improve(replace(log, propensity_draws=0), None, discount=0.9, rewards=UNIT)
-    assert believed.certificate.validity is Validity.PROVED
+    assert believed.selection.chosen.passed
+    assert believed.certificate.validity is Validity.CLAIMED
+    assert "weigh more than 1" in believed.certificate.claim
     for said in (None, 64):
         result = jm.improve(replace(log, propensity_draws=said), None, discount=0.9, rewards=UNIT)
         best = result.certificate

@@ -9,7 +9,8 @@ nothing that is computed from such propensities is proved. A log can say so itse
 All propensities are then multiples of one 1/K, up to the digits they are written with. So are those
 of many exact designs (one half; .9 and .1; the rows of a policy file that has two decimals), but
 there the same history has the same propensity, and draws scatter. So multiples of 1/K, K at most
-`MOST_DRAWS`, are taken for frequencies
+`MOST_DRAWS`, are taken for frequencies, and so are values that lie on other steps of one length, as
+those of a router that also explores, and fractions with a K each,
 
 - where some action, after the same history, has `SCATTERED` different propensities or more;
 - where hardly any history comes twice, or those that do mostly disagree: with more than `FEW`
@@ -22,6 +23,7 @@ where it cannot be told from draws the log is not believed until somebody says t
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 
@@ -37,6 +39,10 @@ AGREEING = 1 / 3  # the share of them that agrees where two policies took turns,
 LOOKED_AT = 64  # values that exclude most K
 FEWEST_DIGITS = 3  # that a rounded propensity is taken to have
 DIGITS_OF = 10_000  # different propensities that tell how many digits the column writes
+MOST_PARTS = 4  # of the least distance between two propensities, of which one is a step
+MISSED = 0.05  # of a step, by which a propensity may miss it
+MOST_VARIED = 1000  # draws, where their number varies
+LAST_DIGIT = 1e-15
 FLOAT32 = 1e-7  # relative: numbers that were once stored with 32 bits
 
 
@@ -61,7 +67,8 @@ def draws_noticed(log: Episodes) -> int | None:
     if len(different) < SCATTERED:
         return None
     # what is cut off at both ends need be no multiple
-    draws = lattice_of(different[1:-1] if len(different) > FEW else different)
+    inner = different[1:-1] if len(different) > FEW else different
+    draws = lattice_of(inner) or steps_of(inner) or fractions_of(inner)
     return draws if draws and _scatter(log, value, len(different)) else None
 
 
@@ -82,6 +89,50 @@ def lattice_of(values: Floats) -> int | None:
             if not len(draws):
                 return None
     return int(draws[0])
+
+
+def steps_of(values: Floats) -> int | None:
+    """About how many steps lie between 0 and 1, if all of the values, in order, lie on steps of one
+    length: frequencies that were mixed with uniform exploration, as .97·k/64 + .03/7.
+
+    >>> steps_of(0.97 * np.array([1, 2, 4, 5, 9, 12, 13, 30, 40]) / 64 + 0.03 / 7)
+    66
+    >>> steps_of(np.sort(np.random.default_rng(1).random(9)))
+    """
+    if len(values) < FEW:
+        return None
+    away, off = values[1:] - values[0], 2 * (rounding_of(values) + FLOAT32 * values).max()
+    for parts in range(1, MOST_PARTS + 1):
+        length = float(np.diff(values).min()) / parts
+        if length * MOST_DRAWS < 1:
+            return None
+        for d in away.tolist():
+            times = round(d / length)
+            # the length is known the better, the further away a value lies
+            if times == 0 or abs(d - times * length) > min(
+                MISSED * length, off * (1 + parts * times)
+            ):
+                break
+            length = d / times
+        else:
+            return round(1 / length)
+    return None
+
+
+def fractions_of(values: Floats) -> int | None:
+    """The largest K where all values, to their last digit, are multiples of 1/K with a K at most
+    `MOST_VARIED` of their own: of a number that is none, one in ten billion looks like that.
+
+    >>> fractions_of(np.array([1 / 64, 7 / 81, 0.99])), fractions_of(np.sqrt([0.25, 0.1]))
+    (100, None)
+    """
+    largest = 1
+    for v in values.tolist():
+        near = Fraction(v).limit_denominator(MOST_VARIED)
+        if abs(float(near) - v) > LAST_DIGIT:
+            return None
+        largest = max(largest, near.denominator)
+    return largest
 
 
 def _scatter(log: Episodes, value: Ints, different: int) -> bool:

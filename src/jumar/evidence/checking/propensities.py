@@ -208,8 +208,8 @@ def _frequencies(draws: int, said: bool) -> Finding:
         remedy = "Log the probabilities themselves"
     else:
         fact = (
-            f"They look like frequencies of {draws:,} draws: all are multiples of 1/{draws:,}, and "
-            "differ where nothing else in the log does"
+            f"They look like frequencies of {draws:,} draws, and differ where "
+            "nothing else in the log does"
         )
         remedy = (
             "If they are exact, say so: --propensity-draws 0 (propensity_draws=0). Else log the "
