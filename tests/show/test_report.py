@@ -69,7 +69,7 @@ def test_one_change_is_told_with_its_gain():
         page.text
     )
     # 3 instead of the mean of 1 and 3
-    says(page.text, "by about 1.000", "not learned from", "90 % interval")
+    says(page.text, "by about 1", "not learned from", "90 % interval")
 
 
 def test_costs_are_saved():
