@@ -158,8 +158,10 @@ def _hopeless(selection: Selection, firsts: Sequence[Trial]) -> str:
     """Why no number of episodes like these would decide, or none can be told."""
     beyond = max(selection.beyond, min((trial.beyond for trial in firsts), default=0.0))
     if beyond > MOST_BEYOND:
+        # the page tells the share under the old policy, too
+        under = "" if beyond == selection.beyond else " under what was tried"
         return (
-            f"Recordings stop so early that {percent(beyond)} of what counts lies "
+            f"Recordings stop so early that {percent(round(beyond, 2))} of what counts{under} lies "
             "beyond, so no number of them would decide. Record for longer; or, if episodes end "
             "where the recordings do, say so (--ends terminated)."
         )
