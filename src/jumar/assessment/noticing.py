@@ -116,7 +116,7 @@ def weights(found: Looked) -> Iterator[Notice]:
     off = (trial.weight - 1) / trial.weight_error if trial.weight_error > 0 else 0.0
     too_many = off > MUCH or ruled_out
     too_few = off < -MUCH_BELOW and trial.effective > ENOUGH
-    beyond = trial.gain - MUCH * trial.error > test.most
+    beyond = trial.told.gain - MUCH * trial.told.error > test.most
     if not (too_many or too_few or beyond):
         return
     how = f"they differ by a factor of {rounded(trial.weight, trial.weight_error)}"
