@@ -225,10 +225,10 @@ def test_a_gain_is_per_call_and_per_year_in_this_order():
     found = Evidenced(2.0, 1.0, 3.0, error=0.5, possible=(-9.0, 9.0), effective=400.0)
     gain = Gain(found, 5.0, "", steps_per_year=100.0, episode="call")
     assert looks(gain) == (
-        "The new policy looks better, by about 2.00 per call (90 % interval 1.00 to 3.00), 200 a "
+        "The new policy looks better, by about 2.00 (90 % interval 1.00 to 3.00) per call, 200 a "
         "year for each that runs all year."
     )
-    assert "about 2.00 per call (90 %" in expect(gain, 0.0, 2.0, 0.05)
+    assert "3.00) per call, 200 a year" in expect(gain, 0.0, 2.0, 0.05)
     assert expect(gain, 0.5, 2.0, 0.05).startswith(
         "Expect to gain at least 0.5 per call; about 2.00 (90 %"
     )

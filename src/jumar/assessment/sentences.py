@@ -88,7 +88,7 @@ def _estimate(gain: Gain, each: str = "") -> str:
     assert gain.interval is not None
     said = gain.size(gain.shown)
     low, high = sorted(x if gain.shown >= 0 else -x for x in gain.interval)
-    said += f"{each} (90 % interval {rounded(low, gain.error)} to {rounded(high, gain.error)})"
+    said += f" (90 % interval {rounded(low, gain.error)} to {rounded(high, gain.error)}){each}"
     return f"{said}, {gain.per_year_text}" if gain.per_year_text else said
 
 
