@@ -297,14 +297,20 @@ def _proviso(selection: Selection) -> str:
     several signals one chance is stated for all, so it is the proviso of all."""
     limits = selection.limits
     every = [limits, *(signal.limits for signal in selection.kept)]
+    said = []
     if not all(each.rewards.declared for each in every):
-        return (
-            ", provided no return lies outside what the log shows: neither a hidden loss nor a "
+        # returns alone would not do: what one step pays may be made up for by another one, which
+        # the weights of a candidate count for less
+        said.append(
+            "no step and no return lies outside what the log shows, neither a hidden loss nor a "
             "hidden gain"
         )
-    if limits.steps is not None and not limits.declared_steps:
-        return f", provided no recording goes on for more than {limits.steps:,} steps"
-    return ""
+    lengths = [each.steps for each in every if each.fixed and each.steps is not None]
+    if lengths:
+        said.append(f"every episode has {counted(lengths[0], 'step')}")
+    elif limits.steps is not None and not limits.declared_steps:
+        said.append(f"no recording goes on for more than {limits.steps:,} steps")
+    return f", provided {', and '.join(said)}" if said else ""
 
 
 def _why_kept(selection: Selection) -> str:
