@@ -258,3 +258,28 @@ def test_the_terminal_tells_changes_in_the_order_of_the_page(tmp_path, monkeypat
     assert often < rarely
     table = done.text.partition("What changes")[2].partition("Certificate")[0]
     assert table.index(first) < table.index(second)
+
+
+@pytest.mark.parametrize(
+    ("paid", "bot", "wrong"),
+    [
+        (logs.pays, 0.8, "This policy did not choose these actions"),
+        (logs.turning, 0.5, "The return falls"),
+    ],
+)
+def test_estimate_shows_no_number_where_improve_says_do_not_use_these(
+    paid, bot, wrong, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    logs.desk(Path("log.csv"), paid=paid)
+    logs.rule(Path("rule.toml"), bot)
+    logs.rule(Path("new.toml"), 0.6)
+    asked = ("estimate", "log.csv", *CALLS, *RULE, "--controller", "new.toml")
+    done, data = run_command(capsys, *asked), run_command(capsys, *asked, "--json").data
+    improved = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, "--json")
+    assert done.code == improved.code == 1
+    assert f"Do not use these numbers. {improved.data['verdict']['lead']}" in done.text
+    assert wrong in done.text
+    for found in data["estimates"]:
+        assert found["value"] is found["lower"] is found["upper"] is None
+        assert found["not_shown_because"] == "the log failed a check"
