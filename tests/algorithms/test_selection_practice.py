@@ -174,7 +174,10 @@ def test_a_length_that_was_read_off_is_said(horizon, rewards):
     )
     proved = rewards is not None and horizon is not None
     assert (result.certificate.validity.value == "proved") == proved
-    assert ("provided no recording goes on" in result.certificate.claim) == read_off
+    claim = result.certificate.claim
+    assert ("provided no recording goes on" in claim) == read_off
+    assert ("provided no step and no return" in claim) == (rewards is None)
+    assert (", and every episode has 3 steps." in claim) == (rewards is None)
 
 
 def test_a_gain_over_clusters_is_not_called_one_over_episodes():

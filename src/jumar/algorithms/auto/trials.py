@@ -166,7 +166,8 @@ class Trial(Shown):
     @property
     def summary(self) -> str:
         passed = "passed" if self.passed else "not passed"
-        return f"{self.setting}, held-out gain {self.gain:.4g} ± {self.error:.2g}, {passed}"
+        told = self.told
+        return f"{self.setting}, held-out gain {told.gain:.4g} ± {told.error:.2g}, {passed}"
 
     def to_dict(self, possible: Range, kept: Sequence[KeptSignal] = ()) -> dict[str, Any]:
         """In plain JSON types. What is not `possible`, or hardly tested, is not in there."""
