@@ -220,7 +220,9 @@ def _keep(result: Result, held_out: Selection | None, doubts: tuple[Doubt, ...])
         said = "Record for longer; or, if episodes end where the records do, say so "
         said += "(--ends terminated)."
     elif test is not None:
-        lead, said = _why_kept(test), f"{said} {plan(test).said(test.episodes)}"
+        lead, found = _why_kept(test), plan(test)
+        # more of the same is advised only where it would decide something
+        said = found.why or f"{said} {found.said(test.episodes)}"
     elif result.improvement.changed == 0:
         lead = "The log gives no reason to change it."
     else:

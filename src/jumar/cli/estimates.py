@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -14,6 +15,7 @@ from jumar.cli.panels import Command
 from jumar.core.errors import ParameterError
 
 if TYPE_CHECKING:
+    from jumar.core.episodes import Episodes
     from jumar.evidence.offpolicy import Estimate
     from jumar.evidence.offpolicy.intervals import Sides
 
@@ -68,7 +70,7 @@ def estimate(
 ) -> None:
     """Estimate what a controller is worth from a log that another one made.
 
-    Exits with 1 if the log says so little of the controller that no number is shown.
+    Exits with 1 if none is shown: the log failed a check, or says too little of the controller.
     """
     from jumar import load_controller, offpolicy
 
@@ -112,6 +114,8 @@ def estimate(
         else:
             one = offpolicy.estimate(episodes, new, behavior, estimator=estimator, **settings)
             found = {estimator: one}
+        if doubt := _doubt(episodes, behavior, discount, seed):
+            found = {name: replace(item, doubt=doubt) for name, item in found.items()}
     data = {
         "controller": str(controller),
         "policy": policy[0] if policy and len(policy) == 1 else policy or None,
@@ -121,6 +125,18 @@ def estimate(
     say(as_json, data, *_view(list(found.values())))
     if offpolicy.best_of(found.values()).evidence.hidden:
         raise typer.Exit(1)
+
+
+def _doubt(episodes: Episodes, behavior: Any, discount: float, seed: int) -> str:
+    """What is wrong with the log, by the checks that `jumar check` and `improve` make of it."""
+    from jumar.assessment.verdict import TERMS, Word, failures
+    from jumar.evidence.checking import check
+
+    checked = check(episodes, behavior, discount=discount, seed=seed)
+    broken = failures(checked, checked.notices)
+    if not broken:
+        return ""
+    return f"{TERMS[Word.DO_NOT_RELY].headline} {broken[0].wrong} {broken[0].remedy}"
 
 
 def _check_not_asked(options: dict[str, bool], why: str) -> None:

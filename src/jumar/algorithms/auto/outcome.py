@@ -239,12 +239,14 @@ def _assumptions(selection: Selection, practice: Practice, seed: int) -> list[st
 
 def _what_steps_pay(selection: Selection) -> str:
     rewards = selection.limits.rewards
-    low, high = rewards.continuing
-    said = f"No step pays less than {low:.6g} or more than {high:.6g}"
+    said = f"Every step pays {_span(*rewards.continuing)}"
     if rewards.ending is not None and rewards.ending != rewards.continuing:
-        low, high = rewards.ending
-        said += f" (one that ends an episode: {low:.6g} to {high:.6g})"
+        said += f"; one that ends an episode pays {_span(*rewards.ending)}"
     return said
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}"
 
 
 def share(x: float) -> str:
