@@ -122,6 +122,9 @@ def test_every_rendering_says_what_the_verdict_carries_and_no_more(
     assert f'<body class="{newcomer.word}">' in markup
     assert ("before-after" in markup.partition("<body")[2]) == (terms.numbers is not Carried.NONE)
     _json_carries(data, terms.numbers)
+    if terms.exit_code:  # neither what passed a test nor what would be proved
+        assert not data["certificates"]
+        assert not {"passed", "validity", "claim", "odds"} & set(_keys(data))
     assert ("When you see" in texts["page"]) == terms.decides
     with Path("out", "decisions.csv").open(encoding="utf-8", newline="") as file:
         new = {row["new"] for row in csv.DictReader(file)}

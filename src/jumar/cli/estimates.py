@@ -121,7 +121,8 @@ def estimate(
         "seed": seed,
         "estimates": [item.to_dict() for item in found.values()],
     }
-    say(as_json, data, *_view(list(found.values())))
+    remarks = episodes.origin.remarks if episodes.origin else None
+    say(as_json, data, *_view(list(found.values()), bool(remarks and remarks.costs)))
     if offpolicy.best_of(found.values()).evidence.hidden:
         raise typer.Exit(1)
 
@@ -167,7 +168,7 @@ def _forecast(
         raise typer.Exit(1)
 
 
-def _view(found: list[Estimate]) -> list[Any]:
+def _view(found: list[Estimate], costs: bool) -> list[Any]:
     from rich.text import Text
 
     from jumar.core.text import counted
@@ -188,6 +189,7 @@ def _view(found: list[Estimate]) -> list[Any]:
         for item in found
     ]
     title = "Difference to the behavior" if best.difference else "Expected return"
+    title += " (costs count as negative)" if costs else ""
     size, unit = best.units
     weight = f"{best.effective_size:,.1f} of {size:,} {unit}s"
     among = f" in {counted(size, unit)}" if unit != "episode" else ""
