@@ -97,6 +97,8 @@ def _view(found: Selection, planned: SizePlan) -> list[Any]:
     from jumar.show.terminal import facts, plain_table
 
     state = "a change passes the test" if found.chosen else "nothing passes the test yet"
+    if found.too_short:
+        state = "a change passes the test, but only up to where recordings stop"
     lines = [("log", f"{counted(found.episodes, 'episode')}; {state}")]
     gain = planned.gain
     if gain is not None and not gain.hidden:
