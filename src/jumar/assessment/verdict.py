@@ -173,6 +173,11 @@ class Failure:
     remedy: str
     options: tuple[str, ...] = ()
 
+    @property
+    def said(self) -> str:
+        """In place of every number."""
+        return f"{TERMS[Word.DO_NOT_RELY].headline} {self.wrong} {self.remedy}"
+
 
 def failures(check: Check, notices: Sequence[Notice]) -> list[Failure]:
     """All that is loud, and every check that failed."""
