@@ -305,3 +305,15 @@ def test_a_forecast_of_a_policy_rests_on_who_acted_and_not_on_drift(tmp_path, mo
     assert wrong.data["forecast"]["difference"]["value"] is None
     assert "the log failed a check. This policy did not choose" in wrong.data["forecast"]["verdict"]
     assert wrong.data["forecast"]["behavior"] == right.data["forecast"]["behavior"]
+
+
+def test_what_was_declared_is_assumed_and_stands_in_the_list(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    logs.desk(Path("log.csv"))
+    logs.rule(Path("rule.toml"))
+    declared = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, *DECLARED, "--json").data
+    listed = declared["certificates"][0]["assumptions"]
+    assert "Every step pays 0 to 4, as was declared." in listed
+    assert "No recording goes on for more than 1 step, as was declared." in listed
+    seen = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, "--json").data
+    assert "Every step pays 0 to 4, as the log shows." in seen["certificates"][0]["assumptions"]
