@@ -283,3 +283,20 @@ def test_estimate_shows_no_number_where_improve_says_do_not_use_these(
     for found in data["estimates"]:
         assert found["value"] is found["lower"] is found["upper"] is None
         assert found["not_shown_because"] == "the log failed a check"
+
+
+@pytest.mark.parametrize(("paid", "bot", "code"), [(logs.pays, 0.8, 1), (logs.turning, 0.5, 0)])
+def test_nothing_is_forecast_for_a_new_policy_where_more_than_drift_is_wrong(
+    paid, bot, code, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    logs.desk(Path("log.csv"), paid=paid)
+    logs.rule(Path("rule.toml"), bot)
+    logs.rule(Path("new.toml"), 0.6)
+    asked = ("estimate", "log.csv", *CALLS, *RULE, "--forecast", "--controller", "new.toml")
+    done = run_command(capsys, *asked, "--json")
+    assert done.code == code
+    found = done.data["forecast"]
+    assert found["behavior"]["value"] is not None
+    assert (found["difference"]["value"] is None) == bool(code)
+    assert ("Nothing is forecast for the new policy" in found["verdict"]) == bool(code)

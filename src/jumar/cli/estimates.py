@@ -127,12 +127,18 @@ def estimate(
         raise typer.Exit(1)
 
 
-def _doubt(episodes: Episodes, behavior: Any, discount: float, seed: int) -> str:
-    """What is wrong with the log, by the checks that `jumar check` and `improve` make of it."""
+def _doubt(
+    episodes: Episodes, behavior: Any, discount: float, seed: int, *, drifts: bool = False
+) -> str:
+    """What is wrong with the log, by the checks that `jumar check` and `improve` make of it; where
+    it is known that it `drifts`, what else is."""
     from jumar.assessment.verdict import TERMS, Word, failures
     from jumar.evidence.checking import check
 
     checked = check(episodes, behavior, discount=discount, seed=seed)
+    if drifts:
+        sections = {name: part for name, part in checked.sections.items() if name != "drift"}
+        checked = replace(checked, sections=sections)
     broken = failures(checked, checked.notices)
     if not broken:
         return ""
@@ -162,6 +168,11 @@ def _forecast(
     with working("Forecasting", as_json):
         episodes, behavior = inputs.read(log, policy, reading, like=new, exploration=exploration)
         found = forecast(episodes, behavior, new, **asked)
+        less, γ = found.difference, asked["discount"]
+        # what was logged is known, whatever is wrong with the log
+        if less and _doubt(episodes, behavior, γ, asked["seed"], drifts=True):
+            less = replace(less, doubt="the log failed a check; jumar check tells which")
+            found = replace(found, difference=less)
     data = {
         "controller": None if controller is None else str(controller),
         "policy": policy[0] if policy and len(policy) == 1 else policy or None,
@@ -169,6 +180,8 @@ def _forecast(
         "forecast": found.to_dict(),
     }
     say(as_json, data, *forecast_view(found))
+    if (found.difference or found.behavior).hidden:
+        raise typer.Exit(1)
 
 
 def _view(found: list[Estimate]) -> list[Any]:
