@@ -122,6 +122,9 @@ def test_every_rendering_says_what_the_verdict_carries_and_no_more(
     assert f'<body class="{newcomer.word}">' in markup
     assert ("before-after" in markup.partition("<body")[2]) == (terms.numbers is not Carried.NONE)
     _json_carries(data, terms.numbers)
+    if terms.exit_code:  # neither what passed a test nor what would be proved
+        assert not data["certificates"]
+        assert not {"passed", "validity", "claim", "odds"} & set(_keys(data))
     assert ("When you see" in texts["page"]) == terms.decides
     with Path("out", "decisions.csv").open(encoding="utf-8", newline="") as file:
         new = {row["new"] for row in csv.DictReader(file)}
@@ -283,20 +286,34 @@ def test_estimate_shows_no_number_where_improve_says_do_not_use_these(
     for found in data["estimates"]:
         assert found["value"] is found["lower"] is found["upper"] is None
         assert found["not_shown_because"] == "the log failed a check"
+    planned = run_command(capsys, "samples", "log.csv", *CALLS, *RULE, "--json")
+    assert (planned.code, planned.data["plan"], planned.data["certified"]) == (1, [], False)
+    assert planned.data["not_planned_because"] == data["estimates"][0]["verdict"]
 
 
-@pytest.mark.parametrize(("paid", "bot", "code"), [(logs.pays, 0.8, 1), (logs.turning, 0.5, 0)])
-def test_nothing_is_forecast_for_a_new_policy_where_more_than_drift_is_wrong(
-    paid, bot, code, tmp_path, monkeypatch, capsys
-):
+def test_a_forecast_of_a_policy_rests_on_who_acted_and_not_on_drift(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    logs.desk(Path("log.csv"), paid=paid)
-    logs.rule(Path("rule.toml"), bot)
+    logs.desk(Path("log.csv"), paid=logs.turning)
+    logs.rule(Path("rule.toml"), 0.5)
+    logs.rule(Path("wrong.toml"), 0.8)
     logs.rule(Path("new.toml"), 0.6)
-    asked = ("estimate", "log.csv", *CALLS, *RULE, "--forecast", "--controller", "new.toml")
-    done = run_command(capsys, *asked, "--json")
-    assert done.code == code
-    found = done.data["forecast"]
-    assert found["behavior"]["value"] is not None
-    assert (found["difference"]["value"] is None) == bool(code)
-    assert ("Nothing is forecast for the new policy" in found["verdict"]) == bool(code)
+    asked = ("estimate", "log.csv", *CALLS, "--controller", "new.toml", "--forecast")
+    right = run_command(capsys, *asked, "--policy", "rule.toml", "--json")
+    wrong = run_command(capsys, *asked, "--policy", "wrong.toml", "--json")
+    assert (right.code, wrong.code) == (0, 1)
+    assert right.data["forecast"]["difference"]["value"] is not None
+    assert wrong.data["forecast"]["difference"]["value"] is None
+    assert "the log failed a check. This policy did not choose" in wrong.data["forecast"]["verdict"]
+    assert wrong.data["forecast"]["behavior"] == right.data["forecast"]["behavior"]
+
+
+def test_what_was_declared_is_assumed_and_stands_in_the_list(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    logs.desk(Path("log.csv"))
+    logs.rule(Path("rule.toml"))
+    declared = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, *DECLARED, "--json").data
+    listed = declared["certificates"][0]["assumptions"]
+    assert "Every step pays 0 to 4, as was declared." in listed
+    assert "No recording goes on for more than 1 step, as was declared." in listed
+    seen = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, "--json").data
+    assert "Every step pays 0 to 4, as the log shows." in seen["certificates"][0]["assumptions"]

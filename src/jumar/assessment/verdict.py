@@ -173,6 +173,11 @@ class Failure:
     remedy: str
     options: tuple[str, ...] = ()
 
+    @property
+    def said(self) -> str:
+        """In place of every number."""
+        return f"{TERMS[Word.DO_NOT_RELY].headline} {self.wrong} {self.remedy}"
+
 
 def failures(check: Check, notices: Sequence[Notice]) -> list[Failure]:
     """All that is loud, and every check that failed."""
@@ -229,7 +234,7 @@ def _keep(result: Result, held_out: Selection | None, doubts: tuple[Doubt, ...])
         assert held_out is not None
         lead, reasons = f"{same_way(held_out)} So nothing is to be changed.", [same_way(held_out)]
     if result.estimated:
-        said += " The controller in the output is only a copy of your policy, guessed from the log."
+        said += " The policy in the output is only a copy of yours, guessed from the log."
     return Verdict(Word.KEEP, terms.headline, lead, said, doubts, tuple(reasons))
 
 
@@ -293,9 +298,7 @@ def _trial(
     said = TERMS[word].next_step.format(episodes=plural(gain.episode, 2))
     options: tuple[str, ...] = ()
     if result.estimated:
-        said += (
-            " Or write down the rule that is followed (jumar init drafts one) and run this again."
-        )
+        said += " Or write down the rule that is followed, as people know it, and run this again."
     elif result.selection is None:
         said += " Or let the change be tested on episodes that it was not learned from."
         options = ("--algorithm", "auto")

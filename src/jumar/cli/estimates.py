@@ -15,7 +15,6 @@ from jumar.cli.panels import Command
 from jumar.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from jumar.core.episodes import Episodes
     from jumar.evidence.offpolicy import Estimate
     from jumar.evidence.offpolicy.intervals import Sides
 
@@ -114,35 +113,18 @@ def estimate(
         else:
             one = offpolicy.estimate(episodes, new, behavior, estimator=estimator, **settings)
             found = {estimator: one}
-        if doubt := _doubt(episodes, behavior, discount, seed):
-            found = {name: replace(item, doubt=doubt) for name, item in found.items()}
+        if doubt := inputs.doubt(episodes, behavior, discount, seed):
+            found = {name: replace(item, doubt=doubt.said) for name, item in found.items()}
     data = {
         "controller": str(controller),
         "policy": policy[0] if policy and len(policy) == 1 else policy or None,
         "seed": seed,
         "estimates": [item.to_dict() for item in found.values()],
     }
-    say(as_json, data, *_view(list(found.values())))
+    remarks = episodes.origin.remarks if episodes.origin else None
+    say(as_json, data, *_view(list(found.values()), bool(remarks and remarks.costs)))
     if offpolicy.best_of(found.values()).evidence.hidden:
         raise typer.Exit(1)
-
-
-def _doubt(
-    episodes: Episodes, behavior: Any, discount: float, seed: int, *, drifts: bool = False
-) -> str:
-    """What is wrong with the log, by the checks that `jumar check` and `improve` make of it; where
-    it is known that it `drifts`, what else is."""
-    from jumar.assessment.verdict import TERMS, Word, failures
-    from jumar.evidence.checking import check
-
-    checked = check(episodes, behavior, discount=discount, seed=seed)
-    if drifts:
-        sections = {name: part for name, part in checked.sections.items() if name != "drift"}
-        checked = replace(checked, sections=sections)
-    broken = failures(checked, checked.notices)
-    if not broken:
-        return ""
-    return f"{TERMS[Word.DO_NOT_RELY].headline} {broken[0].wrong} {broken[0].remedy}"
 
 
 def _check_not_asked(options: dict[str, bool], why: str) -> None:
@@ -168,11 +150,13 @@ def _forecast(
     with working("Forecasting", as_json):
         episodes, behavior = inputs.read(log, policy, reading, like=new, exploration=exploration)
         found = forecast(episodes, behavior, new, **asked)
-        less, γ = found.difference, asked["discount"]
-        # what was logged is known, whatever is wrong with the log
-        if less and _doubt(episodes, behavior, γ, asked["seed"], drifts=True):
-            less = replace(less, doubt="the log failed a check; jumar check tells which")
-            found = replace(found, difference=less)
+        # only the difference rests on weights, and drift is what is forecast
+        but, seed = ("drift",), asked["seed"]
+        if (less := found.difference) is not None and (
+            doubt := inputs.doubt(episodes, behavior, asked["discount"], seed, but)
+        ):
+            why = f"the log failed a check. {doubt.wrong} {doubt.remedy}".removesuffix(".")
+            found = replace(found, difference=replace(less, doubt=why))
     data = {
         "controller": None if controller is None else str(controller),
         "policy": policy[0] if policy and len(policy) == 1 else policy or None,
@@ -184,7 +168,7 @@ def _forecast(
         raise typer.Exit(1)
 
 
-def _view(found: list[Estimate]) -> list[Any]:
+def _view(found: list[Estimate], costs: bool) -> list[Any]:
     from rich.text import Text
 
     from jumar.core.text import counted
@@ -205,6 +189,7 @@ def _view(found: list[Estimate]) -> list[Any]:
         for item in found
     ]
     title = "Difference to the behavior" if best.difference else "Expected return"
+    title += " (costs count as negative)" if costs else ""
     size, unit = best.units
     weight = f"{best.effective_size:,.1f} of {size:,} {unit}s"
     among = f" in {counted(size, unit)}" if unit != "episode" else ""

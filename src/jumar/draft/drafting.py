@@ -11,7 +11,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import JumarError, LogError, not_one_of
-from jumar.core.text import counted, printable
+from jumar.core.text import counted, number, printable
 from jumar.draft import ending, ranges
 from jumar.draft.looking import Column, FirstLook, find_turns, look
 from jumar.draft.parts import UNITS, Proposal, columns_of, is_cost, is_unit, propose, words_of
@@ -290,10 +290,11 @@ def _time(seen: FirstLook, proposals: tuple[Proposal, ...], cut: bool) -> list[P
     made = [ProjectLine("step_length", length, why)] if length else []
     rate = next((γ for γ in DISCOUNTS if γ**rows >= 0.5), DISCOUNTS[-1])
     step = "step" if rows == 1 else "steps"
-    why = f"an episode has {rows:.3g} {step} on average"
+    long = number(float(f"{rows:.3g}"))
+    why = f"an episode has {long} {step} on average"
     if cut:
         rate = next((γ for γ in reversed((*SHORT, *DISCOUNTS)) if γ**rows <= BEYOND), SHORT[0])
-        why = f"recordings stop after {rows:.3g} steps on average: {UNSEEN}"
+        why = f"recordings stop after {long} steps on average: {UNSEEN}"
     return [*made, ProjectLine("discount", rate, why)]
 
 

@@ -40,7 +40,7 @@ _SEVERAL = (
     "their mix, as in the log."
 )
 _LENGTH = "Every episode has {steps} and ends as those in the log do."
-_LONGEST = "No recording goes on for more than {steps:,} steps, as none in the log does."
+_LONGEST = "No recording goes on for more than {steps}, as {how}."
 _STOPS = (
     "Where a recording stopped had nothing to do with what would have come next. The claim is "
     "about the return up to there; {beyond} of the discounted weight lies beyond."
@@ -226,14 +226,15 @@ def _assumptions(selection: Selection, practice: Practice, seed: int) -> list[st
     ]
     if selection.gate != PROVED:
         found.append(_LARGE)
-    if not limits.rewards.declared:
-        found.append(f"{_what_steps_pay(selection)}, as the log shows.")
+    how = "as was declared" if limits.rewards.declared else "as the log shows"
+    found.append(f"{_what_steps_pay(selection)}, {how}.")
     if selection.beyond > 0:
         found.append(_STOPS.format(beyond=share(selection.beyond)))
     if limits.fixed and limits.steps is not None:
         found.append(_LENGTH.format(steps=counted(limits.steps, "step")))
-    elif limits.steps is not None and not limits.declared_steps:
-        found.append(_LONGEST.format(steps=limits.steps))
+    elif limits.steps is not None:
+        how = "was declared" if limits.declared_steps else "none in the log does"
+        found.append(_LONGEST.format(steps=counted(limits.steps, "step"), how=how))
     return [*found, _SEED.format(seed=seed)]
 
 
