@@ -11,7 +11,7 @@ from jumar.algorithms.auto import select
 from jumar.algorithms.auto.scoring import weights_beyond
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from streamed_logs import cut_up, labelled, streamed
+from large_logs import as_large
 
 NAMES = ("first", "later"), ("stay", "leave")
 STEPS, DISCOUNT = 10, 0.8
@@ -30,7 +30,7 @@ def leaving(n: int, share: float = 0.1) -> tuple[Episodes, Controller]:
     z, reward = np.ones(start[-1], int), np.zeros(start[-1])
     z[start[:-1]], reward[start[:-1]] = 0, leaves
     log = Episodes(*NAMES, z, action, reward, start, [1] * n, [False] * n)
-    return labelled(log), Controller.constant(*NAMES, [1 - share, share], name="rarely leaves")
+    return log, Controller.constant(*NAMES, [1 - share, share], name="rarely leaves")
 
 
 def test_weights_by_hand():
@@ -55,9 +55,10 @@ def test_what_would_bring_recordings_to_an_early_stop_is_not_deployed():
     assert found.chosen is None
     assert found.too_short
     assert found.beyond == min(trial.beyond for trial in passed) > 0.25
-    parts = streamed(cut_up(log, 3, np.random.default_rng(1)), behavior, **HOW)
-    assert parts.chosen is None
-    assert parts.beyond == pytest.approx(found.beyond, rel=1e-9)
+    with as_large():
+        large = select(log, behavior, **HOW)
+    assert large.chosen is None
+    assert large.beyond == found.beyond
 
 
 def test_the_share_that_is_said_is_that_of_the_policy_handed_over():

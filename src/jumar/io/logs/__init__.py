@@ -40,6 +40,7 @@ from jumar.core.text import counted, printable
 from jumar.io.formats import FORMATS, FileOptions, Source, collected, is_dataset, spooled
 from jumar.io.logs.asking import Ends, Missing, Repeated, ask
 from jumar.io.logs.assembling import assemble
+from jumar.io.logs.files import LogFiles
 from jumar.io.logs.joining import load_each
 from jumar.io.logs.loading import load
 from jumar.io.logs.numerals import Mark as Decimal
@@ -48,7 +49,16 @@ from jumar.io.logs.parts import find_parts
 from jumar.io.logs.writing import write_logs
 from jumar.io.several import SeveralFiles, open_logs
 
-__all__ = ["Ends", "LogLike", "Missing", "Repeated", "log_of", "read_logs", "write_logs"]
+__all__ = [
+    "Ends",
+    "LogFiles",
+    "LogLike",
+    "Missing",
+    "Repeated",
+    "log_of",
+    "read_logs",
+    "write_logs",
+]
 
 
 @runtime_checkable
@@ -59,7 +69,8 @@ class ArrowTable(Protocol):
 
 
 File = str | os.PathLike[str]
-LogLike = Episodes | Replays | File | ArrowTable  # what a caller may pass for a log
+# what a caller may pass for a log
+LogLike = Episodes | Replays | File | ArrowTable | LogFiles
 
 
 def log_of(
@@ -75,6 +86,8 @@ def log_of(
     """
     if isinstance(log, Episodes | Replays):
         return log
+    if isinstance(log, LogFiles):
+        return log.read(like, columns)
     source = collected(log)
     if not isinstance(source, str | os.PathLike | ArrowTable) and not is_dataset(source):
         raise ParameterError(
@@ -88,7 +101,7 @@ def log_of(
 
 
 def read_logs(
-    source: File | ArrowTable,
+    source: File | ArrowTable | Sequence[File],
     *,
     observations: Sequence[str] | None = None,
     actions: Sequence[str] | None = None,
@@ -123,7 +136,7 @@ def read_logs(
         A file, its address in a store (``"s3://bucket/log.csv"``), a pipe, "-" for standard input,
         a table of pandas, polars or pyarrow, a ``pyarrow.dataset``, or a dataset of Minari: its
         folder, or its name, as minari:namespace/name-v0. A folder of files, or a pattern such as
-        ``"logs/*.csv"``, is one log; its rows may lie in any order.
+        ``"logs/*.csv"``, or several of them, are one log; its rows may lie in any order.
     observations
         The names of all observations, in order; use the controller's. Without it, those found,
         sorted.
