@@ -279,6 +279,7 @@ def test_an_exploration_that_is_none_is_refused(jumar, place):
 
 # ---- exceptions ---------------------------------------------------------------------------------
 
+ENDED = (*READ[:-1], "terminated")  # after eight weeks a pump is sold, and nothing comes later
 SHORT = {"weeks": 8, "pumps": 800}  # most records show an exception or two, and many none
 
 
@@ -286,7 +287,7 @@ def test_most_of_the_gain_is_fewer_exceptions(jumar, place):
     """The rule is good; what costs is that in one week of five anything is done."""
     costs = pumps(place / "log.csv", slip=0.2, **SHORT)
     (place / "rule.toml").write_text(pump_rule(0.2))
-    line = ("log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--cost", *LEARN)
+    line = ("log.csv", "--policy", "rule.toml", *ENDED, "--bins", RANGES, "--cost", *LEARN)
     found, data = noticed_everywhere(jumar, "exceptions", *line)
     assert data["gain"]["old"] == pytest.approx(-sum(costs) / len(costs))
     worth = data["exceptions"]["worth"]
@@ -315,7 +316,7 @@ def test_most_of_the_gain_is_fewer_exceptions(jumar, place):
 def test_without_a_folder_the_remedy_is_to_write_one(jumar, place):
     pumps(place / "log.csv", slip=0.2, **SHORT)
     (place / "rule.toml").write_text(pump_rule(0.2))
-    line = ("log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--cost", *LEARN)
+    line = ("log.csv", "--policy", "rule.toml", *ENDED, "--bins", RANGES, "--cost", *LEARN)
     found = one(jumar("improve", *line, "--json").data, "exceptions")
     assert found["command"].endswith("--json -o out")
     pasted(jumar, found["command"].replace(" --json", ""))
@@ -455,9 +456,22 @@ def test_exceptions_of_an_estimated_behavior(jumar, place):
     ovens(place / "ovens.csv")
     line = ("ovens.csv", *OVEN, "--ends", "terminated", "--discount", "0.95")
     line += ("--policy", "estimate", "--window", "6")
-    _, data = noticed_everywhere(jumar, "exceptions", *line)
+    found, data = noticed_everywhere(jumar, "exceptions", *line)
     assert data["exceptions"]["exploration"] == pytest.approx(0.15, abs=0.03)
     assert "weights" not in kinds(data)
+    # they may have had a reason that nobody wrote down
+    assert found["fact"].startswith("If what your policy did depended on nothing but what is in")
+    assert found["remedy"].startswith("Ask those who decided why")
+
+
+def test_exceptions_may_pay_after_the_cut(jumar, place):
+    """Whoever stops to service saves at once; what that costs comes after the records stop."""
+    pumps(place / "log.csv", slip=0.2, **SHORT)
+    (place / "rule.toml").write_text(pump_rule(0.2))
+    line = ("log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--cost", "--ends", "cut")
+    data = jumar("improve", *line, "--discount", "0.99", "--json").data
+    assert data["exceptions"]["worth"] is None  # 92 % of what counts lies beyond
+    assert "exceptions" not in kinds(data)
 
 
 def test_a_check_in_a_project_names_the_next_command(jumar, place):

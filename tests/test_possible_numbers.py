@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import jumar as jm
@@ -65,6 +67,22 @@ def test_outcomes_on_last_rows_that_are_left_out_are_not_relied_on():
     found = jm.improve(given.log, given.behavior, discount=0.9).assessment
     assert found.verdict.exit_code == 1
     assert notice in found.notices
+
+
+def test_outcomes_that_are_all_alike_are_noticed_when_they_lie_on_last_rows():
+    """Whoever gets there gets 100, and that is all that is ever paid."""
+    ends = np.cumsum(np.random.default_rng(1).integers(1, 8, 200))
+    reward = np.zeros(ends[-1])
+    reward[ends - 1] = 100.0
+    start, n = np.append(0, ends), len(reward)
+    names = ("seen",), ("a", "b")
+    fair = jm.Controller.uniform(*names)
+    log = jm.Episodes(*names, [0] * n, np.arange(n) % 2, reward, start, [-1] * 200, [False] * 200)
+    (notice,) = [n for n in jm.check(log, fair, discount=0.9).notices if n.kind == "last rows"]
+    assert notice.loud
+    assert jm.improve(log, fair, discount=0.9).assessment.verdict.exit_code == 1
+    same = replace(log, reward=np.full(n, 7.1))
+    assert [n.kind for n in jm.check(same, fair, discount=0.9).notices] == []
 
 
 def test_last_rows_like_all_others_are_left_out_without_a_word():

@@ -74,3 +74,26 @@ def test_the_share_that_is_said_is_that_of_the_policy_handed_over():
     assert said in result.certificate.reason
     assert any(said in text for text in result.certificate.assumptions)
     assert result.to_dict()["selection"]["weight_beyond_the_cut"] == chosen.beyond
+
+
+def test_what_no_episode_shows_counts_as_beyond():
+    """Half of the episodes begin where nobody ever leaves, and there the new policy always does. No
+    held-out weight shows it: these episodes weigh nothing."""
+    rng, n = np.random.default_rng(1), 400
+    acts = np.array([0.5, 0.499, 0.001])
+    z, action = np.full((n, STEPS), 2), rng.choice(2, (n, STEPS), p=acts[:2] / acts[:2].sum())
+    z[:, 0] = rng.integers(2, size=n)
+    reward = ((z == 0) & (action == 0)).astype(float)
+    names = ("good", "bad", "later"), ("stay", "wait", "leave")
+    start = np.arange(0, n * STEPS + 1, STEPS)
+    columns = z.ravel(), action.ravel(), reward.ravel()
+    log = labelled(Episodes(*names, *columns, start, [2] * n, [False] * n))
+    old = Controller.constant(*names, acts)
+    leaves = old.except_at(np.array([[0], [1]]), np.array([[1.0, 0, 0], [0, 0, 1]]))
+    how = HOW | {"candidates": lambda m, b: leaves}
+    shards = cut_up(log, 3, np.random.default_rng(1))
+    for found in (select(log, old, **how), streamed(shards, old, **how)):
+        boldest = max(found.trials, key=lambda trial: trial.setting.mixture)
+        assert boldest.passed
+        assert boldest.beyond + boldest.missing > 0.25 > boldest.beyond  # in truth .45
+        assert found.chosen is not boldest

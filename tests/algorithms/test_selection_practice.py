@@ -174,7 +174,10 @@ def test_a_length_that_was_read_off_is_said(horizon, rewards):
     )
     proved = rewards is not None and horizon is not None
     assert (result.certificate.validity.value == "proved") == proved
-    assert ("provided no recording goes on" in result.certificate.claim) == read_off
+    claim = result.certificate.claim
+    assert ("provided no recording goes on" in claim) == read_off
+    assert ("provided no step and no return" in claim) == (rewards is None)
+    assert (", and every episode has 3 steps." in claim) == (rewards is None)
 
 
 def test_a_gain_over_clusters_is_not_called_one_over_episodes():
@@ -282,6 +285,24 @@ def test_propensities_that_are_too_small_on_average_prove_nothing(noisy):
     assert result.certificate.validity is Validity.CLAIMED
     assert result.assessment.verdict.word.value == ("do-not-rely" if noisy else "keep")
     if noisy:
-        assert "weigh more than 1" in result.certificate.claim
+        assert "the probabilities in the log are too small" in result.certificate.claim
         assert "at most 5 %" not in result.certificate.claim
         assert "propensities" in result.assessment.verdict.lead.lower()
+
+
+def test_weights_tell_what_the_sum_of_propensities_hides():
+    """The same with one such action, which pays more; of three others the propensities are too
+    large, so that by all of them no more than five actions were possible."""
+    rng, n = np.random.default_rng(5), 20_000
+    p = np.array([0.8, *[0.05] * 4])
+    action = rng.choice(5, size=n, p=p)
+    off = np.where(action == 1, rng.gamma(4, 1 / 4, size=n), np.where(action > 1, 1.25, 1.0))
+    paid = (rng.random(n) < 0.8 + 0.1 * (action == 1)).astype(float)
+    log = Episodes(
+        ("z",), tuple("abcde"), [0] * n, action, paid,
+        np.arange(n + 1), [-1] * n, [True] * n, propensity=p[action] * off,
+    )  # fmt: skip
+    result = jm.improve(log, None, discount=0.9, rewards=UNIT)
+    assert result.selection.chosen is not None
+    assert result.certificate.validity is Validity.CLAIMED
+    assert "weigh more than 1" in result.certificate.claim

@@ -196,7 +196,7 @@ def test_keeping_what_was_only_estimated_says_that_it_is_a_copy():
         one_step_log(30, 3), replace(HALF, estimated=True), discount=0.9, n_wedge=20
     )
     assert result.improvement.changed == 0
-    says(judged(result, SOUND).next_step, "only a copy of your policy")
+    says(judged(result, SOUND).next_step, "only a copy of yours")
 
 
 # ---------------------------------------------------------------- all say the same

@@ -14,7 +14,10 @@ import pytest
 import jumar as jm
 import newcomer_logs as logs
 from commands import run_command
+from jumar.assessment.gain import Gain
+from jumar.assessment.sentences import expect, looks
 from jumar.assessment.verdict import TERMS, Carried, Word
+from jumar.evidence.plausible import Evidenced
 from results import Page
 
 DECLARED = ("--rewards", "0:4", "--horizon", "1")
@@ -119,6 +122,9 @@ def test_every_rendering_says_what_the_verdict_carries_and_no_more(
     assert f'<body class="{newcomer.word}">' in markup
     assert ("before-after" in markup.partition("<body")[2]) == (terms.numbers is not Carried.NONE)
     _json_carries(data, terms.numbers)
+    if terms.exit_code:  # neither what passed a test nor what would be proved
+        assert not data["certificates"]
+        assert not {"passed", "validity", "claim", "odds"} & set(_keys(data))
     assert ("When you see" in texts["page"]) == terms.decides
     with Path("out", "decisions.csv").open(encoding="utf-8", newline="") as file:
         new = {row["new"] for row in csv.DictReader(file)}
@@ -215,3 +221,99 @@ def test_no_command_is_offered_that_would_lose_what_was_proved(
     if offered:
         again = run_command(capsys, *command.split()[1:])
         assert again.data["verdict"]["word"] == "adopt"
+
+
+def test_a_gain_is_per_call_and_per_year_in_this_order():
+    """ "3,700 a year per call" would be the pay of a year for each call."""
+    found = Evidenced(2.0, 1.0, 3.0, error=0.5, possible=(-9.0, 9.0), effective=400.0)
+    gain = Gain(found, 5.0, "", steps_per_year=100.0, episode="call")
+    assert looks(gain) == (
+        "The new policy looks better, by about 2.00 (90 % interval 1.00 to 3.00) per call, 200 a "
+        "year for each that runs all year."
+    )
+    assert "3.00) per call, 200 a year" in expect(gain, 0.0, 2.0, 0.05)
+    assert expect(gain, 0.5, 2.0, 0.05).startswith(
+        "Expect to gain at least 0.5 per call; about 2.00 (90 %"
+    )
+
+
+def test_more_of_the_same_is_advised_only_where_it_would_decide(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    logs.rule(Path("rule.toml"), 0.5)
+    logs.desk(Path("log.csv"), calls=8)
+    few = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, *DECLARED, "--json").data
+    assert (
+        few["verdict"]["next_step"]
+        == "8 episodes are too few to learn from some and test on \
+others."
+    )
+
+
+def test_the_terminal_tells_changes_in_the_order_of_the_page(tmp_path, monkeypatch, capsys):
+    """What brings most comes first, though it is seen less."""
+    monkeypatch.chdir(tmp_path)
+    logs.rule(Path("rule.toml"), 0.5)
+    pays = {**logs.PAYS, ("billing", "human"): 2}
+    logs.desk(Path("log.csv"), paid=lambda topic, answer, n: pays[topic, answer])
+    done = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, *DECLARED, "-o", "out")
+    rows = list(csv.DictReader(Path("out/decisions.csv").read_text("utf-8").splitlines()))
+    (first, often), (second, rarely) = [(row["seen now"], int(row["times seen"])) for row in rows]
+    assert often < rarely
+    table = done.text.partition("What changes")[2].partition("Certificate")[0]
+    assert table.index(first) < table.index(second)
+
+
+@pytest.mark.parametrize(
+    ("paid", "bot", "wrong"),
+    [
+        (logs.pays, 0.8, "This policy did not choose these actions"),
+        (logs.turning, 0.5, "The return falls"),
+    ],
+)
+def test_estimate_shows_no_number_where_improve_says_do_not_use_these(
+    paid, bot, wrong, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    logs.desk(Path("log.csv"), paid=paid)
+    logs.rule(Path("rule.toml"), bot)
+    logs.rule(Path("new.toml"), 0.6)
+    asked = ("estimate", "log.csv", *CALLS, *RULE, "--controller", "new.toml")
+    done, data = run_command(capsys, *asked), run_command(capsys, *asked, "--json").data
+    improved = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, "--json")
+    assert done.code == improved.code == 1
+    assert f"Do not use these numbers. {improved.data['verdict']['lead']}" in done.text
+    assert wrong in done.text
+    for found in data["estimates"]:
+        assert found["value"] is found["lower"] is found["upper"] is None
+        assert found["not_shown_because"] == "the log failed a check"
+    planned = run_command(capsys, "samples", "log.csv", *CALLS, *RULE, "--json")
+    assert (planned.code, planned.data["plan"], planned.data["certified"]) == (1, [], False)
+    assert planned.data["not_planned_because"] == data["estimates"][0]["verdict"]
+
+
+def test_a_forecast_of_a_policy_rests_on_who_acted_and_not_on_drift(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    logs.desk(Path("log.csv"), paid=logs.turning)
+    logs.rule(Path("rule.toml"), 0.5)
+    logs.rule(Path("wrong.toml"), 0.8)
+    logs.rule(Path("new.toml"), 0.6)
+    asked = ("estimate", "log.csv", *CALLS, "--controller", "new.toml", "--forecast")
+    right = run_command(capsys, *asked, "--policy", "rule.toml", "--json")
+    wrong = run_command(capsys, *asked, "--policy", "wrong.toml", "--json")
+    assert (right.code, wrong.code) == (0, 1)
+    assert right.data["forecast"]["difference"]["value"] is not None
+    assert wrong.data["forecast"]["difference"]["value"] is None
+    assert "the log failed a check. This policy did not choose" in wrong.data["forecast"]["verdict"]
+    assert wrong.data["forecast"]["behavior"] == right.data["forecast"]["behavior"]
+
+
+def test_what_was_declared_is_assumed_and_stands_in_the_list(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    logs.desk(Path("log.csv"))
+    logs.rule(Path("rule.toml"))
+    declared = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, *DECLARED, "--json").data
+    listed = declared["certificates"][0]["assumptions"]
+    assert "Every step pays 0 to 4, as was declared." in listed
+    assert "No recording goes on for more than 1 step, as was declared." in listed
+    seen = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, "--json").data
+    assert "Every step pays 0 to 4, as the log shows." in seen["certificates"][0]["assumptions"]

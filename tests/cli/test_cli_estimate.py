@@ -135,6 +135,13 @@ def test_next_to_no_evidence_shows_no_number_and_exits_with_1(estimate, folder):
         assert item["not_shown_because"] in item["verdict"]
 
 
+def test_a_cost_is_said_to_count_as_negative(estimate):
+    columns = "episode=bus,reward=loss"
+    done = estimate("--columns", columns, "--cost", log="costs.csv")
+    assert "Expected return (costs count as negative)" in done.out
+    assert "costs count" not in estimate().out
+
+
 def test_the_seed_decides_and_nothing_else(estimate):
     one, same, other = (estimate("--json", "--seed", seed).out for seed in (1, 1, 2))
     assert one == same != other

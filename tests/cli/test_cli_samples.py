@@ -48,6 +48,20 @@ def test_people_see_a_table_and_what_it_is_worth(jumar, folder):
     assert "a plan, not a promise" in text
 
 
+@pytest.mark.parametrize("asked", [(), ("--gain", 2)])
+def test_what_passes_gains_as_much_as_improve_says(jumar, folder, asked):
+    behavior = jm.load_controller(folder / "behavior.json")
+    tiger, seed = jm.models.tiger(), jm.random_stream(2, "data")
+    jm.write_logs(jm.simulate(tiger, behavior, episodes=1500, seed=seed), folder / "long.csv")
+    policy = ["--policy", folder / "behavior.json", "--discount", 0.95]
+    told = [folder / "long.csv", *policy, "--json"]
+    found = jumar("improve", *told, "-o", folder / "out").data["gain"]
+    planned = jumar("samples", *told, *asked).data
+    assert planned["certified"]
+    assert planned["gain"]["value"] == found["per_episode"]
+    assert planned["gain"]["interval"] == found["interval"]
+
+
 def test_where_nothing_can_be_planned_there_is_a_reason_and_no_number(jumar, folder):
     """Six episodes are too few to learn from some and test on others."""
     rows = (folder / "log.csv").read_text().splitlines()

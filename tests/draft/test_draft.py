@@ -339,3 +339,21 @@ def test_columns_of_odd_types_are_looked_at(tmp_path):
     pq.write_table(table, tmp_path / "log.parquet")
     found = proposed(tmp_path / "log.parquet")
     assert (found["observation"], found["action"]) == (("observation",), ("action",))
+
+
+def test_propensities_need_no_rule_and_the_next_command_works(tmp_path, monkeypatch, capsys):
+    """A rule read off the log would contradict them, and `jumar check` refuse it."""
+    monkeypatch.chdir(tmp_path)
+    rng, rows = random.Random(1), ["customer,segment,action,revenue,propensity"]
+    for customer in range(300):
+        segment, price = rng.choice(["new", "regular"]), rng.choice(["low", "low", "high"])
+        paid = rng.choice([0, 5 if price == "low" else 14])
+        rows.append(f"{customer},{segment},{price},{paid},{2 / 3 if price == 'low' else 1 / 3}")
+    written(tmp_path, "\n".join(rows))
+    assert run_command(capsys, "init", "log.csv", "--yes").code == 0
+    assert not (tmp_path / "rule.toml").exists()
+    project = (tmp_path / "jumar.toml").read_text()
+    assert "No policy is needed" in project
+    assert "every row is an episode of its own" in project
+    assert "an episode has 1 step on average" in project
+    assert run_command(capsys, "check").code == 0

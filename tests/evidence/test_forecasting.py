@@ -38,12 +38,16 @@ def test_a_parabola_goes_on():
 
 
 @pytest.mark.parametrize("clustered", [False, True])
-def test_the_error_is_the_jackknife(clustered):
+@pytest.mark.parametrize("beside", [False, True])
+def test_the_error_is_the_jackknife(clustered, beside):
     """Every episode, or cluster, left out in turn, and the forecast made anew."""
     m, y = 40, rng().normal(size=40)
+    x = np.random.default_rng(7).normal(size=40) if beside else np.zeros(40)
     unit = np.arange(m) // 3 if clustered else np.arange(m)
     place = 2 * np.arange(m + 4) / (m - 1) - 1
     design = np.polynomial.legendre.legvander(place, 2)
+    if beside:
+        design = np.column_stack([design, np.append(x, np.zeros(4))])
 
     def forecast(kept: np.ndarray) -> float:
         known = np.linalg.lstsq(design[:m][kept], y[kept], rcond=None)[0]
@@ -51,10 +55,20 @@ def test_the_error_is_the_jackknife(clustered):
 
     whole = forecast(unit >= 0)
     error = math.sqrt(sum((forecast(unit != u) - whole) ** 2 for u in np.unique(unit)))
-    fit = trends._fit(y, 4, 2)
+    fit = trends._fit(y, 4, 2, x)
     assert fit.value == pytest.approx(whole)
     given = unit if clustered else None
     assert trends._error(fit.pull, fit.residual, fit.basis, given) == pytest.approx(error)
+
+
+def test_what_a_number_known_to_be_0_on_average_explains_is_no_noise():
+    """Weights are 1 on average whatever drifts, so scores need not vary with them."""
+    heavy = rng().lognormal(size=200) - np.exp(0.5)
+    line = np.linspace(0, 1, 200)
+    noise = np.random.default_rng(8).normal(size=200)
+    plain, told = (trend(line + 5 * heavy + noise, 10, delta=0.05, x=x) for x in (None, heavy))
+    assert told.low < 1.025 < told.high
+    assert told.high - told.low < (plain.high - plain.low) / 5
 
 
 def test_where_a_cubic_says_something_else_the_interval_spans_both():

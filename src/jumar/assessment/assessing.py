@@ -130,6 +130,9 @@ class Assessment(Frozen, Shown):
             },
             "held_out": test,
         }
+        if self.verdict.exit_code:  # what passed a test, and what is proved, holds only for a log
+            # that is what it is taken for; the page shows none of it either
+            told = {**told, "certificates": [], "kept": [], "selection": None, "held_out": None}
         gain = {} if self.verdict.about is None else {"gain": self.gain.to_dict()}
         return {"verdict": self.verdict.to_dict(), **gain, **carried(told, numbers)}
 

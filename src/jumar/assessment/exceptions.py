@@ -7,7 +7,8 @@ means to do there, and what else is done there are exceptions.
 No new decision has to be trusted to leave them out. What that brings is told by an off-policy
 estimate of the intended against the logged policy (`evidence.offpolicy`): it weighs what was logged
 and counts up to where recordings stop. It is told only where it has the weight of 30 ordinary
-episodes and its interval excludes 0.
+episodes and its interval excludes 0, and not where so much lies beyond the cuts that no change is
+handed over: to stop what costs now and pays later looks like a gain there.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from jumar.algorithms.auto.trials import MOST_BEYOND
 from jumar.assessment.result import Result
 from jumar.core.arrays import Floats
 from jumar.core.chances import ROUNDING
@@ -131,6 +133,8 @@ def _declaring(controller: Controller, ε: float) -> Controller:
 
 def _worth(result: Result, intended: Controller) -> Evidenced | None:
     """Intended against logged; None where the log cannot tell."""
+    if result.log.beyond_cut(result.improvement.mdp.discount) > MOST_BEYOND:
+        return None
     try:
         found = estimate(
             result.replays,

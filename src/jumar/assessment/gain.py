@@ -17,16 +17,13 @@ that, paid on every step, is worth as much as the gain.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from jumar.algorithms.auto import Selection
-from jumar.algorithms.auto.asymptotic import student
-from jumar.algorithms.auto.trials import Trial
+from jumar.algorithms.auto.asymptotic import evidence_of
 from jumar.assessment.result import Result
 from jumar.core.text import number, rounded
 from jumar.evidence.plausible import Evidenced
@@ -146,19 +143,8 @@ def gain_of(result: Result, held_out: Selection | None) -> Gain:
         trials, whose = () if chosen is None else (chosen,), NEW
     if held_out is None or not trials:
         return Gain(None, result.logged, UNTESTED, **told)
-    found = _estimate(trials, held_out.possible)
+    found = evidence_of(trials, held_out.possible)
     return Gain(found, result.logged, HELD_OUT, whose, **told)
-
-
-def _estimate(trials: Sequence[Trial], possible: tuple[float, float]) -> Evidenced:
-    """The mean of held-out scores, over the halves where both were asked."""
-    n = len(trials)
-    mean = sum(trial.told.gain for trial in trials) / n
-    error = math.sqrt(sum(trial.told.error**2 for trial in trials)) / n
-    units = min(trial.units for trial in trials)
-    margin = student(0.05, units) * error  # 5 % on either side
-    effective = min(trial.effective for trial in trials)
-    return Evidenced(mean, mean - margin, mean + margin, error, possible, effective)
 
 
 def _pace(result: Result) -> tuple[float | None, bool]:

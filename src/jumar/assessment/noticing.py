@@ -20,6 +20,7 @@ from jumar.core.memory.refinement import join
 from jumar.core.registry import Registry
 from jumar.core.text import counted, listing, rounded, shown
 from jumar.draft.rule import remembered
+from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.noticing import Notice
 
 FILE = "without_exceptions.json"
@@ -62,12 +63,16 @@ def exceptions(found: Looked) -> Iterator[Notice]:
     kept = " The new policy keeps some, only because too little is known about them."
     if not found.result.improvement.changed:  # there is no new policy
         kept = ""
+    when, first = "Following", "Stop the exceptions"
+    upto = "" if found.result.log.terminated.all() else ", up to where the records stop"
+    if found.result.estimated:  # what looks like an exception may have had a reason: no log tells
+        when = f"If {NOT_CONFOUNDED[0].lower()}{NOT_CONFOUNDED[1:-1]}, following"
+        first = "Ask those who decided why they made exceptions"
     yield Notice(
         "exceptions",
-        f"Following your policy without exceptions would already {verb} about {amount}{unit}{more} "
-        f"per episode (90 % interval {low} to {high}).",
-        f"Stop the exceptions before you change any decision.{kept} {FILE} is your policy without "
-        "exceptions.",
+        f"{when} your policy without exceptions would already {verb} about {amount}{unit}{more} "
+        f"per {found.gain.episode} (90 % interval {low} to {high}){upto}.",
+        f"{first} before you change any decision.{kept} {FILE} is your policy without exceptions.",
         file=FILE,
     )
 

@@ -46,15 +46,15 @@ class Doubt:
 
 def expect(gain: Gain, least: float, about: float | None, delta: float) -> str:
     """What is proved, and then what is estimated."""
-    save = "save" if gain.costs else "gain"
+    save, each = "save" if gain.costs else "gain", f" per {gain.episode}"
     estimate = "" if about is None else f"about {_estimate(gain)}"
     if least > 0:
         size = f"{number(_rounded_down(least))} {gain.unit}".strip()
-        said = f"Expect to {save} at least {size} per {gain.episode}"
+        said = f"Expect to {save} at least {size}{each}"
         said += f"; {estimate}" if estimate else ""
     else:
         said = "It is proved to be not worse than what you do, but not how much better it is"
-        said += f". Expect to {save} {estimate} per {gain.episode}" if estimate else ""
+        said += f". Expect to {save} about {_estimate(gain, each)}" if estimate else ""
     chance = f"The chance of doing worse than today is at most {100 * delta:g} %."
     return f"{said}. {chance} {gain.caution}".strip()
 
@@ -65,7 +65,7 @@ def looks(gain: Gain) -> str:
         return f"How much it would bring is not known: {gain.hidden}."
     better = gain.shown >= 0
     way = ("cheaper" if better else "dearer") if gain.costs else ("better" if better else "worse")
-    said = f"{gain.whose} looks {way}, by about {_estimate(gain)} per {gain.episode}."
+    said = f"{gain.whose} looks {way}, by about {_estimate(gain, f' per {gain.episode}')}."
     return f"{said} {gain.caution}".strip()
 
 
@@ -83,12 +83,12 @@ def _rounded_down(least: float) -> float:
     return math.floor(least / unit) * unit
 
 
-def _estimate(gain: Gain) -> str:
+def _estimate(gain: Gain, each: str = "") -> str:
     assert gain.shown is not None
     assert gain.interval is not None
     said = gain.size(gain.shown)
     low, high = sorted(x if gain.shown >= 0 else -x for x in gain.interval)
-    said += f" (90 % interval {rounded(low, gain.error)} to {rounded(high, gain.error)})"
+    said += f" (90 % interval {rounded(low, gain.error)} to {rounded(high, gain.error)}){each}"
     return f"{said}, {gain.per_year_text}" if gain.per_year_text else said
 
 

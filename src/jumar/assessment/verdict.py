@@ -173,6 +173,11 @@ class Failure:
     remedy: str
     options: tuple[str, ...] = ()
 
+    @property
+    def said(self) -> str:
+        """In place of every number."""
+        return f"{TERMS[Word.DO_NOT_RELY].headline} {self.wrong} {self.remedy}"
+
 
 def failures(check: Check, notices: Sequence[Notice]) -> list[Failure]:
     """All that is loud, and every check that failed."""
@@ -220,14 +225,16 @@ def _keep(result: Result, held_out: Selection | None, doubts: tuple[Doubt, ...])
         said = "Record for longer; or, if episodes end where the records do, say so "
         said += "(--ends terminated)."
     elif test is not None:
-        lead, said = _why_kept(test), f"{said} {plan(test).said(test.episodes)}"
+        lead, found = _why_kept(test), plan(test)
+        # more of the same is advised only where it would decide something
+        said = found.why or f"{said} {found.said(test.episodes)}"
     elif result.improvement.changed == 0:
         lead = "The log gives no reason to change it."
     else:
         assert held_out is not None
         lead, reasons = f"{same_way(held_out)} So nothing is to be changed.", [same_way(held_out)]
     if result.estimated:
-        said += " The controller in the output is only a copy of your policy, guessed from the log."
+        said += " The policy in the output is only a copy of yours, guessed from the log."
     return Verdict(Word.KEEP, terms.headline, lead, said, doubts, tuple(reasons))
 
 
@@ -291,9 +298,7 @@ def _trial(
     said = TERMS[word].next_step.format(episodes=plural(gain.episode, 2))
     options: tuple[str, ...] = ()
     if result.estimated:
-        said += (
-            " Or write down the rule that is followed (jumar init drafts one) and run this again."
-        )
+        said += " Or write down the rule that is followed, as people know it, and run this again."
     elif result.selection is None:
         said += " Or let the change be tested on episodes that it was not learned from."
         options = ("--algorithm", "auto")

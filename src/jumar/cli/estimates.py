@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -68,7 +69,7 @@ def estimate(
 ) -> None:
     """Estimate what a controller is worth from a log that another one made.
 
-    Exits with 1 if the log says so little of the controller that no number is shown.
+    Exits with 1 if none is shown: the log failed a check, or says too little of the controller.
     """
     from jumar import load_controller, offpolicy
 
@@ -112,13 +113,16 @@ def estimate(
         else:
             one = offpolicy.estimate(episodes, new, behavior, estimator=estimator, **settings)
             found = {estimator: one}
+        if doubt := inputs.doubt(episodes, behavior, discount, seed):
+            found = {name: replace(item, doubt=doubt.said) for name, item in found.items()}
     data = {
         "controller": str(controller),
         "policy": policy[0] if policy and len(policy) == 1 else policy or None,
         "seed": seed,
         "estimates": [item.to_dict() for item in found.values()],
     }
-    say(as_json, data, *_view(list(found.values())))
+    remarks = episodes.origin.remarks if episodes.origin else None
+    say(as_json, data, *_view(list(found.values()), bool(remarks and remarks.costs)))
     if offpolicy.best_of(found.values()).evidence.hidden:
         raise typer.Exit(1)
 
@@ -146,6 +150,13 @@ def _forecast(
     with working("Forecasting", as_json):
         episodes, behavior = inputs.read(log, policy, reading, like=new, exploration=exploration)
         found = forecast(episodes, behavior, new, **asked)
+        # only the difference rests on weights, and drift is what is forecast
+        but, seed = ("drift",), asked["seed"]
+        if (less := found.difference) is not None and (
+            doubt := inputs.doubt(episodes, behavior, asked["discount"], seed, but)
+        ):
+            why = f"the log failed a check. {doubt.wrong} {doubt.remedy}".removesuffix(".")
+            found = replace(found, difference=replace(less, doubt=why))
     data = {
         "controller": None if controller is None else str(controller),
         "policy": policy[0] if policy and len(policy) == 1 else policy or None,
@@ -153,9 +164,11 @@ def _forecast(
         "forecast": found.to_dict(),
     }
     say(as_json, data, *forecast_view(found))
+    if found.difference is not None and found.difference.doubt:
+        raise typer.Exit(1)
 
 
-def _view(found: list[Estimate]) -> list[Any]:
+def _view(found: list[Estimate], costs: bool) -> list[Any]:
     from rich.text import Text
 
     from jumar.core.text import counted
@@ -176,6 +189,7 @@ def _view(found: list[Estimate]) -> list[Any]:
         for item in found
     ]
     title = "Difference to the behavior" if best.difference else "Expected return"
+    title += " (costs count as negative)" if costs else ""
     size, unit = best.units
     weight = f"{best.effective_size:,.1f} of {size:,} {unit}s"
     among = f" in {counted(size, unit)}" if unit != "episode" else ""

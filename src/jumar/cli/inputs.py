@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from jumar.core.errors import ParameterError
 from jumar.core.text import printable
 
 if TYPE_CHECKING:
+    from jumar.assessment.verdict import Failure
     from jumar.core.controller import Controller
     from jumar.core.episodes import Episodes
     from jumar.evidence.given import BehaviorLike, Behaviors, Written
@@ -152,3 +154,16 @@ def files(policies: Sequence[str] | None) -> dict[str, str | Path]:
     if len(paths) == 1:
         return {"policy": paths[0]}
     return {f"policy {i}": path for i, path in enumerate(paths, 1)}
+
+
+def doubt(
+    log: Episodes, behavior: BehaviorLike, discount: float, seed: int, but: Sequence[str] = ()
+) -> Failure | None:
+    """What is wrong with a log and what to do, by the checks of `jumar check` and `jumar improve`;
+    `but` names those that do not matter here. None where nothing is wrong."""
+    from jumar.assessment.verdict import failures
+    from jumar.evidence.checking import check
+
+    found = check(log, behavior, discount=discount, seed=seed)
+    asked = {name: part for name, part in found.sections.items() if name not in but}
+    return next(iter(failures(replace(found, sections=asked), found.notices)), None)

@@ -48,8 +48,11 @@ def samples(
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
-    """Plan how many episodes it takes until a gain is likely to be certified."""
-    from jumar.algorithms.auto.samples import check_asked, plan
+    """Plan how many episodes it takes until a gain is likely to be certified.
+
+    Exits with 1 if the log failed a check.
+    """
+    from jumar.algorithms.auto.samples import SizePlan, check_asked, plan
     from jumar.pipeline import select
 
     powers = power or POWERS
@@ -69,6 +72,10 @@ def samples(
             seed=seed,
         )
     planned = plan(found, gain or (), powers)
+    if doubt := inputs.doubt(episodes, behavior, discount, seed):
+        data = {**_data(found, SizePlan((), None, doubt.said)), "certified": False}
+        say(as_json, data, doubt.said)
+        raise typer.Exit(1)
     say(as_json, _data(found, planned), *_view(found, planned))
 
 
@@ -90,6 +97,8 @@ def _view(found: Selection, planned: SizePlan) -> list[Any]:
     from jumar.show.terminal import facts, plain_table
 
     state = "a change passes the test" if found.chosen else "nothing passes the test yet"
+    if found.too_short:
+        state = "a change passes the test, but only up to where recordings stop"
     lines = [("log", f"{counted(found.episodes, 'episode')}; {state}")]
     gain = planned.gain
     if gain is not None and not gain.hidden:

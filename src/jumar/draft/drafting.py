@@ -11,7 +11,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import JumarError, LogError, not_one_of
-from jumar.core.text import counted, printable
+from jumar.core.text import counted, number, printable
 from jumar.draft import ending, ranges
 from jumar.draft.looking import Column, FirstLook, find_turns, look
 from jumar.draft.parts import UNITS, Proposal, columns_of, is_cost, is_unit, propose, words_of
@@ -47,7 +47,7 @@ class Draft:
     log: str
     proposals: tuple[Proposal, ...]
     settings: tuple[ProjectLine, ...]  # of the project file, without the rule
-    starter: Starter | None  # a rule to start from, if the log can be read
+    starter: Starter | None  # a rule to start from, if the log can be read and lacks propensities
     others: tuple[str, ...] = ()  # columns that play no part
     window: int = 1  # observations that what was done depends on
     questions: tuple[ProjectLine, ...] = ()  # what only a person can tell; a comment in the file
@@ -96,6 +96,8 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
         log = read_logs(path, **made.reading)
     except JumarError as error:
         return replace(made, trouble=str(error))
+    if log.propensity is not None:  # it says who acted; a rule read off the log would contradict it
+        return made
     return replace(made, starter=starter(log), window=remembered(log))
 
 
@@ -287,10 +289,12 @@ def _time(seen: FirstLook, proposals: tuple[Proposal, ...], cut: bool) -> list[P
         ]
     made = [ProjectLine("step_length", length, why)] if length else []
     rate = next((γ for γ in DISCOUNTS if γ**rows >= 0.5), DISCOUNTS[-1])
-    why = f"an episode has {rows:.3g} steps on average"
+    step = "step" if rows == 1 else "steps"
+    long = number(float(f"{rows:.3g}"))
+    why = f"an episode has {long} {step} on average"
     if cut:
         rate = next((γ for γ in reversed((*SHORT, *DISCOUNTS)) if γ**rows <= BEYOND), SHORT[0])
-        why = f"recordings stop after {rows:.3g} steps on average: {UNSEEN}"
+        why = f"recordings stop after {long} steps on average: {UNSEEN}"
     return [*made, ProjectLine("discount", rate, why)]
 
 

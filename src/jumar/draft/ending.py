@@ -26,14 +26,17 @@ class Ending:
 def guess(
     episode: Ints, clock: Floats | None, is_calendar: bool, marks: Iterable[Column]
 ) -> Ending:
-    """Terminated where most episodes end with a value that stands nowhere else, or where lengths
-    differ and nothing else ends them; cut where they all stop at the same time or length.
+    """Terminated where episodes have one row, where most end with a value that stands nowhere else,
+    or where lengths differ and nothing else ends them; cut where they all stop at the same time or
+    length.
 
     `episode` numbers the episode of every row. `is_calendar`: does the clock show the date, so that
     episodes may stop together?
     """
     inner, last = rows_of(episode, clock)
     sizes = np.unique(episode, return_counts=True)[1]
+    if (sizes == 1).all():
+        return Ending("terminated", "every row is an episode of its own", True)
     for column in marks:
         if sign := _last_only(column, last, inner):
             return Ending("terminated", sign, True)

@@ -246,12 +246,13 @@ class _Proposing:
         )
 
     def _action(self) -> Iterator[Proposal]:
+        short = len(np.unique(self._episode_code)) == self._rows  # in one row all is constant
         few = {
             name: column
             for name, column in self._left.items()
             if 2 <= column.distinct <= MOST_ACTIONS
             and (not column.is_number or column.is_whole)
-            and not self._constant_within(column)
+            and (short or not self._constant_within(column))
         }
         named = [name for name in few if speaks_for(name, "action")]
         if named:

@@ -34,6 +34,10 @@ def project_text(made: Draft, log: str, rule: str | None) -> str:
         ]
     elif rule:
         lines.append(_line("policy", rule, "the rule that made the log; see the file"))
+    elif any(proposal.part == "propensity" for proposal in made.proposals):
+        lines.append(
+            "# No policy is needed: the column of propensities says how likely each action was."
+        )
     else:
         lines.append('# policy = "rule.toml"   # the rule that made the log')
     flat = [item for item in made.settings if item.key not in _TABLES]

@@ -26,6 +26,11 @@ UNPROVED_WEIGHTS = (
     "episodes weigh more than 1 on average."
 )
 
+UNPROVED_SUM = (
+    "We could not prove this: the probabilities in the log are too small, for by them more actions "
+    "were possible at a step than there are."
+)
+
 
 def unproved_draws(draws: int, said: bool) -> str:
     """Why nothing is proved where propensities are frequencies, as was `said`, or as they look.

@@ -35,6 +35,7 @@ from jumar.evidence.given import BehaviorLike, Behaviors
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.ranges import return_ranges
 from jumar.evidence.offpolicy.sample import Sample
+from jumar.evidence.offpolicy.trust import trust
 from jumar.evidence.plausible import Evidenced
 from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.trends import trend
@@ -196,8 +197,14 @@ def forecast(
     unit = _units(log, last)
     low, high = _possible(log, γ)
 
-    def item(values: Floats, size: float | None, possible: tuple[float, float]) -> Evidenced:
-        found = trend(values[-last:], ahead, delta=delta, unit=unit)
+    def item(
+        values: Floats,
+        size: float | None,
+        possible: tuple[float, float],
+        weight: Floats | None = None,
+    ) -> Evidenced:
+        known = None if weight is None else weight[-last:] - 1  # 0 on average, whatever drifts
+        found = trend(values[-last:], ahead, delta=delta, unit=unit, x=known)
         return Evidenced(*found, possible=possible, effective=size)
 
     returns = log.returns(γ)
@@ -206,7 +213,7 @@ def forecast(
     if new is not None:
         sample = Sample(practice.replays, new, _behaviors(practice), γ, FOLDS, rng)
         size = _effective(sample.weight[-last:], unit)
-        less = item(_scores(sample), size, (low - high, high - low))
+        less = item(_scores(sample), size, (low - high, high - low), sample.averaged)
         chosen = "The new policy was chosen without looking at these episodes."
         assumed = (sample.assumed[0], chosen, *assumed)
     return Forecast(
@@ -276,13 +283,12 @@ def _scores(sample: Sample) -> Floats:
 
 
 def _effective(weight: Floats, unit: Ints | None) -> float:
-    """(Σw)² / Σw², over episodes or clusters."""
-    largest = float(weight.max())
-    if largest == 0:
-        return 0.0
-    w = weight / largest  # squares of large weights would overflow
-    w = w if unit is None else sum_by(unit, w, int(unit.max()) + 1)
-    return float(w.sum() ** 2 / (w**2).sum())
+    """How many ordinary episodes, or clusters, weights say as much as; as of every estimate, what
+    is missing of all weight counts as one of them."""
+    if unit is not None:
+        clusters = int(unit.max()) + 1
+        weight = sum_by(unit, weight, clusters) * (clusters / len(weight))
+    return trust(weight, weight).effective
 
 
 def _behaviors(practice: Practice) -> Behaviors:

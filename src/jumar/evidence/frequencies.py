@@ -16,12 +16,17 @@ those of a router that also explores, and fractions with a K each,
 - where hardly any history comes twice, or those that do mostly disagree: with more than `FEW`
   different propensities in all.
 
+Frequencies of other kinds, such as those mixed with an exploration that changes, are noticed only
+by their sum: the mean of 1/p is the mean number of actions that were possible, which cannot be more
+than there are.
+
 Whatever is written with four decimals is a multiple of 1/10,000. Rounding biases weights too, and
 where it cannot be told from draws the log is not believed until somebody says that it is exact.
 """
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 
@@ -43,6 +48,7 @@ MOST_PARTS = 4  # of the least distance between two propensities, of which one i
 MISSED = 0.05  # of a step, by which a propensity may miss it
 MOST_VARIED = 1000  # draws, where their number varies
 LAST_DIGIT = 1e-15
+LEAST = 1e-140  # smaller propensities count as this
 FLOAT32 = 1e-7  # relative: numbers that were once stored with 32 bits
 
 
@@ -133,6 +139,29 @@ def fractions_of(values: Floats) -> int | None:
             return None
         largest = max(largest, near.denominator)
     return largest
+
+
+def inverses(propensity: Floats) -> Floats:
+    """1 over each; of the smallest, a number whose square can still be summed up."""
+    found: Floats = 1 / np.maximum(propensity, LEAST)
+    return found
+
+
+def p_of_possible(propensity: Floats, actions: int) -> float:
+    """p of more possible actions than there are, right only for many steps. Of what was rounded the
+    largest that it can have been counts: three times 0.333 is no fourth action.
+
+    >>> p_of_possible(np.full(9, 0.333), 3), p_of_possible(np.full(9, 0.25), 3)
+    (1.0, 0.0)
+    """
+    from scipy.special import ndtr
+
+    inverse = inverses(propensity + rounding_of(propensity))
+    error = float(inverse.std()) / math.sqrt(len(inverse))
+    off = float(inverse.mean()) - actions
+    if error <= 1e-12 * actions:
+        return 1.0 if off <= 1e-9 * actions else 0.0
+    return float(ndtr(-off / error))
 
 
 def _scatter(log: Episodes, value: Ints, different: int) -> bool:

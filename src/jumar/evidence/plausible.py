@@ -45,10 +45,13 @@ class Evidenced:
     error: float  # standard error of the same
     possible: tuple[float, float]  # least and greatest that this log, its range and horizon allow
     effective: float | None = None  # ordinary episodes it is worth; None: it uses no weights
+    doubt: str = ""  # why no number of this log is to be relied on, as a clause
 
     @property
     def hidden(self) -> str:
         """Why it must not be shown, as a clause; empty where it may be."""
+        if self.doubt:
+            return self.doubt
         low, high = self.possible
         rounding = ROUNDING * max(abs(low), abs(high))
         slack = max(rounding, min(2 * self.error, EDGE * (high - low)))

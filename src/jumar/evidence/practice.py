@@ -11,7 +11,8 @@ Whatever is computed from weights needs only `taken`, the probability of each lo
 the behavior of its own episode, given all that was seen and done in the episode before. That holds
 for every mixture of behaviors: an episode is weighed by the one that made it, never by an average.
 
-Propensities may be mere frequencies (`jumar.evidence.frequencies`); then nothing is proved.
+Propensities may be mere frequencies (`jumar.evidence.frequencies`), or too small; then nothing is
+proved.
 
 Propensities in a log are rounded. Where there are controllers too, both must agree: they may differ
 by one part in a million, and by half a unit of the last digit that the column writes, counted
@@ -35,10 +36,11 @@ from jumar.core.memory.refinement import join
 from jumar.core.replay import Replay, Replays
 from jumar.core.shown import Shown
 from jumar.core.text import listing, printable
-from jumar.evidence.assumptions import UNPROVED_ESTIMATE, unproved_draws
+from jumar.evidence.assumptions import UNPROVED_ESTIMATE, UNPROVED_SUM, unproved_draws
+from jumar.evidence.chance import Settings
 from jumar.evidence.consistency import check_nodes, check_possible, rows_taken
 from jumar.evidence.estimation import CURRENT, estimate_behavior
-from jumar.evidence.frequencies import draws_of, rounding_of
+from jumar.evidence.frequencies import draws_of, p_of_possible, rounding_of
 from jumar.evidence.given import BehaviorLike, Known, given
 from jumar.io.controllers import controller_from_document, controller_to_document
 from jumar.io.logs import LogLike
@@ -95,9 +97,16 @@ class Practice(Frozen, Shown):
         """Why nothing can be proved of a log that was made like this, in a sentence; or nothing."""
         if self.estimated:
             return UNPROVED_ESTIMATE
-        if self.draws is None:
-            return ""
-        return unproved_draws(self.draws, said=self.log.propensity_draws is not None)
+        if self.draws is not None:
+            return unproved_draws(self.draws, said=self.log.propensity_draws is not None)
+        return UNPROVED_SUM if self._too_small else ""
+
+    @cached_property
+    def _too_small(self) -> bool:
+        """Were, by logged propensities, more actions possible than there are?"""
+        if self.controllers or self.log.propensity is None:
+            return False
+        return p_of_possible(self.log.propensity, len(self.log.actions)) <= Settings.level
 
     @property
     def name(self) -> str:

@@ -7,6 +7,9 @@ parabola misses, and where it jumps a parabola overshoots. Each end of each is w
 of 0.8 δ; what they span was measured to miss with about δ in all, or less often (see the page
 "When the process drifts").
 
+*What is known to be 0 on average*, as weights less 1 are whatever drifts, is fitted along with the
+polynomial, and taken as 0 in what comes. It takes most of the skewness of heavy weights out.
+
 *The errors.* With weights h, residuals e and leverages l, g_i = h_i e_i / (1 - l_i), the error of
 θ = Σ h_i y_i is (Σ g_i²)^½ (HC3: every episode may have a variance of its own); with clusters it is
 the same jackknife over clusters. Without, neighbouring episodes may be alike: the error is
@@ -49,11 +52,15 @@ class _Fit(NamedTuple):
     pull: Floats  # (m,) h: its weights
     residual: Floats  # (m,)
     basis: Floats  # (m, p) orthonormal columns
+    slope: Floats  # (m,) the weights of the coefficient of x; 0 without
 
 
-def trend(y: Floats, ahead: int, *, delta: float, unit: Ints | None = None) -> Trended:
+def trend(
+    y: Floats, ahead: int, *, delta: float, unit: Ints | None = None, x: Floats | None = None
+) -> Trended:
     """The mean of the next `ahead` numbers after `y` (m,), with an interval that misses with a
-    chance of `delta`. `unit` (m,) numbers clusters; a LogError where nothing can be said.
+    chance of `delta`. `unit` (m,) numbers clusters; `x` (m,) is known to be 0 on average; a
+    LogError where nothing can be said.
 
     >>> x = np.arange(100.0)
     >>> found = trend(x**2 + (-1) ** x, 1, delta=0.05)
@@ -65,15 +72,19 @@ def trend(y: Floats, ahead: int, *, delta: float, unit: Ints | None = None) -> T
     _check_spread(y)
     size = float(np.abs(y).max())
     y = y / size  # squares of huge numbers are no numbers
-    flat, bent = (_fit(y, ahead, degree) for degree in (DEGREE, DEGREE + 1))
-    chain = 1.0 if unit is not None else _chain(bent.residual, DEGREE + 2)
+    x = np.zeros(len(y)) if x is None else x / max(float(np.abs(x).max()), 1e-300)
+    flat, bent = (_fit(y, ahead, degree, x) for degree in (DEGREE, DEGREE + 1))
+    fitted = bent.basis.shape[1]
+    chain = 1.0 if unit is not None else _chain(bent.residual, fitted)
     units = len(y) if unit is None else int(unit.max()) + 1
-    quantile = max(0.0, float(stdtrit(units - DEGREE - 2, 1 - SHARE * delta)))
+    quantile = max(0.0, float(stdtrit(units - fitted, 1 - SHARE * delta)))
     latest = np.arange(len(y)) >= (1 - LATEST) * len(y)
-    level = _Fit(float(y[latest].mean()), latest / latest.sum(), bent.residual, bent.basis)
+    pull = latest / latest.sum()
+    pull = pull - float(pull @ x) * bent.slope
+    level = _Fit(float(pull @ y), pull, bent.residual, bent.basis, bent.slope)
     apart = chain * _error(bent.pull - flat.pull, bent.residual, bent.basis, unit)
     spanned = [flat, level, *[bent] * (abs(bent.value - flat.value) > apart)]
-    errors = [chain * _error(*fit[1:], unit) for fit in spanned]
+    errors = [chain * _error(*fit[1:4], unit) for fit in spanned]
     low, high = (
         end(fit.value + sign * quantile * error for fit, error in zip(spanned, errors, strict=True))
         for sign, end in ((-1, min), (1, max))
@@ -81,14 +92,18 @@ def trend(y: Floats, ahead: int, *, delta: float, unit: Ints | None = None) -> T
     return Trended(*(size * x for x in (flat.value, low, high, errors[0])))
 
 
-def _fit(y: Floats, ahead: int, degree: int) -> _Fit:
-    """A polynomial through y, and the mean of what comes next."""
+def _fit(y: Floats, ahead: int, degree: int, x: Floats) -> _Fit:
+    """A polynomial through y, and the mean of what comes next, where x is 0."""
     m = len(y)
     place = 2 * np.arange(m + ahead) / (m - 1) - 1
     design = np.polynomial.legendre.legvander(place, degree)
-    Q, R = (np.asarray(x) for x in np.linalg.qr(design[:m]))
+    beside = np.ptp(x) > ROUNDING
+    if beside:
+        design = np.column_stack([design, np.append(x, np.zeros(ahead))])
+    Q, R = (np.asarray(part) for part in np.linalg.qr(design[:m]))
     pull = Q @ np.linalg.solve(R.T, design[m:].mean(0))
-    return _Fit(float(pull @ y), pull, y - Q @ (Q.T @ y), Q)
+    slope = Q[:, -1] / R[-1, -1] if beside else np.zeros(m)
+    return _Fit(float(pull @ y), pull, y - Q @ (Q.T @ y), Q, slope)
 
 
 def _error(pull: Floats, residual: Floats, basis: Floats, unit: Ints | None) -> float:

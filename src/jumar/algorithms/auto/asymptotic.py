@@ -35,6 +35,7 @@ in practice is measured in the documentation (Are promises kept?).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,9 +44,10 @@ from jumar.algorithms.auto.bench import UNBOUNDED, Bench, Fitted
 from jumar.algorithms.auto.candidates import candidates, simpler
 from jumar.algorithms.auto.dealing import HALVES, DealtPart
 from jumar.algorithms.auto.scored import deviation_of
-from jumar.algorithms.auto.trials import ASYMPTOTIC
+from jumar.algorithms.auto.trials import ASYMPTOTIC, Range, Trial
 from jumar.core.arrays import Floats
 from jumar.evidence.offpolicy.weights import effective_size
+from jumar.evidence.plausible import Evidenced
 
 UNSEEN = 2.0  # effective episodes
 DRAWS = 4000
@@ -198,6 +200,17 @@ def normal(level: float) -> float:
     from scipy.special import ndtri
 
     return float(-ndtri(level))
+
+
+def evidence_of(trials: Sequence[Trial], possible: Range) -> Evidenced:
+    """What they gain on held-out episodes, as people are told it: the mean over the halves where
+    both were asked, with its 90 % interval."""
+    n = len(trials)
+    mean = sum(trial.told.gain for trial in trials) / n
+    error = math.sqrt(sum(trial.told.error**2 for trial in trials)) / n
+    margin = student(0.05, min(trial.units for trial in trials)) * error  # 5 % on either side
+    effective = min(trial.effective for trial in trials)
+    return Evidenced(mean, mean - margin, mean + margin, error, possible, effective)
 
 
 def student(level: float, n: int) -> float:

@@ -102,9 +102,10 @@ def told(half: int, trials: Sequence[Tested]) -> None:
 def conclude(log: Tried, tests: Sequence[Tested], tried: int, watch: Watch) -> Selection:
     """The best of what passed; or the behavior stays."""
     found = sorted(tests, key=lambda tested: -tested.trial.lower)
-    # a candidate may bring recordings to an earlier stop than the behavior does: both count. The
+    # a candidate may bring recordings to an earlier stop than the behavior does: both count, and so
+    # does what held-out episodes show nothing of, for all of it may be done beyond the cuts. The
     # shares are read off held-out episodes, which is allowed: they only keep the behavior
-    beyond = {id(t): max(log.beyond, t.trial.beyond) for t in found if t.trial.passed}
+    beyond = {id(t): _beyond(t.trial, log.beyond) for t in found if t.trial.passed}
     passed = [t for t in found if beyond.get(id(t), 1.0) <= MOST_BEYOND]
     chosen = best_of([t.trial for t in passed], log.most)
     best = next((t for t in passed if t.trial is chosen), None)
@@ -133,3 +134,10 @@ def conclude(log: Tried, tests: Sequence[Tested], tried: int, watch: Watch) -> S
         makers=log.makers,
         learned=log.learned,
     )
+
+
+def _beyond(trial: Trial, by_behavior: float) -> float:
+    """The share of the weight beyond the cuts: the behavior's or a candidate's, the larger one."""
+    if by_behavior == 0:  # no recording was cut off
+        return 0.0
+    return min(1.0, max(by_behavior, trial.beyond + trial.missing))

@@ -40,7 +40,7 @@ _SEVERAL = (
     "their mix, as in the log."
 )
 _LENGTH = "Every episode has {steps} and ends as those in the log do."
-_LONGEST = "No recording goes on for more than {steps:,} steps, as none in the log does."
+_LONGEST = "No recording goes on for more than {steps}, as {how}."
 _STOPS = (
     "Where a recording stopped had nothing to do with what would have come next. The claim is "
     "about the return up to there; {beyond} of the discounted weight lies beyond."
@@ -226,25 +226,28 @@ def _assumptions(selection: Selection, practice: Practice, seed: int) -> list[st
     ]
     if selection.gate != PROVED:
         found.append(_LARGE)
-    if not limits.rewards.declared:
-        found.append(f"{_what_steps_pay(selection)}, as the log shows.")
+    how = "as was declared" if limits.rewards.declared else "as the log shows"
+    found.append(f"{_what_steps_pay(selection)}, {how}.")
     if selection.beyond > 0:
         found.append(_STOPS.format(beyond=share(selection.beyond)))
     if limits.fixed and limits.steps is not None:
         found.append(_LENGTH.format(steps=counted(limits.steps, "step")))
-    elif limits.steps is not None and not limits.declared_steps:
-        found.append(_LONGEST.format(steps=limits.steps))
+    elif limits.steps is not None:
+        how = "was declared" if limits.declared_steps else "none in the log does"
+        found.append(_LONGEST.format(steps=counted(limits.steps, "step"), how=how))
     return [*found, _SEED.format(seed=seed)]
 
 
 def _what_steps_pay(selection: Selection) -> str:
     rewards = selection.limits.rewards
-    low, high = rewards.continuing
-    said = f"No step pays less than {low:.6g} or more than {high:.6g}"
+    said = f"Every step pays {_span(*rewards.continuing)}"
     if rewards.ending is not None and rewards.ending != rewards.continuing:
-        low, high = rewards.ending
-        said += f" (one that ends an episode: {low:.6g} to {high:.6g})"
+        said += f"; one that ends an episode pays {_span(*rewards.ending)}"
     return said
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}"
 
 
 def share(x: float) -> str:
@@ -295,14 +298,20 @@ def _proviso(selection: Selection) -> str:
     several signals one chance is stated for all, so it is the proviso of all."""
     limits = selection.limits
     every = [limits, *(signal.limits for signal in selection.kept)]
+    said = []
     if not all(each.rewards.declared for each in every):
-        return (
-            ", provided no return lies outside what the log shows: neither a hidden loss nor a "
+        # returns alone would not do: what one step pays may be made up for by another one, which
+        # the weights of a candidate count for less
+        said.append(
+            "no step and no return lies outside what the log shows, neither a hidden loss nor a "
             "hidden gain"
         )
-    if limits.steps is not None and not limits.declared_steps:
-        return f", provided no recording goes on for more than {limits.steps:,} steps"
-    return ""
+    lengths = [each.steps for each in every if each.fixed and each.steps is not None]
+    if lengths:
+        said.append(f"every episode has {counted(lengths[0], 'step')}")
+    elif limits.steps is not None and not limits.declared_steps:
+        said.append(f"no recording goes on for more than {limits.steps:,} steps")
+    return f", provided {', and '.join(said)}" if said else ""
 
 
 def _why_kept(selection: Selection) -> str:

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.algorithms.auto.asymptotic import normal
+from jumar.algorithms.auto.asymptotic import evidence_of, normal
 from jumar.algorithms.auto.dealing import HALVES, LEAST
 from jumar.algorithms.auto.scored import Scores
 from jumar.algorithms.auto.trials import MOST_BEYOND, PROVED, Selection, Trial
@@ -62,7 +62,7 @@ class SizePlan:
     """How long a log must be; or, in `why`, what stands against it."""
 
     needs: tuple[Need, ...]  # without a number in any, where there is a reason
-    gain: Evidenced | None = None  # held out, of the changes that are planned for
+    gain: Evidenced | None = None  # held out: of what passed, else of what is planned for
     why: str = ""
 
     def said(self, episodes: int) -> str:
@@ -84,15 +84,15 @@ def plan(
     """What it would take to certify some gains, judging by the log so far; without any, what the
     changes gain that were tested first."""
     check_asked(gains, powers)
-    certified = selection.chosen is not None and not gains
+    told = evidence_of([selection.chosen], selection.possible) if selection.chosen else None
+    if told and not gains:
+        return SizePlan((), told, _CERTIFIED)
     firsts = _firsts(selection)
     why = _hopeless(selection, firsts)
     if why:
-        return SizePlan((), None, _CERTIFIED if certified else why)
+        return SizePlan((), told, why)
     firsts = [trial for trial in firsts if trial.beyond <= MOST_BEYOND]
     found = _gain(selection, firsts)
-    if certified:
-        return SizePlan((), found, _CERTIFIED)
     if found.hidden:
         return SizePlan((), found, f"{_UNTOLD}: {found.hidden}. {_EXPLORE}")
     if gains:
@@ -103,7 +103,7 @@ def plan(
             for a in asked
             for power in powers
         ]
-        return SizePlan(tuple(needs), found)
+        return SizePlan(tuple(needs), told or found)
     if found.value <= 0:
         return SizePlan((), found, _NO_GAIN)
     own = _Asked(selection, firsts, found.value, found.error)
@@ -158,8 +158,10 @@ def _hopeless(selection: Selection, firsts: Sequence[Trial]) -> str:
     """Why no number of episodes like these would decide, or none can be told."""
     beyond = max(selection.beyond, min((trial.beyond for trial in firsts), default=0.0))
     if beyond > MOST_BEYOND:
+        # the page tells the share under the old policy, too
+        under = "" if beyond == selection.beyond else " under what was tried"
         return (
-            f"Recordings stop so early that {percent(beyond)} of what counts lies "
+            f"Recordings stop so early that {percent(round(beyond, 2))} of what counts{under} lies "
             "beyond, so no number of them would decide. Record for longer; or, if episodes end "
             "where the recordings do, say so (--ends terminated)."
         )

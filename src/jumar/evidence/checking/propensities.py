@@ -19,7 +19,6 @@ z = (mean - |A|) / standard error, one-sided. This one is right only for many st
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -40,9 +39,9 @@ from jumar.evidence.checking.base import (
     passed,
     worst,
 )
+from jumar.evidence.frequencies import inverses, p_of_possible
 from jumar.evidence.practice import Practice
 
-LEAST = 1e-140  # smaller propensities count as this
 EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)  # between groups of probabilities
 
 
@@ -110,7 +109,7 @@ def propensities_of(
         if len(log.actions) == 2 and practice.rows is not None:
             p, B = _drawn(practice.rows[:, 1], log.action == 1, settings, rng)
         elif (logged < 1).any():
-            p = _summed(logged, len(log.actions))
+            p = p_of_possible(logged, len(log.actions))
         verdict = _tested(p, len(log.actions), settings.level)
         if practice.draws is not None:
             drawn = _frequencies(practice.draws, said=log.propensity_draws is not None)
@@ -118,7 +117,7 @@ def propensities_of(
             verdict = replace(
                 drawn, status=worst([drawn.status, verdict.status]), sentence=told + drawn.sentence
             )
-    least, inverse = float(logged.min()), float(_inverse(logged).mean())
+    least, inverse = float(logged.min()), float(inverses(logged).mean())
     return Propensities(
         log.n_steps,
         least,
@@ -152,24 +151,6 @@ def _drawn(
     B = settings.draws(10 * len(q))
     drawn = np.array([statistic(rng.random(len(q)) < q) for _ in range(B)])
     return p_value(statistic(taken), drawn), B
-
-
-def _inverse(logged: Floats) -> Floats:
-    """1 over each; of the smallest, a number whose square can still be summed up."""
-    inverse: Floats = 1 / np.maximum(logged, LEAST)
-    return inverse
-
-
-def _summed(logged: Floats, actions: int) -> float:
-    """p of more possible actions than there are."""
-    from scipy.special import ndtr
-
-    inverse = _inverse(logged)
-    error = float(inverse.std()) / math.sqrt(len(inverse))
-    off = float(inverse.mean()) - actions
-    if error <= 1e-12 * actions:
-        return 1.0 if off <= 1e-9 * actions else 0.0
-    return float(ndtr(-off / error))
 
 
 def _compared(steps: int, differing: int) -> Finding:

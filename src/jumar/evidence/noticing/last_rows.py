@@ -16,6 +16,7 @@ from jumar.evidence.checking.base import Section, Subject
 from jumar.evidence.noticing.notice import Notice
 
 MUCH, ALMOST_ALL = 0.25, 0.9  # of the squared differences between rewards
+ROUNDING = 1e-12  # of the largest reward
 ENDED = ("--ends", "terminated")
 
 
@@ -27,9 +28,12 @@ def look(
     left_out = int((~known).sum())
     if left_out == 0:
         return
-    lost, used = (float(((r - r.mean()) ** 2).sum()) if len(r) else 0.0
-                  for r in (log.reward[~known], log.reward[known]))  # fmt: skip
-    if lost + used == 0 or lost < MUCH * (lost + used):
+    # from what is usual in the steps that are used: outcomes may be alike, but unlike all the rest
+    usual = float(log.reward[known].mean()) if known.any() else float(log.reward.mean())
+    squares = (log.reward - usual) ** 2
+    lost, used = float(squares[~known].sum()), float(squares[known].sum())
+    rounding = (ROUNDING * float(np.abs(log.reward).max())) ** 2 * log.n_steps
+    if lost + used <= rounding or lost < MUCH * (lost + used):
         return
     by_column = log.origin is not None and "terminated" in log.origin.columns
     settle = "If episodes end there, say so (--ends terminated)"

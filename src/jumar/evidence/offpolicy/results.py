@@ -48,6 +48,7 @@ class Estimate(Shown):
     trust: Trust | None = None  # how far an asymptotic interval can be trusted
     read_off: tuple[str, ...] = ()  # "rewards", "horizon": not declared, only read off the log
     clusters: int | None = None  # K, where these are independent and not the episodes
+    doubt: str = ""  # what a check of the log found, if one failed: then no number is shown
 
     @property
     def summary(self) -> str:
@@ -70,6 +71,7 @@ class Estimate(Shown):
             self.standard_error,
             self.possible,
             self.effective_size,
+            "the log failed a check" if self.doubt else "",
         )
 
     @property
@@ -121,6 +123,8 @@ class Estimate(Shown):
     @property
     def verdict(self) -> str:
         """What the interval says, in one sentence, and the caution that belongs to it."""
+        if self.doubt:
+            return self.doubt
         if self.evidence.hidden:
             return f"No number is shown: {self.evidence.hidden}. {INSTEAD}"
         return " ".join(filter(None, (self._says, self.evidence.caution)))

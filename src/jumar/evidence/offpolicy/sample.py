@@ -119,10 +119,15 @@ class Sample:
     def unit_weight(self) -> Floats:
         """(E,) the weight of every episode, or (K,) of every cluster, averaged over the steps as
         they count in a discounted return; 1 on average."""
-        weight = weights.averaged(self.ratio, self.log.start, self.discount)
+        weight = self.averaged
         if self.cluster is None or self.n_clusters is None:
             return weight
         return sum_by(self.cluster, weight, self.n_clusters) * (self.n_clusters / len(self.log))
+
+    @cached_property
+    def averaged(self) -> Floats:
+        """(E,) the weight of every episode, averaged over its steps likewise."""
+        return weights.averaged(self.ratio, self.log.start, self.discount)
 
     @cached_property
     def itself(self) -> bool:

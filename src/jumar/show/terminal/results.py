@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -130,12 +129,11 @@ def _evidence(assessment: Assessment) -> list[tuple[str, str | Text]]:
 
 
 def _changes(assessment: Assessment, most: int) -> list[RenderableType]:
-    """The situations that change, most visited first."""
+    """The situations that change, in the order of their gain, as everywhere."""
     result = assessment.result
     improvement, controller = result.improvement, result.controller
-    changed = np.flatnonzero((improvement.policy != improvement.behavior_policy).any(1))
-    visits = improvement.mdp.visits.sum(1)
-    order = changed[np.argsort(-visits[changed], kind="stable")]
+    made, visits = assessment.decisions, improvement.mdp.visits.sum(1)
+    order = made.order[made.changed[made.order]]
     h = order[:most]
     cells = [["\n".join(assessment.decisions.change(int(i))), f"{int(visits[i]):,}"] for i in h]
     heads = ["does: was → becomes", "visits"]
