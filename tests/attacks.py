@@ -196,6 +196,18 @@ def ended_at(steps: int, shift: float, episodes: int) -> Attack:
     return replace(_attack(EVEN, told, 0.99, (shift, shift + 1)), longer=True)
 
 
+def staggered(machines: int, steps: int, shift: float) -> Attack:
+    """Machines bought one after the other, and all recorded up to the same day."""
+    told = _played(machines, steps, EVEN.__getitem__, _shifted(shift, _plain), 9)
+    lengths = np.maximum(1, steps * np.arange(machines, 0, -1) // machines)
+    start = np.append(0, np.cumsum(lengths))
+    kept = (np.arange(machines * steps).reshape(machines, steps) % steps) < lengths[:, None]
+    for name in ("observation", "action", "reward"):
+        told[name] = np.asarray(told[name])[kept.ravel()]
+    found = _attack(EVEN, {**told, "start": start}, 0.99, (shift, shift + 1))
+    return replace(found, longer=True)  # only its range: recordings may go on
+
+
 ATTACKS: dict[str, Callable[[], Attack]] = {
     "cut at 20, rewards + 1,000": lambda: cut_at(20, 1000.0, 300),
     "cut at 100, rewards - 1,000": lambda: cut_at(100, -1000.0, 80),
@@ -205,6 +217,7 @@ ATTACKS: dict[str, Callable[[], Attack]] = {
     "2 % exceptions, cut at 20, rewards + 50": lambda: exceptions(20, 400, 50.0),
     "a pair never tried": lambda: never_tried(20, 200),
     "outcomes on last rows": lambda: outcome_at_the_end(6, 300),
+    "staggered, rewards + 100": lambda: staggered(300, 60, 100.0),
     "one long record": lambda: one_record(3000),
     "all returns alike": lambda: all_alike(20, 100),
     "ended at 20, rewards + 1,000": lambda: ended_at(20, 1000.0, 300),

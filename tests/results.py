@@ -222,6 +222,6 @@ def chosen_by_test(log: Episodes, trials=(LOWER, CHOSEN, FAR), chosen=CHOSEN) ->
         result.selection, trials=trials, chosen=chosen, tried=10, delta=0.05, most=10.0
     )
     # returns from -20 to 20, of which the old controller has 10
-    limits = replace(selection.limits, low=[-20.0], high=[20.0])
+    limits = replace(selection.limits, low=[-20.0], high=[20.0], logged=(-20.0, 20.0))
     selection = replace(selection, limits=limits)
     return replace(result, selection=selection)

@@ -260,3 +260,23 @@ def test_an_exploration_that_changes_hides_the_steps_and_not_the_sum(K, proved):
     assert (result.selection.chosen is None) == proved
     assert practice_of(log, None).unproved.startswith("We could not prove") != proved
     assert proved or result.certificate.validity is Validity.CLAIMED
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_who_learns_from_outcomes_proves_nothing(learns):
+    """What has paid more is done more often, in 20 situations; all arms pay half of the time.
+    Whoever learns from something else is left alone."""
+    rng, n = np.random.default_rng(303), 4000
+    z, paid, other = rng.integers(20, size=n), rng.integers(2, size=n), rng.integers(2, size=n)
+    won, lost, a, p = np.ones((20, 5)), np.ones((20, 5)), np.zeros(n, int), np.zeros(n)
+    for i in range(n):
+        strength = 5 * won[z[i]] / (won[z[i]] + lost[z[i]])
+        row = np.exp(strength) / np.exp(strength).sum()
+        a[i] = rng.choice(5, p=row)
+        p[i] = row[a[i]]
+        told = (paid if learns else other)[i]
+        (won if told else lost)[z[i], a[i]] += 1
+    log = one_step(z, a, p, paid.astype(float))
+    assert ("follow what was paid before" in practice_of(log, None).unproved) == learns
+    certificate = jm.improve(log, None, discount=0.9, rewards=UNIT, horizon=1).certificate
+    assert certificate.validity is Validity.CLAIMED

@@ -164,7 +164,7 @@ def _forecast(
         "forecast": found.to_dict(),
     }
     say(as_json, data, *forecast_view(found))
-    if found.difference is not None and found.difference.doubt:
+    if (found.difference or found.behavior).hidden:
         raise typer.Exit(1)
 
 

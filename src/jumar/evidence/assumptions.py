@@ -31,6 +31,11 @@ UNPROVED_SUM = (
     "were possible at a step than there are."
 )
 
+UNPROVED_LEARNER = (
+    "We could not prove this: the probabilities in the log follow what was paid before, so its "
+    "episodes are not independent."
+)
+
 
 def unproved_draws(draws: int, said: bool) -> str:
     """Why nothing is proved where propensities are frequencies, as was `said`, or as they look.

@@ -36,12 +36,18 @@ from jumar.core.memory.refinement import join
 from jumar.core.replay import Replay, Replays
 from jumar.core.shown import Shown
 from jumar.core.text import listing, printable
-from jumar.evidence.assumptions import UNPROVED_ESTIMATE, UNPROVED_SUM, unproved_draws
+from jumar.evidence.assumptions import (
+    UNPROVED_ESTIMATE,
+    UNPROVED_LEARNER,
+    UNPROVED_SUM,
+    unproved_draws,
+)
 from jumar.evidence.chance import Settings
 from jumar.evidence.consistency import check_nodes, check_possible, rows_taken
 from jumar.evidence.estimation import CURRENT, estimate_behavior
 from jumar.evidence.frequencies import draws_of, p_of_possible, rounding_of
 from jumar.evidence.given import BehaviorLike, Known, given
+from jumar.evidence.learners import p_of_learning
 from jumar.io.controllers import controller_from_document, controller_to_document
 from jumar.io.logs import LogLike
 
@@ -99,7 +105,15 @@ class Practice(Frozen, Shown):
             return UNPROVED_ESTIMATE
         if self.draws is not None:
             return unproved_draws(self.draws, said=self.log.propensity_draws is not None)
-        return UNPROVED_SUM if self._too_small else ""
+        if self._too_small:
+            return UNPROVED_SUM
+        return UNPROVED_LEARNER if self._learned else ""
+
+    @cached_property
+    def _learned(self) -> bool:
+        """Do logged propensities follow what was paid before?"""
+        p = None if self.controllers else p_of_learning(self.log)
+        return p is not None and p <= Settings.level
 
     @cached_property
     def _too_small(self) -> bool:

@@ -31,6 +31,7 @@ from jumar.algorithms.auto.facts import LogFacts, facts_of
 from jumar.core.arrays import Floats, Frozen, freeze
 from jumar.core.episodes import Episodes
 from jumar.evidence.bounds import check_count
+from jumar.evidence.offpolicy.ranges import return_ranges
 from jumar.evidence.rewards import RewardRange
 
 MOST_STEPS = 100_000  # a longer horizon narrows nothing that matters: limits without one hold too
@@ -46,6 +47,9 @@ class Limits(Frozen):
     steps: int | None  # T
     declared_steps: bool = False  # T was declared, not read off the log
     fixed: bool = False  # every episode has exactly T steps: read off the log, never declared
+    # the least and greatest return of episodes no longer than those of the log: it says what an
+    # estimate from this log can be, and nothing that is proved
+    logged: tuple[float, float] = (-np.inf, np.inf)
 
     def __post_init__(self) -> None:
         for field in ("low", "high"):
@@ -55,6 +59,11 @@ class Limits(Frozen):
     def range(self) -> float:
         """R: how far two returns can lie apart."""
         return float(self.high[0] - self.low[0])
+
+    @property
+    def shown(self) -> tuple[float, float]:
+        """The least and greatest return that an estimate from this log can be."""
+        return max(float(self.low[0]), self.logged[0]), min(float(self.high[0]), self.logged[1])
 
 
 def limits_of(
@@ -84,11 +93,13 @@ def limits_of(
     fixed = not seen.declared and facts.common_length == (horizon or facts.longest)
     if fixed:
         steps = facts.longest
+    least, greatest = return_ranges(seen, discount, facts.longest)
+    logged = float(least.min()), float(greatest.max())
     if steps is None or steps > MOST_STEPS:
-        return Limits(*_at_any_time(discount, seen), seen, None)
+        return Limits(*_at_any_time(discount, seen), seen, None, logged=logged)
     ended = fixed and facts.cut == 0  # as above
     ends = _by_step(discount, seen, steps, fixed=fixed, ended=ended)
-    return Limits(*ends, seen, steps, horizon is not None, fixed)
+    return Limits(*ends, seen, steps, horizon is not None, fixed, logged)
 
 
 def _by_step(

@@ -87,7 +87,7 @@ def certificate_of(
         value_range=selection.range,
         validity=validity_of(selection, practice),
         assumptions=tuple(_assumptions(selection, practice, seed)),
-        estimated_gain=min(chosen.told.gain, selection.most),
+        estimated_gain=min(chosen.told.gain, selection.possible[1]),
         reason=_sentence(selection, chosen, unproved(selection, practice)),
         most=selection.most,
         signal=selection.objective,

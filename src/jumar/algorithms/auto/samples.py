@@ -97,7 +97,7 @@ def plan(
         return SizePlan((), found, f"{_UNTOLD}: {found.hidden}. {_EXPLORE}")
     if gains:
         asked = [_Asked(selection, firsts, gain, 0.0) for gain in gains]
-        most = min(selection.most, found.value + normal(SURE) * found.error)
+        most = min(selection.possible[1], found.value + normal(SURE) * found.error)
         needs = [
             Need(a.gain, power, a.episodes(power, MOST_EPISODES) if a.gain <= most else None)
             for a in asked
@@ -187,7 +187,7 @@ def _gain(selection: Selection, firsts: Sequence[Trial]) -> Evidenced:
         value - normal(SURE) * error,
         value + normal(SURE) * error,
         error,
-        (selection.most - selection.range, selection.most),
+        selection.possible,
         min(trial.effective for trial in firsts),
     )
 

@@ -203,7 +203,9 @@ def _numbers(
 
 
 def _possible(limits: Limits, most: float) -> Range:
-    return float(limits.low[0] - (limits.high[0] - most)), most
+    mean = float(limits.high[0] - most)
+    low, high = limits.shown
+    return low - mean, high - mean
 
 
 @dataclass(frozen=True, eq=False, repr=False)
