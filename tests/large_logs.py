@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
+import numpy as np
+
 import jumar as jm
 from jumar.algorithms.auto import dealt_log
+from jumar.core.episodes import Episodes, Origin
 
 ASKED = {*inspect.signature(jm.improve).parameters} - {"log", "behavior", "parameters"}
 READ_BY = {"engine", "jobs", "scheduler", "progress", "sort"}
+
+
+def labelled(log: Episodes) -> Episodes:
+    """The same with a label for every episode."""
+    labels = [f"e{i}" for i in range(len(log))]
+    return replace(log, origin=Origin("log.csv", np.arange(log.n_steps), labels))
 
 
 def as_large() -> Any:

@@ -167,6 +167,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.evidence.rewards import RewardRange
     from jumar.io.controllers import load_controller
     from jumar.io.logs import read_logs, write_logs
+    from jumar.io.logs.files import LogFiles
     from jumar.io.minari import read_minari, write_minari
     from jumar.io.project import load_project
     from jumar.large.counting import count_logs

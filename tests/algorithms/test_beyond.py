@@ -11,7 +11,7 @@ from jumar.algorithms.auto import select
 from jumar.algorithms.auto.scoring import weights_beyond
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from large_logs import as_large
+from large_logs import as_large, labelled
 
 NAMES = ("first", "later"), ("stay", "leave")
 STEPS, DISCOUNT = 10, 0.8
@@ -30,7 +30,7 @@ def leaving(n: int, share: float = 0.1) -> tuple[Episodes, Controller]:
     z, reward = np.ones(start[-1], int), np.zeros(start[-1])
     z[start[:-1]], reward[start[:-1]] = 0, leaves
     log = Episodes(*NAMES, z, action, reward, start, [1] * n, [False] * n)
-    return log, Controller.constant(*NAMES, [1 - share, share], name="rarely leaves")
+    return labelled(log), Controller.constant(*NAMES, [1 - share, share], name="rarely leaves")
 
 
 def test_weights_by_hand():
@@ -91,8 +91,9 @@ def test_what_no_episode_shows_counts_as_beyond():
     old = Controller.constant(*names, acts)
     leaves = old.except_at(np.array([[0], [1]]), np.array([[1.0, 0, 0], [0, 0, 1]]))
     how = HOW | {"candidates": lambda m, b: leaves}
-    shards = cut_up(log, 3, np.random.default_rng(1))
-    for found in (select(log, old, **how), streamed(shards, old, **how)):
+    with as_large():
+        large = select(log, old, **how)
+    for found in (select(log, old, **how), large):
         boldest = max(found.trials, key=lambda trial: trial.setting.mixture)
         assert boldest.passed
         assert boldest.beyond + boldest.missing > 0.25 > boldest.beyond  # in truth .45

@@ -15,20 +15,14 @@ from jumar.algorithms.auto.facts import RunningFacts, facts_of, returns_of
 from jumar.algorithms.auto.first_units import FirstUnits
 from jumar.algorithms.auto.trials import Selection
 from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes, Labels, Origin
+from jumar.core.episodes import Episodes, Labels
 from jumar.core.errors import LogError
 from jumar.core.memory import window
 from jumar.evidence.rewards import RewardRange
 from jumar.large.whole import WholeEpisodes
-from large_logs import as_large, improve_logs
+from large_logs import as_large, improve_logs, labelled
 
 TIGER, VOICEMAIL, BRIDGE = jm.models.tiger(), jm.models.voicemail(), jm.models.bridge_repair()
-
-
-def labelled(log: Episodes) -> Episodes:
-    """The same with a label for every episode."""
-    labels = [f"e{i}" for i in range(len(log))]
-    return replace(log, origin=Origin("log.csv", np.arange(log.n_steps), labels))
 
 
 def simulated(model, episodes: int, steps: int, seed: int = 3) -> tuple[Episodes, Controller]:

@@ -6,7 +6,7 @@ and moves ⟨h, a, h'⟩ of the *whole* log once, and holds a row of sums for ev
 any of the parts, or of several, is a sum of rows, and all models have the same states in the same
 order, with or without data. `onto` gives the tally of a memory that knows less by adding columns.
 
-It is the same whether the episodes were at hand (`Tally.of`) or were counted in many places
+It is the same whether the episodes were at hand (`LogTally.of`) or were counted in many places
 (`jumar.large.counted.tally_of`): sums of rewards are exact until they are rounded, once.
 """
 
@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Frozen, Ints, number_rows
-from jumar.core.exact import ExactSums
 from jumar.core.history import Counts
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import project_states
@@ -27,7 +26,7 @@ from jumar.core.replay import ENDED, Replay
 
 
 @dataclass(frozen=True, eq=False)
-class Tally(Frozen):
+class LogTally(Frozen):
     """P parts of a log over K history states, with A actions, Q pairs and L moves."""
 
     observations: tuple[str, ...]
@@ -43,7 +42,7 @@ class Tally(Frozen):
     times: Ints  # (P, L) how often each was made
 
     @classmethod
-    def of(cls, replay: Replay, part: Ints, parts: int) -> Tally:
+    def of(cls, replay: Replay, part: Ints, parts: int) -> LogTally:
         """Of a log at hand; (E,) the part of every episode."""
         log, K = replay.log, len(replay.states)
         of_step = np.repeat(part, log.lengths)
@@ -67,7 +66,7 @@ class Tally(Frozen):
             _counted(of_step[went] * len(moves) + move[went], parts, len(moves)),
         )
 
-    def paying(self, replay: Replay, part: Ints) -> Tally:
+    def paying(self, replay: Replay, part: Ints) -> LogTally:
         """The same for a log that differs in nothing but its rewards."""
         parts, Q = self.visits.shape
         known = np.flatnonzero(replay.known)
@@ -75,18 +74,18 @@ class Tally(Frozen):
         cell = np.repeat(part, replay.log.lengths)[known] * Q + number
         return replace(self, reward=_paid(cell, replay.log.reward[known], parts, Q))
 
-    def less(self, centre: float) -> Tally:
+    def less(self, centre: float) -> LogTally:
         """The same with so much less for every step."""
         return replace(self, reward=self.reward - centre * self.visits)
 
-    def onto(self, memory: Memory) -> tuple[Tally, Ints]:
+    def onto(self, memory: Memory) -> tuple[LogTally, Ints]:
         """The tally over a memory that knows less, and (K,) the state that each here becomes."""
         A = len(self.actions)
         states, of = number_rows(project_states(self.memory, memory, self.states))
         pair, number = _distinct(of[self.pair // A] * A + self.pair % A)
         done, then = self.moves.T
         moves, move = number_rows(np.column_stack([of[done // A] * A + done % A, of[then]]))
-        found = Tally(
+        found = LogTally(
             self.observations,
             self.actions,
             memory,
@@ -132,7 +131,7 @@ class Tally(Frozen):
             unfinished=unfinished,
         )
 
-    def only(self, parts: Sequence[int]) -> Tally:
+    def only(self, parts: Sequence[int]) -> LogTally:
         """Some parts as one, without the states, pairs and moves that only the others show."""
         A = len(self.actions)
         went = self.times[parts].any(0)
@@ -165,6 +164,8 @@ def _counted(cell: Ints, parts: int, size: int) -> Ints:
 
 
 def _paid(cell: Ints, reward: Floats, parts: int, size: int) -> Floats:
+    from jumar.core.exact import ExactSums
+
     sums = ExactSums(parts * size)
     sums.add(cell, reward)
     return sums.rounded().reshape(parts, size)

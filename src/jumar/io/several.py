@@ -24,7 +24,7 @@ NUMBERED = ":"  # between the name of a file and the label of an episode
 def open_logs(source: Any, kind: str | None = None, options: FileOptions | None = None) -> Source:
     """What `open_log` opens, or a log in several files."""
     options = options or FileOptions()
-    if isinstance(source, list | tuple):
+    if isinstance(source, list | tuple) and all(isinstance(s, str | os.PathLike) for s in source):
         listed = [file for one in source for file in files_of(as_typed(one), kind)]
         return _joined(f"{len(listed):,} files", listed, options)
     if not isinstance(source, str | os.PathLike) or isinstance(source, Spooled):

@@ -24,7 +24,7 @@ from jumar.core.memory.refinement import project_states
 from jumar.core.names import other_names
 from jumar.core.room import check_room
 from jumar.core.shown import Shown
-from jumar.core.tally import Tally
+from jumar.core.tally import LogTally
 from jumar.core.text import printable
 
 LISTED = 12  # tables of history states and actions that are held at the same time, more or less
@@ -236,7 +236,7 @@ class Counted(Shown):
         return states, number[len(self.states) :]
 
 
-def tally_of(parts: Sequence[Counted], memory: Memory) -> Tally:
+def tally_of(parts: Sequence[Counted], memory: Memory) -> LogTally:
     """One tally of logs, or parts of one, that were counted apart, over a memory that knows no more
     than what they were counted over."""
     first = parts[0]
@@ -257,7 +257,7 @@ def tally_of(parts: Sequence[Counted], memory: Memory) -> Tally:
     def table(values: Sequence[Ints], index: Sequence[Ints], size: int) -> Ints:
         return np.array([_added(size, [n], [v]) for v, n in zip(values, index, strict=True)])
 
-    return Tally(
+    return LogTally(
         first.observations,
         first.actions,
         memory,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from jumar.algorithms.auto import dealt_log
 from jumar.algorithms.auto.dealing import key_of, salt_of
@@ -22,19 +23,49 @@ from jumar.core.replay import Replays, count
 from jumar.core.room import check_room
 from jumar.evidence.consistency import check_counted
 from jumar.evidence.rewards import RewardRange
+from jumar.io.addresses import as_typed
+from jumar.io.formats import FileOptions, is_dataset
+from jumar.io.log_files import LogFile, files_of
 from jumar.io.logs import LogFiles
+from jumar.io.several import is_several
+from jumar.large.shards import BYTES_OF_A_ROW, PARQUET, rows_of_parquet
 
+BYTES_OF_PACKED = 4  # of a row of Parquet, of which one would have to read the end
 BYTES_OF_A_STEP = 100  # in memory, while a log is read and replayed
 
 
 def is_large(files: LogFiles) -> bool:
     """Are these files likely to have more steps than are held?"""
-    return files.rows > dealt_log.LARGE
+    return rows_of(files) > dealt_log.LARGE
+
+
+def rows_of(files: LogFiles) -> int:
+    """How many there are, more or less, without reading any."""
+    from jumar.large.datasets import dataset_files
+
+    found: list[LogFile] = []
+    for source in files.listed:
+        if is_dataset(source):
+            found += dataset_files(source, FileOptions())
+            continue
+        text = as_typed(str(source))
+        if Path(text).is_file():
+            found.append(LogFile(text, "", Path(text).stat().st_size))
+        elif "://" in text or is_several(text):  # else a pipe, or a dataset that has a name
+            found += files_of(text, files.reading.get("file_format"))
+    return sum(_rows(file) for file in found)
+
+
+def _rows(file: LogFile) -> int:
+    path = Path(file.name)
+    if path.suffix == ".parquet" and path.is_file():
+        return rows_of_parquet(path)
+    return file.size // (BYTES_OF_PACKED if file.kind == PARQUET else BYTES_OF_A_ROW)
 
 
 def check_held(files: LogFiles, why: str) -> None:
     """Refuse to hold what the machine has no room for."""
-    rows = files.rows
+    rows = rows_of(files)
     check_room(
         f"{why}: this takes every one of {rows:,} steps at once",
         rows * BYTES_OF_A_STEP,

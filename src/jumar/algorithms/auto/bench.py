@@ -28,11 +28,10 @@ from jumar.algorithms.problem import Material
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.exact import exact_mean
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory
 from jumar.core.replay import Replays
-from jumar.core.tally import Tally
+from jumar.core.tally import LogTally
 from jumar.evidence.practice import Practice
 from jumar.solve.simplifying import Simplified
 
@@ -57,7 +56,7 @@ Scorer = Callable[[Fitted, Sequence[float]], list[Floats]]
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class LoggedSteps:
     """Whole episodes, step by step, as scores ask for them. N steps, E episodes, B rows."""
 
     at: Ints  # (N,) history states of the longest memory
@@ -70,7 +69,7 @@ class Steps:
     row_of: Ints  # (N,) which of them, at every step; -1 where that is not known
 
     @classmethod
-    def of(cls, practice: Practice, at: Ints, behavior_rows: Floats) -> Steps:
+    def of(cls, practice: Practice, at: Ints, behavior_rows: Floats) -> LoggedSteps:
         """The episodes of a log; the (H, A) rows are those of the behavior, where it is one."""
         log = practice.log
         own = log.action, log.reward, log.start, log.terminated
@@ -152,7 +151,7 @@ class Numbered:
     """The log over one memory: the same numbers for every part. K history states, H of the longest
     memory."""
 
-    tally: Tally
+    tally: LogTally
     of: Ints  # (H,) the state that each of the longest memory's becomes
     behavior: Floats  # (K, A) the behavior's rows
 
@@ -179,7 +178,7 @@ def first_of(of: Ints, size: int) -> Ints:
 
 
 def number(
-    longest: Tally, memories: Sequence[Memory], behavior_rows: Floats
+    longest: LogTally, memories: Sequence[Memory], behavior_rows: Floats
 ) -> tuple[Numbered, ...]:
     """The log over every memory, in the given order."""
     found = []
@@ -199,7 +198,7 @@ class Bench:
     discount: float
     longest: Memory  # over which all is laid out
     episodes: Episodes  # at hand, with the rewards that count here
-    steps: Steps  # of them
+    steps: LoggedSteps  # of them
     numbered: tuple[Numbered, ...]  # over every memory that is tried, shortest first
     behavior: Controller  # that candidates start from
     behavior_rows: Floats  # (H, A)
@@ -232,7 +231,7 @@ class Bench:
             discount=discount,
             longest=laid.memories[-1],
             episodes=log.log,
-            steps=Steps.of(log.practice, at, rows),
+            steps=LoggedSteps.of(log.practice, at, rows),
             numbered=number(tally, laid.memories, rows),
             behavior=behavior,
             behavior_rows=rows,
@@ -319,6 +318,8 @@ class Bench:
 
     def mean_reward(self, half: int) -> float:
         """Of a step in a half of the log."""
+        from jumar.core.exact import exact_mean
+
         if self.log.counted:
             return self.log.facts.mean_reward(half)
         return exact_mean(self.episodes.select(self.log.dealt.members(half)).reward)

@@ -23,7 +23,7 @@ from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
 from jumar.core.history import Counts
 from jumar.core.memory import Memory
-from jumar.core.tally import Tally
+from jumar.core.tally import LogTally
 from jumar.evidence.practice import Practice
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class DealtLog:
     sample: Ints  # of those at hand, by which shortlists are judged
     counted: tuple[Counted, ...] = ()  # every fold of both halves, where not all are at hand
     rescore: Rescore | None = None  # how to score the episodes that are not
-    _over: dict[Memory, tuple[Tally, Ints]] = field(default_factory=dict, repr=False)
+    _over: dict[Memory, tuple[LogTally, Ints]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, practice: Practice, rng: np.random.Generator, discount: float) -> DealtLog:
@@ -87,13 +87,13 @@ class DealtLog:
         """How many independent units a part of the log has."""
         return self.facts.units_in(part)
 
-    def over(self, memory: Memory) -> tuple[Tally, Ints]:
+    def over(self, memory: Memory) -> tuple[LogTally, Ints]:
         """The tally of every fold over a memory, and (N,) the history state of every step at
         hand."""
         if memory not in self._over:
             replay = self.practice.replays.over(memory)
             if not self.counted:
-                tally = Tally.of(replay, self.dealt.part, HALVES * FOLDS)
+                tally = LogTally.of(replay, self.dealt.part, HALVES * FOLDS)
                 self._over[memory] = tally, replay.at
             else:
                 from jumar.large.counted import tally_of

@@ -15,7 +15,6 @@ from jumar.algorithms.auto.dealing import FOLDS, HALVES, DealtPart, part_of
 from jumar.core.arrays import Bools, Codes, Floats, Ints
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
-from jumar.core.exact import ExactSums
 from jumar.evidence.consistency import check_horizon, rewards_seen
 from jumar.evidence.rewards import RewardRange
 
@@ -80,6 +79,8 @@ class RunningFacts:
     """
 
     def __init__(self, discount: float, *, together: bool = False) -> None:
+        from jumar.core.exact import ExactSums
+
         self.discount = discount
         self.together = together
         self.episodes: Ints = np.zeros(HALVES * FOLDS, np.int64)

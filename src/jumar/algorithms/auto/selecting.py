@@ -42,7 +42,7 @@ from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.makers import CandidatesLike, Makers, makers_of
 from jumar.algorithms.auto.memories import Given, Learned, Memories, chain
 from jumar.algorithms.auto.objectives import Keep, KeepLike, Signals, check_keeps, keeps_of
-from jumar.algorithms.auto.staging import Stage, score_first, score_more, shortlist_of, undecided
+from jumar.algorithms.auto.staging import Standing, score_first, score_more, shortlist_of, undecided
 from jumar.algorithms.auto.trials import GATES, PROVED, Selection
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, not_one_of
@@ -332,7 +332,8 @@ def _tested(log: DealtLog, halves: Sequence[Half], asked: _Asked) -> tuple[list[
     held_out = [score_first(x.half.bench, one) for x, one in zip(lists, short, strict=True)]
     if log.large and not asked.keeps:
         stages = [
-            Stage(x.listed, scored, x.half.units) for x, scored in zip(lists, held_out, strict=True)
+            Standing(x.listed, scored, x.half.units)
+            for x, scored in zip(lists, held_out, strict=True)
         ]
         if undecided(stages, asked.delta, thorough=asked.thorough):
             held_out = score_more(log, [x.half.bench for x in lists], short)

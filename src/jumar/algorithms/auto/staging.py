@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jumar.algorithms.auto import proved
-from jumar.algorithms.auto.bench import UNBOUNDED, Bench, Fitted, Steps
+from jumar.algorithms.auto.bench import UNBOUNDED, Bench, Fitted, LoggedSteps
 from jumar.algorithms.auto.dealing import HALVES, Dealt, DealtPart
 from jumar.algorithms.auto.dealt_log import DealtLog
 from jumar.algorithms.auto.limits import Limits
@@ -47,7 +47,7 @@ class Shortlist:
     centre: float  # that rewards are counted from
     last: int | None  # the last hash of the other half that is scored; None: all are
 
-    def score(self, steps: Steps, episodes: Ints) -> list[Floats]:
+    def score(self, steps: LoggedSteps, episodes: Ints) -> list[Floats]:
         """Of every candidate, (4, n): the scores of some episodes, those without a floor, the
         weights, and those beyond the cuts. The steps pay what counts here."""
         if len(self.candidates) < 2 or len(steps.at) < IN_TURN:
@@ -56,7 +56,7 @@ class Shortlist:
             every = range(len(self.candidates))
             return list(threads.map(lambda i: self._score(steps, episodes, i), every))
 
-    def _score(self, steps: Steps, episodes: Ints, i: int) -> Floats:
+    def _score(self, steps: LoggedSteps, episodes: Ints, i: int) -> Floats:
         candidate, floors = self.candidates[i], [self.floors[i]]
         if floors[0] != UNBOUNDED:
             floors.append(UNBOUNDED)
@@ -142,7 +142,7 @@ def score_more(
     return found
 
 
-class Stage(NamedTuple):
+class Standing(NamedTuple):
     """What is known of the shortlist of one half so far."""
 
     listed: Sequence[proved.Listed]
@@ -150,7 +150,7 @@ class Stage(NamedTuple):
     units: int  # held out, in the whole log
 
 
-def undecided(stages: Sequence[Stage], delta: float, *, thorough: bool = False) -> bool:
+def undecided(stages: Sequence[Standing], delta: float, *, thorough: bool = False) -> bool:
     """May the other episodes let something pass that gains more than what has passed? Where one is
     thorough: are there others?"""
     passed, open_ = [0.0], [0.0]

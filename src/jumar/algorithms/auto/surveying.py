@@ -17,7 +17,7 @@ import numpy as np
 
 from jumar import engines
 from jumar.algorithms.auto import dealt_log
-from jumar.algorithms.auto.bench import Steps
+from jumar.algorithms.auto.bench import LoggedSteps
 from jumar.algorithms.auto.dealing import FOLDS, HALVES, Dealt, half_of, part_of
 from jumar.algorithms.auto.dealt_log import CHANGED, DealtLog
 from jumar.algorithms.auto.facts import RunningFacts
@@ -243,7 +243,7 @@ class Rescore:
                 if shortlist.last is not None:
                     chosen &= whole.code <= np.uint64(shortlist.last)
                 episodes = np.flatnonzero(chosen)
-                steps = Steps(
+                steps = LoggedSteps(
                     at,
                     whole.a,
                     whole.reward - shortlist.centre,

@@ -32,12 +32,12 @@ from typing import Protocol, runtime_checkable
 
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import LogError, ParameterError, not_one_of
+from jumar.core.errors import LogError, ParameterError
 from jumar.core.journal import Watch, journal
 from jumar.core.names import check_names
 from jumar.core.replay import Replays
 from jumar.core.text import counted, printable
-from jumar.io.formats import FORMATS, FileOptions, Source, collected, is_dataset, spooled
+from jumar.io.formats import FileOptions, Source, collected, is_dataset, known_format, spooled
 from jumar.io.logs.asking import Ends, Missing, Repeated, ask
 from jumar.io.logs.assembling import assemble
 from jumar.io.logs.files import LogFiles
@@ -87,7 +87,15 @@ def log_of(
     if isinstance(log, Episodes | Replays):
         return log
     if isinstance(log, LogFiles):
-        return log.read(like, columns)
+        reading = dict(log.reading)
+        if columns is not None:
+            reading["columns"] = {**(reading.get("columns") or {}), **columns}
+        if like is not None:
+            reading |= {"observations": like.observations, "actions": like.actions}
+        sources = log.listed
+        if not sources:
+            raise ParameterError("logs: there is nothing to read. Give a file or a folder.")
+        return read_logs(sources[0] if len(sources) == 1 else sources, **reading)
     source = collected(log)
     if not isinstance(source, str | os.PathLike | ArrowTable) and not is_dataset(source):
         raise ParameterError(
@@ -226,8 +234,7 @@ def read_logs(
         propensity_draws=propensity_draws,
     )
     options = FileOptions.checked(separator, encoding, turns, sheet)
-    if file_format is not None:
-        file_format = _known_format(file_format)
+    file_format = known_format(file_format)
     given = {
         part: check_names(part, names, LogError)
         for part, names in (("observation", observations), ("action", actions))
@@ -265,11 +272,3 @@ def _check_marks(opened: Source) -> None:
             raise ParameterError(
                 f"decimal: numbers of {source.name} have a decimal point. Leave it out (--decimal)."
             )
-
-
-def _known_format(name: str) -> str:
-    """The name of a format, whatever its capitals."""
-    for known in FORMATS:
-        if known.lower() == str(name).lower():
-            return known
-    raise ParameterError("file_format: " + not_one_of("format", name, FORMATS))

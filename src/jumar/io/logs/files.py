@@ -5,24 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from jumar.core.errors import ParameterError
-from jumar.io.addresses import as_typed
-from jumar.io.formats import FileOptions, is_dataset
-from jumar.io.log_files import LogFile, files_of
+from jumar.io.formats import is_dataset
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
-    from jumar.core.controller import Controller
-    from jumar.core.episodes import Episodes
-
 LogSource: TypeAlias = "str | os.PathLike[str] | Dataset"
 Progress = Callable[[int, int], None]  # rows that are done, and all
-BYTES_OF_A_ROW = 40  # of text, more or less
-BYTES_OF_PACKED = 4  # the same in Parquet, of which one would have to read the end
 
 
 @dataclass(frozen=True)
@@ -79,48 +70,3 @@ class LogFiles:
             "scheduler": self.scheduler,
             "progress": self.progress,
         }
-
-    @property
-    def rows(self) -> int:
-        """How many there are, more or less, without reading any."""
-        files = []
-        for source in self.listed:
-            if is_dataset(source):
-                from jumar.large.datasets import dataset_files
-
-                files += dataset_files(source, FileOptions())
-            elif _lies_somewhere(as_typed(source)):
-                files += files_of(as_typed(source), self.reading.get("file_format"))
-        return sum(_rows(file) for file in files)
-
-    def read(
-        self, like: Controller | None = None, columns: Mapping[str, str] | None = None
-    ) -> Episodes:
-        """All of it, with names numbered as a controller does, and with more columns."""
-        from jumar.io.logs import read_logs
-
-        reading = dict(self.reading)
-        if columns is not None:
-            reading["columns"] = {**(reading.get("columns") or {}), **columns}
-        if like is not None:
-            reading |= {"observations": like.observations, "actions": like.actions}
-        sources = self.listed
-        if not sources:
-            raise ParameterError("logs: there is nothing to read. Give a file or a folder.")
-        return read_logs(sources[0] if len(sources) == 1 else sources, **reading)
-
-
-def _lies_somewhere(source: str) -> bool:
-    """Can one look at the size of it? One cannot of a pipe, or of a dataset that has a name."""
-    from jumar.io.several import is_several
-
-    return "://" in source or is_several(source) or Path(source).is_file()
-
-
-def _rows(file: LogFile) -> int:
-    path = Path(file.name)
-    if path.suffix == ".parquet" and path.is_file():
-        from jumar.large.shards import rows_of_parquet
-
-        return rows_of_parquet(path)
-    return file.size // (BYTES_OF_PACKED if file.kind == "Parquet" else BYTES_OF_A_ROW)
