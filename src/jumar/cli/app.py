@@ -129,19 +129,13 @@ def build_model(spec: str) -> Pomdp:
 
 @contextmanager
 def working(what: str, as_json: bool) -> Iterator[None]:
-    """A sign of life on standard error while something takes its time; long solves say how far
-    they are."""
+    """A sign of life on standard error while something takes its time."""
     if as_json or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
 
-    from jumar.solve.progress import solving_tells
-
-    with (
-        Console(stderr=True).status(what) as status,
-        solving_tells(lambda stage: status.update(f"{what}: solving {stage}")),
-    ):
+    with Console(stderr=True).status(what):
         yield
 
 

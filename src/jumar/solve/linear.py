@@ -91,9 +91,10 @@ def _fills(source: Ints, target: Ints, n: int) -> bool:
 
 def _rows(source: Ints, target: Ints, weight: Floats, n: int) -> tuple[Ints, Ints, Floats]:
     """γP row by row: where each row begins, its columns and its entries."""
-    order = np.argsort(source, kind="stable")
-    pointer = np.searchsorted(source[order], np.arange(n + 1))
-    return pointer, target[order], weight[order].astype(np.float64)
+    if (source[1:] < source[:-1]).any():
+        order = np.argsort(source, kind="stable")
+        source, target, weight = source[order], target[order], weight[order]
+    return np.searchsorted(source, np.arange(n + 1)), target, weight.astype(np.float64)
 
 
 def _refined(source: Ints, target: Ints, weight: Floats, right: Floats) -> Floats | None:
