@@ -205,7 +205,9 @@ def test_repeated_rows_can_still_be_an_error(check, folder):
 
 
 def test_a_log_without_rewards_says_that_they_are_assumed(check, folder):
-    (folder / "bare.csv").write_text("episode,observation,action\n1,good,keep\n1,worn,repair\n1,good,keep\n")
+    (folder / "bare.csv").write_text(
+        "episode,observation,action\n1,good,keep\n1,worn,repair\n1,good,keep\n"
+    )
     done = check(
         "bare.csv", "--policy", "estimate", "--ends", "cut", "--prices", "action:repair=-5"
     )
