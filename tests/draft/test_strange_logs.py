@@ -20,7 +20,7 @@ from jumar.draft import draft
 from jumar.draft.parts import columns_of
 from jumar.draft.patterns import patterns
 from jumar.draft.writing import rule_text
-from jumar.show.program.python import readings as runtime
+from jumar.show.program import runtime
 
 
 def lines(path: Path, *rows: str, end: str = "\n") -> Path:
