@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -189,7 +189,7 @@ def _column(name: str, values: Any) -> Column:
     renumbered = np.full(len(texts) + 1, -1)
     renumbered[kept] = np.arange(len(kept))
     names = tuple(texts[i] for i in kept)
-    times, formats = _times(pa.array(names, pa.string()))
+    times, formats = _times(names)
     return Column(name, names, renumbered[code], _numbers(names), times, formats)
 
 
@@ -238,16 +238,16 @@ def as_number(text: str) -> float:
     return number if np.isfinite(number) else float("nan")
 
 
-def _times(words: Any) -> tuple[Floats, tuple[str, ...]]:
+def _times(words: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:
     """Seconds since 1970 of dates and times as people write them, NaN where words are none; and
     the formats they may have, where they are not plain ISO 8601."""
     import pyarrow as pa
 
     none = np.full(len(words), np.nan), ()
-    if len(words) == 0 or not any(letter.isdigit() for letter in words[0].as_py()):
+    if len(words) == 0 or not any(letter.isdigit() for letter in words[0]):
         return none
     try:
-        moments = words.cast(pa.timestamp("us"))
+        moments = pa.array(words, pa.string()).cast(pa.timestamp("us"))
         return to_numpy(moments.cast(pa.int64())) / MICROSECONDS, ()
     except pa.ArrowException:
         pass

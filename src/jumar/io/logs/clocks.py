@@ -183,7 +183,7 @@ class Times(Encoder):
         if len(words) == 0:
             return nothing
         if self._format is not None and self._part == "time":
-            return self._as_dates(coded, [parsed(words, self._format)], problems)
+            return self._as_dates(coded, [parsed(coded.names, self._format)], problems)
         written = NumberWords.of(coded.names)
         if self._decimal is not None and written.valid[self._decimal].all():
             return "", written.values(self._decimal)
@@ -192,7 +192,7 @@ class Times(Encoder):
             if (found := _converted(words, kind)) is not None:
                 self._refuse_endless(coded, found[1], problems)
                 return found
-        if self._part == "time" and (dates := guesses(words)):
+        if self._part == "time" and (dates := guesses(coded.names)):
             return self._as_dates(coded, dates, problems)
         decision = decide(written, MarkEvidence())
         if written.valid[decision.mark].all() and decision.is_clear:
