@@ -18,7 +18,6 @@ from jumar.io.formats import Source, no_rows
 from jumar.io.formats.numpy_arrays import to_numpy
 from jumar.io.formats.text import TextFile
 from jumar.io.logs.dates import MICROSECONDS, guesses
-from jumar.io.logs.totals import MOST, is_total
 
 ROWS = 200_000  # more rows would not change a proposal
 FLAGS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"0", "1"}, {"t", "f"})
@@ -100,7 +99,6 @@ class FirstLook:
     name: str
     columns: Mapping[str, Column]
     rows: int  # rows looked at
-    all_read: bool
 
 
 def find_turns(path: str | os.PathLike[str]) -> str | None:
@@ -136,16 +134,11 @@ def look(source: Source) -> FirstLook:
     derived = ("last.", "outer.")
     names = [name for name in dict.fromkeys(source.in_all) if not name.startswith(derived)]
     batches, rows = [], 0
-    stream = iter(source.batches(names, names))
-    for batch in stream:
+    for batch in source.batches(names, names):
         batches.append(batch.slice(0, ROWS - rows))
         rows += batches[-1].num_rows
         if rows >= ROWS:
             break
-    all_read = next(stream, None) is None
-    if all_read and batches:
-        rows -= (totals := _totals(batches[-1], rows))
-        batches[-1] = batches[-1].slice(0, batches[-1].num_rows - totals)
     if rows == 0:
         raise no_rows(source.name)
     columns = {}
@@ -153,21 +146,7 @@ def look(source: Source) -> FirstLook:
         chunks = [batch.column(i) for batch in batches]
         values = pa.chunked_array(chunks) if chunks else pa.chunked_array([], pa.string())
         columns[name] = _column(name, values)
-    return FirstLook(source.name, columns, rows, all_read)
-
-
-def _totals(batch: Any, rows: int) -> int:
-    """How many rows at the end are totals: the first cell that is not empty says so, or all are
-    empty, and at least half of the cells are."""
-    found = 0
-    while found < min(MOST, rows - 1, batch.num_rows):
-        row = batch.num_rows - 1 - found
-        cells = [column[row].as_py() for column in batch.columns]
-        filled = [str(cell).strip() for cell in cells if cell is not None and str(cell).strip()]
-        if 2 * len(filled) > len(cells) or not is_total(filled[0] if filled else ""):
-            break
-        found += 1
-    return found
+    return FirstLook(source.name, columns, rows)
 
 
 def _column(name: str, values: Any) -> Column:

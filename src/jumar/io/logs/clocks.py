@@ -21,7 +21,7 @@ from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.formats.numpy_arrays import flags, to_numpy, without_blanks
 from jumar.io.logs.dates import Dates, guesses, parsed, spoken
-from jumar.io.logs.encoding import Coded, Encoder, Names, NotPlain, is_text, quoted
+from jumar.io.logs.encoding import Coded, Encoder, Names, NotPlain, is_text
 from jumar.io.logs.numerals import Mark, MarkEvidence, NumberWords, decide
 from jumar.io.problems import Problems
 
@@ -83,21 +83,11 @@ class Times(Encoder):
             if found is not None:
                 self._chunks.append(found)
                 return
-            if self._read and self._source.readable_again:
-                raise NotPlain(self._column)
             if self._read:
-                raise self._strange(column)
+                raise NotPlain(self._column)
             self._words = Names(self._source, self._column)
         if self._words is not None:
             self._words.add(column)
-
-    def _strange(self, column: Any) -> LogError:
-        """The error for a stream that cannot be read again to find out more."""
-        kind = self._kind or "numbers"
-        known = np.flatnonzero(~flags(column.is_null())).tolist()
-        i = next((i for i in known if _converted(column.slice(i, 1), kind) is None), 0)
-        fact, remedy = self._told
-        return LogError(f"{self._cell(i)}: {quoted(column[i])} {fact}. {remedy}")
 
     @property
     def _told(self) -> tuple[str, str]:
