@@ -15,10 +15,10 @@ from jumar import models
 from jumar.algorithms import run
 from jumar.core.arrays import number_rows
 from jumar.core.controller import Controller
-from jumar.core.errors import ModelError, ParameterError, TooLarge
+from jumar.core.errors import ModelError
 from jumar.core.memory import NamedNodes, window
 from jumar.solve.solver import policy_value
-from jumar.truth.belief import first_beliefs, limit_mdp, predict, reachable_beliefs
+from jumar.truth.belief import first_beliefs, limit_mdp, predict
 from jumar.truth.evaluation import evaluate
 from jumar.truth.pomdp import from_arrays
 
@@ -103,56 +103,12 @@ def test_predictions_of_a_machine_by_hand():
 @pytest.mark.parametrize("name", SMALL)
 def test_predictions_agree_with_updates_and_sum_to_one(name):
     pomdp = models.build(name)
-    graph = reachable_beliefs(pomdp, 2)
-    law, ending, _ = predict(pomdp, graph.beliefs)
+    beliefs = np.random.default_rng(1).dirichlet(np.ones(len(pomdp.states)), 5)
+    law, ending, _ = predict(pomdp, beliefs)
     assert_allclose(law.sum(2) + ending, 1)
     for b, a, z in itertools.product(*(range(n) for n in law.shape)):
         if law[b, a, z] > 0:
-            assert update(pomdp, graph.beliefs[b], a, z)[1] == pytest.approx(law[b, a, z])
-
-
-# ---- all beliefs --------------------------------------------------------------------------
-
-
-def test_tiger_has_two_more_beliefs_with_every_sound():
-    for depth in (2, 3, 5):
-        graph = reachable_beliefs(models.tiger(), depth)
-        assert len(graph) == 2 * depth + 3  # net agreement -(depth+1) .. depth+1
-        assert (~graph.expanded).sum() == 2
-        assert graph.depth.max() == depth
-        assert_allclose(graph.start[graph.depth == 0], [0.5, 0.5])
-
-
-def test_cheese_maze_has_fourteen_beliefs_and_no_more():
-    graph = reachable_beliefs(models.cheese_maze())
-    assert len(graph) == 14
-    assert graph.expanded.all()
-    assert graph.merged < 1e-15
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_every_step_of_the_graph_is_a_bayes_update(name):
-    pomdp = models.build(name)
-    graph, A = reachable_beliefs(pomdp, 4), len(pomdp.actions)
-    for pair, z, to, p in zip(
-        graph.pair, graph.observation, graph.successor, graph.probability, strict=True
-    ):
-        belief, probability = update(pomdp, graph.beliefs[pair // A], int(pair % A), int(z))
-        assert_allclose(belief, graph.beliefs[to], atol=1e-12)
-        assert p == pytest.approx(probability)
-        assert graph.depth[to] <= graph.depth[pair // A] + 1
-    _, ending, _ = predict(pomdp, graph.beliefs)
-    out = np.bincount(graph.pair, graph.probability, ending.size).reshape(-1, A)
-    assert_allclose((out + ending)[graph.expanded], 1)
-    assert not out[~graph.expanded].any()
-
-
-def test_more_beliefs_than_allowed_is_an_error_that_says_so():
-    # n sounds have n + 1 beliefs, by how many of them were "save": 2 + 3 + … + 10 = 54
-    with refuses(TooLarge, "voicemail", "more than 50", "8 actions"):
-        reachable_beliefs(models.voicemail(), most=50)
-    with pytest.raises(ParameterError, match="depth: 0"):
-        reachable_beliefs(models.tiger(), 0)
+            assert update(pomdp, beliefs[b], a, z)[1] == pytest.approx(law[b, a, z])
 
 
 # ---- the exact history MDP ----------------------------------------------------------------

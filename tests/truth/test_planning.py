@@ -31,11 +31,11 @@ def model_of(pomdp):
 
 
 class ObviousTree:
-    """PO-UCT from its definition: every history remembers the returns of its visits (mean), or its
-    rewards and where they led (max). Draws in the same order as the kernel."""
+    """PO-UCT from its definition: every history remembers the rewards of its visits and where they
+    led. Draws in the same order as the kernel."""
 
-    def __init__(self, pomdp, exploration, backup, room=10**9):
-        self.pomdp, self.c, self.backup, self.room = pomdp, exploration, backup, room
+    def __init__(self, pomdp, exploration, room=10**9):
+        self.pomdp, self.c, self.room = pomdp, exploration, room
         self.tried = {(): self.blank()}  # history -> per action, what its visits brought
         self.known = {}  # values, until the next visit changes them
 
@@ -45,12 +45,7 @@ class ObviousTree:
     def q(self, h, a):
         if (h, a) not in self.known:
             γ, visits = self.pomdp.discount, self.tried[h][a]
-            if self.backup == "mean":
-                self.known[h, a] = np.mean([total for _, _, total in visits])
-            else:
-                self.known[h, a] = np.mean(
-                    [r + γ * self.worth(h, a, then) for r, then, _ in visits]
-                )
+            self.known[h, a] = np.mean([r + γ * self.worth(h, a, then) for r, then in visits])
         return self.known[h, a]
 
     def worth(self, h, a, then):
@@ -65,7 +60,7 @@ class ObviousTree:
 
     def promise(self, a, particles):
         """What is done at last: the reward of the belief, and what followed the visits."""
-        later = self.q((), a) - np.mean([r for r, _, _ in self.tried[()][a]])
+        later = self.q((), a) - np.mean([r for r, _ in self.tried[()][a]])
         return self.pomdp.expected_reward[particles, a].mean() + later
 
     def choose(self, h, rng):
@@ -96,24 +91,20 @@ class ObviousTree:
         return r + (self.pomdp.discount * self.rollout(s, steps - 1, rng) if s >= 0 else 0.0)
 
     def simulate(self, s, h, steps, rng, new=False):
-        """The return; leaves what was learned in every history passed."""
+        """Leaves what was learned in every history passed."""
         a = self.choose(h, rng)
         s, z, r = self.happen(s, a, rng.random())
         then, after = 0.0, (*h, (a, z))
         if s >= 0 and steps > 1:
             unknown = after not in self.tried
             if unknown and (new or len(self.tried) == self.room):
-                ahead = then = self.rollout(s, steps - 1, rng)
+                then = self.rollout(s, steps - 1, rng)
             else:
                 then = z
                 if unknown:
                     self.tried[after] = self.blank()
-                ahead = self.simulate(s, after, steps - 1, rng, new=unknown)
-        else:
-            ahead = 0.0
-        total = r + self.pomdp.discount * ahead
-        self.tried[h][a].append((r, then, total))
-        return total
+                self.simulate(s, after, steps - 1, rng, new=unknown)
+        self.tried[h][a].append((r, then))
 
     def search(self, particles, simulations, horizon, rng):
         for _ in range(simulations):
@@ -153,24 +144,22 @@ def assert_same(found, expected):
         np.testing.assert_allclose(found[h], tried, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("backup", ["max", "mean"])
 @pytest.mark.parametrize(("horizon", "room"), [(1, 99), (2, 99), (12, 99), (12, 12)])
 @pytest.mark.parametrize(("S", "A", "O"), [(2, 3, 2), (4, 2, 1), (3, 4, 9)])
-def test_the_search_is_that_of_the_obvious_twin(S, A, O, horizon, room, backup):
+def test_the_search_is_that_of_the_obvious_twin(S, A, O, horizon, room):
     # rewards are normal numbers, so there are no ties that rounding could break either way
     pomdp = random_pomdp(np.random.default_rng(3), S, A, O, 0.9)
     particles = np.arange(20) % S
     exploration, simulations = 2.0, 60
-    twin = ObviousTree(pomdp, exploration, backup, room)
+    twin = ObviousTree(pomdp, exploration, room)
     twin.search(particles, simulations, horizon, np.random.default_rng(8))
 
     tree = pouct.new_tree(room, A)
     pouct.plant(tree, 0)
-    best_first = backup == "max"
     passed = np.zeros((simulations, 3), np.int64)
     rng = np.random.default_rng(8)
     best = pouct.search(
-        model_of(pomdp), tree, particles, simulations, horizon, exploration, best_first, rng, passed
+        model_of(pomdp), tree, particles, simulations, horizon, exploration, rng, passed
     )
     assert_same(written_out(tree), twin.below(None))
     assert best == np.argmax([twin.promise(a, particles) for a in range(A)])
@@ -359,17 +348,6 @@ def test_more_simulations_earn_more():
     assert many > few + 0.1
 
 
-def test_the_mean_of_returns_blames_listening_for_what_was_only_tried():
-    # one bad door in the average: listening looks worse, so doors are opened sooner. The lengths
-    # differ by more than 2, with standard errors of 0.15: 1 of 10⁹
-    tiger = models.tiger()
-    best, mean = (
-        plan(tiger, Pouct(backup=backup), episodes=300, seed=2).mean_length
-        for backup in ("max", "mean")
-    )
-    assert mean < best - 0.5
-
-
 # runs
 
 
@@ -494,7 +472,6 @@ def test_the_horizon_ends_with_the_episode():
         {"particles": 0},
         {"horizon_epsilon": 0.0},
         {"horizon_epsilon": 1.0},
-        {"backup": "maxx"},
     ],
     ids=str,
 )

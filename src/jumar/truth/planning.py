@@ -12,11 +12,12 @@ particles. `jumar.truth.pouct` has the formulas. What the settings mean:
 - `particles` hold the belief: the error of a probability p is about √(p (1-p) / particles).
 - `horizon_epsilon` ends a simulation after the least d steps with γ^d <= ε, or when the
   episode is cut off, if that is sooner: what lies beyond is worth at most ε times a value.
-- `backup` says what a history is worth: "max", the value of its best action so far, or "mean", the
-  mean return of all visits, as published. The mean counts every bad action that was only tried
-  to learn about it, so it needs many more simulations where one of them is a disaster.
 
-Either way the estimates converge to the best value within the horizon, up to the error of the
+A history is worth what its best action so far is. The mean return of all visits, as published,
+counts every bad action that was only tried to learn about it, and needs many more simulations where
+one of them is a disaster.
+
+The estimates converge to the best value within the horizon, up to the error of the
 particles, as simulations grow. No finite number of them proves anything, so `plan` reports what was
 really earned, with a standard error.
 """
@@ -31,7 +32,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, freeze
-from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.errors import ParameterError
 from jumar.core.names import number_of
 from jumar.core.randomness import Seed, generator, random_stream, seed_number
 from jumar.core.room import check_room
@@ -39,7 +40,6 @@ from jumar.core.text import whole_number
 from jumar.truth.pomdp import END, Pomdp, check_it_stops_mattering
 from jumar.truth.simulation import FOREVER, model_tables, step_limit
 
-BACKUPS = ("max", "mean")
 NEGLIGIBLE = 1e-6  # a discount below which nothing more is waited for, unless a limit is set
 MOST_SIMULATED = 1e12  # steps: some hours
 _ROOM = 4  # nodes per simulation: a kept subtree may take three quarters of the tree
@@ -59,7 +59,6 @@ class Pouct:
     exploration: float | None = None
     particles: int = 10_000
     horizon_epsilon: float = 0.005
-    backup: str = "max"
 
     def __post_init__(self) -> None:
         c, ε = self.exploration, self.horizon_epsilon
@@ -72,8 +71,6 @@ class Pouct:
         ):
             if not fits:
                 raise ParameterError(f"{name}: {getattr(self, name)} is out of range; {remedy}.")
-        if self.backup not in BACKUPS:
-            raise ParameterError(not_one_of("backup", self.backup, BACKUPS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,16 +250,15 @@ class Planner:
         """Search, and the number of the action that looks best."""
         from jumar.truth import pouct
 
-        settings, left = self.settings, max(1, self._limit - self._time)
+        left = max(1, self._limit - self._time)
         return int(
             pouct.search(
                 self._model,
                 self._tree,
                 self._particles,
-                settings.simulations,
+                self.settings.simulations,
                 min(self.horizon, left),
                 self.exploration,
-                settings.backup == "max",
                 self._begun(),
                 self._passed,
             )

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
+from jumar.core.chances import SUM_TOLERANCE
 from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.core.errors import ModelError
 from jumar.core.names import check_names
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from jumar.truth.cassandra.laws import Laws
 
 END = -1  # stands where an outcome has no next state and no next observation
-SUM_TOLERANCE = 1e-9
 MOST_STEPS = 10_000_000  # of an episode: nobody has logged a longer one
 
 

@@ -25,6 +25,7 @@ from jumar.evidence.validity import Validity
 from jumar.study.grouped import grouped
 from jumar.study.guarantees.measuring import LOG
 from jumar.study.store import Store
+from jumar.study.summary import WORSE
 
 SURE = 0.95  # of the limits
 BROKEN = 1e-3
@@ -201,5 +202,5 @@ def _cell(logs: int, rows: Sequence[dict[str, Any]]) -> ClaimCell:
         unseen=sum(row["false"] and not row["shown"] for row in rows),
         worse=sum(row["worse"] for row in rows),
         gain=math.fsum(gains) / len(gains) if gains else None,
-        worse_for_ever=sum(gain < -1e-9 for gain in later) if later else None,
+        worse_for_ever=sum(gain < -WORSE for gain in later) if later else None,
     )
