@@ -128,15 +128,6 @@ def test_what_is_neither_file_nor_table_is_refused(nothing):
         read_logs(nothing)
 
 
-def test_a_strange_step_is_found_behind_one_that_is_missing():
-    """In a stream, which cannot be read again to find out more."""
-    steps = pa.table({**{name: TABLE[name] for name in TABLE.column_names},
-                      "step": ["1", "2", None, "x"]})  # fmt: skip
-    stream = pa.RecordBatchReader.from_batches(steps.schema, steps.to_batches(2))
-    with refuses(LogError, "table, row 4, column 'step'", "'x'", "is not a number"):
-        read_logs(stream)
-
-
 def test_nodes_are_written_and_read(tmp_path):
     log = Episodes(
         ("z",), ("a",), [0] * 3, [0] * 3, [0.0] * 3, [0, 3], [0], [False],

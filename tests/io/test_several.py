@@ -200,12 +200,6 @@ def test_each_file_has_its_own_decimal_mark(tmp_path):
     assert read(tmp_path / "logs").reward.tolist() == [1.25, 2.5, 1250.5, 2.5]
 
 
-def test_each_file_may_end_with_a_total(tmp_path, whole):
-    for i, part in enumerate(np.split(np.array(lines()), 3)):
-        write(tmp_path / "logs" / f"{i}.csv", [*part, "Total,,,,17"])
-    same(read(tmp_path / "logs"), whole)
-
-
 def test_each_file_may_write_dates_in_its_way(tmp_path):
     timed = {**{p: n for p, n in COLUMNS.items() if p != "step"}, "time": "week"}
     write(tmp_path / "logs" / "a.csv", ["m0,2024-01-31,ok,run,1", "m0,2024-02-29,hot,run,2"])
