@@ -55,13 +55,6 @@ def test_every_ending_gives_the_same_log(tmp_path, ending):
     assert log.origin.row.tolist() == [first, first + 1, first + 2]
 
 
-def test_a_compressed_file_is_smaller(tmp_path):
-    log = Episodes(("z",), ("a",), [0] * 500, [0] * 500, [0.0] * 500, [0, 500], [-1], [True])
-    for name in ("log.csv", "log.csv.gz"):
-        write_logs(log, tmp_path / name)
-    assert (tmp_path / "log.csv").stat().st_size > 5 * (tmp_path / "log.csv.gz").stat().st_size
-
-
 @pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
 @pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
 def test_arrow_files_and_streams_are_told_apart_by_themselves(tmp_path, make, codec):
