@@ -170,11 +170,6 @@ def test_a_folder_of_another_study_is_refused(finished):
         run_study(replace(SPEC, seed=4), finished.folder)
 
 
-def test_names_that_look_alike_in_a_file_name_stay_apart():
-    assert slug("tiger:2") != slug("tiger 2")
-    assert re.fullmatch(r"[a-z0-9-]+", slug("../../<evil>/ä 😀"))
-
-
 # ---- summaries ----------------------------------------------------------------------------------
 
 
@@ -197,10 +192,6 @@ def test_cells_hold_the_values_of_the_table(finished):
     assert cell.worse == np.mean(cell.values < cell.environment.behavior - 1e-9)
     assert cell.normalised(cell.environment.behavior) == 0
     assert cell.normalised(cell.environment.optimum) == 1
-
-
-def test_a_cell_that_does_not_exist_is_none(finished):
-    assert Results(finished).cell("tiger:1", 9, "spibb", 100, n_wedge=5) is None
 
 
 def test_summary_data_is_json_with_every_cell(finished):
@@ -299,12 +290,6 @@ def test_the_behaviors_are_there_as_controller_files(finished):
     path = finished.folder / "behaviors" / f"{slug('tiger:1')}.json"
     value = jm.evaluate(jm.models.tiger(), jm.load_controller(path)).value
     assert value == Results(finished).environments[0].behavior
-
-
-def test_nothing_is_known_before_it_was_tried(finished):
-    basic = [r for r in rows(finished) if r["algorithm"] == "basic" and r["size"] == 1]
-    assert {json.loads(r["parameters"])["unseen"] for r in basic} == {"zero", "exclude"}
-    assert all(0 < r["known"] < 1 for r in basic)
 
 
 def test_an_infinite_zeta_is_null_for_machines(tmp_path):

@@ -185,29 +185,6 @@ def test_actions_are_tried_once_and_then_by_their_upper_bounds():
     assert {pouct.choose(tree, 0, 1.0, rng) for _ in range(40)} == {0, 2}  # false alarms: 2⁻³⁹
 
 
-def test_a_bandit_with_one_good_arm_is_pulled_mostly_there():
-    # one decision, then the end: arm 2 pays 1, the others 0; c = √2
-    pomdp = from_arrays(
-        name="bandit",
-        states=["s"],
-        actions=["0", "1", "2"],
-        observations=["z"],
-        transition=np.zeros((3, 1, 1)),
-        ending=np.ones((3, 1)),
-        observation=np.ones((3, 1, 1)),
-        reward=[[0], [0], [1]],
-        start=[1],
-        first_observation=[[1]],
-        discount=0.9,
-    )
-    planner = Planner(pomdp, Pouct(simulations=1000))
-    assert planner.exploration == pytest.approx(math.sqrt(2))
-    planner.begin("z", random_stream(1, "bandit"))
-    assert planner.decide() == 2
-    # a poor arm is pulled while √(2 ln 1000 / n) > 1 + √(2 ln 1000 / 1000), so n <= 12
-    assert planner._tree.visits[0].tolist() == [12, 12, 976]
-
-
 # the belief
 
 
@@ -230,16 +207,6 @@ def test_particles_agree_with_bayes_on_tiger():
             beliefs[i, t] = planner.belief
     error = np.abs(beliefs.mean(0) - exact)
     assert (error <= 4 * beliefs.std(0, ddof=1) / math.sqrt(60) + 1 / P).all()
-
-
-def test_a_belief_can_be_carried_on_without_searching():
-    # nothing was simulated, so all particles are drawn anew; systematic draws are off by 1/P
-    tiger = models.tiger()
-    planner = Planner(tiger, Pouct(particles=1000))
-    planner.begin("hear-left", random_stream(1, "belief"))
-    np.testing.assert_allclose(planner.belief, [0.85, 0.15], atol=1e-3)
-    planner.observe("listen", "hear-right")
-    np.testing.assert_allclose(planner.belief, [0.5, 0.5], atol=2e-3)
 
 
 def test_drawing_anew_weighs_outcomes_by_what_was_seen():
@@ -361,10 +328,6 @@ def test_the_same_seed_gives_the_same_run_however_long():
     assert long.returns.tolist() != plan(tiger, fast, episodes=20, seed=5).returns.tolist()
     with pytest.raises(ValueError, match="read-only"):
         long.returns[0] = 0
-
-
-def test_one_episode_has_no_standard_error():
-    assert plan(models.tiger(), Pouct(simulations=9), episodes=1, seed=1).standard_error == math.inf
 
 
 def lonely(discount, ending=0.0):

@@ -135,8 +135,8 @@ def plan(
     seed = seed_number(seed)
     A, γ, limit = len(pomdp.actions), pomdp.discount, episode_limit(pomdp, max_steps)
     start, first_state, first_seen, pointer, cumulative, *_ = model_tables(pomdp)
+    _check_work(pomdp, settings, episodes, limit)
     planner = Planner(pomdp, settings, max_steps=max_steps)
-    _check_work(pomdp, settings, episodes, limit, planner.horizon)
     returns, steps = np.zeros(episodes), 0
     for e in range(episodes):
         world = random_stream(seed, "plan", "world", e)
@@ -166,10 +166,11 @@ def plan(
     )
 
 
-def _check_work(pomdp: Pomdp, settings: Pouct, episodes: int, limit: int, horizon: int) -> None:
+def _check_work(pomdp: Pomdp, settings: Pouct, episodes: int, limit: int) -> None:
     """Refuse what would take days, where a process that never ends lets one tell beforehand."""
     if (pomdp.next_state == END).any():
         return
+    horizon = _horizon(pomdp, settings, limit)
     ahead = float(horizon) * (limit - horizon / 2)  # steps to look ahead in an episode, each time
     simulated = episodes * settings.simulations * ahead
     if simulated > MOST_SIMULATED:
@@ -200,7 +201,7 @@ class Planner:
 
         self.pomdp, self.settings = pomdp, settings
         self._limit = episode_limit(pomdp, max_steps)
-        self.horizon = min(self._limit, _steps_until(settings.horizon_epsilon, pomdp.discount))
+        self.horizon = _horizon(pomdp, settings, self._limit)
         low, high = return_range(pomdp, self.horizon)
         c = settings.exploration
         self.exploration = math.sqrt(2) * (high - low) if c is None else c
@@ -292,6 +293,11 @@ class Planner:
 
     def _shown(self, z: int) -> str:
         return f"Model {self.pomdp.name!r}: observation {self.pomdp.observations[z]!r}"
+
+
+def _horizon(pomdp: Pomdp, settings: Pouct, limit: int) -> int:
+    """Steps that a simulation looks ahead."""
+    return min(limit, _steps_until(settings.horizon_epsilon, pomdp.discount))
 
 
 def _steps_until(ε: float, γ: float) -> int:
