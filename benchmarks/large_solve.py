@@ -21,7 +21,6 @@ import jumar as jm
 from common import report
 from jumar.core.history import Counts
 from jumar.solve import linear, solver
-from jumar.solve.progress import solving_tells
 
 GAP = 1e-3  # of V_max, that the issue asks for
 
@@ -67,12 +66,11 @@ def in_any_order(H: int, A: int, successors: int, *, before: bool) -> None:
     found, wall, cpu = timed(lambda: jm.spibb(mdp, behavior, n_wedge=n_wedge))
     figures = {}
     if before:
-        large, eliminated, filled = solver.LARGE, linear.ELIMINATED, linear.FILLED
-        solver.LARGE = linear.ELIMINATED = 10**12
-        linear.FILLED = np.inf
+        eliminated, filled = linear.ELIMINATED, linear.FILLED
+        linear.ELIMINATED, linear.FILLED = 10**12, np.inf
         policy = mdp.policy_of(behavior)
         exact, _, once = timed(lambda: solver.policy_value(mdp, policy))
-        solver.LARGE, linear.ELIMINATED, linear.FILLED = large, eliminated, filled
+        linear.ELIMINATED, linear.FILLED = eliminated, filled
         figures = {
             "one_elimination_cpu_s": once,
             "before_cpu_s": once * (found.trace.iterations + 1),
@@ -90,9 +88,7 @@ def in_any_order(H: int, A: int, successors: int, *, before: bool) -> None:
 
 
 def many_pairs(H: int, A: int, seconds: float, gb: float) -> None:
-    stages: list[Any] = []
-    with solving_tells(stages.append):
-        found, wall, cpu = timed(lambda: spibb(H, A, 5))
+    found, wall, cpu = timed(lambda: spibb(H, A, 5))
     report(
         f"SPIBB, {H * A:,} pairs: counts, model, solution and controller",
         {"seconds": seconds, "peak_gb": gb, "gap_of_v_max": GAP},
@@ -100,7 +96,6 @@ def many_pairs(H: int, A: int, seconds: float, gb: float) -> None:
         seconds=wall,
         cpu_s=cpu,
         rounds=found.trace.iterations,
-        passes=stages[-1].passes,
         gap_of_v_max=found.trace.gap / float(np.abs(found.values).max()),
         peak_gb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
     )

@@ -7,13 +7,16 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms.auto import select
-from jumar.algorithms.auto.board import chain, lay_out
-from jumar.algorithms.auto.dealing import deal
+from jumar.algorithms.auto.bench import Bench
+from jumar.algorithms.auto.dealing import codes_of, half_of, salt_of
+from jumar.algorithms.auto.dealt_log import DealtLog
 from jumar.algorithms.auto.limits import limits_of
+from jumar.algorithms.auto.memories import Given, chain
 from jumar.algorithms.auto.trials import GATES
-from jumar.algorithms.auto.workbench import Workbench
+from jumar.core.arrays import Ints
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
+from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
 from strategies import names
 
@@ -47,10 +50,16 @@ def bench_of(
     discount: float,
     more: int = 1,
     rewards: RewardRange | None = None,
-) -> Workbench:
-    board = lay_out(log, behavior, discount, chain(behavior.memory, None, more))
-    dealt = deal(log, jm.random_stream(1, "selection"))
-    return Workbench.on(board, dealt, limits_of(log, discount, rewards))
+) -> Bench:
+    rng = jm.random_stream(1, "selection")
+    dealt = DealtLog.of(practice_of(log, behavior), rng, discount)
+    (laid,) = Given(chain(behavior.memory, None, more)).lay_out(dealt, rng)
+    return Bench.on(dealt, laid, discount, limits_of(log, discount, rewards))
+
+
+def halves_of(log: Episodes, seed: int = 1) -> Ints:
+    """(E,) to which half the gate deals each episode."""
+    return half_of(codes_of(log, salt_of(jm.random_stream(seed, "selection"))))
 
 
 def choose(log, behavior, which, seed=1, discount=0.9, **more):

@@ -225,7 +225,7 @@ def test_exceptions_are_still_needed():
 
 
 # the stand-alone program is a file of its own, which shares nothing with the house
-OUTSIDE = {"show.program.python.acting"}
+OUTSIDE = {"show.program.runtime"}
 
 
 def test_a_public_class_has_a_name_of_its_own():

@@ -16,6 +16,7 @@ from jumar.assessment.assessing import Assessment
 from jumar.core.errors import LogError
 from jumar.show.outputs import report_page
 from jumar.show.terminal import as_text, result_view
+from large_logs import improve_logs
 from results import RUN, Page
 
 SETTINGS = ({}, {"n_wedge": 5}, {"algorithm": "tilt"})
@@ -99,6 +100,6 @@ def test_a_log_of_outcomes_alone_is_refused_with_its_remedy():
 def test_in_parts_outcomes_on_last_rows_are_noticed_too(tmp_path):
     given = attack("outcomes on last rows")
     jm.write_logs(given.log, tmp_path / "log.parquet")
-    found = jm.improve_logs(tmp_path / "log.parquet", given.behavior, discount=0.9).assessment
+    found = improve_logs(tmp_path / "log.parquet", given.behavior, discount=0.9).assessment
     assert "last rows" in [n.kind for n in found.notices]
     assert found.gain.old == pytest.approx(given.log.returns(0.9).mean())

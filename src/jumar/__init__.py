@@ -27,6 +27,7 @@ _PUBLIC = {
     "Improvement": "core.improvement",
     "JumarError": "core.errors",
     "Keep": "algorithms.auto.objectives",
+    "LogFiles": "io.logs.files",
     "Memory": "core.memory",
     "NamedNodes": "core.memory",
     "Pomdp": "truth.pomdp",
@@ -45,7 +46,6 @@ _PUBLIC = {
     "forecast": "evidence.forecasting",
     "improve": "pipeline",
     "improve_counts": "pipeline.by_counts",
-    "improve_logs": "pipeline.in_parts",
     "join": "core.memory.refinement",
     "learn_memory": "evidence.remembering",
     "load_controller": "io.controllers",
@@ -86,6 +86,7 @@ __all__ = [
     "Improvement",
     "JumarError",
     "Keep",
+    "LogFiles",
     "Memory",
     "NamedNodes",
     "Pomdp",
@@ -105,7 +106,6 @@ __all__ = [
     "forecast",
     "improve",
     "improve_counts",
-    "improve_logs",
     "join",
     "learn_memory",
     "load_controller",
@@ -164,13 +164,13 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.evidence.rewards import RewardRange
     from jumar.io.controllers import load_controller
     from jumar.io.logs import read_logs, write_logs
+    from jumar.io.logs.files import LogFiles
     from jumar.io.minari import read_minari, write_minari
     from jumar.io.project import load_project
     from jumar.large.counting import count_logs
     from jumar.large.files import load_counts
     from jumar.pipeline import improve, select
     from jumar.pipeline.by_counts import improve_counts
-    from jumar.pipeline.in_parts import improve_logs
     from jumar.show.program import export_controller
     from jumar.truth import models as models
     from jumar.truth.checkers import export_model

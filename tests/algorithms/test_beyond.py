@@ -11,7 +11,7 @@ from jumar.algorithms.auto import select
 from jumar.algorithms.auto.scoring import weights_beyond
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from streamed_logs import cut_up, labelled, streamed
+from large_logs import as_large, labelled
 
 NAMES = ("first", "later"), ("stay", "leave")
 STEPS, DISCOUNT = 10, 0.8
@@ -55,9 +55,10 @@ def test_what_would_bring_recordings_to_an_early_stop_is_not_deployed():
     assert found.chosen is None
     assert found.too_short
     assert found.beyond == min(trial.beyond for trial in passed) > 0.25
-    parts = streamed(cut_up(log, 3, np.random.default_rng(1)), behavior, **HOW)
-    assert parts.chosen is None
-    assert parts.beyond == pytest.approx(found.beyond, rel=1e-9)
+    with as_large():
+        large = select(log, behavior, **HOW)
+    assert large.chosen is None
+    assert large.beyond == found.beyond
 
 
 def test_the_share_that_is_said_is_that_of_the_policy_handed_over():
@@ -90,8 +91,9 @@ def test_what_no_episode_shows_counts_as_beyond():
     old = Controller.constant(*names, acts)
     leaves = old.except_at(np.array([[0], [1]]), np.array([[1.0, 0, 0], [0, 0, 1]]))
     how = HOW | {"candidates": lambda m, b: leaves}
-    shards = cut_up(log, 3, np.random.default_rng(1))
-    for found in (select(log, old, **how), streamed(shards, old, **how)):
+    with as_large():
+        large = select(log, old, **how)
+    for found in (select(log, old, **how), large):
         boldest = max(found.trials, key=lambda trial: trial.setting.mixture)
         assert boldest.passed
         assert boldest.beyond + boldest.missing > 0.25 > boldest.beyond  # in truth .45

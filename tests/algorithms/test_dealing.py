@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.algorithms.auto.dealing import BLOCKS, deal
+from jumar.algorithms.auto.dealing import BLOCKS, Dealt, codes_of, salt_of
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Origin
 from jumar.io.logs import read_logs
@@ -26,8 +26,13 @@ def labelled(labels: list[object]) -> Episodes:
     )
 
 
+def deal(log: Episodes, seed: int = 1) -> Dealt:
+    """Not in the order of hashes."""
+    return Dealt(codes_of(log, salt_of(jm.random_stream(seed, "selection"))))
+
+
 def dealt_as(log: Episodes, seed: int = 1) -> dict[str, tuple[int, int]]:
-    dealt = deal(log, jm.random_stream(seed, "selection"))
+    dealt = deal(log, seed)
     return {
         str(label): (half, block)
         for label, half, block in zip(
@@ -53,7 +58,7 @@ def test_halves_and_blocks_are_even():
     """4,000 fair coins lie within five standard deviations of 2,000 but once in a million; 256
     blocks of 15.6 each: chi-squared of 255 beyond 370 once in 300,000."""
     for log in (labelled(LABELS), labelled(LABELS).select(np.arange(4000))):
-        dealt = deal(log, jm.random_stream(1, "selection"))
+        dealt = deal(log)
         assert abs((dealt.half == 0).sum() - 2000) < 5 * math.sqrt(1000)
         counts = np.bincount(dealt.block, minlength=BLOCKS)
         assert len(counts) == BLOCKS == 256
@@ -68,7 +73,7 @@ def test_episodes_without_labels_are_dealt_evenly_too():
         *NAMES, [0] * n, [0] * n, [0.0] * n, np.arange(n + 1), [-1] * n, [True] * n
     )  # fmt: skip
     for seed in range(5):
-        dealt = deal(log, jm.random_stream(seed, "selection"))
+        dealt = deal(log, seed)
         assert abs((dealt.half == 0).sum() - 2000) < 5 * math.sqrt(1000)
         # neighbours are not dealt alike: 4,000 pairs, as many alike as not
         alike = (dealt.half[1:] == dealt.half[:-1]).sum()
@@ -84,40 +89,39 @@ def test_another_seed_deals_otherwise():
 
 def test_one_label_is_one_unit():
     labels = [f"person {i % 7}" for i in range(50)]
-    dealt = deal(labelled(labels), jm.random_stream(1, "selection"))
+    code = codes_of(labelled(labels), 1)
+    order = np.argsort(code, kind="stable")
+    dealt = Dealt(code[order])
     assert len(np.unique(dealt.unit)) == 7
     for person in range(7):
-        own = np.arange(50) % 7 == person
+        own = order % 7 == person
         assert len({*dealt.half[own].tolist()}) == len({*dealt.block[own].tolist()}) == 1
         assert len({*dealt.unit[own].tolist()}) == 1
 
 
 def test_a_unit_counts_once_with_its_mean():
     """a scored 1 and 3, b scored 5."""
-    dealt = deal(labelled(["a", "b", "a"]), jm.random_stream(1, "selection"))
-    scores, block = dealt.by_unit(np.arange(3), np.array([1.0, 5.0, 3.0]))
-    assert sorted(scores.tolist()) == [2, 5]
-    assert set(block.tolist()) == set(dealt.block.tolist())
-    for episodes in ([0, 1], [2, 1]):
+    dealt = Dealt(np.array([7, 7, 1 << 60], np.uint64))
+    scores, block = dealt.by_unit(np.arange(3), np.array([1.0, 3.0, 5.0]))
+    assert scores.tolist() == [2, 5]
+    assert block.tolist() == [0, 32]
+    for episodes in ([0, 2], [1, 2]):
         alone, _ = dealt.by_unit(np.array(episodes), np.array([1.0, 5.0]))
         assert alone.tolist() == [1, 5]
 
 
-def test_in_order_is_the_same_deal():
+def test_episodes_in_the_order_of_their_hashes_are_one_log():
+    """Units stay together, and halves and blocks rise."""
     labels = [f"person {i % 40}" for i in range(100)]
     log = labelled(labels)
-    dealt = deal(log, jm.random_stream(1, "selection"))
-    sorted_ = dealt.in_order()
-    moved = log.select(dealt.order)
-    assert dealt_as(log) == {
-        str(label): (half, block)
-        for label, half, block in zip(
-            moved.origin.label, sorted_.half.tolist(), sorted_.block.tolist(), strict=True
-        )
-    }
-    assert len(np.unique(sorted_.unit)) == 40
-    by_label = {str(x): u for x, u in zip(moved.origin.label, sorted_.unit.tolist(), strict=True)}
-    assert [by_label[str(x)] for x in moved.origin.label] == sorted_.unit.tolist()
+    code = codes_of(log, 7)
+    order = np.argsort(code, kind="stable")
+    dealt, moved = Dealt(code[order]), log.select(order)
+    assert (np.diff(dealt.half) >= 0).all()
+    assert all((np.diff(dealt.block[dealt.half == h]) >= 0).all() for h in (0, 1))
+    assert len(np.unique(dealt.unit)) == 40
+    by_label = {str(x): u for x, u in zip(moved.origin.label, dealt.unit.tolist(), strict=True)}
+    assert [by_label[str(x)] for x in moved.origin.label] == dealt.unit.tolist()
 
 
 # ---- the whole job ------------------------------------------------------------------------------

@@ -16,20 +16,21 @@ import pytest
 import jumar as jm
 from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto import proved, select
+from jumar.algorithms.auto.bench import Bench, Fitted
 from jumar.algorithms.auto.bets import Bet
-from jumar.algorithms.auto.board import chain
-from jumar.algorithms.auto.candidates import Bench, Fitted
-from jumar.algorithms.auto.dealing import DealtPart, deal
+from jumar.algorithms.auto.candidates import candidates
+from jumar.algorithms.auto.dealing import DealtPart
+from jumar.algorithms.auto.dealt_log import DealtLog
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.makers import makers_of
-from jumar.algorithms.auto.memories import Given, Learned
+from jumar.algorithms.auto.memories import Given, Learned, chain
 from jumar.algorithms.auto.trials import PROVED
-from jumar.algorithms.auto.workbench import Workbench
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels, Origin
 from jumar.core.randomness import branch
 from jumar.evidence.practice import practice_of
-from streamed_logs import cut_up, prepared
+from large_logs import as_large
+from selection_logs import halves_of
 
 SCREENS, ACTIONS = tuple(f"s{i}" for i in range(60)), ("x", "y", "wait")
 SHOWN = 2  # screens of the half that is learned from
@@ -95,7 +96,7 @@ def two_logs(kind: str = "", seed: int = 1) -> tuple[Episodes, Episodes]:
         both.append(Episodes(SCREENS, ACTIONS, z, action, reward, start, last, ended, **more,
                              origin=origin))  # fmt: skip
     one, other = both
-    learned = deal(one, jm.random_stream(1, "selection")).members(0)
+    learned = np.flatnonzero(halves_of(one) == 0)
     rest = np.setdiff1d(np.arange(EPISODES), learned)
     mixed = one.select(learned) + other.select(rest)
     return one, mixed.select(np.argsort([int(name[1:]) for name in mixed.origin.label]))
@@ -105,23 +106,22 @@ def behaviors(kind: str):
     return {"several": {"old": OLD, "new": NEW}, "propensities": None}.get(kind, OLD)
 
 
-def bench_of(log: Episodes, makers, kind: str = "", simplify: float | None = None) -> Workbench:
+def bench_of(log: Episodes, makers, kind: str = "", simplify: float | None = None) -> Bench:
     """Where the candidates of the first half are made, as `select` does it."""
     practice, rng = practice_of(log, behaviors(kind)), jm.random_stream(1, "selection")
-    dealt = deal(log, rng)
-    practice, dealt = practice.select(dealt.order), dealt.in_order()
+    dealt = DealtLog.of(practice, rng, DISCOUNT)
     memories = Learned(1) if kind == "learned" else Given(chain(practice.memory, None, 1))
-    board = memories.boards(practice, DISCOUNT, dealt, branch(rng, "memory"))[0]
+    laid = memories.lay_out(dealt, branch(rng, "memory"))[0]
     limits = limits_of(practice.log, DISCOUNT, REWARDS, STEPS)
-    whole = Workbench.on(board, dealt, limits, 0.05, simplify, makers_of(makers))
-    return whole.learning_from(0, practice)
+    whole = Bench.on(dealt, laid, DISCOUNT, limits, 0.05, simplify, makers_of(makers))
+    return whole.learning_from(0)
 
 
 def candidates_of(bench: Bench) -> tuple[list[Fitted], list[Bet]]:
     """All that are made, and the shortlist, which may have fewer changes; and the bets on it."""
     own, units = DealtPart(0), 100
     listed, _ = proved.shortlist(bench, own, units, 0.05)
-    made = [*bench.candidates(own, PROVED), *(x.candidate for x in listed)]
+    made = [*candidates(bench, own, PROVED), *(x.candidate for x in listed)]
     return made, [x.prospect.bet for x in listed]
 
 
@@ -157,16 +157,9 @@ def test_the_same_with_fewer_changes(maker):
 
 @pytest.mark.parametrize("simplify", [False, 0.6])
 @pytest.mark.parametrize("maker", ["the usual", "soft", "basic", *FUNCTIONS])
-def test_the_same_of_a_log_that_is_read_in_parts(maker, simplify):
-    benches = []
-    for log in two_logs():
-        shards = cut_up(log, 3, np.random.default_rng(1))
-        lists = prepared(
-            shards, OLD, discount=DISCOUNT, rewards=REWARDS, horizon=STEPS,
-            more_memory=1, candidates=MAKERS[maker], simplify=simplify,
-        )  # fmt: skip
-        benches.append(lists.halves[0].bench)
-    check(*benches)
+def test_the_same_of_a_log_of_which_only_counts_are_kept(maker, simplify):
+    with as_large():
+        check(*(bench_of(log, MAKERS[maker], simplify=simplify or None) for log in two_logs()))
 
 
 # ---- what a person is handed --------------------------------------------------------------------

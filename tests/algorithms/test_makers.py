@@ -19,6 +19,7 @@ from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
 from jumar.core.improvement import Improvement
 from jumar.study.guarantees.processes import process
+from large_logs import improve_logs
 from selection_logs import TIGER, both_gates, choose, tiger_log, uniform_tiger
 
 FAMILY = [name for name in ALGORITHMS if name != "auto"]
@@ -331,7 +332,7 @@ def parts(tmp_path_factory):
 
 @pytest.mark.parametrize("name", [name for name in FAMILY if name != "strict"])
 def test_names_work_on_a_log_in_parts(parts, name):
-    found = jm.improve_logs(parts, uniform_tiger(), each_file=True, candidates=name, **HOW)
+    found = improve_logs(parts, uniform_tiger(), each_file=True, candidates=name, **HOW)
     assert found.selection.chosen.setting.algorithm == name
     assert found.selection.makers == (name,)
 
@@ -342,7 +343,7 @@ def test_what_needs_only_a_model_learns_the_same_from_parts_and_in_memory(parts,
     jm.write_logs(tiger_log(1500), file)
     makers = ["ramdp", "basic", greedy]
     whole = jm.improve(jm.read_logs(file), uniform_tiger(), candidates=makers, **HOW)
-    in_parts = jm.improve_logs(file, uniform_tiger(), candidates=makers, **HOW)
+    in_parts = improve_logs(file, uniform_tiger(), candidates=makers, **HOW)
     assert in_parts.selection.tried == whole.selection.tried
     assert str(in_parts.selection.chosen.setting) == str(whole.selection.chosen.setting)
     settings = [{str(t.setting) for t in r.selection.trials} for r in (whole, in_parts)]
@@ -358,14 +359,14 @@ def test_a_function_on_a_log_in_parts_is_called_here(parts):
         return greedy(mdp, behavior)
 
     how = {"each_file": True, "engine": "processes", "jobs": 1}
-    found = jm.improve_logs(parts, uniform_tiger(), candidates=look, **how, **HOW)
+    found = improve_logs(parts, uniform_tiger(), candidates=look, **how, **HOW)
     assert threads == {threading.main_thread()}
     assert found.selection.chosen.setting.algorithm == "look()"
 
 
 def test_what_learns_from_episodes_alone_cannot_learn_from_counts(parts):
     with pytest.raises(ParameterError, match="strict: learns from episodes, and of a log that is"):
-        jm.improve_logs(parts, uniform_tiger(), each_file=True, candidates="strict", **HOW)
+        improve_logs(parts, uniform_tiger(), each_file=True, candidates="strict", **HOW)
 
 
 def test_an_improvement_may_be_what_a_function_returns():

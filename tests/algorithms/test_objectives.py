@@ -15,6 +15,7 @@ from jumar.algorithms.auto.objectives import LOSS_SHARE, Keep, check_keeps, keep
 from jumar.algorithms.auto.proved import PASSING, SHARES, least_deltas
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, ParameterError
+from large_logs import improve_logs
 
 NAMES = ("quiet", "noise"), ("wait", "rush", "care")
 BEHAVIOR = jm.Controller.constant(*NAMES, [0.4, 0.3, 0.3])
@@ -352,26 +353,23 @@ def test_propensities_are_enough(log):
     assert all(t.kept[0].signal == "comfort" for t in result.selection.trials)
 
 
-def test_logs_that_are_read_in_parts_have_no_signals_to_keep(log, tmp_path):
-    """And what is advised instead works."""
-    import pyarrow.dataset
-
+def test_a_large_log_keeps_its_signals_too(log, tmp_path):
+    """It is read at once, and the answer is that of the same log in memory."""
     jm.write_logs(log, tmp_path / "log.parquet")
     labelled = jm.read_logs(tmp_path / "log.parquet")
     folder = tmp_path / "logs"
     folder.mkdir()
     for name, some in (("a", range(1, 1200)), ("b", range(1200, 2000))):
         jm.write_logs(labelled.select(np.array(some)), folder / f"{name}.parquet")
-    with pytest.raises(ParameterError, match="keep: a log that is read in parts has one reward"):
-        jm.improve_logs(folder, BEHAVIOR, discount=0.95, keep=["safety"])
-    with pytest.raises(ParameterError, match=r"objective: .* columns="):
-        jm.improve_logs(folder, BEHAVIOR, discount=0.95, objective="safety")
-    found = jm.improve_logs(folder, BEHAVIOR, discount=0.95, columns={"reward": "signal:safety"})
-    assert found.log.reward.max() == 0.0
-    advised = jm.read_logs(pyarrow.dataset.dataset(folder))
-    found = jm.improve(advised, BEHAVIOR, discount=0.95, memory=jm.window(1), keep=["safety"])
-    assert len(found.log) == 1999
-    assert found.kept[0].signal == "safety"
+    asked = {"discount": 0.95, "memory": jm.window(1)}
+    expected = jm.improve(folder, BEHAVIOR, keep=["safety"], **asked)
+    found = improve_logs(folder, BEHAVIOR, keep=["safety"], **asked)
+    assert found.kept == expected.kept
+    assert found.selection.trials == expected.selection.trials
+    mine = improve_logs(folder, BEHAVIOR, objective="safety", **asked)
+    theirs = improve_logs(folder, BEHAVIOR, columns={"reward": "signal:safety"}, **asked)
+    assert mine.selection.trials == theirs.selection.trials
+    assert mine.log.reward.max() == theirs.log.reward.max() == 0.0
 
 
 def test_an_estimated_behavior_weakens_the_claim_on_every_signal(log):

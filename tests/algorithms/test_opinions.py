@@ -8,26 +8,23 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.algorithms.auto.board import chain, lay_out
-from jumar.algorithms.auto.dealing import DealtPart, deal
-from jumar.algorithms.auto.limits import limits_of
+from jumar.algorithms.auto.bench import Bench
+from jumar.algorithms.auto.candidates import candidates
+from jumar.algorithms.auto.dealing import DealtPart
 from jumar.algorithms.auto.opinions import LEANING, Models, blend
 from jumar.algorithms.auto.scored import Scores
-from jumar.algorithms.auto.workbench import Workbench
 from jumar.core.controller import Controller
 from jumar.solve.iteration import RawModel, model_of
 from jumar.solve.solver import action_values, policy_value
 from jumar.solve.sweeps import values_leaning
+from selection_logs import bench_of, tiger_log
 
 TIGER = jm.models.tiger()
 FAIR = Controller.uniform(TIGER.observations, TIGER.actions)
 
 
-def bench(episodes: int, more: int = 1) -> Workbench:
-    log = jm.simulate(TIGER, FAIR, episodes=episodes, seed=jm.random_stream(1, "data"))
-    board = lay_out(log, FAIR, 0.95, chain(FAIR.memory, None, more))
-    dealt = deal(log, jm.random_stream(1, "deal"))
-    return Workbench.on(board, dealt, limits_of(log, 0.95))
+def bench(episodes: int, more: int = 1) -> Bench:
+    return bench_of(tiger_log(episodes), FAIR, 0.95, more)
 
 
 def scored(values) -> Scores:
@@ -39,7 +36,7 @@ def test_a_model_of_a_half_expects_what_the_exact_solve_says():
     half = DealtPart(0)
     ((mdp, _),) = list(work.models(half))
     models = Models(work, half)
-    for candidate in list(work.candidates(half, "proved"))[:6]:
+    for candidate in list(candidates(work, half, "proved"))[:6]:
         rows = candidate.rows
         exact = float(
             mdp.start @ (policy_value(mdp, rows) - policy_value(mdp, mdp.policy_of(FAIR)))
@@ -53,7 +50,7 @@ def test_a_model_alone_remembers_no_more_than_the_candidate():
     models = Models(work, half)
     exact = {numbered.memory: (mdp, numbered) for mdp, numbered in work.models(half)}
     differ = 0
-    for candidate in work.candidates(half, "proved"):
+    for candidate in candidates(work, half, "proved"):
         mdp, numbered = exact[candidate.setting.memory]
         rows, old = candidate.rows[numbered.first], numbered.behavior
         gain = float(mdp.start @ (policy_value(mdp, rows) - policy_value(mdp, old)))

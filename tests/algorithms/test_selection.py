@@ -10,11 +10,12 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms.auto import held_out_test
-from jumar.algorithms.auto.board import chain, fit, lay_out, steps_in
+from jumar.algorithms.auto.bench import UNBOUNDED
+from jumar.algorithms.auto.candidates import candidates
 from jumar.algorithms.auto.dealing import DealtPart
+from jumar.algorithms.auto.memories import chain
 from jumar.algorithms.auto.proved import PASSING
 from jumar.algorithms.auto.trials import GATES
-from jumar.algorithms.auto.workbench import UNBOUNDED
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
@@ -51,22 +52,20 @@ def test_memories_to_try_grow_by_one_observation():
 
 
 def test_a_memory_that_spreads_the_log_too_thin_is_left_out(monkeypatch):
-    monkeypatch.setattr("jumar.algorithms.auto.board.MOST_STATES", 10)
-    log = tiger_log(200)
-    memories = chain(uniform_tiger().memory, None, 3)
-    board = lay_out(log, uniform_tiger(), 0.95, memories)
-    assert [str(m) for m in board.memories] == ["window of 1", "window of 2"]
-    assert len(board.replay.states) == 6  # two first observations, and two after each of two
+    monkeypatch.setattr("jumar.algorithms.auto.memories.MOST_STATES", 6)
+    bench = bench_of(tiger_log(200), uniform_tiger(), 0.95, 3)
+    assert [str(n.memory) for n in bench.numbered] == ["window of 1", "window of 2"]
+    # two first observations, and two after each of two
+    assert len(bench.numbered[-1].states) == len(bench.behavior_rows) == 6
 
 
-def test_models_from_one_replay_are_the_models_of_the_parts():
-    """Every memory, some of the episodes: the same numbers as counting them alone."""
-    log = tiger_log(60)
-    bench = bench_of(log, uniform_tiger(), 0.95, more=2)
-    some = np.arange(10, 50, 3)
-    for numbered in bench.numbered:
-        found = fit(bench.board, numbered, steps_in(bench.board.log, some))
-        alone = jm.count(log.select(some), numbered.memory).mle(0.95)
+def test_models_from_one_tally_are_the_models_of_the_parts():
+    """Every memory, some of the folds: the same numbers as counting their episodes alone."""
+    bench = bench_of(tiger_log(60), uniform_tiger(), 0.95, more=2)
+    part = DealtPart(1, (0, 2, 3))
+    some = bench.log.log.select(bench.log.dealt.episodes(part))
+    for found, numbered in bench.models(part):
+        alone = jm.count(some, numbered.memory).mle(0.95)
         where = found.index.find(alone.states)
         assert (where >= 0).all()
         np.testing.assert_array_equal(found.visits[where], alone.visits)
@@ -87,12 +86,12 @@ def test_models_from_one_replay_are_the_models_of_the_parts():
 def test_the_behavior_itself_is_never_a_candidate_and_no_candidate_comes_twice():
     bench = bench_of(tiger_log(400), uniform_tiger(), 0.95, more=2)
     half, other = DealtPart(0), DealtPart(1)
-    held_out = len(bench.dealt.episodes(other))
-    found = list(bench.candidates(half, "asymptotic", distinct=True))
+    held_out = len(bench.log.dealt.episodes(other))
+    found = list(candidates(bench, half, "asymptotic", distinct=True))
     tables = {c.rows.tobytes() for c in found}
     assert len(tables) == len(found) > 10
-    for c in (*found, *bench.candidates(half, "proved")):
-        assert c.rows.tobytes() != bench.board.behavior_rows.tobytes()
+    for c in (*found, *candidates(bench, half, "proved")):
+        assert c.rows.tobytes() != bench.behavior_rows.tobytes()
         assert (c.rows >= 0).all()
         np.testing.assert_allclose(c.rows.sum(1), 1)
         assert len(bench.scores(c, other, UNBOUNDED)) == held_out
@@ -112,7 +111,7 @@ def test_expectations_stay_within_what_returns_allow(seed):
         bench = bench_of(log, behavior, 0.9, rewards=rewards)
         R = bench.limits.high - bench.limits.low
         own = DealtPart(0)
-        for c in (*bench.candidates(own, "proved"), *bench.candidates(own, "asymptotic")):
+        for c in (*candidates(bench, own, "proved"), *candidates(bench, own, "asymptotic")):
             for table in (c.above, c.below):
                 assert (table >= 0).all()
                 for t, at_step in enumerate(table):
@@ -148,8 +147,8 @@ def test_held_out_differences_estimate_the_true_gain_without_bias(budget):
     means = []
     for seed in range(200):
         bench = bench_of(tiger_log(90, seed + 100), uniform_tiger(), 0.95, 0, rewards)
-        own = next(bench.candidates(DealtPart(0), "proved"))
-        candidate = replace(own, rows=target.controller.rows_at(bench.board.replay.states))
+        own = next(candidates(bench, DealtPart(0), "proved"))
+        candidate = replace(own, rows=target.controller.rows_at(bench.numbered[-1].states))
         floor = UNBOUNDED if budget is None else bench.limits.range * (1 + budget)
         scores = bench.scores(candidate, DealtPart(1), floor).values
         assert scores.min() >= -floor

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.algorithms.auto import memories, selecting
-from jumar.algorithms.auto.dealing import HALVES
+from jumar.algorithms.auto import memories
+from jumar.algorithms.auto.dealing import HALVES, codes_of, half_of, salt_of
 from jumar.algorithms.auto.selecting import select
 from jumar.core.errors import ParameterError
 from jumar.core.memory import NamedNodes
 from jumar.evidence.remembering import splitting
 from jumar.evidence.remembering.learning import memory_of
 from memory_logs import corridor, noise, upkeep
+from selection_logs import halves_of
 
 
 @pytest.fixture(scope="module")
@@ -66,24 +67,18 @@ def test_a_sign_is_remembered_through_a_corridor():
 def test_a_memory_is_learned_from_the_half_that_is_not_tested_on(monkeypatch):
     pomdp, behavior = upkeep()
     log = jm.simulate(pomdp, behavior, episodes=300, seed=1)
-    dealt, given = [], []
-    deal, learn = selecting.deal, memories.memory_of
-
-    def noted(*asked):
-        dealt.append(deal(*asked))
-        return dealt[-1]
+    given, learn = [], memories.memory_of
 
     def seen(replays, known, **asked):
         given.append(replays.log)
         return learn(replays, known, **asked)
 
-    monkeypatch.setattr(selecting, "deal", noted)
     monkeypatch.setattr(memories, "memory_of", seen)
     select(log, behavior, discount=0.95, memory="learn")
-    ordered = log.select(dealt[0].order)
-    halves = dealt[0].in_order()
+    code = codes_of(log, salt_of(jm.random_stream(1, "selection")))
+    order = np.argsort(code)
     for half in range(HALVES):
-        own = ordered.select(halves.members(half))
+        own = log.select(order[half_of(code[order]) == half])
         assert np.array_equal(given[half].observation, own.observation)
         assert np.array_equal(given[half].reward, own.reward)
 
@@ -94,8 +89,7 @@ def test_what_is_held_out_changes_nothing_in_what_is_learned():
     log = jm.simulate(pomdp, behavior, episodes=2000, seed=1)
     found = []
     for turned in (False, True):
-        dealt = selecting.deal(log, jm.random_stream(1, "selection"))
-        other = np.repeat(dealt.half == 1, log.lengths)
+        other = np.repeat(halves_of(log) == 1, log.lengths)
         reward = np.where(other & turned, -log.reward, log.reward)
         chosen = select(replace(log, reward=reward), behavior, discount=0.95, memory="learn")
         found.append({str(t.setting.memory.summary) for t in chosen.trials if t.half == 0})

@@ -10,13 +10,13 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms.auto import select
-from jumar.algorithms.auto.dealing import deal
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes, Labels
 from jumar.core.errors import LogError, ParameterError
 from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
+from selection_logs import halves_of
 
 UNIT = RewardRange.constant(0, 1)
 
@@ -104,7 +104,7 @@ def test_what_is_handed_over_is_what_was_tested():
 
 
 @pytest.mark.parametrize(
-    ("where", "limit"), [("board.MOST_STATES", 8), ("candidates.MOST_VALUES", 260)]
+    ("where", "limit"), [("memories.MOST_STATES", 8), ("candidates.MOST_VALUES", 260)]
 )
 def test_neither_memories_nor_tables_depend_on_held_out_episodes(monkeypatch, where, limit):
     """The same half to learn from, and two others, of which one shows much more."""
@@ -121,7 +121,7 @@ def test_neither_memories_nor_tables_depend_on_held_out_episodes(monkeypatch, wh
     start, codes = np.arange(0, N + 1, steps), [f"e{i}" for i in range(n)]
     plain = Episodes(*names, seen, action, reward, start, [0] * n, [False] * n)
     plain = replace(plain, cluster=Labels.of(codes))
-    held_out = np.repeat(deal(plain, jm.random_stream(1, "selection")).half == 1, steps)
+    held_out = np.repeat(halves_of(plain) == 1, steps)
     for kinds in (2, 12):
         observation = np.where(held_out, rng.integers(kinds, size=N), seen)
         log = replace(plain, observation=observation)

@@ -9,12 +9,14 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms.auto import asymptotic, held_out_test, proved
+from jumar.algorithms.auto.candidates import _fitted, simpler
 from jumar.algorithms.auto.dealing import DealtPart
 from jumar.algorithms.auto.trials import Setting
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.memory import window
-from selection_logs import bench_of, both_gates, choose, tiger_log, uniform_tiger
+from large_logs import improve_logs
+from selection_logs import bench_of, both_gates, choose, halves_of, tiger_log, uniform_tiger
 from strategies import names
 
 SHARE = 0.8
@@ -23,7 +25,7 @@ SHARE = 0.8
 def shortlist(which: str, log: Episodes) -> list:
     """Of half 0, with fewer changes."""
     bench = replace(bench_of(log, uniform_tiger(), 0.95, more=2), simplify=SHARE)
-    own, units = DealtPart(0), bench.units(DealtPart(1))
+    own, units = DealtPart(0), bench.log.units(DealtPart(1))
     if which == "proved":
         return [x.candidate for x in proved.shortlist(bench, own, units, 0.05)[0]]
     return asymptotic.shortlist(bench, own, units, 0.05)[0]
@@ -32,8 +34,7 @@ def shortlist(which: str, log: Episodes) -> list:
 @both_gates
 def test_held_out_episodes_have_no_say_in_what_is_kept(which):
     log = tiger_log(2000)
-    dealt = bench_of(log, uniform_tiger(), 0.95).dealt
-    other = np.repeat(np.isin(np.arange(len(log)), dealt.members(1)), log.lengths)
+    other = np.repeat(halves_of(log) == 1, log.lengths)
     # returns keep their range, but what pays in half 1 no longer does
     ending = (log.reward != -1) & other
     turned = log.reward.copy()
@@ -140,7 +141,7 @@ def test_a_log_read_in_parts_is_simplified_alike(tmp_path):
     log = tiger_log(3000)
     jm.write_logs(log, tmp_path / "log.parquet")
     behavior = uniform_tiger()
-    result = jm.improve_logs(tmp_path / "log.parquet", behavior, discount=0.95, simplify=SHARE)
+    result = improve_logs(tmp_path / "log.parquet", behavior, discount=0.95, simplify=SHARE)
     assert result.simplified is not None
     assert result.improvement.changed == result.simplified.kept < result.simplified.changes
     counts = jm.count_logs(tmp_path / "log.parquet", behavior, memory=window(3))
@@ -161,9 +162,9 @@ def test_what_only_rounding_tells_from_the_behavior_is_left_as_it_is():
     rows[:, 0] += 1e-16
     rows[:, 1] -= 1e-16
     assert not np.array_equal(rows, old)
-    (found,) = bench._fitted(
-        mdp, numbered, [old, rows], [None, None], [Setting(numbered.memory, "spibb")]
+    (found,) = _fitted(
+        bench, mdp, numbered, [old, rows], [None, None], [Setting(numbered.memory, "spibb")]
     )
-    (left,) = bench.simpler([found], own)
+    (left,) = simpler(bench, [found], own)
     assert np.array_equal(left.rows, found.rows)
     assert (left.simplified.kept, left.simplified.changes) == (0, 0)

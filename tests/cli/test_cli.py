@@ -12,9 +12,7 @@ import jumar as jm
 from commands import improve
 from facts import says
 from jumar.algorithms import ALGORITHMS
-from jumar.cli.app import working
 from jumar.core.controller import Controller
-from jumar.solve.progress import Stage, listener
 from jumar.truth.models import MODELS
 
 # ---------------------------------------------------------------- what there is
@@ -386,31 +384,3 @@ def test_an_engineer_improves_and_looks(jumar, buses):
     assert rules[1].strip() == "inspect 0.7%"
     assert rules[2].strip() == "dropped: repair 0.7%"
     assert "Everywhere else it does the same as:" in shown
-
-
-def test_a_terminal_shows_how_far_a_long_solve_is(monkeypatch):
-    shown = []
-
-    class Status:
-        def __init__(self, what):
-            shown.append(what)
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            return None
-
-        update = shown.append
-
-    monkeypatch.setattr("rich.console.Console.status", lambda _, what: Status(what))
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with working("Improving", as_json=False):
-        listener()(Stage(1_000_000, 3, 57, 0.27, 0.013))
-    assert shown == [
-        "Improving",
-        "Improving: solving 1,000,000 history states: round 3, 57 passes, gap 0.27 of 0.013",
-    ]
-    assert listener() is None
-    with working("Improving", as_json=True):
-        assert listener() is None

@@ -205,12 +205,14 @@ def test_repeated_rows_can_still_be_an_error(check, folder):
 
 
 def test_a_log_without_rewards_says_that_they_are_assumed(check, folder):
-    (folder / "bare.csv").write_text("episode,observation,action\n1,good,keep\n1,worn,repair\n")
+    (folder / "bare.csv").write_text(
+        "episode,observation,action\n1,good,keep\n1,worn,repair\n1,good,keep\n"
+    )
     done = check(
         "bare.csv", "--policy", "estimate", "--ends", "cut", "--prices", "action:repair=-5"
     )
     assert done.code == 0
-    assert "2 rows whose reward was computed from prices" in done.text
+    assert "3 rows whose reward was computed from prices" in done.text
 
 
 def test_names_that_would_take_over_the_terminal_do_not(check, folder):

@@ -160,7 +160,6 @@ def test_ranges_can_be_told(jumar, tmp_path):
     exec((tmp_path / "rule.py").read_text(), module)
     assert module["observation"]({"vibration": 2, "noise": "quiet"}) == "high+quiet"
     assert module["observation"]({"vibration": None, "noise": "quiet"}) == "missing+quiet"
-    assert module["EPISODE_COLUMN"] == "pump"
     wrong = jumar(
         "export", tmp_path / "rule.json", "-o", tmp_path / "r.c", "--bins", "x=low:2:high"
     )

@@ -144,6 +144,15 @@ def test_the_script_for_a_shell_can_be_shown(capsys, monkeypatch, shell):
     assert f"_JUMAR_COMPLETE=complete_{shell}" in done.out.replace("\n", "").replace(" ", "")
 
 
+def test_help_shows_square_brackets():
+    from rich.text import Text
+
+    for name, command in GROUP.commands.items():
+        for option in command.params:
+            told = getattr(option, "help", None) or ""
+            assert Text.from_markup(told).plain == told.replace("\\[", "["), (name, option.name)
+
+
 # ---- verbose ------------------------------------------------------------------------------------
 
 

@@ -140,22 +140,21 @@ def test_refused(jumar, folder, options, said):
     assert said in " ".join(done.err.split())
 
 
-def test_logs_that_are_read_in_parts_and_counts_keep_nothing(jumar, folder, tmp_path, monkeypatch):
+def test_large_logs_keep_signals_and_counts_do_not(jumar, folder, tmp_path, monkeypatch):
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.csv").write_text((folder / "log.csv").read_text())
     said = ["--policy", folder / "rule.toml", "--discount", 0.95, "--ends", "terminated", *COST]
-    # so small that it is read at once
     at_once = jumar("improve", tmp_path / "logs", *said, "--keep", "comfort", "--json")
     alone = jumar("improve", folder / "log.csv", *said, "--keep", "comfort", "--json")
     assert at_once.data["selection"] == alone.data["selection"]
-    monkeypatch.setattr("jumar.cli.large.LARGE_BYTES", 1000)
-    done = jumar("improve", tmp_path / "logs", *said, "--keep", "comfort")
-    assert done.code == 2
-    told = " ".join(done.err.split())
-    assert "--keep: a log in several files that is so large is read in parts. Then one" in told
-    assert "Leave --keep out; or read all at once in Python" in told
+    monkeypatch.setattr("jumar.algorithms.auto.dealt_log.LARGE", 10)
+    large = jumar("improve", tmp_path / "logs", *said, "--keep", "comfort", "--json")
+    assert large.data["selection"] == alone.data["selection"]
+    monkeypatch.setattr("jumar.core.room.memory", lambda: 1000)
     done = jumar("improve", tmp_path / "logs", *said, "--keep-cost", "misses")
-    assert "Leave --keep-cost out" in " ".join(done.err.split())
+    assert done.code != 0
+    assert "keep (--keep): this takes every one of" in " ".join(done.err.split())
+    monkeypatch.undo()
     done = jumar("improve", "--counts", tmp_path / "c.parquet", *said, "--keep", "comfort")
     assert done.code == 2
     assert "--counts: counts are of one reward" in done.err

@@ -69,3 +69,11 @@ def test_ranges_of_a_project_fall_with_their_column(place, capsys):
         done = run_command(capsys, "check", "--columns", f"observation={columns}", "--json")
         assert done.code in (0, 1), done.err
         assert done.data["log"] == "other.csv"
+
+
+def test_a_json_error_beside_a_project_stands_alone(place, capsys):
+    (place / "jumar.toml").write_text(PROJECT.replace("log.csv", "nowhere.csv"))
+    refused = run_command(capsys, "check", "--json")
+    assert refused.error["kind"] == "LogError"  # all of standard error is one JSON object
+    (place / "jumar.toml").write_text(PROJECT)
+    assert run_command(capsys, "check", "--json").err == "Using jumar.toml\n"

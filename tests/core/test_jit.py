@@ -112,3 +112,9 @@ def test_commands_run_without_a_writable_home(tmp_path):
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert list((tmp_path / "tmp").rglob("*.q_learning*.nbi"))
+
+
+def test_loops_run_uncompiled_for_a_debugger(add, monkeypatch):
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    assert jit.compiled(add) is add
+    assert jit.inlined(add)(2, 3) == 5

@@ -16,7 +16,7 @@ from dask_cluster import cluster
 from jumar.large import counting
 from jumar.large.counting import count_logs
 from jumar.large.files import load_counts, save_counts
-from jumar.pipeline.in_parts import improve_logs
+from large_logs import improve_logs
 from object_store import quoted, serving
 
 pytest.importorskip("distributed", reason="needs dask: pip install 'jumar[cluster]'")

@@ -12,10 +12,10 @@ import jumar as jm
 from jumar.core.errors import LogError
 from jumar.large import batches, counting
 from jumar.large.counting import count_logs
-from jumar.pipeline.in_parts import improve_logs
 from large.test_counting import a_table, controller, written
 from large.test_counts_files import the_same
 from large.test_stores import save
+from large_logs import improve_logs
 
 KINDS = ("csv", "tsv", "parquet", "arrow")
 

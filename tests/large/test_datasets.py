@@ -15,10 +15,10 @@ import jumar as jm
 from jumar.core.errors import LogError
 from jumar.large import batches, counting
 from jumar.large.counting import count_logs, prepare
-from jumar.pipeline.in_parts import improve_logs
 from large.test_counting import a_table, controller
 from large.test_counts_files import the_same
 from large.test_stores import as_bytes, in_parts, save
+from large_logs import improve_logs
 from object_store import quoted, serving
 
 FORMATS = {"parquet": "parquet", "csv": "csv", "csv.gz": "csv", "arrow": "ipc", "ndjson": "json"}

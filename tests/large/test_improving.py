@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import jumar as jm
-from jumar.algorithms.auto.streamed import passes
+from jumar.algorithms.auto import dealt_log
 from jumar.core.errors import LogError
 from jumar.large import batches, counting
-from jumar.pipeline.in_parts import improve_logs
 from jumar.show.remedies import command_of
+from large_logs import improve_logs
 
 CHEESE = jm.models.cheese_maze()
 RANDOM = jm.Controller.uniform(CHEESE.observations, CHEESE.actions, name="random")
@@ -55,18 +55,11 @@ def told(result):
 
 
 def test_as_in_memory(whole, streamed):
-    expected = jm.improve(whole, RANDOM, discount=0.95)
-    mine, theirs = streamed.selection, expected.selection
-    assert mine.chosen.setting == theirs.chosen.setting
-    assert [t.passed for t in mine.trials] == [t.passed for t in theirs.trials]
-    assert mine.chosen.gain == pytest.approx(theirs.chosen.gain, rel=1e-9)
-    assert mine.chosen.lower <= theirs.chosen.lower * (1 + 1e-9)
-    assert mine.chosen.lower == pytest.approx(theirs.chosen.lower, rel=0.01)
-    assert np.allclose(
-        streamed.improvement.policy, expected.improvement.policy, rtol=1e-7, atol=1e-9
-    )
-    assert streamed.certificate.validity == expected.certificate.validity
-    assert streamed.assessment.verdict.word == expected.assessment.verdict.word
+    """To the last bit."""
+    held = jm.improve(whole, RANDOM, discount=0.95)
+    assert streamed.controller == held.controller
+    assert streamed.certificate == held.certificate
+    assert streamed.assessment.verdict == held.assessment.verdict
 
 
 @pytest.mark.parametrize("rows", [5_000, 10**9])
@@ -92,7 +85,7 @@ def test_a_result_can_be_sent_to_another_process(streamed):
 
 
 def test_checks_look_at_a_sample_in_the_order_of_the_log(folder, monkeypatch):
-    monkeypatch.setattr(passes, "LOOKED_AT", 50)
+    monkeypatch.setattr(dealt_log, "SAMPLED", 50)
     found = improve_logs(folder, RANDOM, discount=0.95)
     assert len(found.log) == 8 * 50
     assert "sampled" in [notice.kind for notice in found.assessment.notices]
@@ -166,8 +159,8 @@ def test_clusters_are_the_units(tmp_path):
 @pytest.fixture
 def first_ones(monkeypatch):
     """The test begins with most of the episodes, not with all."""
-    monkeypatch.setattr(passes, "HELD", 1200)
-    monkeypatch.setattr(passes, "LOOKED_AT", 300)
+    monkeypatch.setattr(dealt_log, "FIRST", 1200)
+    monkeypatch.setattr(dealt_log, "SAMPLED", 300)
 
 
 def test_what_the_first_episodes_decide_is_not_read_again(folder, first_ones):
@@ -199,7 +192,7 @@ def test_the_first_episodes_are_the_same_in_all_shards(folder, first_ones, monke
 
 def test_episodes_that_grow_longer_are_looked_at_as_well(tmp_path, monkeypatch):
     """The first file makes one expect many short episodes; there are few, and long ones."""
-    monkeypatch.setattr(passes, "LOOKED_AT", 20)
+    monkeypatch.setattr(dealt_log, "SAMPLED", 20)
     rng, place = np.random.default_rng(1), 0
     for name, lengths in (("a", [1] * 2000), ("b", [900] * 300)):
         n = sum(lengths)

@@ -21,9 +21,9 @@ from jumar.core.errors import LogError
 from jumar.large import counting
 from jumar.large.counting import count_logs
 from jumar.large.shards import plan
-from jumar.pipeline.in_parts import improve_logs
 from large.test_counting import a_table, controller
 from large.test_counts_files import the_same
+from large_logs import improve_logs
 from object_store import quoted, serving
 
 

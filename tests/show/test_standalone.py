@@ -20,9 +20,7 @@ from hypothesis import strategies as st
 from jumar.core.controller import Controller
 from jumar.core.memory import NamedNodes, product, window
 from jumar.core.memory.refinement import join
-from jumar.show.program import program
-from jumar.show.program.python import filter as runtime
-from jumar.show.program.python import names as runtime_names
+from jumar.show.program import program, runtime
 from strategies import controllers, logs, memories, names, rows_of_distributions, single_memories
 
 Z, A = ("good", "worn", "broken"), ("keep", "inspect", "repair")
@@ -217,7 +215,12 @@ def test_an_unknown_name_is_told_with_those_that_are_known_and_changes_nothing()
 def test_the_header_says_what_it_is_whose_it_is_and_how_to_use_it():
     text = program(worn_twice())
     header = text.partition("from __future__")[0]
-    for part in ("jumar-program/1", "# Controller: 'constant'", "c.act(", "improved.py --list"):
+    for part in (
+        "jumar-program/1",
+        "# Controller: 'constant'",
+        "c.act(",
+        "improved.py --most-likely",
+    ):
         assert part in header
     assert "jumar-controller" not in text
 
@@ -270,23 +273,16 @@ def test_hostile_names_are_harmless(tmp_path):
     assert (done.returncode, done.stderr) == (0, b"")
     out = done.stdout.decode().split("\n")
     assert out == [*lines[::-1], *lines[::-1], ""]
-    listed = run(tmp_path, controller, "", "--list").stdout.decode().split("\n")
-    assert listed[:n] == [f"observation\t{line}" for line in lines]
-    assert listed[n : 2 * n] == [f"action\t{line}" for line in lines[::-1]]
     assert [path.name for path in tmp_path.iterdir()] == ["improved.py"]
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1))
 def test_a_name_written_as_a_line_is_read_back(name):
     line = runtime.written(name)
+    assert line == name or not name.isidentifier() or name == "reset"
     assert runtime._read(line.strip()) == name
     assert len(io.StringIO(line + "\n", newline=None).readlines()) == 1
     assert line != "reset"
-
-
-def test_a_name_is_quoted_only_where_it_must():
-    assert [runtime.written(n) for n in ("worn", "two words", "🐯")] == ["worn", "two words", "🐯"]
-    assert [runtime.written(n) for n in ("reset", "a\nb", '"')] == ['"reset"', '"a\\nb"', '"\\""']
 
 
 def test_a_line_in_is_a_line_out_and_reset_begins_again(tmp_path):
@@ -358,13 +354,12 @@ def test_the_runtime_runs_as_it_is():
     lines = ["worn\n", "worn\n", "good\n", "worn\n"]
     assert runtime.main([], lines, out, err) == 0
     assert out.getvalue().split() == ["keep", "repair", "keep", "keep"]
-    assert runtime.main(["--list"], [], out, err) == 0
     assert runtime.main([], ["x\n"], out, err) == 2
     assert "observation x is not one of good, worn." in err.getvalue()
 
 
 def test_long_and_many_names_are_cut_in_messages():
-    text = runtime_names._unknown("observation", "y" * 10_000, [*names("z", 20), "x" * 10_000])
+    text = runtime._unknown("observation", "y" * 10_000, [*names("z", 20), "x" * 10_000])
     assert len(text) < 300
     assert "... (21 in all)" in text
-    assert json.dumps("\x1b") in runtime_names._unknown("action", "\x1b", ["a"])
+    assert json.dumps("\x1b") in runtime._unknown("action", "\x1b", ["a"])

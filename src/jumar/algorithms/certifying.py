@@ -40,6 +40,9 @@ def certificates_of(
             episodes=int(counts.starts.sum()),
             delta=delta,
         )
+    published = published_of(improvement, counts, rewards, delta=delta, most=most)
+    if material.held is None:  # the others take every episode
+        return by_trust([*published]) if published else ()
     entry = ALGORITHMS.get(improvement.algorithm)
     worst = worst_gain(
         improvement,
@@ -59,7 +62,6 @@ def certificates_of(
         unfinished=counts.unfinished,
         most=most,
     )
-    published = published_of(improvement, counts, rewards, delta=delta, most=most)
     own = entry.promise(improvement, material, delta) if entry and entry.promise else None
     found = [from_data, *published]
     if own is not None:  # a memory that does not suffice can make it claim what nobody could gain

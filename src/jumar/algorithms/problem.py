@@ -25,6 +25,7 @@ from jumar.evidence.rewards import RewardRange
 from jumar.solve.simplifying import Simplified
 
 if TYPE_CHECKING:
+    from jumar.algorithms.auto.dealt_log import DealtLog
     from jumar.algorithms.auto.makers import Makers
     from jumar.algorithms.auto.objectives import Keep
     from jumar.algorithms.auto.trials import Selection
@@ -32,21 +33,33 @@ if TYPE_CHECKING:
 OF_RETURNS = 0.9  # the part of δ for what followed the actions; the rest is for where they led
 
 
+class NotKept(ParameterError):
+    """Of a log that was counted, something was asked that only its episodes tell."""
+
+
 @dataclass(frozen=True, eq=False)
 class Material:
     """A log over one memory: what algorithms learn from. Each part is made when it is asked for,
     and once."""
 
-    replays: Replays  # of the log
+    held: Replays | None  # of the log; None: only counts of it were kept
     memory: Memory
     discount: float
     rewards: RewardRange  # declared, or read off the log
     delta: float  # chance that what it says of the log's law is wrong
+    counted: Counts | None = None  # over the memory, if that was done before
+
+    @property
+    def replays(self) -> Replays:
+        """The episodes, step by step."""
+        if self.held is None:
+            raise NotKept("only counts of the log were kept")
+        return self.held
 
     @cached_property
     def counts(self) -> Counts:
         """How often what was followed by what."""
-        counts = count(self.replays, self.memory)
+        counts = self.counted or count(self.replays, self.memory)
         if counts.visits.sum() == 0:
             raise LogError(
                 f"The log has {counts.unfinished} steps, but of none it is known what followed: "
@@ -80,23 +93,6 @@ class Material:
         )
 
 
-class NotKept(ParameterError):
-    """Of a log that was counted, something was asked that only its episodes tell."""
-
-
-class CountsAlone(Material):
-    """A log of which only counts were kept: what takes episodes cannot be asked."""
-
-    def __init__(self, counts: Counts, discount: float, rewards: RewardRange, delta: float) -> None:
-        known = {"memory": counts.memory, "discount": discount, "rewards": rewards, "delta": delta}
-        self.__dict__.update(known, counts=counts)
-
-    @property
-    def replays(self) -> Replays:
-        """The episodes, which were not kept."""
-        raise NotKept("only counts of the log were kept")
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A log, who made it, and what is asked for."""
@@ -114,6 +110,8 @@ class Problem:
     objective: str = ""  # what the reward is called, where signals are kept
     makers: Makers | None = None  # of candidates, for an algorithm that chooses; None: the usual
     learn_memory: bool = False  # may the new controller remember what the log teaches?
+    dealt: DealtLog | None = None  # of a large log: all of it, where `practice` has a part
+    thorough: bool = False  # test on all of a large log
 
     @property
     def estimated(self) -> bool:
@@ -134,12 +132,17 @@ class Problem:
     @cached_property
     def range(self) -> RewardRange:
         """What a step can pay: declared, or read off the log."""
+        if self.dealt is not None:
+            return self.rewards or self.dealt.facts.facts.rewards
         return self.rewards or rewards_seen(self.practice.log)
 
     def material(self, memory: Memory) -> Material:
         """The log over a memory. Where the behavior is a copy, half of δ is for that."""
         share = self.delta / 2 if self.copied else self.delta
-        return Material(self.practice.replays, memory, self.discount, self.range, share)
+        own = memory, self.discount, self.range, share
+        if self.dealt is not None:
+            return Material(None, *own, self.dealt.counts(memory))
+        return Material(self.practice.replays, *own)
 
 
 @dataclass(frozen=True, eq=False)

@@ -251,7 +251,7 @@ def _why_kept(test: Selection) -> str:
 
 def _lost(test: Selection) -> bool:
     """Did the same way of learning bring nothing on held-out episodes?"""
-    return bool(test.trials) and sum(trial.told.gain for trial in test.trials) <= 0
+    return bool(test.trials) and sum(trial.gain for trial in test.trials) <= 0
 
 
 def same_way(test: Selection) -> str:

@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, cast
 
 import typer
@@ -32,7 +32,7 @@ from jumar.cli import (  # noqa: F401
     showing,
     studies,
 )
-from jumar.cli.app import app
+from jumar.cli.app import app, telling_last
 from jumar.cli.panels import arrange_commands
 from jumar.core.errors import JumarError, LogError, ParameterError
 from jumar.core.text import visible
@@ -55,7 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         # commands are told what was typed (`obj`): what they propose is a change of it
-        sys.exit(app(arguments, prog_name="jumar", standalone_mode=not as_json, obj=arguments))
+        with telling_last() if as_json else nullcontext():
+            code = app(arguments, prog_name="jumar", standalone_mode=not as_json, obj=arguments)
+        sys.exit(code)
     except JumarError as error:
         kind = "LogError" if isinstance(error, LogError) else type(error).__name__
         message = str(error)

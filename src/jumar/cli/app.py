@@ -107,9 +107,30 @@ def say(as_json: bool, data: dict[str, Any], *renderables: Any) -> None:
             console.print(renderable, soft_wrap=getattr(renderable, "no_wrap", False))
 
 
+_waiting: list[str] | None = None  # what is told after the result
+
+
 def tell(line: str) -> None:
     """Say something beside the result, on standard error."""
-    print(visible(line), file=sys.stderr)
+    if _waiting is not None:
+        _waiting.append(line)
+    else:
+        print(visible(line), file=sys.stderr)
+
+
+@contextmanager
+def telling_last() -> Iterator[None]:
+    """What is told beside the result waits for it, and is dropped where there is none: with --json
+    an error stands alone on standard error."""
+    global _waiting
+    lines: list[str] = []
+    _waiting = lines
+    try:
+        yield
+    finally:
+        _waiting = None
+    for line in lines:
+        tell(line)
 
 
 def build_model(spec: str) -> Pomdp:
@@ -129,19 +150,13 @@ def build_model(spec: str) -> Pomdp:
 
 @contextmanager
 def working(what: str, as_json: bool) -> Iterator[None]:
-    """A sign of life on standard error while something takes its time; long solves say how far
-    they are."""
+    """A sign of life on standard error while something takes its time."""
     if as_json or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
 
-    from jumar.solve.progress import solving_tells
-
-    with (
-        Console(stderr=True).status(what) as status,
-        solving_tells(lambda stage: status.update(f"{what}: solving {stage}")),
-    ):
+    with Console(stderr=True).status(what):
         yield
 
 

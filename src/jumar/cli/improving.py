@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -14,9 +14,6 @@ from jumar.cli.panels import Command
 from jumar.cli.workers import has_workers
 from jumar.core.errors import ParameterError
 from jumar.io.project import Project
-
-if TYPE_CHECKING:
-    from jumar.assessment.result import Result
 
 
 @app.command(cls=Command)
@@ -181,54 +178,25 @@ def improve(
         written = large.saved(learned, output)
         say(as_json, {**learned.to_dict(), "files": written}, *large.view(learned, written))
         return
-    asked: dict[str, Any] = {
-        "discount": discount,
-        "memory": memory,
-        "delta": delta,
-        "rewards": reward_range,
-        "horizon": horizon,
-        "seed": seed,
-        "unit": unit,
-        "step_length": step_length,
-        "simplify": share,
-        "candidates": candidates,
-    }
-    others = {
-        "--algorithm": algorithm not in (None, "auto"),
-        "--n-wedge": n_wedge is not None,
-        "--set": bool(parameter),
-        "--gate": gate != "proved",
-        "--keep": bool(keep),
-        "--keep-cost": bool(keep_cost),
-        "--learn-memory": learn_memory,
-    }
-    in_parts = large.is_read_in_parts(log, policy, others, reading["file_format"])
-    result: Result | None = None
-    if in_parts:
-        result = large.improved(
-            log,
-            policy,
-            exploration,
-            {**reading, "sort": sort},
-            workers,
-            as_json,
-            {**asked, "thorough": thorough},
+    with large.source_of(log, policy, exploration, reading, sort, workers, as_json) as source:
+        result = run(
+            *source,
+            algorithm=algorithm,
+            gate=gate,
+            keep=keeps,
+            discount=discount,
+            memory=memory,
+            delta=delta,
+            rewards=reward_range,
+            horizon=horizon,
+            seed=seed,
+            unit=unit,
+            step_length=step_length,
+            simplify=share,
+            candidates=candidates,
+            thorough=thorough,
+            **cast(Any, parameters),
         )
-    else:
-        large.check_not_asked({"thorough": thorough}, workers)
-    if result is None:
-        with working("Reading", as_json):
-            episodes, behavior = inputs.read(log, policy, reading, exploration=exploration)
-        with working("Improving", as_json):
-            result = run(
-                episodes,
-                behavior,
-                algorithm=algorithm,
-                gate=gate,
-                keep=keeps,
-                **asked,
-                **cast(Any, parameters),
-            )
     with working("Assessing", as_json):
         assessment = result.assessment
     files: list[Path] = []
@@ -237,7 +205,7 @@ def improve(
         from jumar.show.provenance import Run
 
         read: dict[str, str | Path] = inputs.files(policy)
-        if not in_parts and not large.is_several(log):  # else it takes long to read once more
+        if not result.sampled and not large.is_several(log):  # else it takes long to read again
             read = {"log": log, **read}
         run_record = Run(typed, read, seed, options=used.to_dict())
         with working("Writing the report", as_json):

@@ -21,7 +21,7 @@ SortFirst = Annotated[
     bool,
     typer.Option(
         "--sort",
-        help="Rows of an episode lie anywhere: sort them first, on disk. Needs jumar[duckdb].",
+        help="Rows of an episode lie anywhere: sort them first, on disk. Needs jumar\\[duckdb].",
     ),
 ]
 

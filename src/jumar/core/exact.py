@@ -123,6 +123,13 @@ class ExactSums:
         self._waiting += additions
 
 
+def exact_mean(values: Floats) -> float:
+    """The mean, of the exact sum: the same in whatever order they come."""
+    sums = ExactSums(1)
+    sums.add(np.zeros(len(values), np.int64), values)
+    return float(sums.rounded()[0] / len(values))
+
+
 # ---- compiled -----------------------------------------------------------------------------------
 
 

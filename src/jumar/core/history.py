@@ -25,7 +25,7 @@ from jumar.core.controller import Controller
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.frames import Framed, history_state_columns, named
 from jumar.core.memory import Memory
-from jumar.core.memory.refinement import projection
+from jumar.core.memory.refinement import project_states
 from jumar.core.names import other_names
 from jumar.core.shown import Shown
 
@@ -101,9 +101,7 @@ class Counts(Frozen, Shown, Framed):
         Equal to counting the log with that memory, without reading the log again.
         """
         memory = memory.on(len(self.observations), self.n_actions)
-        onto = projection(self.memory, memory)
-        coarse = np.concatenate([onto(self.states[:, :-1]), self.states[:, -1:]], axis=1)
-        states, number = number_rows(coarse)
+        states, number = number_rows(project_states(self.memory, memory, self.states))
         return _summed(memory, states, [(self, number)])
 
     def mle(self, discount: float) -> HistoryMdp:
@@ -121,7 +119,7 @@ class Counts(Frozen, Shown, Framed):
             visits=self.visits.astype(np.float64),
             reward=self.reward_sum / n,
             ending=self.ends / n,
-            start=self.starts / self.starts.sum(),
+            start=self.starts / max(1, self.starts.sum()),
             pair=self.pair,
             successor=self.successor,
             probability=self.times / n.ravel()[self.pair],

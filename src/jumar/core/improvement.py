@@ -20,7 +20,6 @@ class Trace:
 
     iterations: int
     gap: float
-    error: float = 0.0  # how far values may be from those of the policies; 0: not iterated
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -56,6 +56,8 @@ def _kept(function: Callable[..., Any], **options: Any) -> Any:
 
 def _forgiving(jitted: Any) -> Any:
     """A disk that is full, or became read-only, must not stop work that is done in memory."""
+    if numba.config.DISABLE_JIT:  # for a debugger: the function itself, with nothing to keep
+        return jitted
     save = jitted._cache.save_overload
 
     def save_if_possible(*overload: Any) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -32,7 +32,7 @@ from jumar.core.history import Counts
 from jumar.core.journal import Watch, journal
 from jumar.core.memory import Memory
 from jumar.core.memory.projecting import find_projection
-from jumar.core.memory.refinement import projection
+from jumar.core.memory.refinement import project_states
 from jumar.core.names import other_names
 from jumar.core.room import check_room
 from jumar.core.shown import Shown
@@ -92,8 +92,7 @@ class Replay(Frozen, Shown):
         """The (K, w+1) states of a coarser memory, sorted, and (H,) the one that each state here
         becomes."""
         memory = memory.on(*self.memory.alphabet)
-        onto = _way(self.memory, memory) or projection(self.memory, memory)  # which says why not
-        return number_rows(np.column_stack([onto(self.states[:, :-1]), self.states[:, -1]]))
+        return number_rows(project_states(self.memory, memory, self.states))
 
     def onto(self, memory: Memory) -> Replay:
         """The replay of the same log over a memory that remembers less."""
@@ -282,7 +281,8 @@ class Replays(Shown):
             found = self._make(memory) if finer is None else finer.onto(memory)
             self._in_use[memory] = found
             if finer is None:
-                self._finest = [r for r in self._finest if not _way(memory, r.memory)] + [found]
+                kept = [r for r in self._finest if not find_projection(memory, r.memory)]
+                self._finest = [*kept, found]
         return found
 
     def part(self, episodes: Ints) -> Replays:
@@ -295,7 +295,7 @@ class Replays(Shown):
         return self if log is self.log else Replays(log)
 
     def _finer(self, memory: Memory) -> Replay | None:
-        return next((r for r in self._finest if _way(r.memory, memory)), None)
+        return next((r for r in self._finest if find_projection(r.memory, memory)), None)
 
     def _make(self, memory: Memory) -> Replay:
         if self._part_of is not None:
@@ -350,10 +350,6 @@ def count(log: Episodes | Replays, memory: Memory) -> Counts:
     ([1, 2], [0, 1], [1, 1])
     """
     return Replays.of(log).over(memory).counts
-
-
-# to find out whether there is a projection may take a walk through both automata
-_way = lru_cache(maxsize=32)(find_projection)
 
 
 def _renumbered(after: Ints, number: Ints) -> Ints:

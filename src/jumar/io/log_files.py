@@ -15,7 +15,15 @@ from urllib.parse import unquote
 from jumar.core.errors import LogError
 from jumar.core.text import printable
 from jumar.io.addresses import Address, without_scheme
-from jumar.io.formats import FarFile, folder_format, format_of, located, no_format, open_log
+from jumar.io.formats import (
+    FarFile,
+    folder_format,
+    format_of,
+    known_format,
+    located,
+    no_format,
+    open_log,
+)
 from jumar.io.formats.places import Place, arrow_file
 from jumar.io.formats.source import naming
 
@@ -71,7 +79,7 @@ def log_file(name: str, told: Any, kind: str | None, folders: Sequence[str] = ()
 
 def files_of(source: str, kind: str | None) -> list[LogFile]:
     """The files of a log that is a file, a folder, a pattern or an address, in order."""
-    source = without_scheme(source)
+    source, kind = without_scheme(source), known_format(kind)
     if "://" in source:
         return _far_files(source, kind)
     source = str(located(source))

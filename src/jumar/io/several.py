@@ -24,14 +24,20 @@ NUMBERED = ":"  # between the name of a file and the label of an episode
 def open_logs(source: Any, kind: str | None = None, options: FileOptions | None = None) -> Source:
     """What `open_log` opens, or a log in several files."""
     options = options or FileOptions()
+    if isinstance(source, list | tuple) and all(isinstance(s, str | os.PathLike) for s in source):
+        listed = [file for one in source for file in files_of(as_typed(one), kind)]
+        return _joined(f"{len(listed):,} files", listed, options)
     if not isinstance(source, str | os.PathLike) or isinstance(source, Spooled):
         return open_log(source, kind, options)
     name = without_scheme(as_typed(source))
     if not is_several(name):
         return open_log(source if name == as_typed(source) else name, kind, options)
-    files = files_of(name, kind)
+    return _joined(shown_address(name), files_of(name, kind), options)
+
+
+def _joined(name: str, files: Sequence[LogFile], options: FileOptions) -> SeveralFiles:
     labels = [file.label for file in files]
-    return SeveralFiles(shown_address(name), [open_file(file, options) for file in files], labels)
+    return SeveralFiles(name, [open_file(file, options) for file in files], labels)
 
 
 def is_several(source: str | os.PathLike[str]) -> bool:
@@ -54,7 +60,6 @@ class SeveralFiles(Source):
         self.labels = labels  # (F,) by which they are told apart
         self.names = [*dict.fromkeys(column for source in sources for column in source.names)]
         self.separator, self.advice = first.separator, first.advice
-        self.readable_again = all(source.readable_again for source in sources)
         if all(source.metadata == first.metadata for source in sources):
             self.metadata = first.metadata
 

@@ -20,9 +20,11 @@ from jumar.core.errors import CountsError, MemoryMismatch
 from jumar.core.exact import ExactSums
 from jumar.core.history import Counts
 from jumar.core.memory import Memory
+from jumar.core.memory.refinement import project_states
 from jumar.core.names import other_names
 from jumar.core.room import check_room
 from jumar.core.shown import Shown
+from jumar.core.tally import LogTally
 from jumar.core.text import printable
 
 LISTED = 12  # tables of history states and actions that are held at the same time, more or less
@@ -232,6 +234,42 @@ class Counted(Shown):
     def _followed(self) -> tuple[Ints, Ints]:
         states, number = self._everything
         return states, number[len(self.states) :]
+
+
+def tally_of(parts: Sequence[Counted], memory: Memory) -> LogTally:
+    """One tally of logs, or parts of one, that were counted apart, over a memory that knows no more
+    than what they were counted over."""
+    first = parts[0]
+    A, P = len(first.actions), len(parts)
+    fine = [np.concatenate([part.states, part._following]) for part in parts]
+    states, of = _renumbered([project_states(first.memory, memory, rows) for rows in fine])
+    own = [number[: len(part.states)] for part, number in zip(parts, of, strict=True)]
+    after = [number[len(part.states) :] for part, number in zip(parts, of, strict=True)]
+    raw = [n[part.state] * A + part.action for part, n in zip(parts, own, strict=True)]
+    pairs, of_pair = _renumbered([pair[:, None] for pair in raw])
+    moves, of_move = _renumbered(
+        [np.column_stack([p[x.pair], f]) for x, p, f in zip(parts, raw, after, strict=True)]
+    )
+    rewards = ExactSums(P * len(pairs))
+    for i, (part, number) in enumerate(zip(parts, of_pair, strict=True)):
+        rewards.merge(part.rewards, i * len(pairs) + number)
+
+    def table(values: Sequence[Ints], index: Sequence[Ints], size: int) -> Ints:
+        return np.array([_added(size, [n], [v]) for v, n in zip(values, index, strict=True)])
+
+    return LogTally(
+        first.observations,
+        first.actions,
+        memory,
+        states,
+        pairs[:, 0],
+        table([part.visits for part in parts], of_pair, len(pairs)),
+        rewards.rounded().reshape(P, len(pairs)),
+        table([part.ends for part in parts], of_pair, len(pairs)),
+        table([part.starts for part in parts], own, len(states)),
+        moves,
+        table([part.times for part in parts], of_move, len(moves)),
+    )
 
 
 def nothing(observations: tuple[str, ...], actions: tuple[str, ...], memory: Memory) -> Counted:

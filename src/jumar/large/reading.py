@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jumar.core.arrays import Ints
-from jumar.core.episodes import Episodes, Origin, Remarks
+from jumar.core.episodes import Episodes, Labels, Origin, Remarks
 from jumar.core.errors import JumarError, LogError
 from jumar.core.text import printable
 from jumar.io.formats import FileOptions
@@ -69,7 +69,11 @@ class ShardReading:
             self.asked.cost_said,
             reading_of(self.parts, self.asked),
         )
-        return found.as_log(self.observations, self.actions, origin)
+        log = found.as_log(self.observations, self.actions, origin)
+        if "cluster" not in self.parts.single:
+            return log
+        _, number = np.unique(found.code, return_inverse=True)  # of clusters only hashes are kept
+        return replace(log, cluster=Labels.of([str(n + 1) for n in number.tolist()]))
 
     @property
     def ends(self) -> int:

@@ -6,21 +6,28 @@ log -> align names -> check that the behavior could have done it -> replay and c
 
 from __future__ import annotations
 
-from typing import Literal
+import os
+from contextlib import ExitStack
+from typing import Literal, NamedTuple
 
 from jumar import algorithms
-from jumar.algorithms.auto import Selection
+from jumar.algorithms.auto import Selection, dealt_log
+from jumar.algorithms.auto.dealt_log import DealtLog
 from jumar.algorithms.auto.entry import choose
-from jumar.algorithms.auto.makers import CandidatesLike, makers_of
-from jumar.algorithms.auto.objectives import KeepLike, keeps_of
+from jumar.algorithms.auto.facts import facts_of
+from jumar.algorithms.auto.makers import CandidatesLike, Makers, makers_of
+from jumar.algorithms.auto.objectives import Keep, KeepLike, keeps_of
 from jumar.algorithms.auto.selecting import LEARN
 from jumar.algorithms.auto.trials import PROVED
 from jumar.algorithms.certifying import certificates_of
-from jumar.algorithms.problem import Problem
+from jumar.algorithms.entry import Algorithm
+from jumar.algorithms.problem import Outcome, Problem
 from jumar.assessment.result import Result
+from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
+from jumar.core.history import check_discount
 from jumar.core.memory import Memory
-from jumar.core.randomness import Seed, seed_number
+from jumar.core.randomness import Seed, generator, seed_number
 from jumar.core.text import printable
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import kept_estimate, up_to_the_cut
@@ -30,8 +37,11 @@ from jumar.evidence.gains import most_gain
 from jumar.evidence.given import BehaviorLike, is_estimate
 from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.rewards import RewardRange
-from jumar.io.logs import LogLike
+from jumar.io.controllers import controller_of
+from jumar.io.formats import is_dataset
+from jumar.io.logs import LogFiles, LogLike
 from jumar.io.project import seconds
+from jumar.pipeline.large_logs import SeenInSample, check_held, is_large, surveyed
 from jumar.pipeline.signals import seen_by
 from jumar.solve.simplifying import share_of
 
@@ -56,6 +66,7 @@ def improve(
     objective: str | None = None,
     keep: KeepLike | None = None,
     candidates: CandidatesLike | None = None,
+    thorough: bool = False,
     **parameters: object,
 ) -> Result:
     """Improve the behavior that produced a log.
@@ -68,7 +79,9 @@ def improve(
     Parameters
     ----------
     log
-        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
+        What `read_logs` returns, a file or a folder, a table of pandas, polars or pyarrow, or
+        `LogFiles`, which say how they are written. Files of more than 10 million steps are counted
+        where they lie, and not held; then the log of the result is a sample.
     behavior
         Who made the log: a controller or its file; several, as a sequence or a mapping by the names
         in the log's `behavior` column; "estimate", to estimate it from the log, which weakens every
@@ -115,6 +128,9 @@ def improve(
         returns rows (H, A), a controller, an `Improvement`, or several of them. A function sees
         the model of one half of the log, and must not remember earlier calls. Whoever makes them,
         they are tested alike.
+    thorough
+        Test on all of a log of more than 10 million steps, even where the first held-out episodes
+        decide: how much is gained at least is then told better.
     **parameters
         Those of the algorithm, as ``n_wedge=20``.
 
@@ -139,8 +155,6 @@ def improve(
     step_seconds = None if step_length is None else seconds(step_length)
     entry = algorithms.meant(algorithm, parameters)
     entry.check(parameters)
-    share, keeps, makers = share_of(simplify), keeps_of(keep), makers_of(candidates)
-    log = seen_by(log, objective, keeps)
     learn, memory = _learned(memory)
     if learn and entry.choice is None:
         raise ParameterError(
@@ -148,49 +162,169 @@ def improve(
             f"{entry.name} would use the same log twice. Leave the algorithm out, or learn the "
             "memory from an earlier log: memory=learn_memory(earlier, behavior)."
         )
-    practice = _checked(log, behavior, delta, rewards, memory)
-    asked = memory
-    if is_estimate(behavior) and entry.choice is not None:
-        memory = None  # the behavior has it, and more is tried
-    seed = seed_number(seed)
-    asked_for = practice, discount, memory, delta, rewards, horizon, gate
-    problem = Problem(*asked_for, seed, share, keeps, objective or "", makers, learn)
-    found = entry.run(problem, **parameters)
-    improvement, material = found.improvement, found.material
-    most = most_gain(practice.log, problem.range, discount)
-    certificates = certificates_of(
-        improvement, material, delta=delta, copied=problem.copied, most=most
+    asked = _Asked(
+        discount=discount,
+        memory=memory,
+        delta=delta,
+        rewards=rewards,
+        horizon=horizon,
+        gate=gate,
+        seed=seed_number(seed),
+        simplify=share_of(simplify),
+        objective=objective,
+        keeps=keeps_of(keep),
+        makers=makers_of(candidates),
+        learn_memory=learn,
+        thorough=thorough,
     )
-    cut = practice.log.lengths[~practice.log.terminated]
-    if len(cut):
+    with ExitStack() as kept:
+        problem = _problem(log, behavior, asked, entry, kept)
+        found = entry.run(problem, **parameters)
+        return _result(problem, found, asked, unit=unit, step_seconds=step_seconds)
+
+
+class _Asked(NamedTuple):
+    """What is asked of a log."""
+
+    discount: float
+    memory: Memory | None
+    delta: float
+    rewards: RewardRange | None
+    horizon: int | None
+    gate: str
+    seed: int
+    simplify: float | None
+    objective: str | None
+    keeps: tuple[Keep, ...]
+    makers: Makers | None
+    learn_memory: bool
+    thorough: bool
+
+
+def _problem(
+    log: LogLike, behavior: BehaviorLike, asked: _Asked, entry: Algorithm, kept: ExitStack
+) -> Problem:
+    """The log, read at once or, if it is large, in parts, and what is asked of it."""
+    _check(asked)
+    check_discount(asked.discount)
+    dealt = None
+    files = LogFiles(log) if isinstance(log, str | os.PathLike) or is_dataset(log) else log
+    if isinstance(files, LogFiles) and is_large(files):
+        why = _takes_all(behavior, asked, entry)
+        if why:
+            check_held(files, why)
+        else:
+            dealt = surveyed(
+                files,
+                controller_of(behavior),  # type: ignore[arg-type]
+                memory=asked.memory,
+                discount=asked.discount,
+                rewards=asked.rewards,
+                seed=asked.seed,
+                kept=kept,
+            )
+    if dealt is None:
+        practice = _practice(seen_by(log, asked.objective, asked.keeps), behavior, asked)
+        if entry.choice is not None and practice.log.n_steps > dealt_log.LARGE:
+            # as large as one that is read in parts, and treated alike
+            rng = generator(asked.seed, "selection")
+            dealt = DealtLog.of(practice, rng, asked.discount)
+    else:
+        practice = dealt.practice
+    return Problem(
+        practice,
+        asked.discount,
+        # of an estimated behavior: it has it, and more is tried
+        None if is_estimate(behavior) and entry.choice is not None else asked.memory,
+        asked.delta,
+        asked.rewards,
+        asked.horizon,
+        asked.gate,
+        asked.seed,
+        asked.simplify,
+        asked.keeps,
+        asked.objective or "",
+        asked.makers,
+        asked.learn_memory,
+        dealt,
+        asked.thorough,
+    )
+
+
+def _takes_all(behavior: BehaviorLike, asked: _Asked, entry: Algorithm) -> str:
+    """What takes all episodes of a log at once, as an option; nothing if nothing does."""
+    if entry.choice is None:
+        return f"algorithm={entry.name!r} (--algorithm)"
+    if asked.keeps:
+        return "keep (--keep)"
+    if asked.objective is not None:
+        return "objective (--objective)"
+    if asked.learn_memory:
+        return 'memory="learn" (--learn-memory)'
+    if is_estimate(behavior) or not isinstance(behavior, Controller | str | os.PathLike):
+        return "a behavior that is not one controller (--policy)"
+    return ""
+
+
+def _result(
+    problem: Problem,
+    found: Outcome,
+    asked: _Asked,
+    *,
+    unit: str,
+    step_seconds: float | None,
+) -> Result:
+    """What came of it, with all that may be said."""
+    improvement, material, practice, dealt = (
+        found.improvement,
+        found.material,
+        problem.practice,
+        problem.dealt,
+    )
+    if dealt is None:
+        most = most_gain(practice.log, problem.range, asked.discount)
+    else:
+        assert found.selection is not None  # it is not done but to test
+        most = max(0.0, found.selection.most)
+    certificates = certificates_of(
+        improvement, material, delta=asked.delta, copied=problem.copied, most=most
+    )
+    facts = facts_of(practice.log) if dealt is None else dealt.facts.facts
+    if facts.cut:
         certificates = up_to_the_cut(
             certificates,
-            discount=discount,
-            shortest=int(cut.min()),
-            longest=int(cut.max()) if len(cut) == len(practice.log) else None,
+            discount=asked.discount,
+            shortest=facts.shortest_cut,
+            longest=facts.longest_cut if facts.cut == facts.episodes else None,
         )
     kept = found.kept
     if found.test is not None:
         others = [c for c in certificates if c.bound != "unchanged"]
         # bounds hold for a memory that was there before the log
-        certificates = (found.test, *(() if learn else others))
+        certificates = (found.test, *(() if asked.learn_memory else others))
     if problem.copied and improvement.changed == 0:
         mixed = practice.several and bool(practice.controllers) and not practice.estimated
         certificates = (kept_estimate(certificates[0], mixed),)
         kept = tuple(kept_estimate(certificate, mixed) for certificate in kept)
+    sampled = None
+    if dealt is not None and found.selection is not None:
+        practice = dealt.looked_at
+        used = found.selection, practice.pooled, practice.replays, material.memory, asked.discount
+        sampled = SeenInSample(*used)
     return Result(
         improvement,
         material.counts,
         certificates,
         practice.log,
         problem.range,
-        delta,
+        asked.delta,
         found.selection,
-        seed,
+        asked.seed,
         practice,
         unit,
         step_seconds,
-        asked,
+        asked.memory,
+        sampled,
         simplified=found.simplified,
         kept=kept,
     )
@@ -258,29 +392,24 @@ def select(
     >>> select(log, behavior, discount=0.95).chosen.passed
     True
     """
-    keeps = keeps_of(keep)
-    log = seen_by(log, objective, keeps)
     learn, memory = _learned(memory)
-    practice = _checked(log, behavior, delta, rewards, memory)
-    if is_estimate(behavior):
-        memory = None  # the behavior has it, and more is tried
-    number = seed_number(seed)
-    problem = Problem(
-        practice,
-        discount,
-        memory,
-        delta,
-        rewards,
-        horizon,
-        gate,
-        seed=number,
+    asked = _Asked(
+        discount=discount,
+        memory=memory,
+        delta=delta,
+        rewards=rewards,
+        horizon=horizon,
+        gate=gate,
+        seed=seed_number(seed),
         simplify=share_of(simplify),
-        keeps=keeps,
-        objective=objective or "",
+        objective=objective,
+        keeps=keeps_of(keep),
         makers=makers_of(candidates),
         learn_memory=learn,
+        thorough=False,
     )
-    return choose(problem)
+    with ExitStack() as kept:
+        return choose(_problem(log, behavior, asked, algorithms.algorithm("auto"), kept))
 
 
 def _learned(memory: Memory | str | None) -> tuple[bool, Memory | None]:
@@ -295,15 +424,10 @@ def _learned(memory: Memory | str | None) -> tuple[bool, Memory | None]:
     return True, None
 
 
-def _checked(
-    log: LogLike,
-    behavior: BehaviorLike,
-    delta: float,
-    rewards: RewardRange | None,
-    memory: Memory | None,
-) -> Practice:
-    """Who made the log, which does not contradict what is said of it."""
-    check_delta(delta)
+def _check(asked: _Asked) -> None:
+    """Refuse what makes no sense for any log."""
+    check_delta(asked.delta)
+    rewards, memory = asked.rewards, asked.memory
     if rewards is not None and not isinstance(rewards, RewardRange):
         raise ParameterError(
             f"rewards: {printable(repr(rewards)[:40])} is not a range of rewards. Pass for example "
@@ -313,8 +437,12 @@ def _checked(
         raise ParameterError(
             f"memory: {printable(repr(memory)[:40])} is no memory. Pass for example window(2)."
         )
-    window = memory if memory is not None and is_estimate(behavior) else CURRENT
+
+
+def _practice(log: LogLike, behavior: BehaviorLike, asked: _Asked) -> Practice:
+    """Who made the log, which does not contradict what is said of it."""
+    window = asked.memory if asked.memory is not None and is_estimate(behavior) else CURRENT
     practice = practice_of(log, behavior, memory=window)
-    if rewards is not None:
-        check_rewards(practice.log, rewards)
+    if asked.rewards is not None:
+        check_rewards(practice.log, asked.rewards)
     return practice

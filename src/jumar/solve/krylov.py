@@ -7,8 +7,6 @@ digits depend on how many there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from jumar.core.jit import compiled
@@ -73,39 +71,3 @@ def bicgstab(
         if omega != 0.0:
             p = r + (rho / before) * (alpha / omega) * (p - omega * step)
     return v, False
-
-
-def bicgstab_by(
-    step: Callable[[Floats], Floats], right: Floats, enough: float, most: int
-) -> tuple[Floats, float]:
-    """x with step(x) = right, until no entry of the residual is larger than `enough` or `most`
-    steps were made; and the largest entry then.
-
-    `step` is linear, a pass over a large model that threads share; so this loop is not compiled.
-    """
-    x = np.zeros_like(right)
-    r, p = right.copy(), right.copy()
-    shadow, rho = right, _inner(right, right)
-    best, closest = x, float(np.abs(r).max())
-    for _ in range(most // 2):
-        along = step(p)
-        slope = _inner(shadow, along)
-        if slope == 0.0 or rho == 0.0:
-            break
-        alpha = rho / slope
-        s = r - alpha * along
-        t = step(s)
-        size = _inner(t, t)
-        omega = _inner(t, s) / size if size > 0.0 else 0.0
-        x = x + alpha * p + omega * s
-        r = s - omega * t
-        left = float(np.abs(r).max())
-        if not np.isfinite(left):
-            break
-        if left < closest:
-            best, closest = x, left
-        if left <= enough or omega == 0.0:
-            break
-        before, rho = rho, _inner(shadow, r)
-        p = r + (rho / before) * (alpha / omega) * (p - omega * along)
-    return best, closest

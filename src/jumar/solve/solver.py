@@ -11,9 +11,6 @@ v(h)), the best admitted value is at most v + r/(1-γ) everywhere (r is the resi
 left over; it is at most `tolerance`/(1-γ) times the scale of the values, or `NotConverged` is
 raised.
 
-In a model of more than LARGE transitions `solve.large` takes over: rounds are the same, values are
-iterated, and the gap is proved from what one pass over the model sees.
-
 The sets are given as `Admitted`, which compiled code knows, or as any function
 `project(q, behavior, visits) -> rows` that finds the best row of every set.
 
@@ -38,12 +35,10 @@ from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Trace
 from jumar.solve.admitted import MAX_ITERATIONS, STRICTLY, TIE, TOLERANCE, Admitted
 from jumar.solve.linear import solve_discounted
-from jumar.solve.progress import Tell, listener
 
 Project = Callable[[Floats, Floats, Floats], Floats]
 
 COMPILED = 128  # history states up to which planning the elimination pays
-LARGE = 2_000_000  # transitions beyond which exact rounds in numpy take more than two seconds
 
 
 @dataclass(frozen=True)
@@ -68,34 +63,15 @@ def solve(
     behavior: Floats,
     admitted: Admitted | Project,
     *,
-    tolerance: float | None = None,
+    tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
-    progress: Tell | None = None,
 ) -> Solution:
     """The best admitted policy of the model, starting from the behavior's rows (H, A).
 
     A residual may be `tolerance` times the scale of the values in the end, so the gap at most
-    `tolerance`/(1-γ) times; without one, TOLERANCE, and in a large model what makes the gap a
-    millionth of the scale. Large solves tell `progress`, or whoever listens, how far they are
-    (`solve.progress`).
+    `tolerance`/(1-γ) times.
     """
     start, unseen = np.array(behavior, np.float64), unseen_value(admitted, mdp)
-    if isinstance(admitted, Admitted) and len(mdp.successor) > LARGE:
-        from jumar.solve.large import solve_large
-
-        asked = None if tolerance is None else tolerance / (1 - mdp.discount)
-        return Solution(
-            *solve_large(
-                mdp,
-                start,
-                admitted,
-                unseen,
-                gap=asked,
-                max_iterations=max_iterations,
-                progress=progress or listener(),
-            )
-        )
-    tolerance = TOLERANCE if tolerance is None else tolerance
     if not isinstance(admitted, Admitted):
         first, project = start, admitted
     elif len(mdp) <= COMPILED:

@@ -40,12 +40,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.algorithms.auto.candidates import Fitted
+from jumar.algorithms.auto.bench import UNBOUNDED, Bench, Fitted
+from jumar.algorithms.auto.candidates import candidates, simpler
 from jumar.algorithms.auto.dealing import HALVES, DealtPart
 from jumar.algorithms.auto.scored import deviation_of
 from jumar.algorithms.auto.trials import ASYMPTOTIC, Range, Trial
-from jumar.algorithms.auto.workbench import UNBOUNDED, Workbench
 from jumar.core.arrays import Floats
+from jumar.core.rounding import ALIKE
 from jumar.evidence.offpolicy.weights import effective_size
 from jumar.evidence.plausible import Evidenced
 
@@ -54,7 +55,6 @@ DRAWS = 4000
 SHORTLIST = 8
 MOST_MISSING = 0.1
 LEAST_EFFECTIVE = 10.0
-ROUNDING = 1e-9  # weights that differ by less from 1 are those of what the behavior does too
 
 
 @dataclass(frozen=True)
@@ -114,20 +114,16 @@ def gate(
     return Gate(delta, n, critical, range, declared, most)
 
 
-def shortlist(
-    bench: Workbench, own: DealtPart, units: int, delta: float
-) -> tuple[list[Fitted], int]:
+def shortlist(bench: Bench, own: DealtPart, units: int, delta: float) -> tuple[list[Fitted], int]:
     """The candidates worth testing on so many units: expected gain times the chance to pass, by the
     episodes they were fitted on alone; and how many candidates there were."""
-    found = list(bench.candidates(own, ASYMPTOTIC, distinct=True))
+    found = list(candidates(bench, own, ASYMPTOTIC, distinct=True))
     scored = [(_prospect(bench, c, own, units, delta), i) for i, c in enumerate(found)]
     order = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1]))
-    return bench.simpler([found[i] for _, i in order[:SHORTLIST]], own), len(found)
+    return simpler(bench, [found[i] for _, i in order[:SHORTLIST]], own), len(found)
 
 
-def _prospect(
-    bench: Workbench, candidate: Fitted, own: DealtPart, units: int, delta: float
-) -> float:
+def _prospect(bench: Bench, candidate: Fitted, own: DealtPart, units: int, delta: float) -> float:
     """Both views of the own half are optimistic; the lower one is believed."""
     from scipy.special import ndtr
 
@@ -149,7 +145,7 @@ def hidden(delta: float, weights: Floats, declared: bool = False) -> float:
     (0.006, 0.2)
     """
     n = len(weights)
-    changed = weights[np.abs(weights - 1.0) > ROUNDING]
+    changed = weights[np.abs(weights - 1.0) > ALIKE]
     size = effective_size(changed) if len(changed) else 0.0
     share = -math.log(delta) / n
     if size > 0:

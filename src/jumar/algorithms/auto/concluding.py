@@ -1,20 +1,18 @@
-"""From tests to a choice: what came of every bet, and the best of what passed.
-
-The same for a log in memory and for one that was read in parts.
-"""
+"""From tests to a choice: what came of every bet, and the best of what passed."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from jumar.algorithms.auto.candidates import Bench, Fitted
+from jumar.algorithms.auto.bench import Bench, Fitted
 from jumar.algorithms.auto.choosing import best_of
 from jumar.algorithms.auto.limits import Limits
 from jumar.algorithms.auto.opinions import Models, blend
 from jumar.algorithms.auto.proved import Listed, Shortlisted
-from jumar.algorithms.auto.scored import Scored
+from jumar.algorithms.auto.scored import Scores
 from jumar.algorithms.auto.trials import (
     MOST_BEYOND,
     KeptSignal,
@@ -37,19 +35,6 @@ class Tested(NamedTuple):
     bench: Bench  # on which it was made
 
 
-class Weighed(NamedTuple):
-    """What the weights of held-out units say, and whether the other test would pass."""
-
-    effective: float
-    missing: float
-    weight: float  # mean
-    weight_error: float  # its standard error
-    beyond: float  # share of the discounted weight beyond the cuts
-    plain: Opinion  # of the gain, by scores without a floor
-    second: bool | None = None  # None: not asked
-    excess: float = 0.0  # see `Trial`
-
-
 class Tried(NamedTuple):
     """The log that candidates were tried on."""
 
@@ -69,45 +54,39 @@ class Tried(NamedTuple):
 
 
 def trial_of_bet(
-    half: int,
     x: Listed,
-    scored: Scored,
+    scored: Scores,
     found: Shortlisted,
-    weighed: Weighed,
+    approximate: Trial,
     models: Models,
     most: float,
+    *,
+    second: bool | None,
     kept: tuple[KeptTrial, ...] = (),
     own: Models | None = None,
 ) -> Trial:
-    """What came of a bet, and what a model of the held-out half says; with `own` models of the half
-    it was fitted on, also what both say that remember no more than it does."""
+    """What came of a bet, beside what the approximate test says of the same candidate, and what a
+    model of the held-out half does; with `own` models of the half it was fitted on, also what both
+    say that remember no more than it does."""
     by_both = None
     if own is not None:
         by_both = (own.gain_alone(x.candidate) + models.gain_alone(x.candidate)) / 2
-    return Trial(
-        x.candidate.setting,
-        half,
+    return replace(
+        approximate,
         promised=x.prospect.gain,
         gain=scored.mean,
         error=scored.error,
-        effective=weighed.effective,
-        missing=weighed.missing,
+        deviation=scored.deviation,
         lower=min(found.lower, most),  # `most` is read off the log: it only takes claims away
         passed=found.passed and most > 0,
         level=found.level,
-        units=scored.units,
-        second=weighed.second,
-        deviation=scored.deviation,
-        weight=weighed.weight,
-        weight_error=weighed.weight_error,
-        excess=weighed.excess,
-        beyond=weighed.beyond,
-        plain=weighed.plain,
+        refused="",
+        second=second,
+        plain=Opinion(approximate.gain, approximate.error),
         scores=scored,
         bet=x.prospect.bet,
         opinion=blend(scored, models.gain(x.candidate)),
         reached=found.reached if most > 0 else math.inf,
-        simplified=x.candidate.simplified,
         kept=kept,
         won=bool(kept) and found.won and most > 0,
         by_both=by_both,

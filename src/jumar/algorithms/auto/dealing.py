@@ -9,14 +9,14 @@ until one passes would void a promise that is made for one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
 
-from jumar.core.arrays import Codes, Floats, Frozen, Ints, freeze, sum_by
+from jumar.core.arrays import Codes, Floats, Frozen, Ints, sum_by
 from jumar.core.episodes import Episodes
-from jumar.core.errors import LogError
 from jumar.io.logs.ordering import PIECE
 
 HALVES = 2
@@ -44,37 +44,51 @@ class DealtPart(NamedTuple):
         """One fold of the same half."""
         return DealtPart(self.half, (fold,))
 
+    @property
+    def numbers(self) -> list[int]:
+        """Of its folds, among those of both halves (`part_of`)."""
+        return [self.half * FOLDS + fold for fold in self.folds]
+
 
 @dataclass(frozen=True, eq=False)
 class Dealt(Frozen):
-    """The part of every episode in the test. E episodes, U independent units (clusters)."""
+    """Where the episodes of a log belong. E of them, in the order of their hashes: that is one log
+    whatever order a file has, so that neither the first thousand episodes nor the rounding of a sum
+    depend on it."""
 
-    half: Ints  # (E,) 0 or 1
-    block: Ints  # (E,) below BLOCKS: the order in which they are bet on
-    unit: Ints  # (E,) which of the independent units it belongs to
-    order: Ints  # (E,) the episodes in the order of their hashes
+    code: Codes  # (E,) ascending; episodes with the same hash are one independent unit
 
-    def __post_init__(self) -> None:
-        for field in ("half", "block", "unit", "order"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
+    @cached_property
+    def half(self) -> Ints:
+        """(E,) 0 or 1"""
+        return half_of(self.code)
 
-    def in_order(self) -> Dealt:
-        """The same for `log.select(dealt.order)`, which is one log whatever order a file has: so
-        that neither the first thousand episodes nor the rounding of a sum depend on it."""
-        o, unit = self.order, self.unit[self.order]
-        fresh = np.append(0, np.cumsum(unit[1:] != unit[:-1]))  # a unit's episodes have one hash
-        return Dealt(self.half[o], self.block[o], fresh, np.arange(len(o)))
+    @cached_property
+    def block(self) -> Ints:
+        """(E,) below BLOCKS: the order in which they are bet on."""
+        return block_of(self.code)
+
+    @cached_property
+    def part(self) -> Ints:
+        """(E,) the fold among those of both halves."""
+        return part_of(self.code)
+
+    @cached_property
+    def unit(self) -> Ints:
+        """(E,) which of the independent units each belongs to."""
+        fresh = self.code[1:] != self.code[:-1]
+        return np.concatenate([[0], np.cumsum(fresh)]) if len(self.code) else np.zeros(0, np.int64)
 
     def members(self, half: int) -> Ints:
         """The episodes of a half."""
         return np.flatnonzero(self.half == half)
 
-    def episodes(self, part: DealtPart) -> Ints:
-        """The episodes of a part."""
-        inside = self.half == part.half
-        if len(part.folds) < FOLDS:
-            inside &= np.isin(self.block % FOLDS, part.folds)
-        return np.flatnonzero(inside)
+    def episodes(self, part: DealtPart, among: Ints | None = None) -> Ints:
+        """The episodes of a part; or those of them that are `among` some."""
+        if among is None:
+            return np.flatnonzero(np.isin(self.part, part.numbers))
+        found: Ints = among[np.isin(self.part[among], part.numbers)]
+        return found
 
     def of_first_units(self, episodes: Ints, most: int) -> Ints:
         """Those of some episodes that belong to the first units among them."""
@@ -116,37 +130,21 @@ def block_of(code: Codes) -> Ints:
     return ((code >> np.uint64(55)) % np.uint64(BLOCKS)).astype(np.int64)
 
 
-def fold_of(code: Codes) -> Ints:
-    """The fold of its half that a hash belongs to."""
-    return block_of(code) % FOLDS
-
-
-def deal(log: Episodes, rng: np.random.Generator) -> Dealt:
-    """Deal the episodes of a log; `rng` gives the salt of the hash, nothing else.
-
-    >>> log = Episodes(("z",), ("a",), [0] * 50, [0] * 50, [0] * 50, range(51), [-1] * 50, [1] * 50)
-    >>> dealt = deal(log, np.random.default_rng(1))
-    >>> sorted(set(dealt.half.tolist()))
-    [0, 1]
-    """
-    code, unit = _codes(log, salt_of(rng))
-    return Dealt(half_of(code), block_of(code), unit, np.argsort(code, kind="stable"))
+def part_of(code: Codes) -> Ints:
+    """The fold, among those of both halves, that a hash belongs to."""
+    return half_of(code) * FOLDS + block_of(code) % FOLDS
 
 
 def codes_of(log: Episodes, salt: int) -> Codes:
-    """(E,) the hash of every episode, or of its cluster. It is the same in every part of a log, so
-    the episodes need labels: numbers would begin anew in every part."""
-    if log.origin is None and log.cluster is None:
-        raise LogError(
-            "Log: its episodes have no labels, so parts of it cannot be dealt alike. Read it from "
-            "a file, or give it clusters."
-        )
-    return _codes(log, salt)[0]
+    """(E,) the hash of every episode, or of its cluster. Of labels it is the same in every part of
+    a log; episodes without a label have only their number.
 
-
-def _codes(log: Episodes, salt: int) -> tuple[Codes, Ints]:
+    >>> log = Episodes(("z",), ("a",), [0] * 50, [0] * 50, [0] * 50, range(51), [-1] * 50, [1] * 50)
+    >>> sorted(set(half_of(codes_of(log, 1)).tolist()))
+    [0, 1]
+    """
     labels, unit = _units(log)
-    return _hashes(labels, len(log), salt)[unit], unit
+    return _hashes(labels, len(log), salt)[unit]
 
 
 def _units(log: Episodes) -> tuple[list[str] | None, Ints]:

@@ -38,7 +38,7 @@ def choose(problem: Problem) -> Selection:
     # a log without outcomes is told before anything is tried
     _ = problem.material(problem.practice.memory).counts
     return select(
-        problem.practice.replays,
+        problem.dealt or problem.practice.replays,
         problem.practice,
         discount=problem.discount,
         seed=problem.seed,
@@ -51,6 +51,7 @@ def choose(problem: Problem) -> Selection:
         keep=problem.keeps,
         objective=problem.objective,
         candidates=problem.makers,
+        thorough=problem.thorough,
     )
 
 

@@ -1,21 +1,26 @@
 """What a gate must know of a log as a whole: how long episodes are, how they end, what they pay.
 
-For a log in memory these are read off its columns. For one that is read in parts they are added up
-(`jumar.algorithms.auto.streamed.tally`).
+They add up (`RunningFacts`): parts of a log are looked at apart, in any order, and the sums are the
+same.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from jumar.algorithms.auto.dealing import FOLDS, HALVES, DealtPart, part_of
+from jumar.core.arrays import Bools, Codes, Floats, Ints
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
+from jumar.core.rounding import ALIKE
 from jumar.evidence.consistency import check_horizon, rewards_seen
 from jumar.evidence.rewards import RewardRange
 
-ROUNDING = 1e-9  # returns that differ by less, relatively, are equal
+RETURN, BEYOND, REWARD = 0, 1, 2  # sums; the rewards of each half stand apart
+Ends = tuple[float, float]  # the least and the greatest
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,135 @@ class Returns:
     def differ(self) -> bool:
         """Do returns differ by more than rounding? Where all are alike nothing can be better."""
         largest = max(abs(self.least), abs(self.greatest))
-        return self.greatest - self.least > ROUNDING * largest
+        return self.greatest - self.least > ALIKE * largest
+
+
+class RunningFacts:
+    """Facts of the whole log, added up as its episodes come.
+
+    `discount` is that of the returns. With `together`, episodes with the same hash are one unit
+    (clusters, or pieces of an episode that a gap split), and the hashes are kept: eight bytes for
+    every unit. Without it every episode is a unit.
+    """
+
+    def __init__(self, discount: float, *, together: bool = False) -> None:
+        from jumar.core.exact import ExactSums
+
+        self.discount = discount
+        self.together = together
+        self.episodes: Ints = np.zeros(HALVES * FOLDS, np.int64)
+        self.n_steps = 0
+        self.steps: Ints = np.zeros(HALVES, np.int64)  # of each half
+        self.cut = 0
+        self.lengths: Ends = (math.inf, 0)  # the shortest and the longest episode
+        self.cut_lengths: Ends = (math.inf, 0)
+        self.returns: Ends = (math.inf, -math.inf)
+        self.ends = np.array([math.inf, -math.inf] * 2)  # of rewards: going on, ending
+        self.sums = ExactSums(REWARD + HALVES)
+        self.units: Codes = np.zeros(0, np.uint64)
+
+    @classmethod
+    def of(cls, log: Episodes, code: Codes, discount: float) -> RunningFacts:
+        """Of a log in memory, with the hashes of its episodes, ascending."""
+        found = cls(discount, together=bool((code[1:] == code[:-1]).any()))
+        found.add(log.reward, log.start, log.terminated, code)
+        return found
+
+    def add(self, reward: Floats, start: Ints, terminated: Bools, code: Codes) -> None:
+        """Some more whole episodes: (N,) rewards, (E+1,) where each begins, (E,) whether it ended
+        by itself, (E,) its hash."""
+        if len(code) == 0:
+            return
+        from jumar.algorithms.auto.scoring import episode_facts
+
+        E, part, lengths = len(code), part_of(code), np.diff(start)
+        half = part // FOLDS
+        self.episodes += np.bincount(part, minlength=HALVES * FOLDS)
+        self.n_steps += int(lengths.sum())
+        self.lengths = _wider(self.lengths, lengths)
+        cut = lengths[~terminated]
+        if len(cut):
+            self.cut += len(cut)
+            self.cut_lengths = _wider(self.cut_lengths, cut)
+        returns, beyond = np.empty(E), np.empty(E)
+        episode_facts(reward, start, terminated, self.discount, returns, beyond, self.ends)
+        self.returns = _wider(self.returns, returns)
+        self.sums.add(np.full(E, RETURN), returns)
+        self.sums.add(np.full(E, BEYOND), beyond)
+        if self.lengths[0] == self.lengths[1]:  # only then anybody asks for the mean reward
+            of_step = np.repeat(half, lengths)
+            self.steps += np.bincount(of_step, minlength=HALVES)
+            self.sums.add(REWARD + of_step, reward[start[0] : start[-1]])
+        if self.together:
+            self.units = np.union1d(self.units, code)
+
+    def merge(self, other: RunningFacts) -> None:
+        """Add what was added up elsewhere."""
+        self.episodes += other.episodes
+        self.n_steps += other.n_steps
+        self.steps += other.steps
+        self.cut += other.cut
+        self.lengths = _joined(self.lengths, other.lengths)
+        self.cut_lengths = _joined(self.cut_lengths, other.cut_lengths)
+        self.returns = _joined(self.returns, other.returns)
+        least, most = np.minimum(self.ends, other.ends), np.maximum(self.ends, other.ends)
+        self.ends = np.where([True, False, True, False], least, most)
+        self.sums.merge(other.sums, np.arange(len(self.sums)))
+        self.units = np.union1d(self.units, other.units)
+
+    # ---- what is asked --------------------------------------------------------------------------
+
+    @property
+    def facts(self) -> LogFacts:
+        """How long episodes are, how they end, what steps pay."""
+        if not self.episodes.any():
+            raise LogError("The log is empty: it has no steps. Give at least one episode.")
+        on, end = (self.ends[0], self.ends[1]), (self.ends[2], self.ends[3])
+        ended = math.isfinite(end[0])
+        return LogFacts(
+            episodes=int(self.episodes.sum()),
+            shortest=int(self.lengths[0]),
+            longest=int(self.lengths[1]),
+            cut=self.cut,
+            shortest_cut=int(self.cut_lengths[0]) if self.cut else 0,
+            longest_cut=int(self.cut_lengths[1]),
+            rewards=RewardRange(
+                # every episode is one step long: nothing else is known
+                continuing=_floats(on if math.isfinite(on[0]) else end),
+                ending=_floats(end) if ended else None,
+                declared=False,
+            ),
+        )
+
+    @property
+    def paid(self) -> Returns:
+        """What whole episodes paid."""
+        total = float(self.episodes.sum())
+        sums = self.sums.rounded().tolist()
+        return Returns(sums[RETURN] / total, *self.returns, sums[BEYOND] / total)
+
+    def mean_reward(self, half: int) -> float:
+        """Of a step in a half of the log. Known where all episodes have one length."""
+        assert self.facts.common_length is not None
+        return float(self.sums.rounded()[REWARD + half] / self.steps[half])
+
+    def units_in(self, part: DealtPart) -> int:
+        """How many independent units a part has."""
+        if not self.together:
+            return int(self.episodes[part.numbers].sum())
+        return int(np.isin(part_of(self.units), part.numbers).sum())
+
+
+def _wider(ends: Ends, values: Floats | Ints) -> Ends:
+    return _joined(ends, (values.min().item(), values.max().item()))
+
+
+def _joined(one: Ends, other: Ends) -> Ends:
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def _floats(pair: Ends) -> Ends:
+    return float(pair[0]), float(pair[1])
 
 
 def facts_of(log: Episodes, horizon: int | None = None) -> LogFacts:

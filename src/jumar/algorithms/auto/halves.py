@@ -4,36 +4,40 @@ approximate test as a second opinion, or by the asymptotic gate alone."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from jumar.algorithms.auto import asymptotic, proved
-from jumar.algorithms.auto.bets import excess
-from jumar.algorithms.auto.candidates import Fitted, Make
-from jumar.algorithms.auto.concluding import Tested, Weighed, trial_of_bet
+from jumar.algorithms.auto.bench import UNBOUNDED, Bench, Fitted
+from jumar.algorithms.auto.bets import Growth, excess
+from jumar.algorithms.auto.candidates import Make, learned
+from jumar.algorithms.auto.concluding import Tested, trial_of_bet
 from jumar.algorithms.auto.dealing import HALVES, DealtPart
 from jumar.algorithms.auto.objectives import Kept, candidates_heeding
 from jumar.algorithms.auto.opinions import Models
-from jumar.algorithms.auto.trials import Opinion, Trial
-from jumar.algorithms.auto.workbench import UNBOUNDED, Workbench
-from jumar.core.arrays import Floats
+from jumar.algorithms.auto.staging import HeldOut
+from jumar.algorithms.auto.trials import PROVED, Trial
+from jumar.algorithms.entry import Algorithm
 from jumar.evidence.offpolicy.weights import effective_size
+
+Only = tuple[Algorithm, Mapping[str, object]]  # an algorithm, and what it is told
 
 
 class Half(NamedTuple):
     """One half of a log to learn from, and the other one to test on."""
 
-    bench: Workbench
+    bench: Bench
     number: int
     units: int  # independent ones to test on
     delta: float
     most: float  # that can be gained
     rng: np.random.Generator
+    only: Only | None = None  # the one that makes candidates
     kept: tuple[Kept, ...] = ()  # signals that must not get worse
-    guides: tuple[tuple[float, Workbench], ...] = ()  # what candidates that heed them learn from
+    guides: tuple[tuple[float, Bench], ...] = ()  # what candidates that heed them learn from
     taught: bool = False  # was a memory learned, by either half?
 
     @property
@@ -47,96 +51,124 @@ class Half(NamedTuple):
         return DealtPart(1 - self.number)
 
 
-def bet(half: Half, only: Make | None) -> tuple[list[Tested], int]:
-    """The proved gate, with the approximate test as a second opinion."""
-    bench = half.bench
-    if only:
-        listed, made = proved.only(bench, half.own, only)
+class Listing(NamedTuple):
+    """What a half puts to the test, before any held-out score was seen."""
+
+    half: Half
+    listed: Sequence[proved.Listed]
+    made: int  # candidates that were fitted
+
+    @property
+    def candidates(self) -> list[Fitted]:
+        return [x.candidate for x in self.listed]
+
+    @property
+    def floors(self) -> list[float]:
+        return [x.prospect.floor for x in self.listed]
+
+
+def draw_up(half: Half, gate: str) -> Listing:
+    """The shortlist of a half."""
+    make = learned(half.bench, *half.only) if half.only else None
+    if gate == PROVED:
+        return Listing(half, *_bets(half, make))
+    if make:
+        found, made = list(make(half.own, 1.0)), 1
     else:
-        make = partial(candidates_heeding, bench, half.guides) if half.kept else None
-        listed, made = proved.shortlist(bench, half.own, half.units, half.delta, make, half.kept)
-    shares = proved.ALONE if only else proved.shares(bench)
-    approximate = _t_trials(half, [x.candidate for x in listed])
-    scored = [bench.scores(x.candidate, half.other, x.prospect.floor) for x in listed]
+        found, made = asymptotic.shortlist(half.bench, half.own, half.units, half.delta)
+    none = Growth(0.0, 0.0, 0.0)  # nothing is bet
+    listed = [
+        proved.Listed(x, proved.Prospect(x.setting, x.promised, UNBOUNDED, none, 1)) for x in found
+    ]
+    return Listing(half, listed, made)
+
+
+def _bets(half: Half, make: Make | None) -> tuple[list[proved.Listed], int]:
+    if make:
+        return proved.only(half.bench, half.own, make)
+    if half.kept:
+        make = partial(candidates_heeding, half.bench, half.guides)
+    return proved.shortlist(half.bench, half.own, half.units, half.delta, make, half.kept)
+
+
+def bet(listing: Listing, held_out: Sequence[HeldOut]) -> list[Tested]:
+    """The proved gate, with the approximate test as a second opinion."""
+    half, listed = listing.half, listing.listed
+    bench = half.bench
+    shares = proved.ALONE if half.only else proved.shares(bench)
+    approximate = _t_trials(half, listing.candidates, held_out)
     kept = [k.bets(i, listed, half.own, half.other) for i, k in enumerate(half.kept)]
     grown = [[bet.log_wealth for bet in bets] for bets in kept]
+    scored = [x.scores for x in held_out]
     bets = proved.outcomes(listed, scored, half.delta, shares, grown)
     models = Models(bench, half.other)
     own = Models(bench, half.own) if half.taught else None
     tests = []
     for j, (x, found, second) in enumerate(zip(listed, bets, approximate, strict=True)):
-        weighed = Weighed(
-            second.effective,
-            second.missing,
-            second.weight,
-            second.weight_error,
-            second.beyond,
-            Opinion(second.gain, second.error),
-            None if half.kept else second.passed,  # it was not asked about the signals to keep
-            second.excess,
-        )
-        others = tuple(bets[j].trial(found.level, found.bound_level) for bets in kept)
         trial = trial_of_bet(
-            half.number, x, scored[j], found, weighed, models, half.most, others, own
+            x,
+            scored[j],
+            found,
+            second,
+            models,
+            half.most,
+            # it was not asked about the signals to keep
+            second=None if half.kept else second.passed,
+            kept=tuple(bets[j].trial(found.level, found.bound_level) for bets in kept),
+            own=own,
         )
         tests.append(Tested(trial, x.candidate, bench))
-    return tests, made
+    return tests
 
 
-def t_test(half: Half, only: Make | None) -> tuple[list[Tested], int]:
+def t_test(listing: Listing, held_out: Sequence[HeldOut]) -> list[Tested]:
     """The asymptotic gate."""
-    if only:
-        listed, made = list(only(half.own, 1.0)), 1
-    else:
-        listed, made = asymptotic.shortlist(half.bench, half.own, half.units, half.delta)
-    trials = _t_trials(half, listed)
-    return [Tested(t, x, half.bench) for t, x in zip(trials, listed, strict=True)], made
+    half, candidates = listing.half, listing.candidates
+    trials = _t_trials(half, candidates, held_out)
+    return [Tested(t, x, half.bench) for t, x in zip(trials, candidates, strict=True)]
 
 
-def _t_trials(half: Half, listed: Sequence[Fitted]) -> list[Trial]:
-    if not listed:
+def _t_trials(half: Half, candidates: Sequence[Fitted], held_out: Sequence[HeldOut]) -> list[Trial]:
+    if not candidates:
         return []
-    bench, other, most = half.bench, half.other, half.most
-    scored = [bench.scores(candidate, other, UNBOUNDED) for candidate in listed]
+    limits = half.bench.limits
     test = asymptotic.gate(
-        np.array([scores.values for scores in scored]),
+        np.array([x.plain.values for x in held_out]),
         delta=half.delta,
-        range=bench.limits.range,
+        range=limits.range,
         rng=half.rng,
-        declared=bench.limits.rewards.declared,
-        most=most,
+        declared=limits.rewards.declared,
+        most=half.most,
     )
-    trials = []
-    level = half.delta / HALVES
-    for candidate, scores in zip(listed, scored, strict=True):
-        weights = bench.unit_weights(candidate.rows, other)
-        lower = min(test.lower(scores.values, weights), most)
-        refused = test.refusal(scores.values, weights)
-        trials.append(
-            Trial(
-                candidate.setting,
-                half.number,
-                promised=candidate.promised,
-                gain=scores.mean,
-                error=scores.error,
-                effective=effective_size(weights),
-                missing=asymptotic.missing(weights, level),
-                lower=lower,
-                passed=lower > 0 and not refused,
-                level=level,
-                units=scores.units,
-                refused=refused,
-                deviation=scores.deviation,
-                weight=float(weights.mean()),
-                weight_error=_error(weights),
-                excess=excess(weights, scores.block) if bench.by_propensities else 0.0,
-                beyond=bench.beyond(candidate.rows, other),
-                simplified=candidate.simplified,
-            )
-        )
-    return trials
+    return [_t_trial(half, test, *pair) for pair in zip(candidates, held_out, strict=True)]
 
 
-def _error(values: Floats) -> float:
+def _t_trial(half: Half, test: asymptotic.Gate, candidate: Fitted, found: HeldOut) -> Trial:
+    level, scores, weights = half.delta / HALVES, found.plain, found.weights.values
+    lower = min(test.lower(scores.values, weights), half.most)
+    refused = test.refusal(scores.values, weights)
+    return Trial(
+        candidate.setting,
+        half.number,
+        promised=candidate.promised,
+        gain=scores.mean,
+        error=scores.error,
+        effective=effective_size(weights),
+        missing=asymptotic.missing(weights, level),
+        lower=lower,
+        passed=lower > 0 and not refused,
+        level=level,
+        units=scores.units,
+        refused=refused,
+        deviation=scores.deviation,
+        weight=found.weights.mean,
+        weight_error=_error(weights),
+        excess=excess(weights, scores.block) if half.bench.by_propensities else 0.0,
+        beyond=found.beyond,
+        simplified=candidate.simplified,
+    )
+
+
+def _error(values: np.ndarray) -> float:
     """The standard error of a mean."""
     return float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf

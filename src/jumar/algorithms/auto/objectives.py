@@ -33,21 +33,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from jumar.algorithms.auto.bench import Bench, Fitted
 from jumar.algorithms.auto.bets import Bet, Growth, growth
-from jumar.algorithms.auto.candidates import NO_TABLE, Fitted, mixed
+from jumar.algorithms.auto.candidates import NO_TABLE, candidates, mixed, refitted
 from jumar.algorithms.auto.dealing import DealtPart
 from jumar.algorithms.auto.facts import returns_of
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.proved import Listed
-from jumar.algorithms.auto.scored import Scored
+from jumar.algorithms.auto.scored import Scores
 from jumar.algorithms.auto.trials import PROVED, KeptSignal, KeptTrial
-from jumar.algorithms.auto.workbench import Workbench
 from jumar.core.arrays import Floats
 from jumar.core.episodes import LARGEST_REWARD, SIGNAL, Episodes
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.text import printable
 from jumar.evidence.consistency import check_rewards
-from jumar.evidence.practice import Practice
 from jumar.evidence.rewards import RewardRange
 
 LOSS_SHARE = 0.1  # of how far returns lie from their median: what may be lost if nobody says
@@ -183,7 +182,7 @@ class Kept:
 
     signal: str
     loss: float  # allowed per episode
-    bench: Workbench  # on which the signal is the reward
+    bench: Bench  # on which the signal is the reward
     most: float  # that can be gained
     least: float  # that can be lost at most
 
@@ -205,7 +204,7 @@ class Kept:
         """What a shortlist brought on held-out units. This is signal `number` of those kept."""
         bets = {x.candidate.setting: x.prospect.kept[number].bet for x in listed}
         found = {}
-        for candidate in self.bench.refitted([x.candidate for x in listed], own):
+        for candidate in refitted(self.bench, [x.candidate for x in listed], own):
             bet = bets[candidate.setting]
             scored = self.bench.scores(candidate, other, bet.floor)
             found[candidate.setting] = KeptBet(self, scored, bet)
@@ -217,7 +216,7 @@ class KeptBet:
     """A bet on "no more than the loss is lost", and what it was laid on."""
 
     kept: Kept
-    scored: Scored
+    scored: Scores
     bet: Bet
 
     @property
@@ -249,13 +248,13 @@ class Signals:
     """All signals to keep in a dealt log."""
 
     keeps: tuple[Keep, ...]
-    views: tuple[Workbench, ...]  # one for each
+    views: tuple[Bench, ...]  # one for each
     horizon: int | None
 
     @classmethod
-    def of(cls, whole: Workbench, keeps: Sequence[Keep], horizon: int | None) -> Signals:
+    def of(cls, whole: Bench, keeps: Sequence[Keep], horizon: int | None) -> Signals:
         """As seen by the bench of the whole log."""
-        log, discount = whole.board.log, whole.board.discount
+        log, discount = whole.episodes, whole.discount
         views = []
         for keep in keeps:
             seen = replace(log.with_reward(keep.signal), signals={})
@@ -265,44 +264,42 @@ class Signals:
     def told(self) -> tuple[KeptSignal, ...]:
         """What is known of them, for who speaks of the test."""
         return tuple(
-            KeptSignal(keep.signal, keep.loss, view.limits, _most(view), _is_cost(view.board.log))
+            KeptSignal(keep.signal, keep.loss, view.limits, _most(view), _is_cost(view.episodes))
             for keep, view in zip(self.keeps, self.views, strict=True)
         )
 
-    def learning_from(self, half: int, practice: Practice) -> tuple[Kept, ...]:
+    def learning_from(self, half: int) -> tuple[Kept, ...]:
         """For candidates of one half, which alone decides what may be lost if nobody said."""
         found = []
         for keep, view in zip(self.keeps, self.views, strict=True):
             loss = LOSS_SHARE * spread(view, half) if keep.loss is None else float(keep.loss)
-            bench, most = view.learning_from(half, practice), _most(view)
+            bench, most = view.learning_from(half), _most(view)
             found.append(Kept(keep.signal, loss, bench, most, view.limits.range - most))
         return tuple(found)
 
-    def guides(
-        self, whole: Workbench, half: int, practice: Practice
-    ) -> Iterator[tuple[float, Workbench]]:
+    def guides(self, whole: Bench, half: int) -> Iterator[tuple[float, Bench]]:
         """Weights, and benches on which the objective and the kept signals are paid together."""
-        units = [(view.board.log.reward, spread(view, half)) for view in self.views]
+        units = [(view.episodes.reward, spread(view, half)) for view in self.views]
         with np.errstate(over="ignore", invalid="ignore"):  # see below
             others = [reward / unit for reward, unit in units if unit > 0]
         if not others:
             return
-        log, unit = whole.board.log, spread(whole, half)
+        log, unit = whole.episodes, spread(whole, half)
         for weight in HEEDS:
             with np.errstate(over="ignore", invalid="ignore"):
                 reward = log.reward + weight * unit * np.sum(others, axis=0)
             if not (np.abs(reward) <= LARGEST_REWARD).all():
                 return  # returns hardly differ, but rewards that are discounted away do
             paid = replace(log, reward=reward, signals={})
-            own = paid.select(whole.dealt.members(half))  # what is held out has no part in this
-            limits = limits_of(own, whole.board.discount, None, self.horizon)
-            yield weight, whole.paying(paid, limits).learning_from(half, practice)
+            own = paid.select(whole.log.dealt.members(half))  # what is held out has no part in this
+            limits = limits_of(own, whole.discount, None, self.horizon)
+            yield weight, whole.paying(paid, limits).learning_from(half)
 
 
-def spread(bench: Workbench, half: int) -> float:
+def spread(bench: Bench, half: int) -> float:
     """How far the returns of a half lie from their median, on average: in the unit of the signal,
     whatever is added to every return, and small where all but a few are alike."""
-    return spread_of(bench.board.log.select(bench.dealt.members(half)), bench.board.discount)
+    return spread_of(bench.episodes.select(bench.log.dealt.members(half)), bench.discount)
 
 
 def spread_of(log: Episodes, discount: float) -> float:
@@ -313,22 +310,22 @@ def spread_of(log: Episodes, discount: float) -> float:
 
 
 def candidates_heeding(
-    bench: Workbench,
-    guides: Sequence[tuple[float, Workbench]],
+    bench: Bench,
+    guides: Sequence[tuple[float, Bench]],
     part: DealtPart,
     thinned: float,
 ) -> Iterator[Fitted]:
     """What is made of a part of the log: for the objective alone, and heeding the kept signals;
     with what the objective's model expects of each."""
     made: list[list[Fitted]] = [[]]
-    for found in bench.candidates(part, PROVED, thinned):
+    for found in candidates(bench, part, PROVED, thinned):
         yield found
         made[0].append(_bare(found))
     for weight, guide in guides:
-        made.append([_bare(c, weight) for c in guide.candidates(part, PROVED, thinned)])
-        yield from bench.refitted(made[-1], part)
+        made.append([_bare(c, weight) for c in candidates(guide, part, PROVED, thinned)])
+        yield from refitted(bench, made[-1], part)
     for some in made:
-        yield from bench.refitted([_gentler(c, bench.behavior_rows) for c in some], part)
+        yield from refitted(bench, [_gentler(c, bench.behavior_rows) for c in some], part)
 
 
 def _bare(found: Fitted, heeds: float = 0.0) -> Fitted:
@@ -343,8 +340,8 @@ def _gentler(found: Fitted, behavior: Floats) -> Fitted:
     return replace(found, rows=rows, setting=setting)
 
 
-def _most(view: Workbench) -> float:
-    returns = returns_of(view.board.log, view.board.discount)
+def _most(view: Bench) -> float:
+    returns = returns_of(view.episodes, view.discount)
     return float(view.limits.high[0] - returns.mean)
 
 

@@ -17,10 +17,10 @@ import math
 
 import numpy as np
 
-from jumar.algorithms.auto.board import Numbered
-from jumar.algorithms.auto.candidates import MOST_VALUES, Bench, Fitted
+from jumar.algorithms.auto.bench import Bench, Fitted, Numbered
+from jumar.algorithms.auto.candidates import MOST_VALUES
 from jumar.algorithms.auto.dealing import DealtPart
-from jumar.algorithms.auto.scored import Scored
+from jumar.algorithms.auto.scored import Scores
 from jumar.algorithms.auto.trials import Opinion
 from jumar.core.arrays import Floats
 from jumar.core.history import HistoryMdp
@@ -129,7 +129,7 @@ class _Model:
 
 
 def blend(
-    scores: Scored, expected: float, *, trusted: float = TRUSTED, surprise: float = SURPRISE
+    scores: Scores, expected: float, *, trusted: float = TRUSTED, surprise: float = SURPRISE
 ) -> Opinion:
     """What scores and a model's expectation say together.
 

@@ -31,11 +31,12 @@ from typing import Protocol
 
 import numpy as np
 
+from jumar.algorithms.auto.bench import Bench, Fitted
 from jumar.algorithms.auto.bets import Bet, Growth, growth
-from jumar.algorithms.auto.candidates import NO_TABLE, Bench, Fitted, Make
+from jumar.algorithms.auto.candidates import NO_TABLE, Make, candidates, refitted, simpler
 from jumar.algorithms.auto.dealing import FOLDS, HALVES, DealtPart
 from jumar.algorithms.auto.opinions import Models, blend
-from jumar.algorithms.auto.scored import Scored, Scores
+from jumar.algorithms.auto.scored import Scores
 from jumar.algorithms.auto.trials import PROVED, Setting
 from jumar.core.arrays import Floats
 from jumar.core.memory import Memory
@@ -119,7 +120,7 @@ def shortlist(
     get worse."""
 
     def usual(part: DealtPart, thinned: float) -> Iterator[Fitted]:
-        return bench.candidates(part, PROVED, thinned)
+        return candidates(bench, part, PROVED, thinned)
 
     make = make or usual
     found = list(_prospects(bench, own, make, kept))
@@ -129,7 +130,7 @@ def shortlist(
     wanted = {p.setting: p for p in picked}
     made = {c.setting: c for c in make(own, 1.0) if c.setting in wanted} if wanted else {}
     listed = [p for s, p in wanted.items() if s in made]
-    fitted = bench.simpler([made[p.setting] for p in listed], own)
+    fitted = simpler(bench, [made[p.setting] for p in listed], own)
     return [Listed(c, p) for c, p in zip(fitted, listed, strict=True)], len(found)
 
 
@@ -153,7 +154,7 @@ def only(bench: Bench, own: DealtPart, make: Make) -> tuple[list[Listed], int]:
 
 def outcomes(
     listed: Sequence[Listed],
-    scores: Sequence[Scored],
+    scores: Sequence[Scores],
     delta: float,
     shares: Sequence[float] = SHARES,
     kept: Sequence[Sequence[float]] = (),
@@ -257,7 +258,7 @@ def _prospects(
     expected: dict[Setting, list[float]] = {}
     for fold in own.folds:
         left_out, rest = own.only(fold), own.without(fold)
-        if bench.units(left_out) == 0 or bench.units(rest) == 0:
+        if bench.log.units(left_out) == 0 or bench.log.units(rest) == 0:
             continue
         scores_of = bench.scorer(left_out, MOST_SCORED // FOLDS)
         models = Models(bench, left_out)
@@ -300,7 +301,7 @@ class _KeptScores:
     def add(self, made: Sequence[Fitted], rest: DealtPart, left_out: DealtPart) -> None:
         """Candidates that were made of the rest."""
         scores_of = self._kept.bench.scorer(left_out, MOST_SCORED // FOLDS)
-        for candidate in self._kept.bench.refitted(made, rest):
+        for candidate in refitted(self._kept.bench, made, rest):
             parts = self._scores.setdefault(candidate.setting, [[] for _ in BUDGETS])
             for part, scores in zip(parts, scores_of(candidate, self._floors), strict=True):
                 part.append(scores)

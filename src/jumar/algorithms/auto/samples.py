@@ -30,7 +30,7 @@ import numpy as np
 
 from jumar.algorithms.auto.asymptotic import evidence_of, normal
 from jumar.algorithms.auto.dealing import HALVES, LEAST
-from jumar.algorithms.auto.scored import Scored
+from jumar.algorithms.auto.scored import Scores
 from jumar.algorithms.auto.trials import MOST_BEYOND, PROVED, Selection, Trial
 from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.core.errors import ParameterError
@@ -244,7 +244,7 @@ def _races(trial: Trial, gain: float, z: float) -> list[Race]:
     return found
 
 
-def _race(scores: Scored, gain: float, floor: float, needed: float) -> Race:
+def _race(scores: Scores, gain: float, floor: float, needed: float) -> Race:
     if not math.isfinite(gain) or gain <= 0 or floor <= 0:
         return 0.0, 0.0, needed
     grows = scores.growth_if(gain, floor)

@@ -136,6 +136,36 @@ def weights_beyond(
 
 
 @compiled
+def episode_facts(
+    reward: Floats,  # (N,)
+    start: Ints,  # (E+1,)
+    terminated: Bools,  # (E,)
+    discount: float,
+    returns: Floats,  # (E,) written: discounted returns
+    beyond: Floats,  # (E,) written: γ^T where it was cut off, else 0
+    ends: Floats,  # (4,) least and greatest reward of steps that go on, and of those that end
+) -> None:
+    """What each episode paid, and what lies beyond it."""
+    least, most = ends[0], ends[1]
+    for e in range(len(start) - 1):
+        total, power = 0.0, 1.0
+        last = start[e + 1] - 1
+        for t in range(start[e], last):
+            paid = reward[t]
+            total += power * paid
+            power *= discount
+            least, most = min(least, paid), max(most, paid)
+        paid = reward[last]
+        total += power * paid
+        power *= discount
+        at = 2 if terminated[e] else 0
+        ends[at] = min(ends[at], paid)
+        ends[at + 1] = max(ends[at + 1], paid)
+        returns[e], beyond[e] = total, 0.0 if terminated[e] else power
+    ends[0], ends[1] = min(ends[0], least), max(ends[1], most)
+
+
+@compiled
 def within_budget(y: Floats, rows: Floats, k: int, a: int, budget: float, cut: Bools) -> float:
     """max(y(a) - λ, -budget), with λ such that the mean under p, row k of `rows`, is 0. (`cut` is
     room to write to.)

@@ -27,24 +27,23 @@ comparison, and so it changes no choice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
 from jumar.algorithms import algorithm as find_algorithm
-from jumar.algorithms.auto.board import chain
+from jumar.algorithms.auto.bench import Bench
 from jumar.algorithms.auto.concluding import Tested, Tried, conclude, told
-from jumar.algorithms.auto.dealing import HALVES, LEAST, DealtPart, deal
-from jumar.algorithms.auto.facts import returns_of
-from jumar.algorithms.auto.halves import Half, bet, t_test
+from jumar.algorithms.auto.dealing import HALVES, LEAST, DealtPart, salt_of
+from jumar.algorithms.auto.dealt_log import DealtLog
+from jumar.algorithms.auto.halves import Half, Only, bet, draw_up, t_test
 from jumar.algorithms.auto.limits import limits_of
 from jumar.algorithms.auto.makers import CandidatesLike, Makers, makers_of
-from jumar.algorithms.auto.memories import Given, Learned, Memories
+from jumar.algorithms.auto.memories import Given, Learned, Memories, chain
 from jumar.algorithms.auto.objectives import Keep, KeepLike, Signals, check_keeps, keeps_of
+from jumar.algorithms.auto.staging import Standing, score_first, score_more, shortlist_of, undecided
 from jumar.algorithms.auto.trials import GATES, PROVED, Selection
-from jumar.algorithms.auto.workbench import Workbench
-from jumar.algorithms.entry import Algorithm
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.history import check_discount
@@ -66,7 +65,7 @@ BESIDE = 1  # observations more that are tried beside a memory that is learned
 
 
 def select(
-    log: LogLike,
+    log: LogLike | DealtLog,
     behavior: BehaviorLike | Practice,
     *,
     discount: float,
@@ -81,6 +80,7 @@ def select(
     keep: KeepLike | None = None,
     objective: str = "",
     candidates: CandidatesLike | Makers | None = None,
+    thorough: bool = False,
 ) -> Selection:
     """Fit, test, and choose; or keep the behavior.
 
@@ -119,6 +119,8 @@ def select(
         What the reward of the log is called, where signals are kept. Without it, as its column.
     candidates
         Who makes them, as for `jumar.improve`.
+    thorough
+        Test on all of a large log, even where its first episodes decide.
 
     Returns
     -------
@@ -135,16 +137,30 @@ def select(
     >>> chosen.passed
     True
     """
-    practice = _practice(log, behavior)
+    practice = log.practice if isinstance(log, DealtLog) else _practice(log, behavior)
     if isinstance(memory, str) and memory != LEARN:
         raise ParameterError(not_one_of("memory", memory, [LEARN]))
     memories: Memories = Learned(min(more_memory, BESIDE))
     if not isinstance(memory, str):
         memories = Given(chain(practice.memory, memory, more_memory))
     rng = generator(seed, "selection")
-    asked = _Asked(discount, delta, rewards, horizon, gate, share_of(simplify))
-    asked = asked._replace(keeps=keeps_of(keep), objective=objective, makers=makers_of(candidates))
-    return _test(practice, rng, memories, asked)
+    asked = _Asked(
+        discount,
+        delta,
+        rewards,
+        horizon,
+        gate,
+        share_of(simplify),
+        keeps=keeps_of(keep),
+        objective=objective,
+        makers=makers_of(candidates),
+        thorough=thorough,
+    )
+    asked.check()
+    if isinstance(log, DealtLog):
+        salt_of(rng)  # the log was dealt with it
+        return _test(log, rng, memories, asked)
+    return _test(_dealt(practice, rng, asked), rng, memories, asked)
 
 
 def held_out_test(
@@ -220,7 +236,9 @@ def held_out_test(
     settings = {**defaults, **(parameters or {})}
     entry.check(settings)
     asked = _Asked(discount, delta, rewards, horizon, gate, share_of(simplify), (entry, settings))
-    return _test(practice, generator(seed, "selection"), memories, asked)
+    asked.check()
+    rng = generator(seed, "selection")
+    return _test(_dealt(practice, rng, asked), rng, memories, asked)
 
 
 def _practice(log: LogLike, behavior: BehaviorLike | Practice) -> Practice:
@@ -237,67 +255,97 @@ class _Asked(NamedTuple):
     horizon: int | None
     gate: str
     simplify: float | None = None
-    only: tuple[Algorithm, Mapping[str, object]] | None = None
+    only: Only | None = None
     keeps: tuple[Keep, ...] = ()
     objective: str = ""
     makers: Makers | None = None
+    thorough: bool = False  # test on all of a large log, even where its first episodes decide
+
+    def check(self) -> None:
+        """Refuse what makes no sense for any log."""
+        check_delta(self.delta)
+        check_discount(self.discount)
+        if self.gate not in GATES:
+            raise ParameterError(not_one_of("gate", self.gate, GATES))
 
 
-def _test(
-    practice: Practice, rng: np.random.Generator, memories: Memories, asked: _Asked
-) -> Selection:
-    """Candidates of each half on the other one."""
-    watch = Watch()
-    discount, delta, gate, only = asked.discount, asked.delta, asked.gate, asked.only
-    check_delta(delta)
-    check_discount(discount)
-    if gate not in GATES:
-        raise ParameterError(not_one_of("gate", gate, GATES))
+def _dealt(practice: Practice, rng: np.random.Generator, asked: _Asked) -> DealtLog:
+    """The log, dealt, if it does not contradict what is said of it."""
     if asked.rewards is not None:
         check_rewards(practice.log, asked.rewards)
-    check_keeps(asked.keeps, practice.log, asked.objective, gate, discount)
-    dealt = deal(practice.log, rng)
-    practice, dealt = practice.select(dealt.order), dealt.in_order()
-    log, old = practice.log, practice.pooled
-    limits = limits_of(log, discount, asked.rewards, asked.horizon)
-    returns = returns_of(log, discount)
-    boards = memories.boards(practice, discount, dealt, branch(rng, "memory"))
+    check_keeps(asked.keeps, practice.log, asked.objective, asked.gate, asked.discount)
+    return DealtLog.of(practice, rng, asked.discount)
+
+
+def _test(log: DealtLog, rng: np.random.Generator, memories: Memories, asked: _Asked) -> Selection:
+    """Candidates of each half on the other one."""
+    watch = Watch()
+    facts, paid = log.facts.facts, log.facts.paid
+    # of episodes at hand a place can be named
+    limits = limits_of(
+        facts if log.counted else log.log, asked.discount, asked.rewards, asked.horizon
+    )
+    laid = memories.lay_out(log, branch(rng, "memory"))
     whole = [
-        Workbench.on(board, dealt, limits, delta, asked.simplify, asked.makers) for board in boards
+        Bench.on(log, one, asked.discount, limits, asked.delta, asked.simplify, asked.makers)
+        for one in laid
     ]
     signals = [Signals.of(bench, asked.keeps, asked.horizon) for bench in whole]
-    units = [whole[0].units(DealtPart(half)) for half in range(HALVES)]
-    most = float(limits.high[0] - returns.mean)
-    taught = any(board.beside is not None for board in boards)
-    found: list[Tested] = []
-    tried = 0
+    units = [log.units(DealtPart(half)) for half in range(HALVES)]
+    most = float(limits.high[0] - paid.mean)
+    taught = any(one.beside is not None for one in laid)
+    halves = []
     for i in range(HALVES):
-        if min(units) < LEAST or not returns.differ:
+        if min(units) < LEAST or not paid.differ:
             continue  # what is not tested cannot pass: a log may keep the behavior for any reason
         own = i % len(whole)
-        bench = whole[own].learning_from(i, practice)
-        kept = signals[own].learning_from(i, practice)
-        guides = tuple(signals[own].guides(whole[own], i, practice))
-        half = Half(bench, i, units[1 - i], delta, most, rng, kept, guides, taught)
-        test = bet if gate == PROVED else t_test
-        trials, made = test(half, bench.learned(*only) if only else None)
-        found += trials
-        tried += made
-        told(i, trials)
-    everything = len(np.unique(dealt.unit))
-    names = asked.makers.names if asked.makers else ()
-    tried_memories = tuple(dict.fromkeys(m for board in boards for m in board.tried))
+        bench, kept = whole[own].learning_from(i), signals[own].learning_from(i)
+        guides = tuple(signals[own].guides(whole[own], i))
+        halves.append(
+            Half(bench, i, units[1 - i], asked.delta, most, rng, asked.only, kept, guides, taught)
+        )
+    found, tried = _tested(log, halves, asked)
     tried_on = Tried(
-        gate, delta, len(log), everything, old, limits, most, returns.beyond, tried_memories, names
+        asked.gate,
+        asked.delta,
+        facts.episodes,
+        sum(units),
+        log.practice.pooled,
+        limits,
+        most,
+        paid.beyond,
+        tuple(dict.fromkeys(m for one in laid for m in one.tried)),
+        asked.makers.names if asked.makers else (),
     )
     if isinstance(memories, Learned):
-        tried_on = tried_on._replace(learned=tuple(board.learned for board in boards))
+        tried_on = tried_on._replace(learned=tuple(one.learned for one in laid))
     if asked.keeps:
-        tried_on = tried_on._replace(kept=signals[0].told(), objective=_objective(log, asked))
+        objective = asked.objective or _rewarded(log.log)
+        tried_on = tried_on._replace(kept=signals[0].told(), objective=objective)
     return conclude(tried_on, found, tried, watch)
 
 
-def _objective(log: Episodes, asked: _Asked) -> str:
-    """What the reward is called: as somebody says, else as its column."""
+def _tested(log: DealtLog, halves: Sequence[Half], asked: _Asked) -> tuple[list[Tested], int]:
+    """What came of all tests, and how many candidates were fitted."""
+    lists = [draw_up(half, asked.gate) for half in halves]
+    short = [shortlist_of(x.half.bench, x.half.number, x.candidates, x.floors) for x in lists]
+    held_out = [score_first(x.half.bench, one) for x, one in zip(lists, short, strict=True)]
+    if log.large and not asked.keeps:
+        stages = [
+            Standing(x.listed, scored, x.half.units)
+            for x, scored in zip(lists, held_out, strict=True)
+        ]
+        if undecided(stages, asked.delta, thorough=asked.thorough):
+            held_out = score_more(log, [x.half.bench for x in lists], short)
+    found: list[Tested] = []
+    for listing, scored in zip(lists, held_out, strict=True):
+        trials = (bet if asked.gate == PROVED else t_test)(listing, scored)
+        told(listing.half.number, trials)
+        found += trials
+    return found, sum(listing.made for listing in lists)
+
+
+def _rewarded(log: Episodes) -> str:
+    """What the reward is called: as its column."""
     columns = log.origin.columns.get(REWARD, ()) if log.origin else ()
-    return asked.objective or (columns[0] if columns else REWARD)
+    return columns[0] if columns else REWARD

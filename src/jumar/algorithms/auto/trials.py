@@ -10,7 +10,7 @@ from typing import Any
 from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.auto.bets import Bet
 from jumar.algorithms.auto.limits import Limits
-from jumar.algorithms.auto.scored import Scored
+from jumar.algorithms.auto.scored import Scores
 from jumar.core.arrays import Frozen
 from jumar.core.controller import Controller
 from jumar.core.memory import Memory
@@ -92,7 +92,7 @@ class KeptTrial(Shown):
     error: float  # its standard error
     lower: float  # lower bound on the gain, at the level of the test
     passed: bool  # no more than the loss is lost
-    scores: Scored | None = field(default=None, repr=False, compare=False)  # of its units
+    scores: Scores | None = field(default=None, repr=False, compare=False)  # of its units
     bet: Bet | None = None  # that was laid on it
 
     @property
@@ -132,7 +132,7 @@ class Trial(Shown):
     weight_error: float = math.inf  # its standard error
     excess: float = 0.0  # what a bet on a mean above 1 grew to, by logged propensities (`bets`)
     beyond: float = 0.0  # share of its discounted weight beyond where recordings stop
-    scores: Scored | None = field(default=None, repr=False, compare=False)  # of its units
+    scores: Scores | None = field(default=None, repr=False, compare=False)  # of its units
     bet: Bet | None = None  # that was laid on it
     opinion: Opinion | None = None  # of its gain, where more is known than scores
     # its gain by the same scores with no floor: those of a bet may be cut off, so that they never

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 Projection: TypeAlias = Callable[[Ints], Ints]
 
 
+@lru_cache(maxsize=64)  # it may take a walk through both automata
 def find_projection(fine: Memory, coarse: Memory) -> Projection | None:
     """The map from nodes of `fine` to nodes of `coarse`; None if there is none."""
     if fine.alphabet != coarse.alphabet:

@@ -10,6 +10,9 @@ more, `ladder` one after the other.
 
 from __future__ import annotations
 
+import numpy as np
+
+from jumar.core.arrays import Ints
 from jumar.core.errors import MemoryMismatch
 from jumar.core.memory import Memory, product, window
 from jumar.core.memory.projecting import Projection, find_projection
@@ -32,6 +35,11 @@ def projection(fine: Memory, coarse: Memory) -> Projection:
             f"other remembers. Use the product of the two, join(coarse, fine)."
         )
     return found
+
+
+def project_states(fine: Memory, coarse: Memory, states: Ints) -> Ints:
+    """(H, w+1) what each of (H, W+1) history states becomes for a memory that knows less."""
+    return np.column_stack([projection(fine, coarse)(states[:, :-1]), states[:, -1]])
 
 
 def refines(fine: Memory, coarse: Memory) -> bool:

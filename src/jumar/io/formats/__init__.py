@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jumar.core.errors import LogError, ParameterError
+from jumar.core.errors import LogError, ParameterError, not_one_of
 from jumar.core.registry import Registry
 from jumar.core.text import printable
 from jumar.io.addresses import Address, as_typed, is_address
@@ -118,6 +118,20 @@ def no_format(path: object, more: str = "") -> LogError:
         f"{path}: cannot tell the format; end the name in .csv or .parquet, or in .tsv, "
         f".arrow or .ndjson{more}."
     )
+
+
+def known_format(name: str | None) -> str | None:
+    """The name of a format, whatever its capitals.
+
+    >>> known_format("csv"), known_format(None)
+    ('CSV', None)
+    """
+    if name is None:
+        return None
+    for known in FORMATS:
+        if known.lower() == str(name).lower():
+            return known
+    raise ParameterError("file_format: " + not_one_of("format", name, FORMATS))
 
 
 def collected(source: Any) -> Any:

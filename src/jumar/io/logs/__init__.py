@@ -32,14 +32,15 @@ from typing import Protocol, runtime_checkable
 
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import LogError, ParameterError, not_one_of
+from jumar.core.errors import LogError, ParameterError
 from jumar.core.journal import Watch, journal
 from jumar.core.names import check_names
 from jumar.core.replay import Replays
 from jumar.core.text import counted, printable
-from jumar.io.formats import FORMATS, FileOptions, Source, collected, is_dataset, spooled
+from jumar.io.formats import FileOptions, Source, collected, is_dataset, known_format, spooled
 from jumar.io.logs.asking import Ends, Missing, Repeated, ask
 from jumar.io.logs.assembling import assemble
+from jumar.io.logs.files import LogFiles
 from jumar.io.logs.joining import load_each
 from jumar.io.logs.loading import load
 from jumar.io.logs.numerals import Mark as Decimal
@@ -48,7 +49,16 @@ from jumar.io.logs.parts import find_parts
 from jumar.io.logs.writing import write_logs
 from jumar.io.several import SeveralFiles, open_logs
 
-__all__ = ["Ends", "LogLike", "Missing", "Repeated", "log_of", "read_logs", "write_logs"]
+__all__ = [
+    "Ends",
+    "LogFiles",
+    "LogLike",
+    "Missing",
+    "Repeated",
+    "log_of",
+    "read_logs",
+    "write_logs",
+]
 
 
 @runtime_checkable
@@ -59,7 +69,8 @@ class ArrowTable(Protocol):
 
 
 File = str | os.PathLike[str]
-LogLike = Episodes | Replays | File | ArrowTable  # what a caller may pass for a log
+# what a caller may pass for a log
+LogLike = Episodes | Replays | File | ArrowTable | LogFiles
 
 
 def log_of(
@@ -75,6 +86,16 @@ def log_of(
     """
     if isinstance(log, Episodes | Replays):
         return log
+    if isinstance(log, LogFiles):
+        reading = dict(log.reading)
+        if columns is not None:
+            reading["columns"] = {**(reading.get("columns") or {}), **columns}
+        if like is not None:
+            reading |= {"observations": like.observations, "actions": like.actions}
+        sources = log.listed
+        if not sources:
+            raise ParameterError("logs: there is nothing to read. Give a file or a folder.")
+        return read_logs(sources[0] if len(sources) == 1 else sources, **reading)
     source = collected(log)
     if not isinstance(source, str | os.PathLike | ArrowTable) and not is_dataset(source):
         raise ParameterError(
@@ -88,7 +109,7 @@ def log_of(
 
 
 def read_logs(
-    source: File | ArrowTable,
+    source: File | ArrowTable | Sequence[File],
     *,
     observations: Sequence[str] | None = None,
     actions: Sequence[str] | None = None,
@@ -123,7 +144,7 @@ def read_logs(
         A file, its address in a store (``"s3://bucket/log.csv"``), a pipe, "-" for standard input,
         a table of pandas, polars or pyarrow, a ``pyarrow.dataset``, or a dataset of Minari: its
         folder, or its name, as minari:namespace/name-v0. A folder of files, or a pattern such as
-        ``"logs/*.csv"``, is one log; its rows may lie in any order.
+        ``"logs/*.csv"``, or several of them, are one log; its rows may lie in any order.
     observations
         The names of all observations, in order; use the controller's. Without it, those found,
         sorted.
@@ -213,8 +234,7 @@ def read_logs(
         propensity_draws=propensity_draws,
     )
     options = FileOptions.checked(separator, encoding, turns, sheet)
-    if file_format is not None:
-        file_format = _known_format(file_format)
+    file_format = known_format(file_format)
     given = {
         part: check_names(part, names, LogError)
         for part, names in (("observation", observations), ("action", actions))
@@ -252,11 +272,3 @@ def _check_marks(opened: Source) -> None:
             raise ParameterError(
                 f"decimal: numbers of {source.name} have a decimal point. Leave it out (--decimal)."
             )
-
-
-def _known_format(name: str) -> str:
-    """The name of a format, whatever its capitals."""
-    for known in FORMATS:
-        if known.lower() == str(name).lower():
-            return known
-    raise ParameterError("file_format: " + not_one_of("format", name, FORMATS))

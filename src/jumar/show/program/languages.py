@@ -27,7 +27,6 @@ from jumar.core.reading import NO_NUMBER, ReadColumn
 from jumar.core.registry import Registry
 from jumar.core.text import printable
 from jumar.show.program.flat import Codes, Flat
-from jumar.show.program.python import joined
 from jumar.show.program.table import ControllerTable, ranges_of, source_of
 
 _PER_LINE = 16  # numbers on a line of a long list
@@ -45,8 +44,8 @@ class Language:
     )  # what the template needs besides
 
 
-def _template(name: str) -> str:
-    return files(__package__).joinpath("templates", f"{name}.j2").read_text(encoding="utf-8")
+def _text_of(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 # ---- names as literals --------------------------------------------------------------------------
@@ -114,7 +113,9 @@ def _python(table: ControllerTable) -> dict[str, Any]:
     moves: dict[Any, str] = {}
     for part in chain.from_iterable(layer.parts for layer in table.layers):
         moves.setdefault(part.move, f"_next_{len(moves) + 1}")
-    imports, runtime = joined()
+    head, _, rest = _text_of("runtime.py").partition("# ---- data: begin ----\n")
+    runtime = rest.partition("# ---- data: end ----\n")[2].strip("\n")
+    imports = head.partition("import annotations\n")[2].strip("\n")
     return {"moves": moves, "imports": imports, "runtime": runtime}
 
 
@@ -167,15 +168,21 @@ def _sql_column(column: ReadColumn, missing: str | None) -> str:
 LANGUAGES: Registry[Language] = Registry(
     "language",
     {
-        ".py": Language("Python", _template("python"), python_text, _python),
-        ".c": Language("C", _template("c"), c_text, _c),
+        ".py": Language("Python", _text_of("templates/python.j2"), python_text, _python),
+        ".c": Language("C", _text_of("templates/c.j2"), c_text, _c),
         ".js": Language(
-            "JavaScript", _template("javascript"), javascript_text, _javascript(module=False)
+            "JavaScript",
+            _text_of("templates/javascript.j2"),
+            javascript_text,
+            _javascript(module=False),
         ),
         ".mjs": Language(
-            "JavaScript", _template("javascript"), javascript_text, _javascript(module=True)
+            "JavaScript",
+            _text_of("templates/javascript.j2"),
+            javascript_text,
+            _javascript(module=True),
         ),
-        ".sql": Language("SQL", _template("sql"), sql_text, _sql),
+        ".sql": Language("SQL", _text_of("templates/sql.j2"), sql_text, _sql),
     },
 )
 

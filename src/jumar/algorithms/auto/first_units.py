@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from jumar.algorithms.auto.dealing import BLOCKS, FOLDS, HALVES, block_of, half_of
+from jumar.algorithms.auto.dealing import BLOCKS, FOLDS, HALVES, half_of, part_of
+from jumar.algorithms.auto.dealt_log import LEAST_KEPT, last_of_first
 from jumar.core.arrays import Bools, Codes, Ints
 from jumar.large.whole import EpisodeRows, WholeEpisodes
 
-LEAST_KEPT = 16  # units of a group, however long they are
 SPARE = 1.5  # times as many are let in as are expected to be kept
 EVERY_HASH = np.iinfo(np.uint64).max
 HALF = 1 << 63  # hashes of a half
@@ -21,18 +19,29 @@ class FirstUnits:
     no more than so many `steps`. A group is a fold of a half, or a half.
 
     The first of the whole are among the first of every part, so parts can be looked at apart and
-    in any order. Where it can be `expected` that so large a share of the log is kept, most others
-    are turned away by their hash alone, from the first row on.
+    in any order. Where it is known how long an episode is, more or less, and how many `rows` there
+    are, most others are turned away by their hash alone, from the first row on.
     """
 
     def __init__(
-        self, units: int, steps: int, *, by_fold: bool = True, expected: float = 1.0
+        self,
+        units: int,
+        steps: int,
+        *,
+        by_fold: bool = True,
+        length: float | None = None,
+        rows: int = 0,
     ) -> None:
         self.units, self.steps, self.by_fold = units, steps, by_fold
         self._pieces: list[WholeEpisodes] = []
         self._waiting = 0  # steps and episodes that came since `last` was looked for
         # the last hash of every group that is let in; once it is full, that is kept
-        self.last = self._quantiles(SPARE * expected)
+        share = 1.0
+        if length is not None and rows:
+            few = 4 * LEAST_KEPT  # of which it is not sure how many have such hashes
+            kept = min(units * length, max(steps, few * length))
+            share = SPARE * kept * (HALVES * FOLDS if by_fold else HALVES) / rows
+        self.last = self._quantiles(share)
         self.full = np.zeros(len(self.last), np.bool_)
 
     @property
@@ -49,18 +58,11 @@ class FirstUnits:
         self._settle()
         return self._pieces
 
-    def first(self, units: int) -> WholeEpisodes | None:
-        """Those of so many first units of every group."""
-        fewer = FirstUnits(min(units, self.units), self.steps, by_fold=self.by_fold)
-        fewer.merge(self)
-        return fewer.episodes
-
-    def lacks(self, units: Sequence[int]) -> bool:
-        """Groups have so many units: were far too few let in?"""
-        codes = [np.zeros(0, np.uint64), *(piece.code for piece in self.pieces())]
-        code = np.unique(np.concatenate(codes))
-        kept = np.bincount(self._group_of(code), minlength=len(self.last))
-        return bool((~self.full & (2 * kept < np.minimum(units, self.units))).any())
+    @property
+    def lacks(self) -> bool:
+        """Were units turned away that belong to the first, for episodes are shorter than others?"""
+        self._settle()
+        return bool((~self.full & (self.last < EVERY_HASH)).any())
 
     def wanted(self, code: Codes) -> Bools:
         """(E,) which of some episodes may belong to the first; ever fewer as groups fill up."""
@@ -75,7 +77,7 @@ class FirstUnits:
                 some = some.select(chosen)
             self._pieces.append(some)
             self._waiting += len(self._pieces[-1].reward) + len(chosen)
-        if self._waiting > self.steps:
+        if self._waiting > self.steps * len(self.last):
             self._settle()
 
     def in_one_piece(self) -> FirstUnits:
@@ -90,8 +92,7 @@ class FirstUnits:
             self.add(piece)
 
     def _group_of(self, code: Codes) -> Ints:
-        half = half_of(code)
-        return half * FOLDS + block_of(code) % FOLDS if self.by_fold else half
+        return part_of(code) if self.by_fold else half_of(code)
 
     def _quantiles(self, share: float) -> Codes:
         """(G,) the hash of every group below which such a share of its hashes lies."""
@@ -124,12 +125,7 @@ class FirstUnits:
         lengths = np.concatenate([np.diff(piece.start) for piece in self._pieces])
         group = self._group_of(code)
         for g in range(len(self.last)):
-            own = np.flatnonzero(group == g)
-            codes, unit = np.unique(code[own], return_inverse=True)
-            steps = np.cumsum(np.bincount(unit, lengths[own], len(codes)))
-            number = np.arange(1, len(codes) + 1)
-            room = self.steps / len(self.last)
-            fits = (number <= self.units) & ((steps <= room) | (number <= LEAST_KEPT))
-            kept = int(fits.sum())  # the first ones
-            if kept < len(codes) or kept == self.units:
-                self.last[g], self.full[g] = codes[kept - 1], True
+            own = group == g
+            last = last_of_first(code[own], lengths[own], self.units, self.steps)
+            if last is not None:
+                self.last[g], self.full[g] = last, True

@@ -1,0 +1,132 @@
+"""Logs too large to be held: they are counted where they lie, for the test that follows."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from jumar.algorithms.auto import dealt_log
+from jumar.algorithms.auto.dealing import key_of, salt_of
+from jumar.algorithms.auto.dealt_log import DealtLog
+from jumar.algorithms.auto.memories import chain
+from jumar.algorithms.auto.outcome import improvement_of
+from jumar.algorithms.auto.selecting import MORE_MEMORY
+from jumar.algorithms.auto.trials import Selection
+from jumar.core.arrays import Frozen
+from jumar.core.controller import Controller
+from jumar.core.improvement import Improvement
+from jumar.core.memory import Memory
+from jumar.core.randomness import generator
+from jumar.core.replay import Replays, count
+from jumar.core.room import check_room
+from jumar.evidence.consistency import check_counted
+from jumar.evidence.rewards import RewardRange
+from jumar.io.addresses import as_typed
+from jumar.io.formats import FileOptions, is_dataset
+from jumar.io.log_files import LogFile, files_of
+from jumar.io.logs import LogFiles
+from jumar.io.several import is_several
+from jumar.large.shards import BYTES_OF_A_ROW, PARQUET, rows_of_parquet
+
+BYTES_OF_PACKED = 4  # of a row of Parquet, of which one would have to read the end
+BYTES_OF_A_STEP = 100  # in memory, while a log is read and replayed
+
+
+def is_large(files: LogFiles) -> bool:
+    """Are these files likely to have more steps than are held?"""
+    return rows_of(files) > dealt_log.LARGE
+
+
+def rows_of(files: LogFiles) -> int:
+    """How many there are, more or less, without reading any."""
+    from jumar.large.datasets import dataset_files
+
+    found: list[LogFile] = []
+    for source in files.listed:
+        if is_dataset(source):
+            found += dataset_files(source, FileOptions())
+            continue
+        text = as_typed(str(source))
+        if Path(text).is_file():
+            found.append(LogFile(text, "", Path(text).stat().st_size))
+        elif "://" in text or is_several(text):  # else a pipe, or a dataset that has a name
+            found += files_of(text, files.reading.get("file_format"))
+    return sum(_rows(file) for file in found)
+
+
+def _rows(file: LogFile) -> int:
+    path = Path(file.name)
+    if path.suffix == ".parquet" and path.is_file():
+        return rows_of_parquet(path)
+    return file.size // (BYTES_OF_PACKED if file.kind == PARQUET else BYTES_OF_A_ROW)
+
+
+def check_held(files: LogFiles, why: str) -> None:
+    """Refuse to hold what the machine has no room for."""
+    rows = rows_of(files)
+    check_room(
+        f"{why}: this takes every one of {rows:,} steps at once",
+        rows * BYTES_OF_A_STEP,
+        "Leave it out, and the log is read in parts; or use fewer files.",
+    )
+
+
+def surveyed(
+    files: LogFiles,
+    behavior: Controller,
+    *,
+    memory: Memory | None,
+    discount: float,
+    rewards: RewardRange | None,
+    seed: int,
+    kept: ExitStack,
+) -> DealtLog | None:
+    """The log, read once in parts; None where it is not large after all. What is `kept` must last
+    as long as the log is asked for anything."""
+    from jumar.algorithms.auto.surveying import LogInParts, survey
+    from jumar.large.counting import SHARD_ROWS, prepared
+    from jumar.large.reading import ReadGenerally, typical_length
+
+    work = kept.enter_context(
+        prepared(files.listed, behavior, sort=files.sort, **dict(files.reading))
+    )
+    job = replace(work, memory=chain(behavior.memory, memory, MORE_MEMORY)[-1])
+    log = LogInParts(
+        job,
+        tuple(job.plan.shards(SHARD_ROWS, files.jobs)),
+        key_of(salt_of(generator(seed, "selection"))),
+        discount,
+        typical_length(job.plan, job.reading),
+    )
+    try:
+        found = survey(log, **files.workers)
+    except ReadGenerally:
+        found = survey(log.generally(), **files.workers)
+    if found.facts.n_steps <= dealt_log.LARGE:
+        return None
+    if files.progress is not None:  # what comes first may decide, and the rest is not read again
+        kept.callback(files.progress, 2 * log.rows, 2 * log.rows)
+    check_counted(found.whole.counts, behavior, found.facts.facts.rewards, rewards)
+    return found.dealt(behavior, **files.workers)
+
+
+@dataclass(frozen=True, eq=False)
+class SeenInSample(Frozen):
+    """The improvement as a sample of the log shows it, made once somebody asks. It can be pickled,
+    as all of a result can."""
+
+    selection: Selection
+    behavior: Controller
+    replays: Replays
+    memory: Memory
+    discount: float
+
+    def __call__(self) -> Improvement:
+        return self._made
+
+    @cached_property
+    def _made(self) -> Improvement:
+        mdp = count(self.replays, self.memory).mle(self.discount)
+        return improvement_of(self.selection, self.behavior, mdp)

@@ -1,0 +1,36 @@
+"""Small logs treated as if they were too large to be held."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import jumar as jm
+from jumar.algorithms.auto import dealt_log
+from jumar.core.episodes import Episodes, Origin
+
+ASKED = {*inspect.signature(jm.improve).parameters} - {"log", "behavior", "parameters"}
+READ_BY = {"engine", "jobs", "scheduler", "progress", "sort"}
+
+
+def labelled(log: Episodes) -> Episodes:
+    """The same with a label for every episode."""
+    labels = [f"e{i}" for i in range(len(log))]
+    return replace(log, origin=Origin("log.csv", np.arange(log.n_steps), labels))
+
+
+def as_large() -> Any:
+    """Where no log is small."""
+    return mock.patch.object(dealt_log, "LARGE", 0)
+
+
+def improve_logs(sources: Any, behavior: Any, **given: Any) -> jm.Result:
+    """`jm.improve` of logs that are read in parts, with all that is said of them in a row."""
+    asked = {name: given.pop(name) for name in ASKED & {*given}}
+    workers = {name: given.pop(name) for name in READ_BY & {*given}}
+    with as_large():
+        return jm.improve(jm.LogFiles(sources, given, **workers), behavior, **asked)
