@@ -47,7 +47,6 @@ _PUBLIC = {
     "improve": "pipeline",
     "improve_counts": "pipeline.by_counts",
     "join": "core.memory.refinement",
-    "lambda_discrepancy": "evidence.discrepancy",
     "learn_memory": "evidence.remembering",
     "load_controller": "io.controllers",
     "load_counts": "large.files",
@@ -108,7 +107,6 @@ __all__ = [
     "improve",
     "improve_counts",
     "join",
-    "lambda_discrepancy",
     "learn_memory",
     "load_controller",
     "load_counts",
@@ -158,7 +156,6 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.evidence import offpolicy as offpolicy
     from jumar.evidence.checking import check
     from jumar.evidence.claims import Certificate
-    from jumar.evidence.discrepancy import lambda_discrepancy
     from jumar.evidence.estimation import estimate_behavior
     from jumar.evidence.first_visits import first_returns
     from jumar.evidence.forecasting import forecast
