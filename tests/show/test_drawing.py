@@ -9,6 +9,7 @@ import sys
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -63,7 +64,8 @@ def texts(svg: str) -> list[str]:
 def graph(controller: Controller, behavior: Controller | None = None, visits=None):
     nodes = reachable(controller)
     states = history_states(nodes, len(controller.observations))
-    return graph_of(nodes, drawn_states(states, controller, behavior, visits))
+    boxes, arrows = graph_of(nodes, drawn_states(states, controller, behavior, visits))
+    return SimpleNamespace(boxes=boxes, arrows=arrows)
 
 
 # ---------------------------------------------------------------- boxes and lines
@@ -87,7 +89,7 @@ def test_what_is_always_done_is_one_line():
 
 
 def test_a_controller_without_memory_has_no_arrow():
-    assert graph(Controller.uniform(SEEN, DONE)).arrows == ()
+    assert graph(Controller.uniform(SEEN, DONE)).arrows == []
 
 
 def test_a_window_is_named_by_what_was_seen():
