@@ -201,11 +201,6 @@ def test_where_nothing_changed_nothing_is_marked(behavior):
     assert drawing.description == "Policy improved: 2 memory nodes, 6 situations."
 
 
-def test_what_is_only_rounding_did_not_change():
-    almost = schedule().except_at(np.array([[0, 2]]), np.array([[0, 1e-12, 1 - 1e-12]]))
-    assert "▲" not in draw(almost, behavior=schedule()).dot
-
-
 def test_counts_stand_at_the_right_and_add_up():
     """Two lines of the list are the same situation: 1,000 + 204 visits."""
     visits = np.array([[0, 0], [0, 0], [1, 1]]), np.array([1000, 204, 7])
@@ -465,10 +460,6 @@ def test_what_is_written_can_be_read_by_day_and_by_night():
         assert contrast(mixed(text, paper, 0.55), paper) > 3  # lines
     for paper in ("#ffffff", "#111111"):
         assert contrast("#c4570a", paper) > 4
-
-
-def test_the_same_controller_is_drawn_the_same():
-    assert draw(improved(), behavior=schedule()) == draw(improved(), behavior=schedule())
 
 
 def test_the_picture_of_the_documentation_says_what_its_page_says(tmp_path):
