@@ -81,12 +81,6 @@ class Column:
         """(N,) the values as seconds, NaN where there is none."""
         return _taken(self.time_of, self.code)
 
-    @property
-    def flags(self) -> Bools:
-        """(N,) is it true? Only of a column of flags."""
-        true = [name.strip().lower() in ("true", "yes", "y", "1", "t") for name in self.names]
-        return np.append(np.array(true, np.bool_), False)[self.code]
-
 
 def _taken(values: Floats, code: Ints) -> Floats:
     return np.asarray(np.append(values, np.nan)[code])

@@ -12,7 +12,7 @@ from jumar.core.rows import file_of, place_words, row_words
 from jumar.core.text import printable
 from jumar.io.formats import Source, no_rows
 from jumar.io.logs.amounts import Amounts, Numbers, Ranges, are_doubtful, settle_marks
-from jumar.io.logs.asking import Asked
+from jumar.io.logs.asking import COMBINED, NEEDED, OPTIONAL, Asked
 from jumar.io.logs.clocks import Clock, Times
 from jumar.io.logs.dates import spoken
 from jumar.io.logs.encoding import Coded, Encoder, Flags, Names, NotPlain, so_in_all
@@ -150,24 +150,17 @@ def _load(source: Source, parts: Parts, asked: Asked, as_words: Collection[str])
     guessed = [*source.guessed, *settle_marks(source, numbers, asked.decimal)]
     problems = Problems()
     columns = {part: single[part].result(problems) for part in came.single}
+    columns["episode"] = _labelled(columns.get("episode"), single.get("episode"), problems)
     rows = LogRows(
         source=source,
         parts=came,
         guessed=tuple(guessed + _guessed_dates(single[part] for part in came.single)),
         row=source.rows(n),
-        episode=_labelled(columns.get("episode"), single.get("episode"), problems),
-        step=columns.get("step"),
-        time=columns.get("time"),
         observation=tuple(encoder.result(problems) for encoder in symbols["observation"]),
         action=tuple(encoder.result(problems) for encoder in symbols["action"]),
-        reward=columns.get("reward"),
-        terminated=columns.get("terminated"),
-        node=columns.get("node"),
-        propensity=columns.get("propensity"),
-        cluster=columns.get("cluster"),
-        behavior=columns.get("behavior"),
         priced={name: encoder.result(problems) for name, encoder in priced.items()},
         signals={name: encoder.result(problems) for name, encoder in signals.items()},
+        **{part: columns.get(part) for part in (*NEEDED, *OPTIONAL) if part not in COMBINED},
     )
     pa.default_memory_pool().release_unused()  # Arrow keeps what the batches took for the next ones
     problems.check()
