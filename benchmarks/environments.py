@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
 import jumar as jm
 import jumar.envs
 from common import cpu_seconds, report
 
-STEPS, COPIES, EPISODES = 100_000, 1_000, 20_000
+STEPS, EPISODES = 100_000, 20_000
 LISTEN = 2
 
 
@@ -23,23 +22,14 @@ def walk(env: Any) -> None:
             env.reset()
 
 
-def walk_all(envs: Any) -> None:
-    actions = np.full(COPIES, LISTEN)
-    envs.reset(seed=1)
-    for _ in range(STEPS // 100):
-        envs.step(actions)
-
-
 def main() -> None:
     env = gym.make("jumar/Tiger-v0")
     fair = jm.Controller.uniform(*jumar.envs.names(env))
-    copies = gym.make_vec("jumar/Tiger-v0", num_envs=COPIES)
     few = gym.make_vec("jumar/Tiger-v0", num_envs=64)
     logged = jm.record(env, fair, episodes=EPISODES).n_steps
     for name, job, steps, most in (
         ("one environment, unwrapped", lambda: walk(env.unwrapped), STEPS, 5e-6),
         ("one environment, as made", lambda: walk(env), STEPS, 1e-5),
-        ("1,000 copies", lambda: walk_all(copies), STEPS // 100 * COPIES, 5e-7),
         ("record, one", lambda: jm.record(env, fair, episodes=EPISODES), logged, 3e-5),
         ("record, 64 copies", lambda: jm.record(few, fair, episodes=EPISODES), logged, 3e-5),
     ):

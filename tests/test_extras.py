@@ -65,7 +65,6 @@ def test_each_is_asked_for_by_its_extra(tmp_path):
     said = run(f"""
         import jumar.envs
         told(lambda: jumar.envs.PomdpEnv)
-        told(lambda: jumar.envs.PomdpVectorEnv)
         told(lambda: jm.record(object(), fair, episodes=1))
         told(lambda: jm.write_minari(log, "t-v0", folder={str(tmp_path)!r}))
         told(lambda: jm.read_logs({str(tmp_path)!r}))
@@ -73,7 +72,6 @@ def test_each_is_asked_for_by_its_extra(tmp_path):
         told(log.to_polars)
     """)
     assert [re.search(r"jumar\[\w+\]", line)[0] for line in said] == [
-        "jumar[gym]",
         "jumar[gym]",
         "jumar[gym]",
         "jumar[minari]",

@@ -18,7 +18,6 @@ import seeds
 import wishes
 from cases import Case
 
-KINDS = ("hdf5", "arrow", "parquet")
 MIXED: dict[str, Any] = {  # spaces of all kinds
     "type": "Dict",
     "subspaces": {
@@ -65,7 +64,7 @@ SPACES: tuple[Any, ...] = (
 
 @functools.cache
 def folders() -> dict[str, dict[str, bytes]]:
-    """Small datasets as files: one of each format, and one of many spaces."""
+    """Small datasets as files: one that is written here, and one of many spaces."""
     import h5py
     import numpy as np
 
@@ -78,11 +77,8 @@ def folders() -> dict[str, dict[str, bytes]]:
             (folder / name).write_bytes(seeds.files()[name])
         log = jm.read_logs(folder / "log.csv").select(np.arange(4))
         coin = jm.load_controller(folder / "coin.toml")
-        for kind in KINDS:
-            data = jm.write_minari(
-                log, f"{kind}-v0", folder=folder, data_format=kind, discount=0.9, controller=coin
-            )
-            made[kind] = _bytes(data)
+        data = jm.write_minari(log, "log-v0", folder=folder, discount=0.9, controller=coin)
+        made["hdf5"] = _bytes(data)
         about = {"data_format": "hdf5", "dataset_id": "mixed-v0"}
         about["observation_space"] = json.dumps(MIXED)
         about["action_space"] = json.dumps(SPACES[0])
@@ -199,45 +195,10 @@ def _hdf5(data: bytes, rng: random.Random) -> bytes:
     return buffer.getvalue()
 
 
-def _columns(data: bytes, kind: str, rng: random.Random) -> bytes:
-    """An Arrow or Parquet file with other columns."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    reader = pa.BufferReader(data)
-    table = pq.read_table(reader) if kind == "parquet" else pa.ipc.open_file(reader).read_all()
-    name = rng.choice(table.column_names)
-    change = rng.randrange(6)
-    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
-        if change == 0:
-            table = table.drop_columns([name])
-        elif change == 1:
-            new = rng.choice((*mutate.ODD_TEXTS, *table.column_names))
-            table = table.rename_columns([new if n == name else n for n in table.column_names])
-        elif change == 2:
-            table = table.slice(0, rng.randrange(table.num_rows + 1))
-        elif change == 3:
-            other = table.column(rng.randrange(table.num_columns))
-            table = table.set_column(table.column_names.index(name), name, other)
-        else:
-            cells = [rng.choice(mutate.CELLS) if rng.randrange(3) == 0 else cell
-                     for cell in table.column(name).to_pylist()]  # fmt: skip
-            table = table.set_column(table.column_names.index(name), name, pa.array(cells))
-    buffer = io.BytesIO()
-    with contextlib.suppress(pa.ArrowException, TypeError, ValueError):
-        if kind == "parquet":
-            pq.write_table(table, buffer)
-        else:
-            with pa.ipc.new_file(buffer, table.schema) as file:
-                file.write_table(table)
-    return buffer.getvalue()
-
-
 def dataset(rng: random.Random) -> Case:
     """A damaged dataset of Minari."""
-    kind = rng.choice((*KINDS, "hdf5", "mixed"))
+    kind = rng.choice(("hdf5", "hdf5", "mixed"))
     files = dict(folders()[kind])
-    form = "hdf5" if kind == "mixed" else kind
     data = [name for name in files if name != "metadata.json"]
     change = rng.randrange(10)
     if change < 5:
@@ -250,13 +211,10 @@ def dataset(rng: random.Random) -> Case:
         if rng.randrange(2):
             del files[name]
         else:
-            new = rng.choice(("²/x.arrow", "x", "-1/x.parquet", "99/data.arrow", "main_data.hdf5"))
-            files[new] = files.pop(name)
+            files[rng.choice(("x", "99/data.arrow"))] = files.pop(name)
     else:
-        name = rng.choice([name for name in data if name.endswith(KINDS)])
-        files[name] = (
-            _hdf5(files[name], rng) if form == "hdf5" else _columns(files[name], form, rng)
-        )
+        name = rng.choice(data)
+        files[name] = _hdf5(files[name], rng)
     place = rng.choice(("data", "data", "datasets/x/log-v0/data"))
     named = "minari:x/log-v0" if place != "data" else rng.choice(("data", "data", "."))
     words = _on_dataset(rng, named, kind)

@@ -18,9 +18,9 @@ import own_logs
 from commands import run_command
 from jumar.core.errors import LogError
 from jumar.draft import draft
-from jumar.draft.parts import columns_of, propose, words_of
+from jumar.draft.parts import columns_of
 from jumar.draft.ranges import cut, named, round_numbers
-from jumar.draft.writing import project_text, rule_text, toml
+from jumar.draft.writing import project_text, rule_text
 from jumar.io.project import load_project
 
 
@@ -187,17 +187,6 @@ def test_how_episodes_end(tmp_path, text, ends, reason):
     assert reason in line.why
 
 
-def test_a_terminated_column_needs_no_guess(tmp_path):
-    text = "run,seen,action,reward,done\n" + "\n".join(
-        f"{e},{'ab'[(e + t) % 2]},{'xy'[t % 2]},1,{'true' if t == 3 else 'false'}"
-        for e in range(9)
-        for t in range(4)
-    )
-    made = draft(written(tmp_path, text))
-    assert columns_of(made.proposals)["terminated"] == ("done",)
-    assert made.value("ends") is None
-
-
 def test_time_gives_the_length_of_a_step(tmp_path):
     week = [f"2024-01-{1 + 7 * t:02}" for t in range(4)]
     rows = [
@@ -280,11 +269,6 @@ def test_cuts_of_odd_columns():
     assert named((1.0,)) == ("low", 1, "high")
 
 
-def test_words_of_names():
-    assert words_of("Repair-cost (EUR)") == ["repair", "cost", "eur"]
-    assert toml({"a": (1, True)}) == "{ a = [1, true] }"
-
-
 def test_every_example_is_understood():
     expected = {
         "voicemail": ("call", "turn", "heard", "response", "score", "terminated"),
@@ -298,14 +282,6 @@ def test_every_example_is_understood():
         clock = parts.get("step") or parts.get("time")
         found = (parts["episode"], clock, parts["observation"], parts["action"], parts["reward"])
         assert (*found, made.value("ends")) == expected[name]
-
-
-def test_a_table_in_no_order(tmp_path):
-    from jumar.draft.looking import look
-    from jumar.io.formats import open_log
-
-    path = written(tmp_path, "a\n" + "\n".join(str(i) for i in range(30)))
-    assert propose(look(open_log(path))) is not None
 
 
 @pytest.mark.parametrize("kind", ["csv", "arrow", "parquet"])

@@ -28,7 +28,7 @@ def lines(path: Path, *rows: str, end: str = "\n") -> Path:
     return path
 
 
-def lifts(path: Path, *, last: str = "") -> Path:
+def lifts(path: Path) -> Path:
     """A German spreadsheet: "n/a" where the sensor failed, dates, decimal commas, costs."""
     rng = random.Random(1)
     rows = ["Aufzug;Datum;Schwingung;Maßnahme;Kosten"]
@@ -40,7 +40,7 @@ def lifts(path: Path, *, last: str = "") -> Path:
             shown = "n/a" if rng.random() < 0.1 else f"{value:.1f}".replace(".", ",")
             cost = "150,50" if done == "Wartung" else "0,00"
             rows.append(f"A{lift};{1 + 2 * week:02}.01.2023;{shown};{done};{cost}")
-    return lines(path, *rows, *([last] if last else []))
+    return lines(path, *rows)
 
 
 def test_readings_that_are_not_available_are_missing(tmp_path):
@@ -78,22 +78,6 @@ def test_a_missing_reward_stays_an_error_until_it_is_said_what_it_is(tmp_path):
     assert jm.read_logs(path, ends="cut", missing_reward=2, cost=True).reward.tolist() == [-2, -5]
     with pytest.raises(ParameterError, match="missing_reward"):
         jm.read_logs(path, ends="cut", missing_reward=float("nan"))
-
-
-@pytest.mark.parametrize("last", ["Total;;;;12.345,50", "Summe:;;;;9,5", ";;;;"])
-def test_a_total_at_the_end_is_left_out_and_told(tmp_path, last):
-    path = lifts(tmp_path / "lifts.csv", last=last)
-    made = draft(path)
-    assert made.trouble == ""
-    log = jm.read_logs(path, **made.reading)
-    assert (len(log), log.n_steps) == (40, 480)
-    assert any("without its last row" in text for text in log.origin.remarks.guessed)
-
-
-def test_a_row_that_names_an_episode_is_no_total(tmp_path):
-    path = lifts(tmp_path / "lifts.csv", last="A99;;;;")
-    with pytest.raises(LogError, match="row 482"):
-        jm.read_logs(path, **draft(lifts(tmp_path / "other.csv")).reading)
 
 
 def test_doing_nothing_may_be_called_none(tmp_path):

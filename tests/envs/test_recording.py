@@ -14,10 +14,8 @@ from gymnasium import spaces, wrappers  # noqa: E402
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv  # noqa: E402
 
 import jumar.envs  # noqa: E402
-from jumar.envs import Player, PomdpVectorEnv, names  # noqa: E402
+from jumar.envs import Player, environment_id, names  # noqa: E402
 from jumar.envs.playing import MOST_KEPT, Tabulated  # noqa: E402
-
-MODES = list(AutoresetMode)
 
 
 class Scripted(gym.Env):
@@ -109,12 +107,11 @@ def test_wrappers_that_people_use_change_nothing(wrap):
 # ---- copies -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_resets_of_copies_are_no_steps(mode):
+def test_resets_of_copies_are_no_steps():
     """Lengths 1 to 4, rewards 1, 2, ... per episode: a reset would show as a reward of 0, or as an
     episode that does not begin with observation 0."""
     made = [lambda n=n: Scripted(spaces.Discrete(9), length=n) for n in (1, 2, 3, 4)]
-    envs = SyncVectorEnv(made, autoreset_mode=mode)
+    envs = SyncVectorEnv(made)
     log = jm.record(envs, uniform(envs), episodes=20)
     assert len(log) == 20
     assert log.terminated.all()
@@ -127,10 +124,9 @@ def test_resets_of_copies_are_no_steps(mode):
         assert set(env.sent) <= {0, 1}, i
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_cuts_of_copies_keep_what_was_seen(mode):
+def test_cuts_of_copies_keep_what_was_seen():
     made = [lambda n=n: Scripted(spaces.Discrete(9), n, ends=False, cuts=True) for n in (2, 3)]
-    envs = SyncVectorEnv(made, autoreset_mode=mode)
+    envs = SyncVectorEnv(made)
     log = jm.record(envs, uniform(envs), episodes=10)
     assert not log.terminated.any()
     assert log.final_observation.tolist() == log.lengths.tolist()
@@ -152,11 +148,10 @@ class Lots(gym.Env):
         return 0, 1.0, self.left == 0, False, {}
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_short_episodes_are_not_preferred(mode):
+def test_short_episodes_are_not_preferred():
     """Of 400 episodes with two equally likely lengths 200 ± 10 are short. To take those that end
     first would give more than 300 of them in 200 copies."""
-    envs = SyncVectorEnv([Lots] * 200, autoreset_mode=mode)
+    envs = SyncVectorEnv([Lots] * 200)
     log = jm.record(envs, uniform(envs), episodes=400)
     assert abs((log.lengths == 1).sum() - 200) < 50  # five standard deviations
 
@@ -168,18 +163,9 @@ def test_copies_that_cannot_be_cut_off_say_where_it_is_done():
     envs = SyncVectorEnv([forever])
     with pytest.raises(ParameterError, match="max_episode_steps"):
         jm.record(envs, uniform(envs), episodes=1, max_steps=5)
-    envs = SyncVectorEnv([forever, forever], autoreset_mode=AutoresetMode.DISABLED)
-    log = jm.record(envs, uniform(envs), episodes=4, max_steps=5)
-    assert log.lengths.tolist() == [5] * 4
-    assert log.final_observation.tolist() == [1] * 4
-
-
-def test_copies_that_do_not_say_when_they_reset_are_refused():
-    envs = PomdpVectorEnv(2, "tiger")
-    fair = uniform(envs)
-    envs.metadata = {}
-    with pytest.raises(ParameterError, match="autoreset_mode"):
-        jm.record(envs, fair, episodes=1)
+    envs = SyncVectorEnv([forever], autoreset_mode=AutoresetMode.SAME_STEP)
+    with pytest.raises(ParameterError, match=r"Make it with AutoresetMode.NEXT_STEP"):
+        jm.record(envs, uniform(envs), episodes=1)
 
 
 def test_copies_in_other_processes_are_recorded_too():
@@ -198,7 +184,7 @@ def test_copies_in_other_processes_are_recorded_too():
 
 
 def test_wrappers_of_copies_change_nothing():
-    envs = PomdpVectorEnv(8, "tiger")
+    envs = gym.make_vec("jumar/Tiger-v0", num_envs=8)
     fair = uniform(envs)
     plain = jm.record(envs, fair, episodes=50)
     wrapped = jm.record(wrappers.vector.RecordEpisodeStatistics(envs), fair, episodes=50)
@@ -208,23 +194,17 @@ def test_wrappers_of_copies_change_nothing():
 # ---- the truth ----------------------------------------------------------------------------------
 
 
-def copies(mode):
-    return lambda name: PomdpVectorEnv(
-        64, name, max_episode_steps=jm.models.build(name).max_steps, autoreset_mode=mode
-    )
-
-
-def registered(name):
-    return gym.make(jumar.envs.registering.environment_id(name))
-
-
-@pytest.mark.parametrize("make", [registered, *map(copies, MODES)])
-@pytest.mark.parametrize("model", list(jm.models.MODELS))
-def test_a_recorded_controller_is_worth_what_exact_evaluation_says(model, make):
+@pytest.mark.parametrize(
+    ("model", "copies"),
+    [*((model, 0) for model in jm.models.MODELS), ("tiger", 64), ("bridge_repair", 8)],
+)
+def test_a_recorded_controller_is_worth_what_exact_evaluation_says(model, copies):
     """Over the steps that are recorded, within 4 standard errors: one false alarm in 16,000."""
     pomdp = jm.models.build(model)
     behavior = jm.train_behavior(pomdp, jm.window(2), softmax=0.01, episodes=200)
-    log = jm.record(make(model), behavior, episodes=1_000)
+    name = environment_id(model)
+    env = gym.make_vec(name, num_envs=copies) if copies else gym.make(name)
+    log = jm.record(env, behavior, episodes=1_000)
     returns = log.returns(pomdp.discount)
     exact = jm.evaluate(pomdp, behavior, horizon=pomdp.max_steps).value
     error = returns.std(ddof=1) / np.sqrt(len(log))
@@ -492,7 +472,6 @@ def test_tables_that_grow_say_the_same_as_the_controller(monkeypatch):
     for _ in range(200):
         z = int(rng.integers(2))
         row = list(agent.probabilities(tiger.observations[z]).values())
-        assert table.likeliest(node, z) == int(np.argmax(row))
         bounds = np.cumsum(row)
         for u in rng.random(5).tolist():
             assert table.choose(node, z, u) == int(np.searchsorted(bounds, u, side="right"))

@@ -28,11 +28,6 @@ BAD_DOCUMENTS = {
         "behavior.toml, rule 2: action 'repaire' is not one of keep, inspect, repair. "
         "Did you mean 'repair'?",
     ),
-    "an unknown action among probabilities": (
-        with_rule({"node": "due", "action": {"kep": 1.0}}),
-        "behavior.toml, rule 2: action 'kep' is not one of keep, inspect, repair. "
-        "Did you mean 'keep'?",
-    ),
     "an unknown observation": (
         with_rule({"observation": "worm", "action": "keep"}),
         "behavior.toml, rule 2: observation 'worm' is not one of good, worn. Did you mean 'worn'?",
@@ -41,22 +36,10 @@ BAD_DOCUMENTS = {
         with_rule({"node": "dew", "action": "keep"}),
         "behavior.toml, rule 2: node 'dew' is not one of inspected, due. Did you mean 'due'?",
     ),
-    "an unknown action in the default": (
-        maintenance(default="kep"),
-        "behavior.toml, default: action 'kep' is not one of keep, inspect, repair.",
-    ),
     "a sum that is not 1": (
         with_rule({"node": "due", "observation": "good", "action": {"keep": 0.5, "repair": 0.4}}),
         "behavior.toml, rule 2: probabilities sum to 0.9, not 1 "
         "(node 'due', observation 'good'). Write the row so that it sums to 1.",
-    ),
-    "no probabilities at all": (
-        with_rule({"node": "due", "action": {}}),
-        "behavior.toml, rule 2: probabilities sum to 0, not 1 (node 'due').",
-    ),
-    "a default that does not sum to 1": (
-        maintenance(default={"keep": 0.5}),
-        "behavior.toml, default: probabilities sum to 0.5, not 1.",
     ),
     "a negative probability": (
         with_rule({"node": "due", "action": {"keep": -0.5, "repair": 1.5}}),
@@ -66,14 +49,6 @@ BAD_DOCUMENTS = {
         with_rule({"node": "due", "action": {"keep": float("nan")}}),
         "behavior.toml, rule 2: nan for action 'keep' is not a probability.",
     ),
-    "an infinite probability": (
-        with_rule({"node": "due", "action": {"keep": float("inf")}}),
-        "behavior.toml, rule 2: inf for action 'keep' is not a probability.",
-    ),
-    "a huge probability": (
-        with_rule({"node": "due", "action": {"keep": 10**400}}),
-        "for action 'keep' is not a probability. Write a number from 0 to 1.",
-    ),
     "a number too long to print": (
         with_rule({"node": "due", "action": {"keep": 10**5000}}),
         "a number of thousands of digits for action 'keep' is not a probability.",
@@ -81,10 +56,6 @@ BAD_DOCUMENTS = {
     "a probability that is text": (
         with_rule({"node": "due", "action": {"keep": "0.5"}}),
         "'0.5' for action 'keep' is not a probability. Write a number from 0 to 1.",
-    ),
-    "a probability that is true": (
-        with_rule({"node": "due", "action": {"keep": True}}),
-        "True for action 'keep' is not a probability.",
     ),
     "an action that is a list": (
         with_rule({"node": "due", "action": ["keep"]}),
@@ -134,23 +105,13 @@ BAD_DOCUMENTS = {
         "behavior.toml: the file is of a newer format version 2; this jumar reads version 1. "
         "Update jumar.",
     ),
-    "a much newer format": (maintenance(format="jumar-controller/10"), "newer format version 10"),
     "another format": (
         maintenance(format="jumar-certificate/1"),
         "behavior.toml: format 'jumar-certificate/1' is not 'jumar-controller/1'.",
     ),
-    "an impossible version": (
-        maintenance(format="jumar-controller/0"),
-        "format 'jumar-controller/0' is not 'jumar-controller/1'.",
-    ),
-    "a format that is a number": (maintenance(format=1), "format 1 is not 'jumar-controller/1'."),
     "no observations": (
         maintenance(observations=None),
         "behavior.toml: there are no 'observations'. List their names: observations = ",
-    ),
-    "an empty list of actions": (
-        maintenance(actions=[]),
-        "behavior.toml: action names: there are none; at least one is needed.",
     ),
     "the same observation twice": (
         maintenance(observations=["good", "good"]),
@@ -168,24 +129,16 @@ BAD_DOCUMENTS = {
         maintenance(observations=["good", 3]),
         "behavior.toml, observation 2: is a number. Write text in quotes.",
     ),
-    "an observation that is a number too long to print": (
-        maintenance(observations=["good", 10**5000]),
-        "behavior.toml, observation 2: is a number. Write text in quotes.",
-    ),
     "half a character": (
         maintenance(observations=["good", "\ud800"]),
         r"behavior.toml: observation name 2: '\ud800' has half a character",
     ),
-    "a name that is a number": (maintenance(name=3), "behavior.toml, name: is a number."),
     "an exploration of 1": (
         maintenance(exploration=1),
         "behavior.toml: exploration 1 is not a number from 0 up to, but not including, 1. "
         "Write 0.02 for 2 % of the time.",
     ),
-    "a negative exploration": (maintenance(exploration=-0.1), "exploration -0.1 is not"),
-    "an undefined exploration": (maintenance(exploration=float("nan")), "exploration nan is not"),
     "an exploration in words": (maintenance(exploration="2 %"), "exploration '2 %' is not"),
-    "an exploration that is true": (maintenance(exploration=True), "exploration True is not"),
     "both default and otherwise": (
         maintenance(otherwise={"default": "keep"}),
         "behavior.toml: both 'default' and 'otherwise' say what to do where no rule fits. "
@@ -196,10 +149,6 @@ BAD_DOCUMENTS = {
         "behavior.toml: there is neither 'default' nor 'otherwise', and no rule fits node "
         "'inspected', observation 'good'. Add default = \"keep\", or a rule that fits it.",
     ),
-    "an otherwise that is text": (
-        maintenance(default=None, otherwise="keep"),
-        "behavior.toml, otherwise: is text. Write {...}.",
-    ),
     "something wrong within otherwise": (
         maintenance(default=None, otherwise={"rules": [{"action": "kep"}], "default": "keep"}),
         "behavior.toml, otherwise, rule 1: action 'kep' is not one of keep, inspect, repair.",
@@ -209,23 +158,9 @@ BAD_DOCUMENTS = {
         "behavior.toml, otherwise: its observations (good, bad) differ from those of the "
         "controller around it (good, worn). Leave them out: they are taken over.",
     ),
-    "another format within otherwise": (
-        maintenance(default=None, otherwise={"format": "x", "default": "keep"}),
-        "behavior.toml, otherwise: format 'x' is not 'jumar-controller/1'.",
-    ),
     "an otherwise that remembers more": (
         maintenance(default=None, otherwise={"memory": {"window": 3}, "default": "keep"}),
         "behavior.toml: Memory 'table of 2 nodes' does not refine 'window of 3'",
-    ),
-    "the same rule twice": (
-        windowed(
-            30,
-            {"node": ["worn"] * 29, "observation": "good", "action": "repair"},
-            {"node": ["good"] * 29, "observation": "good", "action": "repair"},
-            {"node": ["worn"] * 29, "observation": "good", "action": "keep"},
-        ),
-        "behavior.toml, rule 3: can never apply, because rule 1 comes first and fits everything "
-        "it fits. Remove it, or move it up.",
     ),
     "a rule in the shadow of one": (
         with_rule({"node": "due", "observation": "worn", "action": "keep"}),
@@ -262,18 +197,10 @@ BAD_DOCUMENTS = {
         "too many to list. Write the nodes out, use a smaller memory, or put the rule into an "
         "'otherwise' controller with a smaller memory.",
     ),
-    "no node in too large a memory": (
-        windowed(30, {"observation": "worn", "action": "repair"}),
-        "behavior.toml, rule 1: fits many nodes, but a window of 30 has more than 200000 nodes",
-    ),
     "a window node of the wrong length": (
         windowed(3, {"node": ["worn"], "action": "repair"}),
         "behavior.toml, rule 1: ['worn'] is not a list of 2: [observation, observation]. A window "
         "of 3 needs a list of the 2 earlier observations, oldest first",
-    ),
-    "a window pattern of the wrong length": (
-        windowed(3, {"node": ["*"], "action": "repair"}),
-        "behavior.toml, rule 1: ['*'] is not a list of 2: [observation, observation].",
     ),
     "a window node with an unknown name": (
         windowed(3, {"node": ["*", "worm"], "action": "repair"}),
@@ -294,21 +221,9 @@ BAD_DOCUMENTS = {
         windowed(3, {"node": ["worn", 3], "action": "repair"}),
         "behavior.toml, rule 1: the node holds a number. Write nodes as names in quotes",
     ),
-    "a node with a number too long to print in it": (
-        windowed(3, {"node": ["worn", 10**5000], "action": "repair"}),
-        "behavior.toml, rule 1: the node holds a number. Write nodes as names in quotes",
-    ),
     "a node that is a table": (
         windowed(3, {"node": {}, "action": "repair"}),
         "behavior.toml, rule 1: the node holds a table of keys and values.",
-    ),
-    "a pair that is none": (
-        windowed(2, {"node": ["worn"], "action": "repair"}, actions=True),
-        "behavior.toml, rule 1: 'worn' is not a list of 2: [observation, action].",
-    ),
-    "a pair with an unknown action": (
-        windowed(3, {"node": [["", "*"], ["*", "kep"]], "action": "repair"}, actions=True),
-        "behavior.toml, rule 1: action 'kep' is not one of keep, inspect, repair.",
     ),
     "half a pair of nothing": (
         windowed(2, {"node": [["", "keep"]], "action": "repair"}, actions=True),
@@ -321,28 +236,10 @@ BAD_DOCUMENTS = {
         ),
         "behavior.toml, rule 1: [['worn']] is not a list of 2: [[observation], []].",
     ),
-    "a product node with an unknown name": (
-        maintenance(
-            memory={"product": [{"window": 2}, maintenance()["memory"]]},
-            rules=[{"node": ["*", "dew"], "action": "keep"}],
-        ),
-        "behavior.toml, rule 1: node 'dew' is not one of inspected, due. Did you mean 'due'?",
-    ),
-    "a product pattern that cannot be": (
-        maintenance(
-            memory={"product": [{"window": 2}, {"window": 3}]},
-            rules=[{"node": [["good"], ["*", "worn"]], "action": "keep"}],
-        ),
-        "fits nothing that can ever be remembered.",
-    ),
     "a move that is missing": (
         with_moves({"node": "inspected", "to": "due"}, {"action": "inspect", "to": "inspected"}),
         "behavior.toml, memory: no move fits node 'due', observation 'good', action 'keep'. "
         'Add one at the end, such as { node = "due", to = "due" }.',
-    ),
-    "no moves": (
-        maintenance(memory={"nodes": ["inspected", "due"]}),
-        "behavior.toml, memory: no move fits node 'inspected', observation 'good', action 'keep'.",
     ),
     "a move to nowhere": (
         with_moves({"node": "inspected"}),
@@ -352,15 +249,6 @@ BAD_DOCUMENTS = {
         with_moves({"to": "dew"}),
         "behavior.toml, memory, move 1: node 'dew' is not one of inspected, due. "
         "Did you mean 'due'?",
-    ),
-    "a move on an unknown action": (
-        with_moves({"to": "due", "action": "inspekt"}),
-        "behavior.toml, memory, move 1: action 'inspekt' is not one of keep, inspect, repair.",
-    ),
-    "a move with a misspelt key": (
-        with_moves({"too": "due"}),
-        "behavior.toml, memory, move 1: key 'too' is not one of node, observation, action, to. "
-        "Did you mean 'to'?",
     ),
     "a move that never happens": (
         with_moves({"to": "due"}, {"node": "due", "to": "inspected"}),
@@ -395,14 +283,9 @@ BAD_DOCUMENTS = {
         "behavior.toml, memory: window: length 0 must be a whole number from 1 (only the current "
         "observation) to 1000.",
     ),
-    "a window of a billion": (windowed(10**9), "length 1000000000 must be a whole number from 1"),
     "a window of one and a half": (
         maintenance(memory={"window": 1.5}),
         "window: 1.5 is not",
-    ),
-    "a window of true": (
-        maintenance(memory={"window": True}),
-        "window: True is not",
     ),
     "actions in words": (
         maintenance(memory={"window": 2, "actions": "yes"}),
@@ -452,26 +335,11 @@ def test_an_otherwise_within_an_otherwise_a_thousand_times_is_refused():
     assert "nested too deeply" in refusal(maintenance(default=None, **document))
 
 
-def test_a_rule_in_the_shadow_of_a_wildcard_and_of_an_exact_rule_names_both():
-    document = windowed(
-        2,
-        {"node": ["worn"], "observation": "good", "action": "repair"},
-        {"node": ["*"], "observation": "worn", "action": "repair"},
-        {"node": ["worn"], "action": "keep"},
-    )
-    assert "because earlier rules, 1, 2, fit everything it fits" in refusal(document)
-
-
 # ---- the schema ---------------------------------------------------------------------------
 
 
 def test_the_schema_is_a_schema():
     jsonschema.Draft202012Validator.check_schema(schema())
-
-
-def test_each_call_gives_a_schema_of_its_own():
-    schema().clear()
-    assert schema()["$schema"].endswith("2020-12/schema")
 
 
 def test_hand_written_documents_obey_the_schema():
@@ -482,9 +350,7 @@ def test_hand_written_documents_obey_the_schema():
 
 SHAPES = [  # what a schema can see: not names, sums, shadows or sizes
     "a negative probability",
-    "no probabilities at all",
     "a probability that is text",
-    "a probability that is true",
     "an action that is a list",
     "a rule without an action",
     "a rule that is text",
@@ -495,27 +361,20 @@ SHAPES = [  # what a schema can see: not names, sums, shadows or sizes
     "no format",
     "a newer format",
     "no observations",
-    "an empty list of actions",
     "the same observation twice",
     "a reserved name",
     "observations that are text",
     "an observation that is a number",
-    "a name that is a number",
     "an exploration of 1",
     "an exploration in words",
     "both default and otherwise",
-    "an otherwise that is text",
-    "another format within otherwise",
     "a node with a number in it",
     "a node that is a table",
-    "no moves",
     "a move to nowhere",
-    "a move with a misspelt key",
     "a memory of two kinds",
     "a memory of no kind",
     "a key of another kind of memory",
     "a window of 0",
-    "a window of a billion",
     "a window of one and a half",
     "actions in words",
     "an empty product",

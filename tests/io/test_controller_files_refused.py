@@ -31,11 +31,6 @@ BAD_FILES = {
         VALID_JSON[: len(VALID_JSON) // 2],
         "JSON: seems to be cut off",
     ),
-    "JSON that ends within text": (
-        "b.json",
-        '{"format": "jumar-contr',
-        "b.json, line 1, column 12: not valid JSON",
-    ),
     "a missing comma": (
         "b.json",
         '{"format": "jumar-controller/1"\n "name": "x"}',
@@ -45,16 +40,6 @@ BAD_FILES = {
         "b.toml",
         'format = "jumar-controller/1"\nname = two-yearly\n',
         "b.toml, line 2, column 8: not valid TOML: Invalid value. Correct it there; text stands",
-    ),
-    "cut off TOML": (
-        "b.toml",
-        EXAMPLE[: EXAMPLE.index("]", 200)],
-        "b.toml: not valid TOML",
-    ),
-    "the same key twice in TOML": (
-        "b.toml",
-        'name = "x"\nname = "y"\n',
-        "b.toml, line 2, column 11: not valid TOML: Cannot overwrite a value",
     ),
     "the same key twice in JSON": (
         "b.json",
@@ -66,41 +51,18 @@ BAD_FILES = {
         b"PAR1\x00\xff\xfe\x80",
         "b.json: not UTF-8 text (byte 6 is 0xff). Save the file as UTF-8",
     ),
-    "UTF-16": (
-        "b.toml",
-        EXAMPLE.encode("utf-16"),
-        "b.toml: not UTF-8 text (byte 1 is 0xff)",
-    ),
-    "zeros": ("b.bin", b"\x00" * 100, "b.bin: not valid TOML"),
     "nothing": ("b.toml", "", 'b.toml: the file is empty. A controller begins with format = "'),
-    "white space": ("b.json", " \n", "b.json: the file is empty"),
-    "only a comment": ("b.toml", "# behavior\n", "b.toml: there is no 'format'"),
     "a JSON list": ("b.json", "[1]", "b.json: is a list. Write {...}"),
     "deep JSON": (
         "b.json",
         "[" * 100_000,
         "b.json: nested too deeply to be a controller. Nest fewer",
     ),
-    "deep JSON objects": (
-        "b.json",
-        '{"otherwise":' * 100_000,
-        "b.json: nested too deeply",
-    ),
     "deep TOML": ("b.toml", "a = " + "[" * 100_000, "b.toml: nested too deeply"),
     "not a number in JSON": (
         "b.json",
         json.dumps(with_rule({"node": "due", "action": {"keep": float("nan")}})),
         "b.json, rule 2: nan for action 'keep' is not a probability",
-    ),
-    "infinity in JSON": (
-        "b.json",
-        json.dumps(maintenance(exploration=float("inf"))),
-        "b.json: exploration inf is not",
-    ),
-    "a number beyond all floats": (
-        "b.json",
-        json.dumps(maintenance(exploration=0.125)).replace("0.125", "1e999"),
-        "b.json: exploration inf is not",
     ),
     "a number of 5000 digits in JSON": (
         "b.json",
@@ -111,11 +73,6 @@ BAD_FILES = {
         "b.toml",
         EXAMPLE.replace("0.02", "0x1" + "0" * 5000),
         "b.toml: exploration a number of thousands of digits is not a number from 0",
-    ),
-    "nan in TOML": (
-        "b.toml",
-        EXAMPLE.replace("0.02", "nan"),
-        "b.toml: exploration nan is not",
     ),
     "a date in TOML": (
         "b.toml",

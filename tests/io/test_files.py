@@ -127,11 +127,6 @@ def test_a_full_disk_is_told_of_the_real_path_in_a_folder(tmp_path, monkeypatch)
     assert os.listdir(tmp_path) == []
 
 
-def test_an_error_of_the_writer_is_not_taken_for_one_of_the_path(tmp_path):
-    with pytest.raises(ValueError, match="no table"), replacing(tmp_path / "log.parquet"):
-        raise ValueError("no table")
-
-
 # ---- what a kill leaves behind --------------------------------------------------------------
 
 KILLED = """

@@ -44,11 +44,11 @@ def test_the_rows_are_good_otherwise(tmp_path):
 @pytest.mark.parametrize(
     ("line", "fact"),
     [
-        ("{", "is not a JSON object. Write one object per line"),
-        ("[1, 2]", "'[1, 2]' is not a JSON object. Write one object per line"),
+        ("{", "is not JSON: Expecting property name enclosed in double quotes. Write objects"),
+        ("[1, 2]", "\"['1', '2']\" is not a JSON object. Write objects"),
         ("17", "'17' is not a JSON object"),
-        ('{"episode": 1} {"episode": 2}', "is not a JSON object. Write one object per line"),
-        ("[" * 100_000, "is not a JSON object"),
+        ('{"episode": 1} {"episode": 2}', "is not JSON: Extra data. Write objects"),
+        ("[" * 100_000, "is nested too deeply"),
         ('{"episode": 1, "episode": 2}', "column 'episode': is there twice. Keep one"),
         ('{"observation": [1]}', "column 'observation': is a list or an object. Store text"),
         ('{"action": "\\ud800"}', "column 'action': has half a character"),

@@ -41,13 +41,6 @@ def test_an_empty_log_is_refused_in_every_form(tmp_path):
         refused(path, message)
 
 
-def test_an_empty_parquet_log_is_refused(parquet_file):
-    nothing = {name: pa.array([], pa.string()) for name in HEADER.split(",")}
-    refused(
-        parquet_file(**nothing), ": the log is empty: it has no rows. Give at least one episode."
-    )
-
-
 def test_a_path_that_is_no_log_is_refused(tmp_path):
     refused(tmp_path / "no.csv", ": there is no such file. Check the path.")
     (tmp_path / "spark.parquet").mkdir()
@@ -65,16 +58,12 @@ def test_a_path_that_is_no_log_is_refused(tmp_path):
         )
 
 
-def test_capitals_in_the_ending_do_not_matter(log_file):
-    assert len(read_logs(log_file("1,z,a,0,true", name="LOG.CSV"))) == 1
-
-
 @pytest.mark.parametrize("ending", FORMATS)
 def test_binary_garbage_is_refused(tmp_path, ending):
     path = tmp_path / f"log.{ending}"
     path.write_bytes(bytes(range(256)) * 20)
     with pytest.raises(
-        LogError, match=r"this is not (CSV|TSV)|cannot be read|is not a JSON object"
+        LogError, match=r"this is not (CSV|TSV)|cannot be read|is not JSON"
     ) as caught:
         read_logs(path)
     assert str(caught.value).startswith((f"{path}: ", f"{path}, row 1: "))
@@ -99,16 +88,6 @@ def test_an_arrow_file_that_is_cut_off_is_not_taken_for_a_stream(tmp_path):
     with refuses(LogError, "Arrow", "complete"):
         read_logs(cut)
     assert pa.default_memory_pool().max_memory() <= max(before, 10**9)
-
-
-def test_every_truncation_of_a_parquet_file_is_refused(tmp_path):
-    write_logs(three_endings(("good", "worn"), ("keep", "repair")), tmp_path / "whole.parquet")
-    whole = (tmp_path / "whole.parquet").read_bytes()
-    path = tmp_path / "cut.parquet"
-    for size in range(1, len(whole), 97):
-        path.write_bytes(whole[:size])
-        with refuses(LogError, "Parquet", "complete"):
-            read_logs(path)
 
 
 def test_text_in_parquet_that_is_not_utf8_is_refused(parquet_file):
@@ -221,21 +200,3 @@ def test_a_blank_line_before_the_header_counts_too(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text(f"\n{HEADER}\n1,z,a,x,\n")
     refused(path, ", row 3, column 'reward': 'x' is not a number." + PLAIN_DIGITS)
-
-
-def test_parquet_rows_are_counted_from_1(parquet_file):
-    path = parquet_file(
-        episode=[1, 1], observation=["z", "z"], action=["a", "a"], reward=[0.0, float("nan")]
-    )
-    refused(
-        path,
-        ", row 2, column 'reward': reward is nan; rewards must be finite numbers." + THE_AMOUNT,
-        ends="cut",
-    )
-
-
-def test_a_path_with_braces_is_printed_as_it_is(log_file):
-    refused(
-        log_file("1,z,a,x,", name="{0}{log}.csv"),
-        ", row 2, column 'reward': 'x' is not a number." + PLAIN_DIGITS,
-    )

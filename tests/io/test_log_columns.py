@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from facts import refuses
-from jumar.core.episodes import Episodes, Labels
 from jumar.core.errors import LogError, ParameterError
 from jumar.io.logs import read_logs
 
@@ -29,12 +26,6 @@ def test_two_columns_make_one_observation(log_file, columns):
     log = read_logs(path, columns={"observation": columns}, ends="cut")
     assert seen(log) == ["low+quiet", "high+quiet", "low+loud"]
     assert log.observations == ("high+quiet", "low+loud", "low+quiet")
-
-
-def test_the_order_of_the_columns_is_the_order_of_the_names(log_file):
-    path = log_file("1,low,quiet,run,0")
-    log = read_logs(path, columns={"observation": "noise+vibration"}, ends="cut")
-    assert log.observations == ("quiet+low",)
 
 
 def test_actions_are_combined_too_and_a_closing_row_has_none_of_them(log_file):
@@ -59,15 +50,6 @@ def test_different_values_must_not_make_the_same_name(log_file):
         f"{path}, row 4 (episode 1): the observation would be called 'a+b+c' like the one in row "
         "2, which is made of other values. Rename a value that has a '+' in it."
     )
-
-
-@given(st.lists(st.tuples(*[st.sampled_from("abcdefgh")] * 3), min_size=1, max_size=30))
-def test_combined_names_are_the_cells_joined(tmp_path_factory, rows):
-    path = tmp_path_factory.mktemp("log") / "log.csv"
-    lines = [f"1,{','.join(row)},run,0" for row in rows]
-    path.write_text("\n".join(["episode,x,y,w,action,reward", *lines]))
-    log = read_logs(path, columns={"observation": ("x", "y", "w")}, ends="cut")
-    assert seen(log) == ["+".join(row) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -118,26 +100,14 @@ def test_ranges_that_never_occur_are_not_in_the_alphabet_unless_they_are_given(l
     assert log.observation.tolist() == [2]
 
 
-@given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=20))
-def test_bins_are_what_one_would_write_down(tmp_path_factory, values):
-    path = tmp_path_factory.mktemp("log") / "log.csv"
-    path.write_text("\n".join([HEADER, *(f"1,{value!r},x,run,0" for value in values)]))
-    log = read_logs(path, columns={"observation": "vibration"}, bins=BINS, ends="cut")
-    assert seen(log) == ["low" if v < 2 else "mid" if v < 5 else "high" for v in values]
-
-
 @pytest.mark.parametrize(
     ("spec", "fact"),
     [
         (("low", 5, "mid", 2, "high"), "the edges 5, 2 do not rise"),
-        (("low", 2, "mid", 2, "high"), "the edges 2, 2 do not rise"),
         (("low", 2, "low"), "two ranges have the same name"),
         (("low", 2), "is not a list of names and edges"),
-        (("low",), "is not a list of names and edges"),
         ("low", "is not a list of names and edges"),
         (("low", "2", "high"), "the edge '2' is not a number"),
-        (("low", float("nan"), "high"), "the edge nan is not a number"),
-        (("", 2, "high"), "'' cannot be a name"),
         (("*", 2, "high"), "'\\*' cannot be a name"),
     ],
 )
@@ -177,11 +147,6 @@ def test_a_cost_column_is_not_taken_for_rewards(log_file):
         read_logs(path, ends="cut")
 
 
-def test_reward_and_cost_are_one_part(log_file):
-    with pytest.raises(ParameterError, match="the same part"):
-        read_logs(log_file("1,z,a,run,0"), columns={"reward": "a", "cost": "b"}, cost=True)
-
-
 # ---- prices -------------------------------------------------------------------------------------
 
 
@@ -197,26 +162,12 @@ def test_rewards_are_the_sum_of_prices(log_file):
     assert log.origin.remarks.rewards_assumed
 
 
-def test_a_combined_observation_has_a_price_by_its_joined_name(log_file):
-    path = log_file("1,low,loud,run", "1,low,quiet,run", header="episode,vibration,noise,action")
-    log = read_logs(
-        path,
-        columns={"observation": "vibration+noise"},
-        prices={"observation:low+loud": -1},
-        ends="cut",
-    )
-    assert log.reward.tolist() == [-1, 0]
-
-
 @pytest.mark.parametrize(
     ("prices", "fact"),
     [
         ({"repair": -1}, "Write action:NAME, observation:NAME or column:NAME"),
-        ({"state:x": -1}, "Write action:NAME"),
-        ({"action:": -1}, "Write action:NAME"),
         ({"action:run": float("inf")}, "inf is not a finite number"),
         ({"action:run": "ten"}, "'ten' is not a finite number"),
-        ({"action:run": None}, "None is not a finite number"),
     ],
 )
 def test_prices_that_make_no_sense_are_refused(log_file, prices, fact):
@@ -269,11 +220,6 @@ def test_nodes_are_kept_and_carried_along(log_file):
     assert log.align(("z",), ("b", "a")).node.code.tolist() == [0, -1, 1]
 
 
-def test_a_log_without_nodes_has_none(log_file):
-    path = log_file("1,z,a,0", header="episode,observation,action,reward")
-    assert read_logs(path, ends="cut").node is None
-
-
 def test_nodes_of_two_logs_are_numbered_by_name(log_file):
     header = "episode,observation,action,reward,node"
     one = read_logs(log_file("1,z,a,0,calm", "1,z,a,0,alert", header=header), ends="cut")
@@ -283,15 +229,6 @@ def test_nodes_of_two_logs_are_numbered_by_name(log_file):
     assert (none + one).node.code.tolist() == [-1, 0, 1]
     assert (one + none).node.code.tolist() == [0, 1, -1]
     assert (none + none).node is None
-
-
-def test_nodes_must_fit_the_log():
-    step = (("z",), ("a",), [0], [0], [0.0], [0, 1], [-1], [True])
-    with refuses(LogError, "1 steps", "2 in 'node'"):
-        Episodes(*step, node=Labels(("calm",), [0, 0]))
-    for wrong in ([1], [-2]):
-        with refuses(LogError, "labels", "out of range", "1"):
-            Labels(("calm",), wrong)
 
 
 def test_a_label_cannot_disturb_a_terminal(log_file):

@@ -145,7 +145,7 @@ FORMATS += [DATES[0] + " " + time for time in TIMES]
 def test_every_format_is_read_as_python_reads_it(format, times):
     words = [time.strftime(format) for time in times]
     expected = [np.datetime64(datetime.strptime(word, format), "us") for word in words]
-    found = parsed(pa.array(words), format)
+    found = parsed(words, format)
     assert found.fits.all()
     assert found.values.astype("datetime64[us]").tolist() == [e.item() for e in expected]
 

@@ -55,13 +55,6 @@ def test_every_ending_gives_the_same_log(tmp_path, ending):
     assert log.origin.row.tolist() == [first, first + 1, first + 2]
 
 
-def test_a_compressed_file_is_smaller(tmp_path):
-    log = Episodes(("z",), ("a",), [0] * 500, [0] * 500, [0.0] * 500, [0, 500], [-1], [True])
-    for name in ("log.csv", "log.csv.gz"):
-        write_logs(log, tmp_path / name)
-    assert (tmp_path / "log.csv").stat().st_size > 5 * (tmp_path / "log.csv.gz").stat().st_size
-
-
 @pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
 @pytest.mark.parametrize("make", [pa.ipc.new_file, pa.ipc.new_stream])
 def test_arrow_files_and_streams_are_told_apart_by_themselves(tmp_path, make, codec):
@@ -126,15 +119,6 @@ def test_what_is_wrong_in_a_table_is_named():
 def test_what_is_neither_file_nor_table_is_refused(nothing):
     with refuses(ParameterError, "is no log", "Pass a file"):
         read_logs(nothing)
-
-
-def test_a_strange_step_is_found_behind_one_that_is_missing():
-    """In a stream, which cannot be read again to find out more."""
-    steps = pa.table({**{name: TABLE[name] for name in TABLE.column_names},
-                      "step": ["1", "2", None, "x"]})  # fmt: skip
-    stream = pa.RecordBatchReader.from_batches(steps.schema, steps.to_batches(2))
-    with refuses(LogError, "table, row 4, column 'step'", "'x'", "is not a number"):
-        read_logs(stream)
 
 
 def test_nodes_are_written_and_read(tmp_path):

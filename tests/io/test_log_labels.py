@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from facts import refuses
 from jumar.core.episodes import Episodes, Labels
-from jumar.core.errors import LogError, ParameterError
+from jumar.core.errors import LogError
 from jumar.io.logs import read_logs, write_logs
 from strategies import logs
 
@@ -64,19 +64,6 @@ def test_columns_are_found_by_their_own_names(csv):
     assert log.propensity.tolist() == [0.5, 0.25, 1, 0.125]
     assert named(log.cluster) == ["Ann", "Bob", "Ann"]
     assert named(log.behavior) == ["old", "new", "new"]
-
-
-def test_columns_may_have_other_names(csv):
-    head = HEAD.replace("propensity", "p").replace("cluster", "who").replace("behavior", "plant")
-    parts = {"propensity": "p", "cluster": "who", "behavior": "plant"}
-    log = read_logs(csv(*ROWS, head=head), ends="cut", columns=parts)
-    assert same(log, read_logs(csv(*ROWS), ends="cut"))
-    assert read_logs(csv(*ROWS, head=head), ends="cut").cluster is None
-
-
-def test_a_log_without_them_has_none(csv):
-    log = read_logs(csv("1,z,a,0", head="episode,observation,action,reward\n"), ends="cut")
-    assert (log.propensity, log.cluster, log.behavior) == (None, None, None)
 
 
 def test_one_column_may_be_episode_and_cluster_where_a_gap_splits(csv):
@@ -143,21 +130,11 @@ def test_every_episode_needs_one(csv, part):
     assert (len(log), log.origin.remarks.dropped) == (1, 1)
 
 
-def test_a_missing_propensity_can_be_dropped_with_its_episode(csv):
-    log = read_logs(csv(*ROWS, "4,z,a,0,,Ann,old"), ends="cut", missing="drop")
-    assert (len(log), log.origin.remarks.dropped) == (3, 1)
-
-
 def test_names_that_could_move_the_cursor_are_shown_as_text(csv):
     with pytest.raises(LogError) as error:
         read_logs(csv("1,z,a,0,1,\x1b[2J,o", "1,z,a,0,1,\u202eAnn,o"), ends="cut")
     assert "\x1b" not in str(error.value)
     assert "\u202e" not in str(error.value)
-
-
-def test_several_columns_cannot_make_a_cluster(csv):
-    with refuses(ParameterError, "cluster", "one column"):
-        read_logs(csv(*ROWS), ends="cut", columns={"cluster": ("a", "b")})
 
 
 def test_copies_differ_if_their_propensity_does(csv):

@@ -42,12 +42,6 @@ def test_missing_episodes_are_counted_with_examples(log_file):
     )
 
 
-def test_missing_steps_are_counted_with_examples(log_file):
-    path = log_file("1,1,z,a,0", "1,,z,a,0", "1,,z,a,0", header=HEADER.replace(",o", ",step,o"))
-    with refuses(LogError, "row 3", "step is missing", "2 rows", "4"):
-        read_logs(path, ends="cut")
-
-
 def test_an_observation_that_is_partly_missing_is_named_as_the_controller_must_know_it(log_file):
     path = log_file("1,low,,run,0", header="episode,vibration,noise,action,reward")
     options = {"columns": {"observation": "vibration+noise"}, "ends": "cut", "missing": "symbol"}

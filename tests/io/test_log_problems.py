@@ -11,7 +11,7 @@ from commands import run_command as run
 from jumar.core.errors import LogError
 from jumar.io.formats.source import naming
 from jumar.io.logs import read_logs
-from jumar.io.problems import MOST, Problems
+from jumar.io.problems import MOST
 from log_rows import FILL_IN_REWARD, HEADER, PLAIN_DIGITS, WHICH_EPISODE, WRITE_TRUE
 
 
@@ -125,10 +125,6 @@ def test_json_lists_the_problems(log_file, capsys):
     assert len(finished.error["problems"]) == 2
     path = log_file("1,z,a,ten,", header=HEADER)
     assert "problems" not in run(capsys, "check", path, "--no-project", "--json").error
-
-
-def test_nothing_found_is_nothing_told():
-    Problems().check()
 
 
 def test_a_message_of_a_library_cannot_disturb_a_terminal():

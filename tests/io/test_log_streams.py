@@ -17,7 +17,6 @@ import pytest
 from commands import run_command as run
 from facts import refuses
 from jumar.core.errors import LogError, ParameterError
-from jumar.io.formats import FORMATS
 from jumar.io.logs import read_logs, write_logs
 from log_rows import HEADER, in_names, three_endings
 
@@ -146,12 +145,6 @@ def test_every_text_format_may_be_compressed(tmp_path, ending):
     assert in_names(read_logs(hidden)) == in_names(read_logs(plain))
 
 
-def test_the_formats_that_are_listed_can_all_be_asked_for(tmp_path):
-    for name in FORMATS:
-        with refuses(LogError, "no.csv: there is no such file"):
-            read_logs(tmp_path / "no.csv", file_format=name)
-
-
 # ---- the command line ---------------------------------------------------------------------------
 
 
@@ -196,15 +189,3 @@ def test_options_of_files_reach_the_reader_and_the_record(tmp_path, capsys):
     kept = json.loads((tmp_path / "out" / "run.json").read_text())["options"]
     asked = {"file_format": "csv", "separator": ";", "decimal": ",", "encoding": "utf-16"}
     assert {name: kept[name] for name in asked} == asked
-
-
-def test_a_project_file_says_how_the_log_is_written(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("log.dat").write_text("episode|time|observation|action|reward\n1|05/04/24|good|keep|1\n")
-    Path("rule.toml").write_text(RULE)
-    Path("jumar.toml").write_text(
-        'format = "jumar-project/1"\nlog = "log.dat"\npolicy = "rule.toml"\nends = "cut"\n'
-        'file_format = "CSV"\nseparator = "|"\ndates = "%d/%m/%y"\n'
-    )
-    found = run(capsys, "check", "--json")
-    assert found.data["log"] == str(tmp_path / "log.dat") or found.data["log"] == "log.dat"

@@ -7,32 +7,14 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse.linalg
-from hypothesis import given
-from hypothesis import strategies as st
 
 from jumar.solve import linear
-from jumar.solve.elimination import solve_dense
 from jumar.solve.linear import DENSE, ELIMINATED, solve_discounted
-
-
-@given(st.integers(0, 10_000), st.integers(1, 30), st.sampled_from([0.5, 0.95, 0.999]))
-def test_the_dense_kernel_solves_what_numpy_solves(seed, n, γ):
-    rng = np.random.default_rng(seed)
-    P = rng.dirichlet(np.ones(n), n) * (rng.random((n, n)) < 0.5)
-    matrix, right = np.eye(n) - γ * P, rng.normal(size=n)
-    found = solve_dense(matrix.copy(), right.copy())
-    np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=1e-9, atol=1e-11)
 
 
 def chain(n: int, weight: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """0 -> 1 -> … -> n-1 -> end."""
     return np.arange(n), np.append(np.arange(1, n), -1), np.full(n, weight)
-
-
-@pytest.mark.parametrize("γ", [0.0, 0.5, 0.95, 0.999999])
-def test_one_for_ever_is_worth_one_over_one_minus_gamma(γ):
-    zero = np.array([0])
-    assert solve_discounted(zero, zero, np.array([γ]), np.ones(1)) == pytest.approx(1 / (1 - γ))
 
 
 @pytest.mark.parametrize("n", [1, 5, DENSE, DENSE + 1, 1000])
@@ -56,17 +38,8 @@ def test_an_ending_does_not_continue():
     assert solve_discounted(source, target, weight, np.ones(1)) == pytest.approx(1 / 0.55)
 
 
-@pytest.mark.parametrize("n", [1, DENSE + 1])
-def test_entries_for_the_same_pair_add_up(n):
-    source, target = np.zeros(3, np.int64), np.zeros(3, np.int64)
-    right = np.zeros(n)
-    right[0] = 1.0
-    values = solve_discounted(source, target, np.array([0.2, 0.2, 0.1]), right)
-    assert values[0] == pytest.approx(2.0)
-
-
 @pytest.mark.parametrize("transpose", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 17, DENSE - 1, DENSE, DENSE + 1, 300])
+@pytest.mark.parametrize("n", [1, 17, DENSE, DENSE + 1, 300])
 def test_both_solvers_agree_with_numpy(n, transpose):
     rng = np.random.default_rng(n)
     links = 5 * n
@@ -92,16 +65,6 @@ def test_what_is_handed_in_stays_as_it_was(n):
     first = solve_discounted(source, target, weight, right)
     assert right.tolist() == [1.0] * n
     assert solve_discounted(source, target, weight, right).tolist() == first.tolist()
-
-
-def test_whole_numbers_are_no_reason_to_round():
-    zero = np.array([0])
-    assert solve_discounted(zero, zero, np.array([0.5]), np.array([3])).tolist() == [6.0]
-
-
-def test_without_links_the_value_is_the_reward():
-    none = np.zeros(0, np.int64)
-    assert solve_discounted(none, none, np.zeros(0), np.array([3.0, -1.0])).tolist() == [3.0, -1.0]
 
 
 # ---- large systems ----------------------------------------------------------------------------
@@ -161,15 +124,6 @@ def test_what_stays_nearby_is_eliminated_as_ever(width, monkeypatch):
     target = np.clip(source + rng.integers(-width, width + 1, len(source)), 0, ELIMINATED - 1)
     system = number[source], number[target], np.full(len(source), 0.9 / 4), np.ones(ELIMINATED)
     assert eliminations(monkeypatch, *system) == 1
-
-
-def test_iterating_below_the_limit_agrees_with_eliminating(monkeypatch):
-    system = anything_follows(2000, 0.99)
-    found = solve_discounted(*system)
-    monkeypatch.setattr(linear, "FILLED", np.inf)
-    wanted = solve_discounted(*system)
-    assert (found != wanted).any()  # another way
-    np.testing.assert_allclose(found, wanted, atol=1e-11 * np.abs(wanted).max())
 
 
 def test_a_system_that_does_not_settle_is_eliminated():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -14,9 +13,9 @@ from hypothesis import strategies as st
 from jumar.core.errors import NotConverged, ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import window
-from jumar.solve.admitted import BOOTSTRAPPED, BOUNDED, GREEDY, Admitted
+from jumar.solve.admitted import BOOTSTRAPPED, GREEDY, Admitted
 from jumar.solve.iteration import best_rows
-from jumar.solve.solver import COMPILED, Solution, action_values, policy_value, solve
+from jumar.solve.solver import COMPILED, action_values, policy_value, solve
 from strategies import dense, random_mdp
 
 
@@ -92,21 +91,13 @@ def test_the_value_of_a_policy_is_the_fixed_point_of_its_equation(seed):
 # ---- solving ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_free_to_do_anything_it_finds_the_optimum(seed):
     rng = np.random.default_rng(seed)
     mdp = random_mdp(rng, 6, 3)
     solution = solve(mdp, uniform(mdp), anything)
     np.testing.assert_allclose(solution.values, obvious_optimum(mdp), rtol=0, atol=1e-10)
     np.testing.assert_allclose(solution.values, obvious_value(mdp, solution.policy), atol=1e-11)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_no_deterministic_policy_is_better(seed):
-    mdp = random_mdp(np.random.default_rng(seed), 4, 3)
-    best = solve(mdp, uniform(mdp), anything).values
-    for choice in itertools.product(range(3), repeat=4):
-        assert (obvious_value(mdp, np.eye(3)[list(choice)]) <= best + 1e-10).all()
 
 
 def test_allowed_nothing_it_returns_the_behavior_bit_for_bit():
@@ -118,28 +109,13 @@ def test_allowed_nothing_it_returns_the_behavior_bit_for_bit():
     assert solution.trace.iterations == 1
 
 
-def test_the_behavior_handed_in_is_not_written_to():
-    mdp = random_mdp(np.random.default_rng(3), 5, 3)
-    behavior = uniform(mdp)
-    solve(mdp, behavior, anything)
-    assert (behavior == 1 / 3).all()
-
-
 def test_a_tie_is_no_reason_to_leave_the_behavior():
     mdp = one_state(reward=[2.0, 2.0, 1.0], ending=[1.0, 1.0, 1.0])
     behavior = np.array([[0.3, 0.7, 0.0]])
     assert solve(mdp, behavior, anything).policy.tobytes() == behavior.tobytes()
 
 
-def test_values_of_the_behavior_are_kept_apart():
-    mdp = one_state(reward=[1.0, 3.0], ending=[1.0, 1.0])
-    solution = solve(mdp, np.array([[0.5, 0.5]]), anything)
-    assert solution.behavior_values.tolist() == [2.0]
-    assert solution.values.tolist() == [3.0]
-    assert solution.policy.tolist() == [[0.0, 1.0]]
-
-
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_gap_covers_the_distance_to_the_optimum(seed):
     """Stopped after one round, the policy is far off; the gap in the error must say how far."""
     mdp = random_mdp(np.random.default_rng(seed), 6, 3)
@@ -151,29 +127,12 @@ def test_the_gap_covers_the_distance_to_the_optimum(seed):
     assert promised * (1 + 5e-3) >= behind  # three digits are printed
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_solution_is_within_its_gap_and_the_gap_is_small(seed):
     mdp = random_mdp(np.random.default_rng(seed), 6, 3)
     solution = solve(mdp, uniform(mdp), anything)
     assert solution.trace.gap < 1e-9
     assert (obvious_optimum(mdp, 1000) <= solution.values + solution.trace.gap + 1e-12).all()
-
-
-def test_policy_iteration_on_random_models_takes_a_handful_of_rounds():
-    rounds = []
-    for seed in range(20):
-        mdp = random_mdp(np.random.default_rng(seed), 20, 4)
-        solution = solve(mdp, uniform(mdp), anything)
-        assert isinstance(solution, Solution)
-        rounds.append(solution.trace.iterations)
-    assert min(rounds) >= 2
-    assert max(rounds) <= 10
-
-
-def test_no_rounds_at_all_is_an_error_of_ours():
-    mdp = one_state(reward=[1.0, 3.0], ending=[1.0, 1.0])
-    with pytest.raises(NotConverged, match="after 0 rounds"):
-        solve(mdp, np.array([[0.5, 0.5]]), anything, max_iterations=0)
 
 
 def test_a_gap_that_is_asked_for_and_not_reached_is_an_error():
@@ -190,28 +149,11 @@ def timid(q, behavior, visits):
     return rows
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_projection_that_does_not_find_the_best_row_is_rejected(seed):
     mdp = random_mdp(np.random.default_rng(seed), 6, 3)
     with pytest.raises(ParameterError, match="the best row of the set must be returned"):
         solve(mdp, uniform(mdp), timid)
-
-
-@pytest.mark.parametrize("H", [70, COMPILED])
-@pytest.mark.parametrize("kind", [BOOTSTRAPPED, BOUNDED, GREEDY])
-def test_a_rule_is_solved_alike_by_the_compiled_loop_and_by_the_plain_one(H, kind, monkeypatch):
-    rng = np.random.default_rng(H)
-    mdp = random_mdp(rng, H, 3)
-    visits = rng.integers(4, 8, mdp.shape).astype(float)
-    mdp, behavior = replace(mdp, visits=visits), rng.dirichlet(np.ones(3), H)
-    by_rule = solve(mdp, behavior, Admitted(kind, 5.0))
-    monkeypatch.setattr("jumar.solve.solver.COMPILED", COMPILED - H)
-    by_hand = solve(mdp, behavior, Admitted(kind, 5.0))
-    np.testing.assert_allclose(by_rule.values, by_hand.values, rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(by_rule.policy, by_hand.policy, rtol=0, atol=1e-14)
-    assert by_rule.behavior_values == pytest.approx(obvious_value(mdp, behavior), abs=1e-10)
-    assert by_rule.values == pytest.approx(obvious_value(mdp, by_rule.policy), abs=1e-10)
-    assert by_rule.trace.gap < 1e-9
 
 
 @pytest.mark.parametrize("unseen", [0.0, -3.0, math.nan])
@@ -234,12 +176,6 @@ def test_a_rule_says_what_a_pair_never_tried_is_worth(H, unseen):
     expected = worst if math.isnan(unseen) else unseen
     assert solution.q[0].tolist() == pytest.approx([expected] * 2)
     assert solution.values[0] == pytest.approx(expected)
-
-
-def test_a_limit_on_rounds_holds_for_rules_too():
-    mdp = random_mdp(np.random.default_rng(0), 6, 3)
-    with pytest.raises(NotConverged):
-        solve(mdp, uniform(mdp), Admitted(GREEDY, 0.0), max_iterations=1)
 
 
 def test_the_gap_covers_what_a_tie_leaves_behind():

@@ -76,18 +76,10 @@ def write(folder: Path, text: str | bytes, name: str = "study.toml") -> Path:
 # ---- the shipped study --------------------------------------------------------------------
 
 
-def test_the_papers_study_has_five_behaviors_thirteen_sizes_and_eleven_settings():
+def test_the_papers_study():
     spec = load_study("paper")
-    assert len(spec.behaviors) == 5
-    assert len(spec.sizes) == 13
-    assert len(spec.settings) == 11
-    assert spec.datasets == 500
     # 500 data sets × 13 sizes × (5 behaviors × 2 memories) × 11 settings
-    assert spec.n_policies == 715_000
-
-
-def test_the_papers_behaviors_are_trained_and_improved_with_equal_or_one_more_step_of_memory():
-    spec = load_study("paper")
+    assert (spec.datasets, len(spec.sizes), spec.n_policies) == (500, 13, 715_000)
     assert [b.name for b in spec.behaviors] == [
         "cheese_maze:2",
         "tiger:2",
@@ -96,16 +88,11 @@ def test_the_papers_behaviors_are_trained_and_improved_with_equal_or_one_more_st
         "voicemail:1",
     ]
     for b in spec.behaviors:
-        assert b.window is not None
         assert b.memories == (b.window, b.window + 1)
         assert b.name == f"{b.model}:{b.window}"  # what they would be called without a name
-
-
-def test_the_papers_settings_are_nine_thresholds_and_two_ways_to_read_the_unseen():
-    settings = load_study("paper").settings
-    thresholds = [s.options.get("n_wedge") for s in settings if s.algorithm == "spibb"]
+    thresholds = [s.options.get("n_wedge") for s in spec.settings if s.algorithm == "spibb"]
     assert thresholds == [5, 7, 10, 15, 20, 30, 50, 70, 100]
-    assert [s.label for s in settings[9:]] == ["basic(unseen=zero)", "basic(unseen=exclude)"]
+    assert [s.label for s in spec.settings[9:]] == ["basic(unseen=zero)", "basic(unseen=exclude)"]
 
 
 # ---- files --------------------------------------------------------------------------------
@@ -148,11 +135,6 @@ def test_toml_and_json_say_the_same(name, tmp_path):
     assert from_json == study_from_document(study(delta=1e-3))
 
 
-def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(tmp_path):
-    marked = write(tmp_path, "\ufeff" + TEXT.replace("\n", "\r\n"), "marked.toml")
-    assert load_study(marked) == load_study(write(tmp_path, TEXT))
-
-
 def test_what_is_left_out_has_a_default():
     spec = study_from_document(study(datasets=None))
     assert (spec.title, spec.seed, spec.datasets, spec.delta) == ("study", 1, 100, 0.05)
@@ -167,16 +149,6 @@ def test_a_behavior_without_a_name_is_called_after_its_model_and_its_window_or_p
     ]
     spec = study_from_document(study(behaviors=items))
     assert [b.name for b in spec.behaviors] == ["maze:4", "tiger:yearly"]
-
-
-def test_whether_there_is_such_a_model_is_not_asked_here():
-    spec = study_from_document(study(behaviors=[behavior(model="unheard of")]))
-    assert spec.behaviors[0].model == "unheard of"
-
-
-def test_a_chance_of_one_is_no_chance():
-    with pytest.raises(StudyError, match="delta"):
-        study_from_document(study(delta=1))
 
 
 def test_a_parameter_that_is_not_given_has_its_default():
@@ -235,23 +207,12 @@ def test_two_lists_of_one_algorithm_are_combined():
     ]
 
 
-def test_a_setting_knows_its_parameters_by_name():
-    setting = StudySetting("spibb", (("n_wedge", 5),))
-    assert setting.options.get("n_wedge") == 5
-    assert setting.options.get("unseen") is None
-
-
 def test_only_keeps_the_behaviors_that_are_named():
     spec = load_study("paper")
     some = spec.only(("tiger:1", "cheese_maze:2"))
     assert [b.name for b in some.behaviors] == ["cheese_maze:2", "tiger:1"]
     assert some.n_policies == 715_000 * 2 // 5
     assert (some.sizes, some.settings, some.seed) == (spec.sizes, spec.settings, spec.seed)
-
-
-def test_only_without_names_keeps_all():
-    spec = load_study("paper")
-    assert spec.only(()) == spec
 
 
 def test_only_of_an_unknown_behavior_is_refused():
@@ -272,95 +233,42 @@ BAD_DOCUMENTS = {
         study(dataset=3),
         f"study.toml: key 'dataset' is not one of {KEYS}. Did you mean 'datasets'?",
     ),
-    "an unknown key of a behavior": (
-        study(behaviors=[behavior(memory=[2])]),
-        "study.toml, behavior 1: key 'memory' is not one of name, model, memories, window, "
-        "seed, policy, with_actions. Did you mean 'memories'?",
-    ),
     "a key below the wrong heading": (
         study(behaviors=[behavior(datasets=500)]),
         "study.toml, behavior 1: key 'datasets' is not one of name, model, memories, window, "
         "seed, policy, with_actions. 'datasets = ...' goes above the first [heading].",
     ),
-    "a document that is a list": ([1], "study.toml: is a list. Write {...}."),
     "no format": (
         study(format=None),
         "study.toml: there is no 'format'. Add format = \"jumar-study/1\" at the top "
         '(in JSON: "format": "jumar-study/1").',
-    ),
-    "a newer format": (
-        study(format="jumar-study/2", figures=[]),
-        "study.toml: the file is of a newer format version 2; this jumar reads version 1. "
-        "Update jumar.",
-    ),
-    "another format": (
-        study(format="jumar-controller/1"),
-        "study.toml: format 'jumar-controller/1' is not 'jumar-study/1'. Correct it.",
     ),
     "a title that is a number": (
         study(title=3),
         "study.toml, title: is a number. Write text in quotes.",
     ),
     "a seed in words": (study(seed="one"), "study.toml, seed: 'one' is not a whole number from 0."),
-    "a negative seed": (study(seed=-1), "study.toml, seed: -1 is not a whole number from 0."),
-    "a seed that is true": (study(seed=True), "study.toml, seed: True is not a whole number from"),
-    "half a data set": (
-        study(datasets=0.5),
-        "study.toml, datasets: 0.5 is not a whole number from 1.",
-    ),
-    "no data sets": (study(datasets=0), "study.toml, datasets: 0 is not a whole number from 1."),
     "a chance in words": (
         study(delta="5 %"),
         "study.toml, delta: '5 %' is not a number. Write one, such as 0.5.",
     ),
-    "an undefined chance": (study(delta=float("nan")), "study.toml, delta: nan is not a number."),
-    "a chance beyond all floats": (study(delta=10**400), "study.toml, delta: not a number"),
     "no sizes": (
         study(sizes=None),
         "study.toml: 'sizes' is missing. Add sizes = [1, 10, 100].",
-    ),
-    "one size": (study(sizes=10), "study.toml, sizes: is a number. Write a list [...]."),
-    "a size in words": (
-        study(sizes=[1, "ten"]),
-        "study.toml, size 2: 'ten' is not a whole number from 1.",
     ),
     "a size of 0": (study(sizes=[0, 1]), "study.toml, size 1: 0 is not a whole number from 1."),
     "sizes that do not ascend": (
         study(sizes=[1, 10, 5]),
         "study.toml: sizes must be whole numbers from 1, ascending.",
     ),
-    "a size twice": (
-        study(sizes=[1, 5, 5]),
-        "study.toml: sizes must be whole numbers from 1, ascending.",
-    ),
-    "an empty list of sizes": (
-        study(sizes=[]),
-        "study.toml: sizes must be whole numbers from 1, ascending.",
-    ),
-    "no behaviors": (
-        study(behaviors=None),
-        "study.toml: 'behaviors' is missing. Add [[behaviors]].",
-    ),
-    "an empty list of behaviors": (
-        study(behaviors=[]),
-        "study.toml: give at least one behavior and one algorithm.",
-    ),
     "one pair of brackets around behaviors": (
         study(behaviors=behavior()),
         "study.toml, behaviors: is a table of keys and values. Write a list; as a heading in "
         "TOML it has two brackets: [[behaviors]].",
     ),
-    "a behavior that is text": (
-        study(behaviors=[behavior(), "tiger"]),
-        "study.toml, behavior 2: is text. Write {...}.",
-    ),
     "a behavior without a model": (
         study(behaviors=[behavior(model=None)]),
         "study.toml, behavior 1: 'model' is missing. Add model = \"tiger\".",
-    ),
-    "a model that is a list": (
-        study(behaviors=[behavior(model=["tiger"])]),
-        "study.toml, behavior 1, model: is a list. Write text in quotes.",
     ),
     "both window and policy": (
         study(behaviors=[behavior(policy="yearly.toml")]),
@@ -376,57 +284,17 @@ BAD_DOCUMENTS = {
         study(behaviors=[behavior(window=0)]),
         "study.toml, behavior 1, window: 0 is not a whole number from 1 to 1000.",
     ),
-    "a window of false": (
-        study(behaviors=[behavior(window=False)]),
-        "study.toml, behavior 1, window: False is not a whole number from 1 to 1000.",
-    ),
-    "a window too long to print": (
-        study(behaviors=[behavior(window=10**5000)]),
-        "study.toml, behavior 1, window: a number of thousands of digits is not a whole number",
-    ),
-    "a policy that is a number": (
-        study(behaviors=[behavior(window=None, policy=3)]),
-        "study.toml, behavior 1, policy: is a number. Write text in quotes.",
-    ),
-    "no memories": (
-        study(behaviors=[behavior(memories=None)]),
-        "study.toml, behavior 1: 'memories' is missing. Add memories = [2, 3].",
-    ),
     "an empty list of memories": (
         study(behaviors=[behavior(memories=[])]),
         "study.toml, behavior 1: memories is empty. List windows from 1, such as [2, 3].",
-    ),
-    "a memory of 0": (
-        study(behaviors=[behavior(memories=[2, 0])]),
-        "study.toml, behavior 1, memory 2: 0 is not a whole number from 1 to 1000.",
-    ),
-    "a memory that is no window": (
-        study(behaviors=[behavior(memories=["long"])]),
-        "study.toml, behavior 1, memory 1: 'long' is not a whole number from 1 to 1000.",
-    ),
-    "actions in words": (
-        study(behaviors=[behavior(with_actions="yes")]),
-        "study.toml, behavior 1, with_actions: is text. Write true or false.",
-    ),
-    "a behavior seed that is text": (
-        study(behaviors=[behavior(seed="1")]),
-        "study.toml, behavior 1, seed: '1' is not a whole number from 0.",
     ),
     "the same name twice": (
         study(behaviors=[behavior(), behavior(name="tiger:2", memories=[4])]),
         "study.toml: two behaviors are called 'tiger:2'; name them apart.",
     ),
-    "no algorithms": (
-        study(algorithms=None),
-        "study.toml: 'algorithms' is missing. Add [[algorithms]].",
-    ),
     "an empty list of algorithms": (
         study(algorithms=[]),
         "study.toml: give at least one behavior and one algorithm.",
-    ),
-    "an algorithm that is text": (
-        study(algorithms=["spibb"]),
-        "study.toml, algorithm 1: is text. Write {...}.",
     ),
     "an algorithm without a name": (
         study(algorithms=[{"n_wedge": 5}]),
@@ -445,10 +313,6 @@ BAD_DOCUMENTS = {
     "a parameter in words": (
         study(algorithms=[{"name": "spibb", "n_wedge": [5, "twenty"]}]),
         "study.toml, algorithm 1: n_wedge: 'twenty' is not a",
-    ),
-    "a parameter that is a list in a list": (
-        study(algorithms=[{"name": "spibb", "n_wedge": [[5]]}]),
-        "study.toml, algorithm 1: n_wedge: '[5]' is not a",
     ),
     "an unknown choice": (
         study(algorithms=[{"name": "basic", "unseen": "zeros"}]),
@@ -536,38 +400,11 @@ BAD_FILES = {
         'format = "jumar-study/1"\ntitle = two words\n',
         "s.toml, line 2, column 9: not valid TOML: Invalid value. Correct it there",
     ),
-    "the same key twice in TOML": (
-        "s.toml",
-        "seed = 1\nseed = 2\n",
-        "s.toml, line 2, column 9: not valid TOML: Cannot overwrite a value",
-    ),
-    "wrong JSON": (
-        "s.json",
-        '{"format": "jumar-study/1"\n "seed": 1}',
-        "s.json, line 2, column 2: not valid JSON: Expecting ',' delimiter. Correct it there",
-    ),
-    "the same key twice in JSON": (
-        "s.json",
-        '{"seed": 1, "seed": 2}',
-        "s.json: the key 'seed' stands twice in one object. Remove one of them",
-    ),
-    "a number of 5000 digits": (
-        "s.json",
-        '{"seed": ' + "1" * 5000 + "}",
-        "s.json: a number has too many digits. Write a shorter one",
-    ),
-    "not a number in JSON": (
-        "s.json",
-        json.dumps(study(delta=float("nan"))),
-        "s.json, delta: nan is not a number",
-    ),
-    "binary": ("s.toml", b"\xff\xfe", "s.toml: not UTF-8 text"),
     "nothing": (
         "s.toml",
         "",
         's.toml: the file is empty. A study begins with format = "jumar-study/1"',
     ),
-    "deep lists": ("s.json", "[" * 100_000, "s.json: nested too deeply to be a study. Nest few"),
     "a controller": (
         "s.toml",
         'format = "jumar-controller/1"\n',
@@ -593,8 +430,3 @@ def test_a_missing_file_is_refused_and_the_shipped_studies_are_named(tmp_path):
     shipped = r"Studies that come with jumar: paper, family, safety, safety-seeds, mdps\.$"
     with pytest.raises(StudyError, match=shipped):
         load_study("papr")
-
-
-def test_a_directory_is_not_a_study(tmp_path):
-    with refuses(StudyError, "a directory", "path"):
-        load_study(tmp_path)

@@ -74,32 +74,6 @@ def test_a_plain_file():
     assert (model.discount, model.episodic) == (0.9, False)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        (HEAD + BODY).replace("\n", "  # a word: T : O * 0.5\n"),
-        (HEAD + BODY).replace(" ", " # half a line\n "),
-        (HEAD + BODY).replace("\n", " "),
-        (HEAD + BODY).replace(" : ", ":").replace(": ", ":"),
-        (HEAD + BODY).replace(":", " : "),
-        (HEAD + BODY).replace(":", " :"),
-        (HEAD + BODY).replace(" ", "\n\n"),
-        (HEAD + BODY).replace(" ", "\t"),
-        (HEAD + BODY).replace("\n", "\r\n"),
-        (HEAD + BODY).rstrip("\n"),
-        "\n\n# first\n" + HEAD + "# in between\n" + BODY + "# last",
-    ],
-    ids=range(11),
-)
-def test_newlines_spaces_and_comments_mean_nothing(text):
-    assert read(text) == read(HEAD + BODY)
-
-
-def test_a_comment_may_stand_in_a_list_of_names():
-    text = HEAD.replace("states: left right", "states: left # the left one\n  right # the other")
-    assert read(text + BODY) == read(HEAD + BODY)
-
-
 def test_line_ends_and_comments_of_all_systems(tmp_path):
     plain = HEAD + "# Chadès\n" + BODY
     for name, data in {
@@ -151,11 +125,6 @@ def test_words_are_told_apart_by_case():
         read(HEAD.replace("discount", "Discount") + BODY)
 
 
-def test_plural_of_reward_and_cost():
-    assert not read(HEAD.replace("reward", "rewards") + BODY).factors.cost
-    assert read(HEAD.replace("reward", "costs") + BODY).factors.cost
-
-
 # ---- 4 later lines overwrite --------------------------------------------------------------------
 
 
@@ -188,25 +157,7 @@ def test_later_lines_overwrite_cells_with_wildcards_expanded_at_that_moment():
     assert pays(model, 1, 1, 1, 0) == 7
 
 
-def test_a_wildcard_that_comes_last_wins_over_all():
-    assert (read(HEAD + BODY + "R: * : * : * : * 5").reward == 5).all()
-
-
 # ---- 5 names and numbers ------------------------------------------------------------------------
-
-
-def test_items_with_names_can_be_meant_by_number():
-    numbers = (
-        BODY.replace("open-left", "1").replace("listen", "0").replace(": left", ": 0")
-    ).replace(": right", ": 1")
-    assert read(HEAD + numbers) == read(HEAD + BODY)
-
-
-def test_one_name_may_mean_a_state_an_action_and_an_observation():
-    head = HEAD.replace("hear-left hear-right", "left right").replace("listen", "left")
-    model = read(head + BODY.replace("listen", "left") + "R: left : left : left : left 3")
-    assert pays(model, 0, 0, 0, 0) == 3
-    assert model.states == model.observations[:2] == ("left", "right")
 
 
 def test_counts_instead_of_names():
@@ -420,16 +371,6 @@ def test_discount_1_loads_and_is_refused_where_it_cannot_do():
             fails()
 
 
-def test_another_discount_may_be_asked_for_also_where_the_file_has_none():
-    assert read(HEAD + BODY, discount=0.5).discount == 0.5
-    assert read(HEAD.replace("discount: 0.9", "") + BODY, discount=0.5).discount == 0.5
-
-
-def test_the_last_discount_counts_and_that_is_said():
-    with pytest.warns(ModelWarning, match="line 2, column 1: 'discount:' also stands on line 1"):
-        assert read("discount: 0.5\n" + HEAD + BODY).discount == 0.9
-
-
 # ---- 13 files without observations --------------------------------------------------------------
 
 SEEN = """discount: 0.9 values: reward states: a b actions: stay go
@@ -486,12 +427,6 @@ def test_too_few_and_too_many_numbers_name_the_statement(body, facts):
         read(HEAD + BODY + body)
 
 
-def test_rewards_of_rows_and_matrices():
-    model = read(HEAD + BODY + "R: open-left : left\n1 2\n3 4\nR: open-left : right : left 5 6")
-    assert [pays(model, 1, 0, t, z) for t in (0, 1) for z in (0, 1)] == [1, 2, 3, 4]
-    assert [pays(model, 1, 1, t, z) for t in (0, 1) for z in (0, 1)] == [5, 6, 10, 10]
-
-
 def test_a_reward_that_depends_on_what_is_reached_and_seen_is_paid_so():
     model = read(HEAD + BODY + "R: open-left : left\n1 2\n3 4")
     log = simulate(
@@ -534,11 +469,6 @@ def test_nothing_is_seen_first_unless_something_else_is_asked_for():
     assert named.first_observation.tolist() == [[0, 1]] * 2
     assert read(text, first_observation="1") == named
     assert read(text, first_observation="null") == null
-
-
-def test_the_extra_symbol_does_not_take_a_name_of_the_file():
-    text = (HEAD + BODY).replace("hear-right", "null")
-    assert read(text).observations == ("hear-left", "null", "null-1")
 
 
 def test_an_unknown_first_observation_is_refused_with_the_choice():
@@ -622,13 +552,6 @@ def test_what_is_no_file_of_text_is_refused(tmp_path):
         load_named("a\0.POMDP")
 
 
-def test_a_number_of_thousands_of_digits_is_refused():
-    with refuses(ModelError, "m.POMDP, line 3, column 9", "is too large"):
-        read(HEAD.replace("left right", "9" * 5000) + BODY)
-    with refuses(ModelError, "m.POMDP, line 7, column 4", "is too large"):
-        read(HEAD + BODY.replace("T: open-left", "T: " + "9" * 5000))
-
-
 def test_of_very_many_mistakes_the_first_are_told_and_the_others_counted():
     """Each of the 100,000 reaches into the next line; words for all of them took minutes."""
     began = time.process_time()
@@ -645,15 +568,6 @@ def test_wildcards_that_name_all_rows_over_and_over_are_refused(monkeypatch):
     with refuses(TooLarge, "T or O with wildcards", "more than 1,000 times", "Write each row once"):
         read(HEAD + "T: * : * : left 0.5\n" * 300 + BODY)
     assert read(HEAD + "T: * : * : left 0.5\n" * 200 + BODY).states == ("left", "right")
-
-
-def test_close_names_are_sought_among_some_of_very_many():
-    names = " ".join(f"state-{i}" for i in range(9000))
-    text = HEAD.replace("left right", names) + "T: listen : stat-1 : state-1 1\n" * 500
-    began = time.process_time()
-    with refuses(ModelError, "'stat-1'", "Did you mean", "480 more like these"):
-        read(text)
-    assert time.process_time() - began < 20
 
 
 @pytest.mark.parametrize("observations", ["observations: 300000", ""])
@@ -699,12 +613,6 @@ def test_a_file_can_stand_for_a_model_with_options(folder):
 def test_a_wrong_option_is_refused(folder, options, facts):
     with refuses(ParameterError, *facts):
         load_named(f"tiger.x.PoMdP:{options}", str(folder))
-
-
-@pytest.mark.parametrize(("given", "fact"), [("2", "discount 2.0"), ("nan", "discount nan")])
-def test_a_wrong_discount_is_refused_as_for_any_model(folder, given, fact):
-    with refuses(ModelError, fact):
-        load_named(f"tiger.x.PoMdP:discount={given}", str(folder))
 
 
 def test_other_files_take_the_options_that_they_leave_open(tmp_path):

@@ -235,11 +235,6 @@ def test_any_model_that_can_be_written_keeps_its_values(pomdp):
     assert jm.evaluate(again, theirs, horizon=6).value == pytest.approx(expected, abs=1e-10)
 
 
-def test_a_reward_drawn_by_chance_cannot_be_written(tmp_path):
-    with pytest.raises(ModelError, match=r"drawn by chance.*\.json"):
-        jm.save_model(jm.models.build("inspection"), tmp_path / "m.POMDP")
-
-
 @pytest.mark.parametrize("name", sorted(set(jm.models.MODELS) - {"inspection"}))
 def test_every_model_of_ours_can_be_written_and_read_back(tmp_path, name):
     model = jm.models.build(name)
@@ -271,20 +266,6 @@ def test_a_model_whose_states_are_seen_is_written_without_observations():
     assert "observations" not in text
     assert "R: go : a : b 5.0" in text
     assert_same(pomdp_from_text(text), model)
-
-
-def test_a_change_after_reading_is_what_is_written():
-    """The remembered T and O are of no use then, and are not used."""
-    tiger = pomdp_from_text(pomdp_to_text(jm.models.sumatran_tiger()), first_observation="present")
-    p = tiger.probability.copy()
-    pairs = tiger.pair_of_outcome
-    p[pairs == 0] = p[pairs == 0][::-1]
-    changed = replace(tiger, probability=p, next_state=tiger.next_state)
-    try:
-        again = pomdp_from_text(pomdp_to_text(changed), first_observation="present")
-    except ModelError:
-        return
-    assert np.allclose(again.expected_reward, changed.expected_reward)
 
 
 def test_what_the_format_cannot_tell_is_refused_with_the_way_out():
@@ -375,20 +356,6 @@ def test_files_that_are_wrong_are_refused_at_the_right_line():
         jm.load_model(SHARED / "cassandra/ejs7.POMDP")
     with refuses(ModelError, "ejs7.POMDP, line 22", "sums to 1.1"):
         jm.load_model(SHARED / "cassandra/ejs7.POMDP", discount=0.9)
-
-
-@needs_files
-def test_published_models_are_the_ones_we_ship():
-    tiger = jm.load_model(SHARED / "conservation/SumatranTiger.pomdp", first_observation="present")
-    ours = jm.models.sumatran_tiger()
-    assert np.allclose(tiger.expected_reward, ours.expected_reward, atol=1e-9)
-    bridge = jm.load_model(
-        SHARED / "cassandra/bridge-repair.POMDP", discount=0.95, start="0", first_observation="0"
-    )
-    ours = jm.models.bridge_repair()
-    assert np.array_equal(bridge.pointer, ours.pointer)
-    assert np.allclose(bridge.probability, ours.probability)
-    assert np.allclose(bridge.reward, ours.reward)
 
 
 @needs_files

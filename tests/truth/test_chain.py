@@ -32,14 +32,6 @@ def test_tiger_without_memory_has_four_triples():
     assert (chain.target == END).sum() == 8
 
 
-def test_what_a_controller_never_does_is_not_in_the_chain():
-    assert set(unroll(TIGER, LISTEN).action.tolist()) == {2}
-    assert (unroll(TIGER, LISTEN).target != END).all()
-    opened = unroll(TIGER, OPEN)
-    assert set(opened.action.tolist()) == {0}
-    assert (opened.target == END).all()
-
-
 def test_memory_that_is_never_reached_costs_nothing():
     """Opening at once ends the episode, so a window of 50 has one node, ∅, and two sounds."""
     chain = unroll(TIGER, OPEN.lift(window(50)))
@@ -126,15 +118,6 @@ def test_the_chain_is_what_walking_the_model_by_hand_finds(data):
     for step, expected in steps.items():
         assert found[step] == pytest.approx(expected, abs=1e-12)
     assert chain.source.tolist() == sorted(chain.source.tolist())
-
-
-@given(st.data())
-def test_something_happens_with_probability_one_from_every_triple(data):
-    pomdp = data.draw(pomdps(discounts=(0.9,)))
-    chain = unroll(pomdp, data.draw(controllers(pomdp.observations, pomdp.actions)))
-    leaving = np.bincount(chain.source, chain.probability, len(chain))
-    assert np.allclose(leaving, 1, rtol=0, atol=1e-12)
-    assert chain.start.sum() == pytest.approx(1, abs=1e-12)
 
 
 def test_a_controller_with_other_names_does_not_fit():

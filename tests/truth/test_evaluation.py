@@ -126,12 +126,6 @@ def test_a_horizon_is_at_least_one_step(horizon):
         evaluate(TIGER, Controller.uniform(TIGER.observations, TIGER.actions), horizon=horizon)
 
 
-def test_the_models_own_step_limit_is_not_a_horizon():
-    listen = Controller.constant(TIGER.observations, TIGER.actions, [0, 0, 1])
-    assert TIGER.max_steps == 300
-    assert evaluate(TIGER, listen).value == pytest.approx(-20, abs=1e-12)
-
-
 # ---- against complete enumeration ---------------------------------------------------------------
 
 
@@ -167,12 +161,6 @@ def test_values_and_visits_give_the_same_answer(data):
     assert occupancy(chain, γ) @ paid == pytest.approx(by_value, rel=1e-10, abs=1e-10)
     endless = occupancy(chain, γ, horizon=900)
     np.testing.assert_allclose(endless, occupancy(chain, γ), rtol=1e-10, atol=1e-10)
-
-
-def test_visits_without_discount_are_the_mean_length():
-    uniform = Controller.uniform(TIGER.observations, TIGER.actions)
-    visits = occupancy(unroll(TIGER, uniform), 1.0)
-    assert visits.sum() == pytest.approx(1.5, abs=1e-12)
 
 
 def test_infinite_visits_are_an_error():

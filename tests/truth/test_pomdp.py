@@ -64,12 +64,6 @@ def test_dense_arrays_become_one_outcome_per_next_state_and_observation():
     assert model.reward[outcomes].tolist() == [-5.0] * 3
 
 
-def test_outcomes_that_cannot_happen_are_not_stored():
-    model = machine()
-    assert (model.probability > 0).all()
-    assert np.diff(model.pointer).tolist() == [4, 2, 3, 2]
-
-
 @given(pomdps())
 def test_the_outcomes_add_up_to_the_arrays_they_came_from(model):
     S, A = len(model.states), len(model.actions)
@@ -178,43 +172,6 @@ def test_outcomes_that_lead_nowhere_are_refused(changes, fact):
 
 def test_the_law_of_the_first_observation_matters_only_where_an_episode_can_start():
     assert machine(first_observation=[[0.5, 0.5], [0.0, 0.0]]).start.tolist() == [1.0, 0.0]
-
-
-def test_observations_of_a_state_nobody_enters_need_no_law():
-    unentered = machine(
-        transition=[[[1, 0], [0.5, 0]], [[1, 0], [1, 0]]],
-        observation=[[[0.9, 0.1], [0, 0]], [[0.9, 0.1], [0, 0]]],
-    )
-    assert 1 not in unentered.next_state.tolist()
-
-
-def test_a_discount_of_one_is_a_model_but_has_no_value_for_ever_where_nothing_ends():
-    assert machine(discount=1.0).discount == 1.0
-    endless = {"transition": [[[0.75, 0.25], [0, 1]], [[1, 0], [1, 0]]], "ending": 0.0}
-    model = machine(**endless, discount=1.0)
-    uniform = Controller.uniform(model.observations, model.actions)
-    assert np.isfinite(evaluate(model, uniform, horizon=3).value)
-    with refuses(ModelError, "discount 1", "--horizon", "FILE:discount=0.95"):
-        evaluate(model, uniform)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"reward": [1.0]},
-        {"reward": [1.0, 3.0, 5.0]},
-        {"next_state": [0], "next_observation": [0]},
-        {"next_state": [0, 0, END], "next_observation": [0, 0, END]},
-    ],
-)
-def test_every_outcome_needs_a_probability_a_next_state_an_observation_and_a_reward(changes):
-    with pytest.raises(ModelError):
-        coin(**changes)
-
-
-def test_endings_of_the_wrong_shape_are_refused_like_any_other_array():
-    with pytest.raises(ModelError):
-        machine(ending=[0.0, 0.5, 0.0])
 
 
 def test_an_ending_that_cannot_happen_does_not_make_a_value_for_ever():

@@ -13,10 +13,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from beliefs import update
+from facts import refuses
 from jumar import models
 from jumar.algorithms import run
 from jumar.core.controller import Controller
-from jumar.core.errors import MemoryMismatch, ModelError, ParameterError
+from jumar.core.errors import MemoryMismatch, ModelError, ParameterError, TooLarge
 from jumar.core.memory import NamedNodes, window
 from jumar.solve.solver import policy_value
 from jumar.truth.belief import first_beliefs, limit_mdp, predict
@@ -93,13 +94,6 @@ def test_an_echo_needs_exactly_two_observations():
     # of 7 histories the first knows as little as the average; the other six are ½ away from it
     assert one.mean_tv == pytest.approx(6 / 7 * 0.5)
     assert one.mean_reward == pytest.approx(6 / 7 * 0.5)
-
-
-def test_two_remembered_observations_make_the_learned_echo_true():
-    pomdp = echo()
-    truth = evaluate(pomdp, uniform(pomdp)).value
-    mdp = limit_mdp(pomdp, uniform(pomdp), window(2), horizon=5)
-    assert mdp.start @ policy_value(mdp, mdp.policy_of(uniform(pomdp))) == pytest.approx(truth)
 
 
 @pytest.mark.parametrize("noise", [0.9, 0.99])
@@ -191,17 +185,11 @@ def every_history(pomdp, memory, behavior, depth):
 
 
 @pytest.mark.parametrize(("name", "worst"), [("tiger", 0.7), ("voicemail", 0.5)])
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@pytest.mark.parametrize("k", [1, 4])
 def test_no_window_is_sufficient_for_sounds_that_count_for_ever(name, worst, k):
     # the law of the next sound moves by at most worst · |Δb|, and Δb comes close to 1
     gap = sufficiency_gap(models.build(name), window(k))
     assert worst - 1e-4 < gap.tv <= worst
-
-
-@pytest.mark.parametrize("actions", [False, True])
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
-def test_no_window_is_sufficient_for_the_maze(k, actions):
-    assert sufficiency_gap(models.cheese_maze(), window(k, actions)).tv == pytest.approx(1)
 
 
 def test_two_observations_are_exactly_enough_along_the_best_way_through_the_maze():
@@ -217,13 +205,6 @@ def test_what_the_behavior_never_does_is_not_compared():
     gap = sufficiency_gap(tiger, window(1), depth=3, behavior=careful)
     assert not gap.reward_gaps[:, 0].any()
     assert gap.reward_gaps[:, 1].all()
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_deeper_is_never_closer(name):
-    pomdp = models.build(name)
-    gaps = [sufficiency_gap(pomdp, window(2), depth).tv for depth in (1, 3, 6)]
-    assert gaps == sorted(gaps)
 
 
 def test_a_witness_is_two_histories_that_end_alike():
@@ -251,6 +232,9 @@ def test_misfits_are_told():
         sufficiency_gap(tiger, window(1).on(7, 4))
     with pytest.raises(ParameterError, match="depth: 0"):
         sufficiency_gap(tiger, window(1), depth=0)
+    # n sounds have n + 1 beliefs, by how many of them were "save": 2 + 3 + … + 10 = 54
+    with refuses(TooLarge, "voicemail", "more than 50", "8 actions"):
+        sufficiency_gap(voicemail, window(1), most=50)
 
 
 # ---- the page -----------------------------------------------------------------------------

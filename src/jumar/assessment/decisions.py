@@ -37,13 +37,13 @@ from jumar.core.arrays import Bools, Floats, Frozen, Ints
 from jumar.core.frames import Framed, history_state_columns
 from jumar.core.improvement import Improvement
 from jumar.core.replay import Replays
+from jumar.core.rounding import ROUNDING
 from jumar.core.shown import Shown
 from jumar.core.text import percent, shown, times
 from jumar.core.words import action_lines, history_state_heads, history_state_words
 from jumar.solve.linear import solve_discounted
 from jumar.solve.tried import tried_values
 
-ROUNDING = 1e-12  # of the largest value: no difference at all
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
 
 

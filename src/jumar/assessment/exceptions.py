@@ -21,9 +21,9 @@ import numpy as np
 from jumar.algorithms.auto.trials import MOST_BEYOND
 from jumar.assessment.result import Result
 from jumar.core.arrays import Floats
-from jumar.core.chances import ROUNDING
 from jumar.core.controller import Controller
 from jumar.core.errors import JumarError
+from jumar.core.rounding import ALIKE
 from jumar.evidence.offpolicy import estimate
 from jumar.evidence.plausible import Evidenced
 
@@ -114,7 +114,7 @@ def exploring(behavior: Controller) -> Controller | None:
         return behavior if behavior.exploration <= MOST else None
     least = _every_row(behavior).min(1)
     ε = float(least[0]) * len(behavior.actions)
-    if behavior.estimated or not 0 < ε <= MOST or np.ptp(least) > ROUNDING:
+    if behavior.estimated or not 0 < ε <= MOST or np.ptp(least) > ALIKE:
         return None
     return _declaring(behavior, ε)
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from jumar.core.arrays import Floats
 from jumar.core.errors import ControllerError
+from jumar.core.rounding import ALIKE
 
-SUM_TOLERANCE = 1e-9
-ROUNDING = 1e-9  # a probability that is smaller after subtracting was 0 before adding
+SUM_TOLERANCE = ALIKE
 
 
 def without_exploration(rows: Floats, exploration: float) -> Floats:
@@ -20,7 +20,7 @@ def without_exploration(rows: Floats, exploration: float) -> Floats:
     if not exploration:
         return rows
     bare = (rows - exploration / rows.shape[-1]) / (1 - exploration)
-    bare = np.where(bare < ROUNDING, 0.0, bare)  # an action that was never meant is exactly 0
+    bare = np.where(bare < ALIKE, 0.0, bare)  # an action that was never meant is exactly 0
     found: Floats = bare / bare.sum(-1, keepdims=True)
     return found
 

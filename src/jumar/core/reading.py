@@ -3,7 +3,6 @@ values. A program that acts on raw readings must do the same with them."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,10 +32,6 @@ class Bins:
         code = np.searchsorted(np.array(self.edges), numbers, side="right").astype(np.int32)
         code[np.isnan(numbers)] = -1
         return code
-
-    def find_one(self, value: float) -> int:
-        """The number of the range of one value, or -1 where it is no number."""
-        return -1 if value != value else bisect_right(self.edges, value)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from jumar.io.options import of_reading
 from jumar.io.project import YEAR, seconds
 from jumar.io.several import SeveralFiles, open_logs
 
+Parts = Mapping[str, tuple[str, ...]]  # part to columns
 FILE_OPTIONS = ("separator", "encoding", "turns", "sheet")
 SHORT = (0.8, 0.9)
 DISCOUNTS = (0.95, 0.98, 0.99, 0.995, 0.999)
@@ -157,57 +158,52 @@ def _reading(
 ) -> list[ProjectLine]:
     parts = columns_of(proposals)
     settings = [ProjectLine("columns", _columns(parts))]
-    settings += [_ends(seen, parts, given)] if "terminated" not in parts else []
+    settings += [_ends(seen, parts)] if "terminated" not in parts else []
     reward = _first(seen, parts, "reward")
-    if "cost" in given:
-        settings.append(ProjectLine("cost", given["cost"], "as given"))
-    elif reward is not None and is_cost(reward):
+    if reward is not None and is_cost(reward):
         why = f"{printable(reward.name)!r} sounds like a cost, and is hardly ever negative"
         settings.append(ProjectLine("cost", True, why))
-    settings += _missing(seen, parts, given)
-    if reward is not None and reward.missing.any() and "missing_reward" not in given:
+    settings += _missing(seen, parts)
+    if reward is not None and reward.missing.any():
         why = f"{printable(reward.name)!r} is empty in {counted(int(reward.missing.sum()), 'row')}"
         last = _only_last(seen, parts, reward)
         why += ": it is paid in the last row of an episode" if last else "; please check"
         settings.append(ProjectLine("missing_reward", 0, why))
-    settings += _dates(seen, parts, given)
+    settings += _dates(seen, parts)
     bins = {**_bins(seen, parts), **given.get("bins", {})}
     bins = {column: edges for column, edges in bins.items() if edges}
     if bins:
         settings.append(ProjectLine("bins", bins, "round numbers; correct them to those you go by"))
-    for key in given:
-        if key not in ("columns", "ends", "cost", "missing", "bins"):
+    lines = {line.key: line for line in settings}
+    for key, value in given.items():  # what a person says stands in the place of what was read off
+        if key not in ("columns", "bins") and not (key == "ends" and "terminated" in parts):
             why = "the list that holds the steps" if key == "turns" else "as given"
-            settings.append(ProjectLine(key, given[key], why))
-    return settings
+            lines[key] = ProjectLine(key, value, why)
+    return list(lines.values())
 
 
-def _columns(parts: Mapping[str, tuple[str, ...]]) -> dict[str, str | tuple[str, ...]]:
+def _columns(parts: Parts) -> dict[str, str | tuple[str, ...]]:
     return {part: names[0] if len(names) == 1 else names for part, names in parts.items()}
 
 
-def _first(seen: FirstLook, parts: Mapping[str, tuple[str, ...]], part: str) -> Column | None:
+def _first(seen: FirstLook, parts: Parts, part: str) -> Column | None:
     names = parts.get(part)
     return seen.columns[names[0]] if names else None
 
 
-def _clock(seen: FirstLook, parts: Mapping[str, tuple[str, ...]]) -> Floats | None:
+def _clock(seen: FirstLook, parts: Parts) -> Floats | None:
     column = _first(seen, parts, "step") or _first(seen, parts, "time")
     if column is None:
         return None
     return column.times if column.is_time else column.numbers
 
 
-def _episodes(seen: FirstLook, parts: Mapping[str, tuple[str, ...]]) -> Ints:
+def _episodes(seen: FirstLook, parts: Parts) -> Ints:
     column = _first(seen, parts, "episode")
     return np.zeros(seen.rows, np.int64) if column is None else column.code
 
 
-def _ends(
-    seen: FirstLook, parts: Mapping[str, tuple[str, ...]], given: Mapping[str, Any]
-) -> ProjectLine:
-    if given.get("ends"):
-        return ProjectLine("ends", given["ends"], "as given")
+def _ends(seen: FirstLook, parts: Parts) -> ProjectLine:
     marks = [
         seen.columns[name] for part in ("observation", "action") for name in parts.get(part, ())
     ]
@@ -220,7 +216,7 @@ def _ends(
     return ProjectLine("ends", guess.ends, guess.reason + doubt)
 
 
-def _only_last(seen: FirstLook, parts: Mapping[str, tuple[str, ...]], column: Column) -> bool:
+def _only_last(seen: FirstLook, parts: Parts, column: Column) -> bool:
     """Is a column filled in in the last rows of episodes, and nowhere else?"""
     inner, last = ending.rows_of(_episodes(seen, parts), _clock(seen, parts))
     return bool(
@@ -228,11 +224,7 @@ def _only_last(seen: FirstLook, parts: Mapping[str, tuple[str, ...]], column: Co
     )
 
 
-def _missing(
-    seen: FirstLook, parts: Mapping[str, tuple[str, ...]], given: Mapping[str, Any]
-) -> list[ProjectLine]:
-    if "missing" in given:
-        return [ProjectLine("missing", given["missing"], "as given")]
+def _missing(seen: FirstLook, parts: Parts) -> list[ProjectLine]:
     for name in parts.get("observation", ()):
         holes = int(seen.columns[name].missing.sum())
         if holes:
@@ -241,20 +233,16 @@ def _missing(
     return []
 
 
-def _dates(
-    seen: FirstLook, parts: Mapping[str, tuple[str, ...]], given: Mapping[str, Any]
-) -> list[ProjectLine]:
+def _dates(seen: FirstLook, parts: Parts) -> list[ProjectLine]:
     """How dates are written, where a reader could not tell."""
     column = _first(seen, parts, "time")
-    if "dates" in given or column is None or len(column.formats) < 2:
+    if column is None or len(column.formats) < 2:
         return []
     others = " or ".join(column.formats[1:])
     return [ProjectLine("dates", column.formats[0], f"or {others}; please check")]
 
 
-def _bins(
-    seen: FirstLook, parts: Mapping[str, tuple[str, ...]]
-) -> dict[str, tuple[str | float, ...]]:
+def _bins(seen: FirstLook, parts: Parts) -> dict[str, tuple[str | float, ...]]:
     action = _first(seen, parts, "action")
     found = {}
     for name in parts.get("observation", ()):
@@ -299,7 +287,7 @@ def _time(seen: FirstLook, proposals: tuple[Proposal, ...], cut: bool) -> list[P
     return [*made, ProjectLine("discount", rate, why)]
 
 
-def _step_length(seen: FirstLook, parts: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:
+def _step_length(seen: FirstLook, parts: Parts) -> tuple[str, str]:
     """How long a step takes, as 7d, if the log shows it."""
     for part in ("time", "step"):
         column = _first(seen, parts, part)

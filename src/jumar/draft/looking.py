@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,6 @@ from jumar.io.formats import Source, no_rows
 from jumar.io.formats.numpy_arrays import to_numpy
 from jumar.io.formats.text import TextFile
 from jumar.io.logs.dates import MICROSECONDS, guesses
-from jumar.io.logs.totals import MOST, is_total
 
 ROWS = 200_000  # more rows would not change a proposal
 FLAGS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"0", "1"}, {"t", "f"})
@@ -82,12 +81,6 @@ class Column:
         """(N,) the values as seconds, NaN where there is none."""
         return _taken(self.time_of, self.code)
 
-    @property
-    def flags(self) -> Bools:
-        """(N,) is it true? Only of a column of flags."""
-        true = [name.strip().lower() in ("true", "yes", "y", "1", "t") for name in self.names]
-        return np.append(np.array(true, np.bool_), False)[self.code]
-
 
 def _taken(values: Floats, code: Ints) -> Floats:
     return np.asarray(np.append(values, np.nan)[code])
@@ -100,7 +93,6 @@ class FirstLook:
     name: str
     columns: Mapping[str, Column]
     rows: int  # rows looked at
-    all_read: bool
 
 
 def find_turns(path: str | os.PathLike[str]) -> str | None:
@@ -136,16 +128,11 @@ def look(source: Source) -> FirstLook:
     derived = ("last.", "outer.")
     names = [name for name in dict.fromkeys(source.in_all) if not name.startswith(derived)]
     batches, rows = [], 0
-    stream = iter(source.batches(names, names))
-    for batch in stream:
+    for batch in source.batches(names, names):
         batches.append(batch.slice(0, ROWS - rows))
         rows += batches[-1].num_rows
         if rows >= ROWS:
             break
-    all_read = next(stream, None) is None
-    if all_read and batches:
-        rows -= (totals := _totals(batches[-1], rows))
-        batches[-1] = batches[-1].slice(0, batches[-1].num_rows - totals)
     if rows == 0:
         raise no_rows(source.name)
     columns = {}
@@ -153,21 +140,7 @@ def look(source: Source) -> FirstLook:
         chunks = [batch.column(i) for batch in batches]
         values = pa.chunked_array(chunks) if chunks else pa.chunked_array([], pa.string())
         columns[name] = _column(name, values)
-    return FirstLook(source.name, columns, rows, all_read)
-
-
-def _totals(batch: Any, rows: int) -> int:
-    """How many rows at the end are totals: the first cell that is not empty says so, or all are
-    empty, and at least half of the cells are."""
-    found = 0
-    while found < min(MOST, rows - 1, batch.num_rows):
-        row = batch.num_rows - 1 - found
-        cells = [column[row].as_py() for column in batch.columns]
-        filled = [str(cell).strip() for cell in cells if cell is not None and str(cell).strip()]
-        if 2 * len(filled) > len(cells) or not is_total(filled[0] if filled else ""):
-            break
-        found += 1
-    return found
+    return FirstLook(source.name, columns, rows)
 
 
 def _column(name: str, values: Any) -> Column:
@@ -189,7 +162,7 @@ def _column(name: str, values: Any) -> Column:
     renumbered = np.full(len(texts) + 1, -1)
     renumbered[kept] = np.arange(len(kept))
     names = tuple(texts[i] for i in kept)
-    times, formats = _times(pa.array(names, pa.string()))
+    times, formats = _times(names)
     return Column(name, names, renumbered[code], _numbers(names), times, formats)
 
 
@@ -238,16 +211,16 @@ def as_number(text: str) -> float:
     return number if np.isfinite(number) else float("nan")
 
 
-def _times(words: Any) -> tuple[Floats, tuple[str, ...]]:
+def _times(words: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:
     """Seconds since 1970 of dates and times as people write them, NaN where words are none; and
     the formats they may have, where they are not plain ISO 8601."""
     import pyarrow as pa
 
     none = np.full(len(words), np.nan), ()
-    if len(words) == 0 or not any(letter.isdigit() for letter in words[0].as_py()):
+    if len(words) == 0 or not any(letter.isdigit() for letter in words[0]):
         return none
     try:
-        moments = words.cast(pa.timestamp("us"))
+        moments = pa.array(words, pa.string()).cast(pa.timestamp("us"))
         return to_numpy(moments.cast(pa.int64())) / MICROSECONDS, ()
     except pa.ArrowException:
         pass

@@ -43,29 +43,11 @@ WORDS: dict[str, str] = {
     "cluster": "cluster plant factory clinic hospital region group site household school",
     "behavior": "behavior behaviour policy controller rule protocol",
 }
-COST_WORDS = [
-    "cost",
-    "costs",
-    "price",
-    "penalty",
-    "loss",
-    "expense",
-    "kosten",
-    "preis",
-    "coût",
-    "cout",
-    "costo",
-    "coste",
-    "downtime",
-    "charge",
-    "fee",
-    "damage",
-    "spend",
-    "spent",
-    "expenditure",
-    "aufwand",
-    "ausgaben",
-]
+COST_WORDS = (
+    "cost", "costs", "price", "penalty", "loss", "expense", "kosten", "preis", "coût", "cout",
+    "costo", "coste", "downtime", "charge", "fee", "damage", "spend", "spent", "expenditure",
+    "aufwand", "ausgaben",
+)  # fmt: skip
 COST_ENDINGS = ("cost", "costs", "kosten", "preis", "aufwand")  # of words written together
 SAVED_WORDS = ["saved", "saving", "savings", "avoided", "reduction", "benefit", "negative", "neg"]
 UNITS = {

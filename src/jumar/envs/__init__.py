@@ -8,9 +8,9 @@
     fair = jm.Controller.uniform(*jumar.envs.names(env))
     log = jm.record(env, fair, episodes=1000)
 
-`PomdpEnv` and `PomdpVectorEnv` are the environments, `names` says what the values of a space are
-called, `Player` is a controller that acts in an environment. Nothing here learns; `record` sees of
-an environment what a controller sees.
+`PomdpEnv` is the environment, `names` says what the values of a space are called, `Player` is a
+controller that acts in an environment. Nothing here learns; `record` sees of an environment what a
+controller sees.
 """
 
 from __future__ import annotations
@@ -19,25 +19,49 @@ from typing import TYPE_CHECKING
 
 from jumar.envs.naming import names
 from jumar.envs.playing import Player
-from jumar.envs.registering import register_models
+from jumar.truth.models import MODELS
 
 if TYPE_CHECKING:
     from jumar.envs.environment import PomdpEnv
-    from jumar.envs.vector import PomdpVectorEnv
 
-__all__ = ["Player", "PomdpEnv", "PomdpVectorEnv", "names", "register_models"]
+__all__ = ["Player", "PomdpEnv", "environment_id", "names", "register_models"]
+
+
+def environment_id(model: str) -> str:
+    """What a model is called in Gymnasium.
+
+    >>> environment_id("cheese_maze")
+    'jumar/CheeseMaze-v0'
+    """
+    words = "".join(part[:1].upper() + part[1:] for part in model.split("_"))
+    return f"jumar/{words}-v0"
+
+
+def register_models() -> list[str]:
+    """Register every model that is not registered yet, and say what they are called. Without
+    gymnasium there is nothing to register with. Call it again after ``MODELS.add``."""
+    try:
+        import gymnasium
+    except ImportError:
+        return []
+    for model in MODELS:
+        if environment_id(model) not in gymnasium.registry:
+            gymnasium.register(
+                environment_id(model),
+                entry_point="jumar.envs.environment:PomdpEnv",
+                kwargs={"model": model},
+                max_episode_steps=MODELS[model].build().max_steps,
+            )
+    return [environment_id(model) for model in MODELS]
+
 
 register_models()
 
 
 def __getattr__(name: str) -> object:
-    """The classes that are environments are made when gymnasium is there."""
+    """The class that is an environment is made when gymnasium is there."""
     if name == "PomdpEnv":
         from jumar.envs.environment import PomdpEnv
 
         return PomdpEnv
-    if name == "PomdpVectorEnv":
-        from jumar.envs.vector import PomdpVectorEnv
-
-        return PomdpVectorEnv
     raise AttributeError(f"module 'jumar.envs' has no attribute {name!r}")

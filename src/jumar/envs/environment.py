@@ -13,8 +13,6 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from jumar.core.errors import MissingExtra, ParameterError
 from jumar.truth import models
 from jumar.truth.pomdp import END, Pomdp
@@ -26,33 +24,7 @@ except ImportError as error:
     raise MissingExtra("Environments", "gymnasium", "gym") from error
 
 
-def model_of(model: str | Path | Pomdp, options: dict[str, float]) -> Pomdp:
-    """The model of an environment: given, by name, or from a file."""
-    if isinstance(model, Pomdp):
-        if options:
-            raise ParameterError("options: this model is built already. Leave them out.")
-        return model
-    given = ",".join(f"{name}={value!r}" for name, value in options.items())
-    return models.build(f"{model}:{given}" if given else str(model))
-
-
-class NamesOfModel:
-    """What the numbers of an environment mean."""
-
-    pomdp: Pomdp
-
-    @property
-    def observation_names(self) -> tuple[str, ...]:
-        """What the numbers of observations mean."""
-        return self.pomdp.observations
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """What the numbers of actions mean."""
-        return self.pomdp.actions
-
-
-class PomdpEnv(NamesOfModel, gymnasium.Env):  # type: ignore[misc]
+class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
     """A model as an environment.
 
     Parameters
@@ -79,11 +51,18 @@ class PomdpEnv(NamesOfModel, gymnasium.Env):  # type: ignore[misc]
     def __init__(
         self, model: str | Path | Pomdp, *, render_mode: str | None = None, **options: float
     ) -> None:
-        self.pomdp = pomdp = model_of(model, options)
+        if not isinstance(model, Pomdp):
+            given = ",".join(f"{name}={value!r}" for name, value in options.items())
+            model = models.build(f"{model}:{given}" if given else str(model))
+        elif options:
+            raise ParameterError("options: this model is built already. Leave them out.")
+        self.pomdp = model
+        self.observation_names, self.action_names = model.observations, model.actions
         self.render_mode = render_mode
-        self.observation_space = gymnasium.spaces.Discrete(len(pomdp.observations))
-        self.action_space = gymnasium.spaces.Discrete(len(pomdp.actions))
-        first, state, seen, pointer, within, *outcomes = model_tables(pomdp)
+        self.observation_space = gymnasium.spaces.Discrete(len(model.observations))
+        self.action_space = gymnasium.spaces.Discrete(len(model.actions))
+        first, state, seen, pointer, within, *outcomes = model_tables(model)
+        # lists: a step looks up single numbers
         self._first = first.tolist(), state.tolist(), seen.tolist()
         self._pointer, self._within = pointer.tolist(), within.tolist()
         self._next_state, self._next_seen, self._reward = (each.tolist() for each in outcomes)
@@ -97,15 +76,14 @@ class PomdpEnv(NamesOfModel, gymnasium.Env):  # type: ignore[misc]
         cumulative, states, seen = self._first
         k = drawn(cumulative, 0, len(cumulative), self.np_random.random())
         self._state, self._seen = states[k], seen[k]
-        if self.render_mode is not None:
-            self._said = f"saw {self.observation_names[self._seen]}"
+        self._said = f"saw {self.observation_names[self._seen]}"
         return self._seen, {}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Do something."""
         if self._state == END:
             raise ParameterError("step: the episode is over. Call reset() first.")
-        A = len(self.pomdp.actions)
+        A = len(self.action_names)
         if not 0 <= action < A:
             raise ParameterError(f"action {action}: there are only numbers 0 to {A - 1}.")
         pair = self._state * A + int(action)
@@ -136,12 +114,3 @@ def drawn(cumulative: list[float], first: int, last: int, u: float) -> int:
     while k == last or (k > first and cumulative[k] == cumulative[k - 1]):
         k -= 1
     return k
-
-
-def outcome_steps(pomdp: Pomdp) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """For many draws at once: pair + cumulative probability of every outcome, rising throughout,
-    and the last outcome of every pair that can happen."""
-    _, _, _, pointer, within, *_ = model_tables(pomdp)
-    K = len(pomdp.probability)
-    possible = np.where(pomdp.probability > 0, np.arange(K), 0)
-    return pomdp.pair_of_outcome + within, np.maximum.reduceat(possible, pointer[:-1])

@@ -31,23 +31,18 @@ def describe(space: Any) -> dict[str, Any]:
     >>> describe(Discrete(3, start=1))
     {'type': 'Discrete', 'n': 3, 'start': 1}
     """
-    kind = type(space).__name__
-    if kind == "Discrete":
-        return {"type": kind, "n": int(space.n), "start": int(space.start)}
-    if kind == "MultiDiscrete":
-        start = np.asarray(space.start).tolist()
-        nvec = np.asarray(space.nvec).tolist()
-        return {"type": kind, "nvec": nvec, "start": start, "dtype": str(space.dtype)}
-    if kind == "MultiBinary":
-        return {"type": kind, "n": list(space.shape)}
-    if kind == "Box":
-        edges = {"low": space.low.tolist(), "high": space.high.tolist()}
-        return {"type": kind, "shape": list(space.shape), "dtype": str(space.dtype), **edges}
-    if kind == "Dict":
-        return {"type": kind, "subspaces": {k: describe(s) for k, s in space.spaces.items()}}
-    if kind == "Tuple":
-        return {"type": kind, "subspaces": [describe(s) for s in space.spaces]}
-    return {"type": kind}  # which nothing can be made of
+    told: dict[str, Any] = {"type": type(space).__name__}
+    for key in ("n", "nvec", "start", "low", "high"):
+        if hasattr(space, key):
+            told[key] = np.asarray(getattr(space, key)).tolist()
+    if told["type"] in ("MultiDiscrete", "Box"):
+        told |= {"shape": list(space.shape), "dtype": str(space.dtype)}
+    inside = getattr(space, "spaces", None)
+    if isinstance(inside, Mapping):
+        told["subspaces"] = {key: describe(part) for key, part in inside.items()}
+    elif inside is not None:
+        told["subspaces"] = [describe(part) for part in inside]
+    return told
 
 
 @dataclass(frozen=True)
@@ -133,15 +128,17 @@ def _done(
 
 def _space_of(env: Any, kind: str) -> tuple[Any, Sequence[str] | None]:
     """The space of a single environment, and the names it gives itself."""
-    several = getattr(env, f"single_{kind}_space", None)
-    space = getattr(env, f"{kind}_space") if several is None else several
     inner = env.unwrapped
-    inside = getattr(inner, f"single_{kind}_space", None) or getattr(inner, f"{kind}_space", None)
-    names = getattr(inner, f"{kind}_names", None)
-    if names is None and hasattr(inner, "envs"):  # copies that are stepped one after the other
-        names = getattr(inner.envs[0].unwrapped, f"{kind}_names", None)
-        inside = getattr(inner.envs[0].unwrapped, f"{kind}_space", None)
-    return space, names if space == inside else None
+    if hasattr(inner, "envs"):  # copies that are stepped one after the other
+        inner = inner.envs[0].unwrapped
+    space = _single(env, kind)
+    same = space == _single(inner, kind)  # else a wrapper changed what its numbers mean
+    return space, getattr(inner, f"{kind}_names", None) if same else None
+
+
+def _single(env: Any, kind: str) -> Any:
+    space = getattr(env, f"{kind}_space", None)
+    return getattr(env, f"single_{kind}_space", space)
 
 
 def _sent(space: Any, name: str, value: Any) -> Any:

@@ -7,7 +7,6 @@ costs a few dictionary look-ups instead of a few calls of numpy.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from jumar.core.errors import LogError, ParameterError, not_one_of
 from jumar.core.randomness import Seed, generator
 from jumar.core.shown import Shown
 from jumar.core.text import printable
-from jumar.envs.naming import Edges, NamedSpaces, named_spaces
+from jumar.envs.naming import NamedSpaces, named_spaces
 
 MOST_KEPT = 500_000  # rows and moves; a long window may visit ever new nodes
 DRAWS = 1024  # random numbers that are drawn at a time
@@ -51,11 +50,6 @@ class Tabulated:
         """The action that a number from [0, 1) draws."""
         return bisect_right(self.row(node, z), u)
 
-    def likeliest(self, node: Node, z: int) -> int:
-        """The likeliest action, of equal ones the first."""
-        state = np.append(np.frombuffer(node, np.int64), z)[None, :]
-        return int(self._controller.rows_at(state)[0].argmax())
-
     def next(self, node: Node, z: int, a: int) -> Node:
         """The node after z was seen and a was done."""
         key = node, z, a
@@ -82,12 +76,8 @@ class Player(Shown):
         What actions are drawn with: a whole number or a generator.
     most_likely
         Draw nothing; take the likeliest action, of equal ones the first.
-    bins
-        As for `names`.
-    observations
-        As for `names`.
-    actions
-        As for `names`.
+    **named
+        As for `names`: `bins`, `observations`, `actions`.
 
     Examples
     --------
@@ -109,12 +99,10 @@ class Player(Shown):
         *,
         seed: Seed = 1,
         most_likely: bool = False,
-        bins: Edges | None = None,
-        observations: Sequence[str] | None = None,
-        actions: Sequence[str] | Mapping[str, Any] | None = None,
+        **named: Any,
     ) -> None:
         self.controller = controller
-        self.spaces = named_spaces(env, bins, observations, actions)
+        self.spaces = named_spaces(env, **named)
         self.table = Tabulated(controller)
         self._known, self.values = fitted(self.spaces, controller)
         self._at_once = self._plain_numbers()
@@ -134,7 +122,8 @@ class Player(Shown):
         """Choose an action on seeing this, and remember both."""
         z = self.seen(observation)
         if self._most_likely:
-            a = self.table.likeliest(self._node, z)
+            state = np.append(np.frombuffer(self._node, np.int64), z)[None, :]
+            a = int(self.controller.rows_at(state)[0].argmax())  # of equal ones the first
         else:
             a = self.table.choose(self._node, z, self.dice.roll())
         self._node = self.table.next(self._node, z, a)
@@ -154,18 +143,14 @@ class Player(Shown):
             z = self._at_once.get(int(observation))
             if z is not None:
                 return z
-        return self.number(self.spaces.observation.number(observation), observation)
-
-    def number(self, code: int, observation: Any) -> int:
-        """The controller's number of a number of the space."""
-        z = self._known[code] if code >= 0 else code
-        if z >= 0:
-            return z
+        code = self.spaces.observation.number(observation)
         if code < 0:
             raise LogError(
                 f"{self.spaces.source}: {printable(repr(observation))[:80]} was seen, which is "
                 "outside the space or no number. Correct the environment, or cut it into bins."
             )
+        if self._known[code] >= 0:
+            return self._known[code]
         name = self.spaces.observations[code]
         fact = not_one_of("observation", name, self.controller.observations)
         raise LogError(f"{self.spaces.source}: {fact} Add it to those of the controller.")

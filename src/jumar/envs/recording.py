@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Bools
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes, Origin, Remarks
 from jumar.core.errors import MissingExtra, ParameterError
@@ -25,6 +24,8 @@ from jumar.envs.naming import Edges
 from jumar.envs.playing import Player
 from jumar.truth.pomdp import MOST_STEPS
 from jumar.truth.simulation import FOREVER
+
+Steps = tuple[list[int], list[int], list[float]]  # what was seen, done and paid
 
 
 def record(
@@ -55,12 +56,11 @@ def record(
         An episode is cut off after so many steps, if the environment does not do so before. Without
         it, after 10,000.
     bins
-        Cuts real numbers into ranges, as for `jumar.read_logs`: ``{"observation.2": ("left", 0,
-        "right")}``. Real numbers without bins do not matter.
+        As for `jumar.envs.names`. Real numbers without bins do not matter.
     observations
-        Other names for the numbers of a discrete space, in their order.
+        As for `jumar.envs.names`.
     actions
-        The same for actions; or what each action sends: ``{"brake": [-2.0], "go": [2.0]}``.
+        As for `jumar.envs.names`.
 
     Returns
     -------
@@ -83,17 +83,15 @@ def record(
         raise ParameterError(
             f"max_steps: {whole_number(max_steps)} is not a whole number from 1 to {MOST_STEPS:,}."
         )
-    several = _is_vector(env)
+    run = _run_copies if _is_vector(env) else _run_one
     rng = generator(seed, "recording")
     first = int(rng.integers(2**31))
-    named: dict[str, Any] = {"bins": bins, "observations": observations, "actions": actions}
-    player = Player(env, controller, seed=rng, **named)
+    player = Player(
+        env, controller, seed=rng, bins=bins, observations=observations, actions=actions
+    )
     limit = FOREVER if max_steps is None else int(max_steps)
     log = _Log(player)
-    if several:
-        _Copies(env, player, log, int(episodes), limit).run(first)
-    else:
-        _run_one(env, player, log, int(episodes), limit, first)
+    run(env, player, log, int(episodes), limit, first)
     return log.episodes()
 
 
@@ -117,175 +115,108 @@ class _Log:
 
     def __init__(self, player: Player) -> None:
         self._player = player
-        self._episodes: dict[int, tuple[list[int], list[int], list[float], int, bool]] = {}
+        self._episodes: dict[int, tuple[Steps, int, bool]] = {}
 
     def __len__(self) -> int:
         return len(self._episodes)
 
-    def add(
-        self, number: int, z: list[int], a: list[int], r: list[float], final: int, ended: bool
-    ) -> None:
+    def add(self, number: int, steps: Steps, final: int, ended: bool) -> None:
         """An episode that is complete; `number` says which it is in the order of beginning."""
-        self._episodes[number] = z, a, r, UNKNOWN if ended else final, ended
+        self._episodes[number] = steps, UNKNOWN if ended else final, ended
 
     def episodes(self) -> Episodes:
         """All of it."""
         made = [self._episodes[number] for number in sorted(self._episodes)]
-        z, a, r = (np.concatenate([each[i] for each in made]) for i in range(3))
-        start = np.concatenate([[0], np.cumsum([len(each[0]) for each in made])])
+        z, a, r = (np.concatenate([steps[i] for steps, _, _ in made]) for i in range(3))
         spaces, controller = self._player.spaces, self._player.controller
-        rows = np.arange(1, len(z) + 1)
-        labels, remarks = range(len(made)), Remarks(rows=len(z))
+        rows, labels = np.arange(1, len(z) + 1), range(len(made))
         return Episodes(
             controller.observations,
             controller.actions,
             z,
             a,
             r,
-            start,
-            np.array([each[3] for each in made]),
-            np.array([each[4] for each in made]),
-            Origin(spaces.source, rows, labels, remarks, reading=spaces.reading),
+            np.cumsum([0, *(len(steps[0]) for steps, _, _ in made)]),
+            np.array([final for _, final, _ in made]),
+            np.array([ended for _, _, ended in made]),
+            Origin(spaces.source, rows, labels, Remarks(rows=len(z)), reading=spaces.reading),
         )
 
 
-def _run_one(
-    env: Any, player: Player, log: _Log, episodes: int, limit: int, seed: int | None
-) -> None:
+def _run_one(env: Any, player: Player, log: _Log, episodes: int, limit: int, seed: int) -> None:
     seen, values, table, dice = player.seen, player.values, player.table, player.dice
     for number in range(episodes):
-        observation, _ = env.reset(seed=seed)
-        seed = None  # the random numbers of the environment continue
+        # after the first reset the random numbers of the environment continue
+        observation, _ = env.reset(seed=seed if number == 0 else None)
         node, z = table.first, seen(observation)
-        z_log: list[int] = []
-        a_log: list[int] = []
-        r_log: list[float] = []
+        steps: Steps = [], [], []
         for _ in range(limit):
             a = table.choose(node, z, dice.roll())
             observation, reward, terminated, truncated, _ = env.step(values[a])
-            z_log.append(z)
-            a_log.append(a)
-            r_log.append(float(reward))
+            _note(steps, z, a, reward)
             if terminated:
                 break
             node, z = table.next(node, z, a), seen(observation)
             if truncated:
                 break
-        log.add(number, z_log, a_log, r_log, z, bool(terminated))
+        log.add(number, steps, z, bool(terminated))
 
 
-class _Copies:
-    """Episodes in the copies of a vector environment."""
+def _run_copies(env: Any, player: Player, log: _Log, episodes: int, limit: int, seed: int) -> None:
+    """Episodes in the copies of a vector environment that begin anew in the step after an end."""
+    table, copies = player.table, range(env.num_envs)
+    source = player.spaces.source
+    mode = env.metadata.get("autoreset_mode")
+    if getattr(mode, "value", mode) != "NextStep":
+        raise ParameterError(
+            f"{source}: its copies begin anew in the autoreset_mode {mode!r}. Make it with "
+            "AutoresetMode.NEXT_STEP, so that steps can be told from resets."
+        )
+    batch, _ = env.reset(seed=seed)
+    begun = len(copies)
+    number, node = list(copies), [table.first] * begun
+    z = [player.seen(_entry(batch, i)) for i in copies]
+    steps: list[Steps] = [([], [], []) for _ in copies]
+    over = np.zeros(begun, np.bool_)  # the next step of such a copy only resets it
+    while len(log) < episodes:
+        a = [table.choose(node[i], z[i], player.dice.roll()) for i in copies]
+        batch, reward, terminated, truncated, _ = env.step(
+            _sent(env, [player.values[k] for k in a])
+        )
+        for i in copies:
+            if over[i]:
+                number[i], begun = begun, begun + 1
+                node[i], z[i], steps[i] = table.first, player.seen(_entry(batch, i)), ([], [], [])
+                continue
+            _note(steps[i], z[i], a[i], reward[i])
+            if not terminated[i]:
+                node[i] = table.next(node[i], z[i], a[i])
+                z[i] = player.seen(_entry(batch, i))
+            if (terminated[i] or truncated[i]) and number[i] < episodes:
+                log.add(number[i], steps[i], z[i], bool(terminated[i]))
+            elif not (terminated[i] or truncated[i]) and len(steps[i][0]) >= limit:
+                raise ParameterError(
+                    f"{source}: an episode has {limit:,} steps, and copies that reset themselves "
+                    "cannot be cut off from here. Say so when they are made: "
+                    "gymnasium.make_vec(..., max_episode_steps=...)."
+                )
+        over = (terminated | truncated) & ~over
 
-    def __init__(self, env: Any, player: Player, log: _Log, episodes: int, limit: int) -> None:
-        from gymnasium.vector import AutoresetMode
 
-        self._env, self._player, self._log = env, player, log
-        self._episodes, self._limit = episodes, limit
-        mode = env.metadata.get("autoreset_mode")
-        if not isinstance(mode, AutoresetMode):
-            raise ParameterError(
-                f"{player.spaces.source}: does not say when it resets itself, so its steps cannot "
-                "be told from resets. Set env.metadata['autoreset_mode'] to an AutoresetMode."
-            )
-        self._next_step = mode == AutoresetMode.NEXT_STEP
-        self._same_step = mode == AutoresetMode.SAME_STEP
-        copies = env.num_envs
-        self._begun = 0  # episodes so far
-        self._number = [0] * copies  # of the episode in each copy
-        self._node = [player.table.first] * copies
-        self._z = [0] * copies
-        self._logs: list[tuple[list[int], list[int], list[float]]] = [([], [], [])] * copies
+def _note(steps: Steps, z: int, a: int, reward: Any) -> None:
+    steps[0].append(z)
+    steps[1].append(a)
+    steps[2].append(float(reward))
 
-    def run(self, seed: int) -> None:
-        env, player = self._env, self._player
-        copies, table, roll = range(env.num_envs), player.table, player.dice.roll
-        batch, _ = env.reset(seed=seed)
-        for i, z in enumerate(self._seen(batch)):
-            self._begin(i, z)
-        resets = np.zeros(env.num_envs, np.bool_)  # where the next step is only a reset
-        while len(self._log) < self._episodes:
-            chosen = [table.choose(self._node[i], self._z[i], roll()) for i in copies]
-            batch, reward, terminated, truncated, infos = env.step(self._sent(chosen))
-            over = terminated | truncated
-            shown = self._shown(batch, over, infos)
-            for i, z in enumerate(self._seen(batch, ~over | resets)):
-                if resets[i]:
-                    self._begin(i, z)
-                    continue
-                z_log, a_log, r_log = self._logs[i]
-                z_log.append(self._z[i])
-                a_log.append(chosen[i])
-                r_log.append(float(reward[i]))
-                if over[i]:
-                    final = UNKNOWN if terminated[i] else player.seen(shown[i])
-                    self._end(i, final, bool(terminated[i]))
-                else:
-                    self._node[i] = table.next(self._node[i], self._z[i], chosen[i])
-                    self._z[i] = z
-            late = self._too_long(over, resets)
-            resets = self._restart(batch, over & ~resets, late)
 
-    def _begin(self, i: int, z: int) -> None:
-        self._number[i], self._begun = self._begun, self._begun + 1
-        self._node[i], self._z[i], self._logs[i] = self._player.table.first, z, ([], [], [])
+def _sent(env: Any, values: list[Any]) -> Any:
+    """The actions of all copies, as the environment takes them."""
+    from gymnasium.vector.utils import concatenate, create_empty_array
 
-    def _end(self, i: int, final: int, ended: bool) -> None:
-        if self._number[i] < self._episodes:
-            self._log.add(self._number[i], *self._logs[i], final, ended)
-        self._logs[i] = [], [], []
-
-    def _restart(self, batch: Any, over: Bools, late: Bools) -> Bools:
-        """Begin new episodes, or say in which copies the next step will do so."""
-        if self._next_step:
-            return over
-        which = over | late
-        if self._same_step:
-            for i in np.flatnonzero(over):
-                self._begin(int(i), self._player.seen(_entry(batch, int(i))))
-        elif which.any():
-            batch, _ = self._env.reset(options={"reset_mask": which})
-            for i in np.flatnonzero(which):
-                self._begin(int(i), self._player.seen(_entry(batch, int(i))))
-        return np.zeros(len(over), np.bool_)
-
-    def _too_long(self, over: Bools, resets: Bools) -> Bools:
-        """Cut off what goes on for too long, if the environment can begin anew in one copy."""
-        late = np.array([len(log[0]) >= self._limit for log in self._logs]) & ~over & ~resets
-        if late.any() and (self._next_step or self._same_step):
-            raise ParameterError(
-                f"{self._player.spaces.source}: an episode has {self._limit:,} steps, and copies "
-                "that reset themselves cannot be cut off from here. Say so when they are made: "
-                "gymnasium.make_vec(..., max_episode_steps=...)."
-            )
-        for i in np.flatnonzero(late):
-            self._end(int(i), self._z[i], ended=False)
-        return late
-
-    def _seen(self, batch: Any, matters: Bools | None = None) -> list[int]:
-        """The controller's number of what is seen in each copy."""
-        player = self._player
-        codes = player.spaces.observation.numbers(batch).tolist()
-        return [
-            player.number(code, _entry(batch, i)) if matters is None or matters[i] else UNKNOWN
-            for i, code in enumerate(codes)
-        ]
-
-    def _shown(self, batch: Any, over: Bools, infos: Any) -> dict[int, Any]:
-        """What was seen at last in the copies whose episode is over."""
-        if self._same_step:
-            return {int(i): infos["final_obs"][i] for i in np.flatnonzero(over)}
-        return {int(i): _entry(batch, int(i)) for i in np.flatnonzero(over)}
-
-    def _sent(self, chosen: list[int]) -> Any:
-        """The actions of all copies, as the environment takes them."""
-        from gymnasium.vector.utils import concatenate, create_empty_array
-
-        values = [self._player.values[a] for a in chosen]
-        space = self._env.single_action_space
-        if type(space).__name__ == "Discrete":
-            return np.array(values, space.dtype)
-        return concatenate(space, values, create_empty_array(space, n=len(values)))
+    space = env.single_action_space
+    if type(space).__name__ == "Discrete":
+        return np.array(values, space.dtype)
+    return concatenate(space, values, create_empty_array(space, n=len(values)))
 
 
 def _entry(batch: Any, i: int) -> Any:

@@ -20,11 +20,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from jumar.core.rounding import ALIKE
 from jumar.core.text import number
 from jumar.io.plain import finite
 
 NONE_BELOW, CARE_BELOW = 10.0, 30.0  # ordinary episodes
-ROUNDING = 1e-9  # relative: how far computing may push a possible number over its limit
 EDGE = 0.05  # of what is possible: how far, at the most, an error may push it
 
 
@@ -53,7 +53,7 @@ class Evidenced:
         if self.doubt:
             return self.doubt
         low, high = self.possible
-        rounding = ROUNDING * max(abs(low), abs(high))
+        rounding = ALIKE * max(abs(low), abs(high))
         slack = max(rounding, min(2 * self.error, EDGE * (high - low)))
         if not math.isfinite(self.value):
             return "no number comes out"

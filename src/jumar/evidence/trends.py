@@ -29,13 +29,13 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.errors import LogError
+from jumar.core.rounding import ROUNDING
 from jumar.evidence.plausible import NONE_BELOW
 
 DEGREE = 2
 ALIKE = 0.7  # correlation of neighbours; at 0.8, 10 % missed in logs of 200
 SHARE = 0.8  # of δ, for each end of each answer; 0.5 would do for one answer alone
 LATEST = 0.15  # of the numbers: the last twentieth of a log
-ROUNDING = 1e-12  # of the largest number: what is left below it is no residual
 
 
 class Trended(NamedTuple):

@@ -21,16 +21,10 @@ HIDDEN = "***"
 PLAIN = "/:@=+,!~()'$&;*"  # in addresses all else is written as %20
 AS_TYPED = PLAIN + "%"  # people have written it that way already
 SHOWN = (  # of a query; what else stands there might be a secret
-    "region",
-    "scheme",
-    "endpoint_override",
-    "retry_limit_seconds",
-    "project_id",
-    "allow_bucket_creation",
-    "allow_bucket_deletion",
-    "allow_delayed_open",
+    "region", "scheme", "endpoint_override", "retry_limit_seconds", "project_id",
+    "allow_bucket_creation", "allow_bucket_deletion", "allow_delayed_open",
     "force_virtual_addressing",
-)
+)  # fmt: skip
 GOOGLE = ("gs", "gcs")
 PATIENCE = "retry_limit_seconds=10"  # of Google's client, which by itself tries for 15 minutes
 

@@ -16,21 +16,14 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes
-from jumar.core.errors import (
-    ControllerError,
-    JumarError,
-    LogError,
-    MissingExtra,
-    ParameterError,
-    not_one_of,
-)
+from jumar.core.errors import ControllerError, JumarError, LogError, MissingExtra, ParameterError
 from jumar.core.shown import Shown
 from jumar.core.text import printable
 from jumar.io.controllers import controller_from_document, controller_to_document
@@ -46,7 +39,6 @@ from jumar.io.formats.minari import (
 from jumar.io.formats.minari_episodes import METADATA
 from jumar.io.logs import read_logs
 
-DataFormat = Literal["hdf5", "arrow", "parquet"]
 _NAME = re.compile(r"(?:[\w-]+/)*[\w-]+-v[0-9]+")
 
 
@@ -118,12 +110,9 @@ def write_minari(
     name: str,
     *,
     folder: str | Path | None = None,
-    data_format: DataFormat = "hdf5",
     discount: float | None = None,
     controller: Controller | None = None,
     description: str | None = None,
-    author: str | None = None,
-    author_email: str | None = None,
 ) -> Path:
     """Write a log as a dataset of Minari.
 
@@ -136,18 +125,12 @@ def write_minari(
     folder
         Where datasets are kept. Without it, where Minari keeps its own: MINARI_DATASETS_PATH, or
         .minari/datasets in the home folder.
-    data_format
-        "hdf5", "arrow" or "parquet".
     discount
         Kept in the metadata.
     controller
         That made the log; kept in the metadata.
     description
         Of the dataset.
-    author
-        Of the dataset.
-    author_email
-        Of the author.
 
     Returns
     -------
@@ -173,10 +156,6 @@ def write_minari(
             f"name: {printable(name)!r} is not the name of a dataset. Write it like "
             "jumar/tiger/fair-v0."
         )
-    if data_format not in get_args(DataFormat):
-        raise ParameterError(
-            "data_format: " + not_one_of("format", data_format, get_args(DataFormat))
-        )
     root = datasets_root() if folder is None else Path(folder)
     target = root / name / DATA
     try:
@@ -194,9 +173,7 @@ def write_minari(
     about["description"] = description or "A log written by jumar"
     if controller is not None:
         about["algorithm_name"] = controller.name
-    about |= {"author": {author}} if author else {}
-    about |= {"author_email": {author_email}} if author_email else {}
-    _write(log, target, data_format, about)
+    _write(log, target, about)
     _note_namespaces(root, name)
     return target
 
@@ -242,7 +219,7 @@ def _told(log: Episodes) -> Iterator[tuple[str, Array]]:
         yield signal_info(number), signal
 
 
-def _write(log: Episodes, target: Path, data_format: str, about: dict[str, Any]) -> None:
+def _write(log: Episodes, target: Path, about: dict[str, Any]) -> None:
     try:
         import gymnasium
         import minari
@@ -259,7 +236,7 @@ def _write(log: Episodes, target: Path, data_format: str, about: dict[str, Any])
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # what Minari recommends to fill in
-                store = MinariStorage.new(unfinished, *spaces, data_format=data_format)
+                store = MinariStorage.new(unfinished, *spaces, data_format="hdf5")
                 store.update_metadata({**about, "minari_version": minari.__version__})
                 store.get_size = lambda: 0.0  # it adds up all files after every episode
                 store.update_episodes(_episodes(log))
@@ -290,7 +267,6 @@ def _episodes(log: Episodes) -> Iterator[Any]:
             last = int(log.observation[here.stop - 1])
         over = [False] * (T - 1) + [True]
         never = [False] * T
-        # lists: Minari cannot read arrays back from Arrow
         infos = {part: [*x[here].tolist(), _NOTHING.get(part, 0.0)] for part, x in told.items()}
         yield EpisodeBuffer(
             id=e,

@@ -60,7 +60,6 @@ class SeveralFiles(Source):
         self.labels = labels  # (F,) by which they are told apart
         self.names = [*dict.fromkeys(column for source in sources for column in source.names)]
         self.separator, self.advice = first.separator, first.advice
-        self.readable_again = all(source.readable_again for source in sources)
         if all(source.metadata == first.metadata for source in sources):
             self.metadata = first.metadata
 

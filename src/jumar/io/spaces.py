@@ -28,6 +28,10 @@ MOST_COLUMNS = 100  # more are a picture
 MOST_NAMES = 100_000  # of a space
 MOST_WHOLE = 1_000  # whole numbers of one column that are names of their own
 MOST_NESTED = 20  # spaces within spaces
+_TOO_MANY = (
+    f"the space has more than {MOST_COLUMNS} numbers, too many to make a name of. Reduce it to the "
+    "few that matter with a wrapper."
+)
 
 Description = Mapping[str, Any]
 
@@ -41,12 +45,6 @@ class SpaceColumn:
     shape: tuple[int, ...]  # of the array there,
     place: tuple[int, ...]  # and its place in that
     values: range | None  # whole numbers; None: real ones
-
-    def over(self, batch: Any) -> Array:
-        """(N,) its value in each of N entries that were put together part by part."""
-        for key in self.keys:
-            batch = batch[key]
-        return self.of_array(np.asarray(batch))
 
     def of_array(self, array: Any) -> Array:
         """(N,) its values in an array of N entries."""
@@ -69,18 +67,15 @@ def columns_of(root: str, space: Description) -> list[SpaceColumn]:
     """
     found = list(islice(_columns(root, space, ()), MOST_COLUMNS + 1))
     if len(found) > MOST_COLUMNS:
-        raise _too_many(root)
+        raise ParameterError(f"{root}: {_TOO_MANY}")
     return found
 
 
 def _columns(name: str, space: Description, keys: tuple[str | int, ...]) -> Iterator[SpaceColumn]:
     if not isinstance(space, Mapping):
         raise ParameterError(f"{name}: {printable(repr(space))} is not the description of a space.")
-    kind = space.get("type")
-    if kind in ("Dict", "Tuple"):
-        inside = space.get("subspaces")
-        if not isinstance(inside, Mapping if kind == "Dict" else list | tuple):
-            raise ParameterError(f"{name}: a space of the kind {kind} needs a list of subspaces.")
+    kind, inside = space.get("type"), space.get("subspaces")
+    if kind in ("Dict", "Tuple") and isinstance(inside, Mapping | list | tuple):
         if len(keys) > MOST_NESTED:
             raise ParameterError(f"{name[:60]}: the space is nested too deeply. Flatten it.")
         parts = inside.items() if isinstance(inside, Mapping) else enumerate(inside)
@@ -94,68 +89,50 @@ def _columns(name: str, space: Description, keys: tuple[str | int, ...]) -> Iter
         )
     try:
         with np.errstate(all="ignore"):  # a range from -inf to inf has no size
-            first, size = _range(space, name)
-    except KeyError as error:
-        raise ParameterError(f"{name}: the space has no {error}.") from error
-    except ParameterError:
-        raise
-    except (TypeError, ValueError, OverflowError) as error:
-        said = printable(str(error))
+            first, size = _range(space)
+    except ParameterError as error:
+        raise ParameterError(f"{name}: {error}") from None
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        said = f"no {error}" if isinstance(error, KeyError) else printable(str(error))
         raise ParameterError(f"{name}: the description of the space is wrong: {said}.") from error
     for place in np.ndindex(first.shape):
-        n = int(size[place])
-        low = int(first[place]) if n else 0
+        low, n = int(first[place]), int(size[place])
         inner = "".join(f".{i}" for i in place)
         whole = range(low, low + n) if n else None
         yield SpaceColumn(name + inner, keys, first.shape, place, whole)
 
 
-def _range(space: Description, name: str = "space") -> tuple[Ints, Ints]:
+def _range(space: Description) -> tuple[Ints, Ints]:
     """The first whole number of every place, and how many there are; 0 of them: it is real."""
     kind = space["type"]
-    if kind == "Discrete":
-        return _wholes(space.get("start", 0), "start", ()), _wholes(space["n"], "n", (), least=1)
-    if kind == "MultiDiscrete":
-        size = _wholes(space["nvec"], "nvec", least=1)
-        return np.broadcast_to(_wholes(space.get("start", 0), "start"), size.shape), size
+    if kind in ("Discrete", "MultiDiscrete"):
+        size = _wholes(space["n" if kind == "Discrete" else "nvec"], least=1)
+        return np.broadcast_to(_wholes(space.get("start", 0)), size.shape), size
     if kind == "MultiBinary":
-        each = np.zeros(_shape(np.atleast_1d(_wholes(space["n"], "n")).tolist(), name), np.int64)
+        each = np.zeros(_shape(np.atleast_1d(_wholes(space["n"])).tolist()), np.int64)
         return each, each + 2
-    shape = _shape(space["shape"], name)
+    shape = _shape(space["shape"])
     low, high = (np.broadcast_to(np.array(space[end], float), shape) for end in ("low", "high"))
-    whole = np.issubdtype(np.dtype(space["dtype"]), np.integer) | np.zeros(shape, np.bool_)
-    size = np.where(whole, high - low + 1, 0)
-    size = np.where((size >= 1) & (size <= MOST_WHOLE), size, 0)
+    whole = np.issubdtype(np.dtype(space["dtype"]), np.integer)
+    size = np.where((high >= low) & (high - low < MOST_WHOLE) & whole, high - low + 1, 0)
     return np.where(size > 0, low, 0).astype(np.int64), size.astype(np.int64)
 
 
-def _wholes(
-    value: Any, what: str, shape: tuple[int, ...] | None = None, least: int | None = None
-) -> Ints:
-    """Whole numbers of a description, of a shape if one is given."""
+def _wholes(value: Any, least: int | None = None) -> Ints:
+    """Whole numbers of a description."""
     found = np.array(value)
-    right = found.dtype.kind in "iu" or found.size == 0
-    if not right or (shape is not None and found.shape != shape):
-        raise ValueError(f"{what} {value!r} is not whole")
+    if found.dtype.kind not in "iu" and found.size:
+        raise ValueError(f"{value!r} is not whole")
     if least is not None and (found < least).any():
-        raise ValueError(f"{what} {value!r} is below {least}")
+        raise ValueError(f"{value!r} is below {least}")
     return found.astype(np.int64)
 
 
-def _shape(sizes: Sequence[int], name: str) -> tuple[int, ...]:
+def _shape(sizes: Sequence[int]) -> tuple[int, ...]:
     """A shape of which arrays can be made."""
-    if any(isinstance(size, bool) or not isinstance(size, int) or size < 0 for size in sizes):
-        raise ValueError(f"{sizes!r} is no shape")
     if math.prod(sizes) > MOST_COLUMNS:
-        raise _too_many(name)
+        raise ParameterError(_TOO_MANY)
     return tuple(sizes)
-
-
-def _too_many(root: str) -> ParameterError:
-    return ParameterError(
-        f"{root}: the space has more than {MOST_COLUMNS} numbers, too many to make a name of. "
-        "Reduce it to the few that matter with a wrapper."
-    )
 
 
 @dataclass(frozen=True)
@@ -178,10 +155,8 @@ class NamedSpace:
     @property
     def sizes(self) -> list[int]:
         """How many names every column has."""
-        return [
-            len(column.values or ()) if cut is None else len(cut.names)
-            for column, cut in zip(self.columns, self.bins, strict=True)
-        ]
+        pairs = zip(self.columns, self.bins, strict=True)
+        return [len(column.values or () if cut is None else cut.names) for column, cut in pairs]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -194,42 +169,25 @@ class NamedSpace:
         pairs = zip(self.columns, self.bins, strict=True)
         return tuple(ReadColumn(column.name, cut) for column, cut in pairs)
 
-    def numbers(self, batch: Any) -> Ints:
-        """(N,) the number of the name of each of N entries, -1 where the value has none."""
-        return self.joined([column.over(batch) for column in self.columns])
+    def number(self, entry: Any) -> int:
+        """The number of the name of one entry, -1 where its value has none."""
+        return int(self.joined([np.array([column.of(entry)]) for column in self.columns])[0])
 
     def joined(self, columns: Sequence[Array]) -> Ints:
         """(N,) the number of the name that the values of every column make together."""
         code: Any = 0
         unknown: Any = False
-        for values, column, cut in zip(columns, self.columns, self.bins, strict=True):
+        pairs = zip(self.columns, self.bins, strict=True)
+        for values, size, (column, cut) in zip(columns, self.sizes, pairs, strict=True):
             if cut is not None:
-                digit, size = cut.find(values).astype(np.int64), len(cut.names)
+                digit = cut.find(values).astype(np.int64)
             else:
-                assert column.values is not None
-                size = len(column.values)
+                first = column.values.start if column.values else 0
                 with np.errstate(invalid="ignore"):  # what is no number is no name either
-                    found = values.astype(np.int64)
-                digit = np.where(found == values, found - column.values.start, -1)
-                digit = np.where(digit < size, digit, -1)
+                    digit = values.astype(np.int64) - first
+                digit = np.where((digit + first == values) & (digit < size), digit, -1)
             code, unknown = code * size + digit, unknown | (digit < 0)
         return np.where(unknown, -1, code)
-
-    def number(self, entry: Any) -> int:
-        """The number of the name of one entry, -1 where its value has none."""
-        code = 0
-        for column, cut in zip(self.columns, self.bins, strict=True):
-            value = column.of(entry)
-            if cut is not None:
-                digit, size = cut.find_one(float(value)), len(cut.names)
-            else:
-                assert column.values is not None
-                digit, size = int(value) - column.values.start, len(column.values)
-                digit = digit if digit + column.values.start == value else -1
-            if not 0 <= digit < size:
-                return -1
-            code = code * size + digit
-        return code
 
     def value(self, number: int) -> Any:
         """What has this name, as the space has it; only of whole numbers."""
@@ -268,13 +226,18 @@ def named_space(
     """
     bins = bins or {}
     every = columns_of(root, space)
+    known = [column.name for column in every]
     for name in bins:
-        if name not in [column.name for column in every]:
-            known = [column.name for column in every]
+        if name not in known:
             raise ParameterError("bins: " + not_one_of("column", name, known))
     used = [column for column in every if column.name in bins or column.values is not None]
+    if not every:
+        raise ParameterError(f"{root}: the space has no values.")
     if not used:
-        raise ParameterError(_needs_bins(root, [column.name for column in every]))
+        raise ParameterError(
+            f"{root}: the numbers {listing(known)} are real, so they have no names. Cut those that "
+            f"matter into ranges: bins={{{known[0]!r}: ('low', 0.5, 'high')}}."
+        )
     made = NamedSpace(root, space, tuple(used), tuple(bins.get(column.name) for column in used))
     count = math.prod(made.sizes)
     if count > MOST_NAMES:
@@ -283,12 +246,3 @@ def named_space(
             "(a wrapper can leave columns out)."
         )
     return made
-
-
-def _needs_bins(root: str, names: Sequence[str]) -> str:
-    if not names:
-        return f"{root}: the space has no values."
-    return (
-        f"{root}: the numbers {listing(names)} are real, so they have no names. Cut those that "
-        f"matter into ranges: bins={{{names[0]!r}: ('low', 0.5, 'high')}}."
-    )

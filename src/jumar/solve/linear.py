@@ -4,7 +4,7 @@
 without pivoting is stable. Small systems are eliminated densely by a compiled kernel, larger ones
 by a sparse LU factorisation. Where thousands of history states follow each other in any order,
 elimination fills in almost everything and takes n³; so the largest are iterated until what is left
-of the right-hand side is rounding (backward error of ROUNDING, that of elimination), and eliminated
+of the right-hand side is rounding (backward error of BACKWARD, that of elimination), and eliminated
 only where that fails. The transpose serves the occupancy.
 
 Which is which. What a factorisation takes is not known before most of the work is done, but a good
@@ -26,7 +26,7 @@ DENSE = 128  # unknowns up to which the dense kernel is the faster one
 ELIMINATED = 3000  # unknowns up to which even a full factorisation takes seconds
 FILLED = 1e9  # operations within the band beyond which iterating is tried first
 THREADED = 10_000  # entries beyond which BLAS spreads sums over threads
-ROUNDING = 4 * np.finfo(np.float64).eps
+BACKWARD = 4 * np.finfo(np.float64).eps
 REFINEMENTS, ROUNDS = 6, 200
 RESIDUAL = 1e-8  # relative, of one correction
 
@@ -111,7 +111,7 @@ def _refined(source: Ints, target: Ints, weight: Floats, right: Floats) -> Float
         size = np.abs(v).max() * (1 + in_all.max()) + np.abs(right).max()
         if not np.isfinite(left).all():
             return None
-        if np.abs(left).max() <= ROUNDING * size:
+        if np.abs(left).max() <= BACKWARD * size:
             return v
         correction, _ = bicgstab(*rows, left, np.zeros(n), RESIDUAL, ROUNDS)
         v = v + correction

@@ -39,6 +39,7 @@ from jumar.core.arrays import Bools, Floats, Frozen, Ints
 from jumar.core.errors import ParameterError
 from jumar.core.history import HistoryMdp
 from jumar.core.improvement import Improvement
+from jumar.core.rounding import ALIKE, ROUNDING
 from jumar.core.shown import Shown
 from jumar.io.plain import picked
 from jumar.solve.improvement import improvement
@@ -48,8 +49,6 @@ from jumar.solve.solver import action_values, policy_value
 SHARE = 0.95  # of the gain that is kept
 MOST_STATES = 3000  # beyond which a factorisation takes more than seconds
 MOST_CHANGES = 1500  # beyond which taking one by one back does
-ROUNDING = 1e-9  # of the gain: less is no loss
-SAME = 1e-12  # of a probability: less is no change
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,7 +124,7 @@ def simplify(
     if changes == 0 or not whole > 0:
         return new, measured(mdp, old, new, new, share, unseen)
     # however small the share, some gain is left, and so is a change
-    least = max(share * whole - min(ROUNDING, share / 2) * whole, math.ulp(0.0))
+    least = max(share * whole - min(ALIKE, share / 2) * whole, math.ulp(0.0))
     kept = changed
     if len(mdp) > MOST_STATES or changes > MOST_CHANGES:
         kept = _at_once(mdp, old, new, changed, unseen, least, gain_of)
@@ -139,7 +138,7 @@ def settled(old: Floats, new: Floats) -> Floats:
     """The new rows, without those that only rounding tells from the old ones, as mixing a row with
     itself does."""
     apart: Floats = np.abs(new - old).max(1)
-    found: Floats = np.where(apart[:, None] <= SAME, old, new)
+    found: Floats = np.where(apart[:, None] <= ROUNDING, old, new)
     return found
 
 
@@ -207,7 +206,7 @@ def taken_back(
     while left:
         left_with = gain + d[left] * Δ[left] / (1.0 + W[left, left])
         # of those that cost the same the first, whatever rounding says
-        i = left.pop(int(np.argmax(left_with >= left_with.max() - ROUNDING * abs(gain))))
+        i = left.pop(int(np.argmax(left_with >= left_with.max() - ALIKE * abs(gain))))
         D = 1.0 + W[i, i]
         gain += float(d[i] * Δ[i] / D)
         yield int(K[i]), gain

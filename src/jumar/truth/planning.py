@@ -12,11 +12,12 @@ particles. `jumar.truth.pouct` has the formulas. What the settings mean:
 - `particles` hold the belief: the error of a probability p is about √(p (1-p) / particles).
 - `horizon_epsilon` ends a simulation after the least d steps with γ^d <= ε, or when the
   episode is cut off, if that is sooner: what lies beyond is worth at most ε times a value.
-- `backup` says what a history is worth: "max", the value of its best action so far, or "mean", the
-  mean return of all visits, as published. The mean counts every bad action that was only tried
-  to learn about it, so it needs many more simulations where one of them is a disaster.
 
-Either way the estimates converge to the best value within the horizon, up to the error of the
+A history is worth what its best action so far is. The mean return of all visits, as published,
+counts every bad action that was only tried to learn about it, and needs many more simulations where
+one of them is a disaster.
+
+The estimates converge to the best value within the horizon, up to the error of the
 particles, as simulations grow. No finite number of them proves anything, so `plan` reports what was
 really earned, with a standard error.
 """
@@ -31,7 +32,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, freeze
-from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.errors import ParameterError
 from jumar.core.names import number_of
 from jumar.core.randomness import Seed, generator, random_stream, seed_number
 from jumar.core.room import check_room
@@ -39,7 +40,6 @@ from jumar.core.text import whole_number
 from jumar.truth.pomdp import END, Pomdp, check_it_stops_mattering
 from jumar.truth.simulation import FOREVER, model_tables, step_limit
 
-BACKUPS = ("max", "mean")
 NEGLIGIBLE = 1e-6  # a discount below which nothing more is waited for, unless a limit is set
 MOST_SIMULATED = 1e12  # steps: some hours
 _ROOM = 4  # nodes per simulation: a kept subtree may take three quarters of the tree
@@ -59,7 +59,6 @@ class Pouct:
     exploration: float | None = None
     particles: int = 10_000
     horizon_epsilon: float = 0.005
-    backup: str = "max"
 
     def __post_init__(self) -> None:
         c, ε = self.exploration, self.horizon_epsilon
@@ -72,8 +71,6 @@ class Pouct:
         ):
             if not fits:
                 raise ParameterError(f"{name}: {getattr(self, name)} is out of range; {remedy}.")
-        if self.backup not in BACKUPS:
-            raise ParameterError(not_one_of("backup", self.backup, BACKUPS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +135,8 @@ def plan(
     seed = seed_number(seed)
     A, γ, limit = len(pomdp.actions), pomdp.discount, episode_limit(pomdp, max_steps)
     start, first_state, first_seen, pointer, cumulative, *_ = model_tables(pomdp)
+    _check_work(pomdp, settings, episodes, limit)
     planner = Planner(pomdp, settings, max_steps=max_steps)
-    _check_work(pomdp, settings, episodes, limit, planner.horizon)
     returns, steps = np.zeros(episodes), 0
     for e in range(episodes):
         world = random_stream(seed, "plan", "world", e)
@@ -169,10 +166,11 @@ def plan(
     )
 
 
-def _check_work(pomdp: Pomdp, settings: Pouct, episodes: int, limit: int, horizon: int) -> None:
+def _check_work(pomdp: Pomdp, settings: Pouct, episodes: int, limit: int) -> None:
     """Refuse what would take days, where a process that never ends lets one tell beforehand."""
     if (pomdp.next_state == END).any():
         return
+    horizon = _horizon(pomdp, settings, limit)
     ahead = float(horizon) * (limit - horizon / 2)  # steps to look ahead in an episode, each time
     simulated = episodes * settings.simulations * ahead
     if simulated > MOST_SIMULATED:
@@ -203,7 +201,7 @@ class Planner:
 
         self.pomdp, self.settings = pomdp, settings
         self._limit = episode_limit(pomdp, max_steps)
-        self.horizon = min(self._limit, _steps_until(settings.horizon_epsilon, pomdp.discount))
+        self.horizon = _horizon(pomdp, settings, self._limit)
         low, high = return_range(pomdp, self.horizon)
         c = settings.exploration
         self.exploration = math.sqrt(2) * (high - low) if c is None else c
@@ -253,16 +251,15 @@ class Planner:
         """Search, and the number of the action that looks best."""
         from jumar.truth import pouct
 
-        settings, left = self.settings, max(1, self._limit - self._time)
+        left = max(1, self._limit - self._time)
         return int(
             pouct.search(
                 self._model,
                 self._tree,
                 self._particles,
-                settings.simulations,
+                self.settings.simulations,
                 min(self.horizon, left),
                 self.exploration,
-                settings.backup == "max",
                 self._begun(),
                 self._passed,
             )
@@ -296,6 +293,11 @@ class Planner:
 
     def _shown(self, z: int) -> str:
         return f"Model {self.pomdp.name!r}: observation {self.pomdp.observations[z]!r}"
+
+
+def _horizon(pomdp: Pomdp, settings: Pouct, limit: int) -> int:
+    """Steps that a simulation looks ahead."""
+    return min(limit, _steps_until(settings.horizon_epsilon, pomdp.discount))
 
 
 def _steps_until(ε: float, γ: float) -> int:

@@ -10,9 +10,9 @@ becomes a node, gets one action of its own, and uniformly random actions after i
 worth. On the way back, with V the value of a node,
 
     N(h, a) Q(h, a) = Σ rewards of its visits + γ Σ_z N(haz) V(haz),
-    V(h) = max_a Q(h, a)   or   Σ_a N(h, a) Q(h, a) / N(h),
+    V(h) = max_a Q(h, a).
 
-the second being the plain mean of returns. As V(haz) changes, so does the sum: the difference
+As V(haz) changes, so does the sum: the difference
 N V - (N - 1) V_before is what one more visit to haz adds to it.
 
 At last the action with the greatest Q in node 0 is done; there the rewards of the visits are
@@ -121,16 +121,14 @@ def choose(tree: Tree, n: int, exploration: float, rng: Any) -> int:
 
 
 @compiled
-def node_value(tree: Tree, n: int, take_best: bool) -> float:
-    """V(h): of the best action tried so far, or the mean of all visits."""
-    best, together = -np.inf, 0.0
+def node_value(tree: Tree, n: int) -> float:
+    """V(h): of the best action tried so far."""
+    best = -np.inf
     for a in range(tree.visits.shape[1]):
         tries = tree.visits[n, a]
         if tries > 0:
-            together += tree.gain[n, a]
             best = max(best, tree.gain[n, a] / tries)
-    value: float = best if take_best else together / tree.total[n]
-    return value
+    return best
 
 
 @compiled
@@ -158,7 +156,6 @@ def search(
     simulations: int,
     horizon: int,
     exploration: float,
-    take_best: bool,
     rng: Any,
     passed: Ints,  # (simulations, 3) written: first action, observation and state of each
 ) -> int:
@@ -195,7 +192,7 @@ def search(
             tree.visits[n, a] += 1
             tree.paid[n, a] += reward[d]
             tree.gain[n, a] += reward[d] + model.discount * ahead
-            tree.value[n] = node_value(tree, n, take_best)
+            tree.value[n] = node_value(tree, n)
             ahead = tree.total[n] * tree.value[n] - before
     return best_action(model, tree, particles)
 

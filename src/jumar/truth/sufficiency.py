@@ -25,27 +25,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Ints, freeze, number_rows
+from jumar.core.arrays import Bools, Floats, Frozen, Ints, number_rows
 from jumar.core.controller import Controller
-from jumar.core.errors import ParameterError
+from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import join, projection
-from jumar.truth.belief import (
-    DIGITS,
-    MOST_BELIEFS,
-    BeliefGraph,
-    check_depth,
-    predict,
-    reachable_beliefs,
-)
+from jumar.truth.belief import first_beliefs, predict
 from jumar.truth.chain import check_names_agree, entries_of
-from jumar.truth.pomdp import Pomdp
+from jumar.truth.pomdp import END, Pomdp
 
-_CHUNK = 5_000_000  # numbers held at once while laws are compared
+DIGITS = 12  # of beliefs and laws that count
+MOST_BELIEFS = 200_000
+_CHUNK = 5_000_000  # numbers held at once
 
 
 @dataclass(frozen=True, eq=False)
-class Witness:
+class Witness(Frozen):
     """Two histories that the memory takes for the same, and that differ the most."""
 
     state: str  # ⟨n, z⟩ in names
@@ -55,11 +50,11 @@ class Witness:
     beliefs: Floats  # (2, S)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beliefs", freeze(self.beliefs, np.float64))
+        self._freeze(np.float64, "beliefs")
 
 
 @dataclass(frozen=True, eq=False)
-class Sufficiency:
+class Sufficiency(Frozen):
     """Gaps of a memory up to a depth; all zero if it is sufficient. G groups ⟨n, z⟩."""
 
     tv: float  # largest distance between two laws of (next observation, end)
@@ -75,9 +70,8 @@ class Sufficiency:
     depth: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "states", freeze(self.states, np.int64))
-        for field in ("tv_gaps", "reward_gaps"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
+        self._freeze(np.int64, "states")
+        self._freeze(np.float64, "tv_gaps", "reward_gaps")
 
 
 def sufficiency_gap(
@@ -105,15 +99,17 @@ def sufficiency_gap(
     check_names_agree(pomdp, behavior)
     memory = memory.on(len(pomdp.observations), len(pomdp.actions))
     behavior = behavior.lift(join(behavior.memory, memory))
-    graph = reachable_beliefs(pomdp, check_depth(depth), most)
-    walk = _walk(graph, behavior, depth)
+    if depth < 1:
+        raise ParameterError(f"depth: {depth} actions; at least 1 is needed.")
+    met = _Beliefs(pomdp, most)
+    walk = _walk(met, behavior, depth)
     rows, number = number_rows(np.concatenate([level.rows for level in walk]))
     weight = np.bincount(number, np.concatenate([level.mass for level in walk]), len(rows))
     doing = behavior.rows_at(rows[:, :-1])
     nodes = projection(behavior.memory, memory)(rows[:, :-2])
     states, group = number_rows(np.column_stack([nodes, rows[:, -2]]))
 
-    seen, ending, reward = predict(pomdp, graph.beliefs)
+    seen, ending, reward = predict(pomdp, met.found)
     half_law = np.concatenate([seen, ending[:, :, None]], 2)[rows[:, -1]] / 2
     paid = reward[rows[:, -1], :, None]
     tv_gaps, tv_pairs = _largest_gaps(half_law, doing > 0, group, len(states))
@@ -129,7 +125,7 @@ def sufficiency_gap(
             action=pomdp.actions[a],
             gap=float(gaps[g, a]),
             histories=(_tell(pomdp, walk, one), _tell(pomdp, walk, other)),
-            beliefs=graph.beliefs[rows[pairs[g, a], -1]],
+            beliefs=met.found[rows[pairs[g, a], -1]],
         )
 
     return Sufficiency(
@@ -174,25 +170,79 @@ class _Level:
     action: Ints  # (N,) what was done there
 
 
-def _walk(graph: BeliefGraph, behavior: Controller, depth: int) -> list[_Level]:
+class _Beliefs:
+    """The distinct beliefs that were met; those that agree to `DIGITS` digits are one."""
+
+    def __init__(self, pomdp: Pomdp, most: int) -> None:
+        self.pomdp, self.most = pomdp, most
+        self.found = np.zeros((0, len(pomdp.states)))
+        self._number: dict[bytes, int] = {}
+
+    def number(self, beliefs: Floats, depth: int) -> Ints:
+        """The number of each belief, met after `depth` actions; new ones get the next numbers."""
+        number, fresh = np.empty(len(beliefs), np.int64), list[int]()
+        for i, key in enumerate(np.rint(beliefs * 10.0**DIGITS).astype(np.int64)):
+            known = len(self._number)
+            number[i] = self._number.setdefault(key.tobytes(), known)
+            if number[i] == known:
+                fresh.append(i)
+        if len(self._number) > self.most:
+            raise TooLarge(
+                f"Beliefs of {self.pomdp.name}: more than {self.most} after {depth} actions. "
+                "Ask for fewer actions, or allow more beliefs."
+            )
+        self.found = np.concatenate([self.found, beliefs[fresh]])
+        return number
+
+
+def _walk(beliefs: _Beliefs, behavior: Controller, depth: int) -> list[_Level]:
     """What the behavior can come to with 0, 1, …, depth actions."""
     A, memory = len(behavior.actions), behavior.memory
-    pointer = np.searchsorted(graph.pair, np.arange(len(graph) * A + 1))
-    z = np.flatnonzero(graph.first >= 0)
+    law, first = first_beliefs(beliefs.pomdp)
+    z = np.flatnonzero(law > 0)
     nodes = np.repeat(memory.initial()[None, :], len(z), 0)
-    level = _level(np.column_stack([nodes, z, graph.first[z]]), graph.first_law[z], z, z)
+    level = _level(np.column_stack([nodes, z, beliefs.number(first[z], 0)]), law[z], z, z)
     walk = [level]
-    for _ in range(depth):
+    for t in range(1, depth + 1):
+        met, which = np.unique(level.rows[:, -1], return_inverse=True)
+        before, done, seen, after, p = _posteriors(beliefs.pomdp, beliefs.found[met])
+        pointer = np.searchsorted(before * A + done, np.arange(len(met) * A + 1))
+        successor = beliefs.number(after, t)
         ψ = behavior.rows_at(level.rows[:, :-1])
         source, action = np.nonzero(ψ > 0)
-        which, step = entries_of(pointer, level.rows[source, -1] * A + action)
-        source, action = source[which], action[which]
+        of, step = entries_of(pointer, which[source] * A + action)
+        source, action = source[of], action[of]
         nodes, z = level.rows[source, :-2], level.rows[source, -2]
-        moved = memory.step(nodes, z, action), graph.observation[step], graph.successor[step]
-        mass = level.mass[source] * ψ[source, action] * graph.probability[step]
+        moved = memory.step(nodes, z, action), seen[step], successor[step]
+        mass = level.mass[source] * ψ[source, action] * p[step]
         level = _level(np.column_stack(moved), mass, source, action)
         walk.append(level)
     return walk
+
+
+def _posteriors(pomdp: Pomdp, beliefs: Floats) -> tuple[Ints, Ints, Ints, Floats, Floats]:
+    """Every step that can follow (B, S) beliefs: the belief's number, the action, the observation,
+    the belief after it, the probability of the observation."""
+    from scipy.sparse import csr_array
+
+    S, A, O = len(pomdp.states), len(pomdp.actions), len(pomdp.observations)
+    go = pomdp.next_state != END
+    s, a = np.divmod(pomdp.pair_of_outcome[go], A)
+    column = (a * O + pomdp.next_observation[go]) * S + pomdp.next_state[go]
+    joint = csr_array((pomdp.probability[go], (s, column)), shape=(S, A * O * S))
+    parts = []
+    step = max(1, _CHUNK // (A * O * S))
+    for i in range(0, len(beliefs), step):
+        mass = (beliefs[i : i + step] @ joint).reshape(-1, A, O, S)
+        p = mass.sum(3)
+        source, action, z = np.nonzero(p > 0)
+        p = p[source, action, z]
+        parts.append((source + i, action, z, mass[source, action, z] / p[:, None], p))
+    if not parts:
+        none = np.zeros(0, np.int64)
+        return none, none, none, np.zeros((0, S)), np.zeros(0)
+    source, action, z, after, p = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return source, action, z, after, p
 
 
 def _level(rows: Ints, mass: Floats, parent: Ints, action: Ints) -> _Level:

@@ -46,6 +46,7 @@ from jumar.algorithms.auto.dealing import HALVES, DealtPart
 from jumar.algorithms.auto.scored import deviation_of
 from jumar.algorithms.auto.trials import ASYMPTOTIC, Range, Trial
 from jumar.core.arrays import Floats
+from jumar.core.rounding import ALIKE
 from jumar.evidence.offpolicy.weights import effective_size
 from jumar.evidence.plausible import Evidenced
 
@@ -54,7 +55,6 @@ DRAWS = 4000
 SHORTLIST = 8
 MOST_MISSING = 0.1
 LEAST_EFFECTIVE = 10.0
-ROUNDING = 1e-9  # weights that differ by less from 1 are those of what the behavior does too
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def hidden(delta: float, weights: Floats, declared: bool = False) -> float:
     (0.006, 0.2)
     """
     n = len(weights)
-    changed = weights[np.abs(weights - 1.0) > ROUNDING]
+    changed = weights[np.abs(weights - 1.0) > ALIKE]
     size = effective_size(changed) if len(changed) else 0.0
     share = -math.log(delta) / n
     if size > 0:

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 
 from jumar.algorithms.auto.opinions import blend
 from jumar.algorithms.auto.trials import Trial
+from jumar.core.rounding import ALIKE
 
-ROUNDING = 1e-9
 CONTRADICTED = 3.0  # standard errors off the scores from which on models are not believed
 
 
@@ -39,12 +39,12 @@ def _agreed(trial: Trial) -> float:
 def _best(passed: Sequence[Trial], merit: Callable[[Trial], float]) -> Trial | None:
     most = max(map(merit, passed), default=-math.inf)
     # both halves may propose the same: then the one of which more is proved, whatever rounding says
-    alike = [trial for trial in passed if merit(trial) >= most - ROUNDING * abs(most)]
+    alike = [trial for trial in passed if merit(trial) >= most - ALIKE * abs(most)]
     best = max(alike, key=lambda trial: trial.lower, default=None)
     if best is None or best.simplified is None:
         return best
     enough = min(best.simplified.share * most, most)
-    near = [trial for trial in passed if merit(trial) >= enough - ROUNDING * abs(most)]
+    near = [trial for trial in passed if merit(trial) >= enough - ALIKE * abs(most)]
     fewest = min(map(_changes, near))
     return max((t for t in near if _changes(t) == fewest), key=lambda t: (merit(t), t.lower))
 

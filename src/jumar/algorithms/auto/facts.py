@@ -15,12 +15,12 @@ from jumar.algorithms.auto.dealing import FOLDS, HALVES, DealtPart, part_of
 from jumar.core.arrays import Bools, Codes, Floats, Ints
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
+from jumar.core.rounding import ALIKE
 from jumar.evidence.consistency import check_horizon, rewards_seen
 from jumar.evidence.rewards import RewardRange
 
 RETURN, BEYOND, REWARD = 0, 1, 2  # sums; the rewards of each half stand apart
 Ends = tuple[float, float]  # the least and the greatest
-ROUNDING = 1e-9  # returns that differ by less, relatively, are equal
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Returns:
     def differ(self) -> bool:
         """Do returns differ by more than rounding? Where all are alike nothing can be better."""
         largest = max(abs(self.least), abs(self.greatest))
-        return self.greatest - self.least > ROUNDING * largest
+        return self.greatest - self.least > ALIKE * largest
 
 
 class RunningFacts:

@@ -41,6 +41,7 @@ from jumar.core.memory import Memory
 from jumar.core.memory.refinement import refines
 from jumar.core.randomness import Seed, generator
 from jumar.core.replay import UNSEEN, Replay, Replays
+from jumar.core.rounding import ALIKE
 from jumar.core.shown import Shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.order.steps import cut_into_steps
@@ -257,8 +258,5 @@ class _Values:
             return 0.0
         off = returns / self.visits - self.step_by_step
         scale = np.abs(self.step_by_step).max()
-        off = np.where(np.abs(off) > ROUNDING * scale, off, 0.0)
+        off = np.where(np.abs(off) > ALIKE * scale, off, 0.0)
         return float((self.visits * off**2).sum() / self.visits.sum())
-
-
-ROUNDING = 1e-9  # what is smaller, relative to the values, is none

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from jumar.core.rounding import ROUNDING
 from jumar.core.text import counted, percent
 from jumar.evidence.checking.base import Section, Subject
 from jumar.evidence.noticing.notice import Notice
 
 MUCH, ALMOST_ALL = 0.25, 0.9  # of the squared differences between rewards
-ROUNDING = 1e-12  # of the largest reward
 ENDED = ("--ends", "terminated")
 
 

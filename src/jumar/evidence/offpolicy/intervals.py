@@ -29,13 +29,13 @@ import numpy as np
 from jumar.core.arrays import Floats
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.registry import Registry
+from jumar.core.rounding import ALIKE
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.validity import Validity
 
 Sides = Literal["two", "lower", "upper"]
 DRAWS = 2000  # of the bootstrap
-ROUNDING = 1e-9  # parts of the spread that are taken for none
 HELD_OUT = 20  # one value in so many chooses where to truncate
 
 
@@ -134,7 +134,7 @@ def bootstrap_t(
     off = _rounded(found - value)
     # a draw of equal values has no spread: it lies infinitely far off, or not at all
     far = np.where(off == 0, 0.0, np.copysign(np.inf, off))
-    t = np.divide(off, errors, out=far, where=errors > ROUNDING * error)
+    t = np.divide(off, errors, out=far, where=errors > ALIKE * error)
     high = float(np.quantile(t, 1 - share, method="higher"))  # no mean of two may be infinite
     low = float(np.quantile(t, share, method="lower"))
     return _sided(value - high * error, value - low * error, sides)
@@ -229,7 +229,7 @@ def _resample(
 
 def _rounded(off: Floats) -> Floats:
     """Differences in which what is only rounding is 0, so that ties are ties in any unit."""
-    return np.where(np.abs(off) <= ROUNDING * np.abs(off).max(), 0.0, off)
+    return np.where(np.abs(off) <= ALIKE * np.abs(off).max(), 0.0, off)
 
 
 def _around(middle: float, radius: float, sides: Sides) -> Interval:

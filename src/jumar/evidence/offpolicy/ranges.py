@@ -25,6 +25,7 @@ from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, closure, fr
 from jumar.core.controller import Controller
 from jumar.core.errors import TooLarge
 from jumar.core.memory.refinement import join
+from jumar.core.rounding import ROUNDING
 from jumar.evidence.consistency import check_horizon, check_rewards, rewards_seen
 from jumar.evidence.offpolicy.crossfit import check_alike
 from jumar.evidence.rewards import RewardRange
@@ -32,7 +33,6 @@ from jumar.evidence.rewards import RewardRange
 if TYPE_CHECKING:
     from jumar.evidence.offpolicy.sample import Sample
 
-ROUNDING = 1e-12  # of the largest return
 MOST_NODES = 20_000  # of both memories together; beyond, a cruder range is used
 
 

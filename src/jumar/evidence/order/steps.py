@@ -30,10 +30,10 @@ from jumar.core.arrays import Bools, Floats, Ints, number_rows
 from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.memory import Memory
 from jumar.core.replay import Replay
+from jumar.core.rounding import ROUNDING
 
 FEW = 6  # distinct rewards of a pair up to which each is a class of its own
 QUARTERS = 4
-ROUNDING = 1e-12  # what is smaller, relative to what was added up, is none
 
 
 @dataclass(frozen=True, eq=False)

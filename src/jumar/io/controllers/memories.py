@@ -25,21 +25,12 @@ CONTROLLER = Format(
     1,
     ControllerError,
     keys=(
-        "format",
-        "name",
-        "estimated",
-        "observations",
-        "actions",
-        "memory",
-        "exploration",
-        "explored",
-        "default",
-        "rules",
-        "otherwise",
+        "format", "name", "estimated", "observations", "actions", "memory", "exploration",
+        "explored", "default", "rules", "otherwise",
     ),
     numbers="Probabilities lie between 0 and 1.",
     shallower="Nest fewer 'otherwise' documents, products or lists.",
-)
+)  # fmt: skip
 
 
 def read_memory(document: Any, place: str, names: Alphabet) -> Memory:

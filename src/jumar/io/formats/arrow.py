@@ -134,7 +134,7 @@ class DatasetRows(_Typed):
 
 
 class TableInMemory(_Typed):
-    """A table of pyarrow, pandas or polars; it may be a stream that can be read only once."""
+    """A table of pyarrow, pandas or polars, or a stream of Arrow."""
 
     name = "table"
 
@@ -150,7 +150,8 @@ class TableInMemory(_Typed):
         self._reader = pa.RecordBatchReader.from_stream(table)
         self._describe(self._reader.schema)
         self._table, self._used = table, False
-        self.readable_again = hasattr(table, "__len__")  # else it may be a stream
+        if not hasattr(table, "__len__"):  # a stream, perhaps, which is there only once
+            self._table, self._used = self._reader.read_all(), True
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         import pyarrow as pa

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class JsonLines(Source):
         block = next(self._blocks())
         if not block.strip():
             raise no_rows(self.name)
-        table = _parsed(block)
+        table = _table(block)
         self.names = self._keys(block) if table is None else table.column_names
         self.advice = _advice(table)
 
@@ -50,11 +50,11 @@ class JsonLines(Source):
             for block in self._blocks():
                 lines = first + _filled_lines(block)
                 self._rows.append(lines.astype(np.int32))
-                table = _parsed(block, dates)
+                table = _table(block, dates)
                 if table is not None and (more := _dates(table, columns)):
                     within = {name for name in more if "." in name}  # perhaps in an object
                     dates |= more - within
-                    table = None if within else _parsed(block, dates)
+                    table = None if within else _table(block, dates)
                 # several objects on one line, or one on several, would spoil the count of rows
                 if table is None or table.num_rows != len(lines) or _changes_names(table, text):
                     table = self._by_hand(block, lines, columns)
@@ -74,30 +74,16 @@ class JsonLines(Source):
     def _keys(self, block: bytes) -> list[str]:
         keys: dict[str, None] = {}
         for number, line in zip(_filled_lines(block), _split(block), strict=True):
-            keys |= dict.fromkeys(key for key, _ in _leaves(self._pairs(line, 1 + int(number))))
+            keys |= dict.fromkeys(key for key, _ in leaves(self._object(line, 1 + int(number))))
         return list(keys)
 
-    def _pairs(self, line: bytes, row: int) -> _Object:
-        """The keys and values of a line, numbers as they are written."""
-        try:
-            text = line.decode()
-        except UnicodeDecodeError as error:
-            raise LogError(
-                f"{self.name}, row {row}: is not UTF-8 text. {self._file.how_encoded}"
-            ) from error
-        try:
-            pairs = json.loads(text, object_pairs_hook=_Object, parse_int=str, parse_float=str)
-        except (ValueError, RecursionError) as error:
-            raise LogError(
-                f"{self.name}, row {row}: is not a JSON object. Write one object per line, such as "
-                '{"episode": 17, "observation": "worn", "action": "repair", "reward": -2}.'
-            ) from error
-        if not isinstance(pairs, _Object):
-            raise LogError(
-                f"{self.name}, row {row}: {printable(text)!r} is not a JSON object. Write one "
-                "object per line."
-            )
-        return pairs
+    def _object(self, line: bytes, row: int) -> dict[str, Any]:
+        """The object of a line, numbers as they are written."""
+        text = line.decode(errors="surrogateescape")
+        found = parsed(text, f"{self.name}, row {row}", self._file)
+        if not isinstance(found, dict):
+            raise no_object(found, f"{self.name}, row {row}")
+        return found
 
     def _by_hand(self, block: bytes, lines: Ints, columns: Sequence[str]) -> Any:
         """The columns of a block as text."""
@@ -106,18 +92,18 @@ class JsonLines(Source):
         cells: dict[str, list[str | None]] = {}
         for i, line in enumerate(_split(block)):
             here = set()
-            for key, value in _leaves(self._pairs(line, int(lines[i])), columns):
+            for key, value in leaves(self._object(line, int(lines[i])), columns):
                 if key not in columns:
                     continue
-                place = f"{self.name}, row {lines[i]}, column {key!r}"
+                place = f"{self.name}, row {lines[i]}, column {printable(key)!r}"
                 if key in here:
                     raise LogError(f"{place}: is there twice. Keep one.")
                 here.add(key)
-                cells.setdefault(key, [None] * len(lines))[i] = _scalar(value, place)
+                cells.setdefault(key, [None] * len(lines))[i] = scalar(value, place)
         return pa.table({name: pa.array(values, pa.string()) for name, values in cells.items()})
 
 
-def _parsed(block: bytes, as_text: Collection[str] = ()) -> Any | None:
+def _table(block: bytes, as_text: Collection[str] = ()) -> Any | None:
     """What Arrow makes of a block, or nothing if it refuses it."""
     import pyarrow as pa
     from pyarrow.json import ParseOptions, ReadOptions, read_json
@@ -138,31 +124,67 @@ def _parsed(block: bytes, as_text: Collection[str] = ()) -> Any | None:
         return None
 
 
-class _Object(list[tuple[str, Any]]):
-    """The pairs of a JSON object; a JSON array is a plain list."""
+# ---- one object ---------------------------------------------------------------------------------
+
+ONE_OBJECT = (
+    'Write objects such as {"episode": 17, "observation": "worn", "action": "repair", "reward": '
+    "-2}, one per line (.ndjson) or in a list (.json)."
+)
 
 
-def _leaves(
-    pairs: _Object, columns: Collection[str] = (), prefix: str = ""
+def parsed(text: str, where: str, file: TextFile, whole_file: bool = False) -> Any:
+    """What a JSON text says, numbers as they are written; bytes that are not UTF-8 are lone
+    surrogates in it."""
+    if any("\udc80" <= letter <= "\udcff" for letter in ("" if text.isascii() else text)):
+        raise LogError(f"{where}: is not UTF-8 text. {file.how_encoded}")
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = printable(next(key for key in keys if keys.count(key) > 1))
+            raise LogError(f"{where}, column {twice!r}: is there twice. Keep one.")
+        return made
+
+    try:
+        return json.loads(text, object_pairs_hook=distinct, parse_int=str, parse_float=str)
+    except json.JSONDecodeError as error:
+        at = f", line {error.lineno}" if whole_file else ""
+        remedy = ONE_OBJECT
+        if whole_file and error.msg == "Extra data":
+            remedy = "If every line is an object, call the file .ndjson, or say --format NDJSON."
+        raise LogError(f"{where}{at}: is not JSON: {error.msg}. {remedy}") from error
+    except RecursionError as error:
+        raise LogError(f"{where}: is nested too deeply. {ONE_OBJECT}") from error
+
+
+def no_object(found: Any, where: str) -> LogError:
+    """The error for what is no object."""
+    return LogError(f"{where}: {printable(str(found))!r} is not a JSON object. {ONE_OBJECT}")
+
+
+def leaves(
+    found: Mapping[str, Any], columns: Collection[str] = (), prefix: str = ""
 ) -> Iterator[tuple[str, Any]]:
     """Keys of nested objects joined with dots; an object that is itself a column is left whole."""
-    for key, value in pairs:
-        if isinstance(value, _Object) and prefix + key not in columns:
-            yield from _leaves(value, columns, f"{prefix}{key}.")
+    for key, value in found.items():
+        if isinstance(value, dict) and prefix + key not in columns:
+            yield from leaves(value, columns, f"{prefix}{key}.")
         else:
             yield prefix + key, value
 
 
-def _scalar(value: Any, place: str) -> str | None:
+def scalar(value: Any, place: str) -> str | None:
+    """A value as text, numbers as they are written."""
     if value is None:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):  # NaN and Infinity, which Python's reader knows
+        return repr(value)
     if not isinstance(value, str):
-        if isinstance(value, float):  # NaN and Infinity, which Python's reader knows
-            return repr(value)
         raise LogError(f"{place}: is a list or an object. Store text or a number.")
-    if any("\ud800" <= letter <= "\udfff" for letter in value):
+    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
         raise LogError(f"{place}: has half a character (a lone surrogate). Correct it.")
     return value
 

@@ -1,7 +1,7 @@
-"""Datasets of Minari: a folder with metadata.json and main_data.hdf5, or a file per episode.
+"""Datasets of Minari: a folder with metadata.json and main_data.hdf5.
 
-They are read as they lie on the disk, without minari itself and without a network: with h5py where
-they are HDF5, else with pyarrow. An episode of T steps has T+1 observations; the last is a row
+They are read with h5py as they lie on the disk, without minari itself and without a network. An
+episode of T steps has T+1 observations; the last is a row
 without an action, unless the episode terminated there. Spaces of several numbers are several
 columns (`jumar.io.spaces`); if all are whole, there is also one column with their joint names.
 What an environment told besides is a column ``info.key``.
@@ -23,8 +23,8 @@ import numpy as np
 from jumar.core.arrays import Array
 from jumar.core.episodes import SIGNAL
 from jumar.core.errors import JumarError, LogError
-from jumar.core.text import listing, printable
-from jumar.io.formats.minari_episodes import METADATA, store_of
+from jumar.core.text import listing, printable, shown
+from jumar.io.formats.minari_episodes import METADATA, Episode, EpisodesFile
 from jumar.io.formats.source import BATCH_ROWS, Source, naming
 from jumar.io.spaces import NamedSpace, SpaceColumn, columns_of, named_space
 
@@ -100,7 +100,13 @@ class MinariFolder(Source):
         if folder is None:
             raise LogError(f"{self.name}: there is no dataset of Minari (no {METADATA} with it).")
         self.about: Mapping[str, Any] = json.loads((folder / METADATA).read_text("utf-8"))
-        self._store = store_of(folder, self.about["data_format"], self.name)
+        if self.about["data_format"] != "hdf5":
+            kind = shown(str(self.about["data_format"]))
+            raise LogError(
+                f"{self.name}, {METADATA}: data_format {kind!r} is not read, only hdf5. Write the "
+                "dataset with Minari as hdf5."
+            )
+        self._store = EpisodesFile(folder, self.name)
         self.own = self._checked_own()
         self._columns = {root: self._columns_of(root) for root in ROOTS}
         told = [key for key in TOLD if key in self.own.get("infos", ())]
@@ -210,7 +216,7 @@ class MinariFolder(Source):
             if held:
                 yield made()
 
-    def _rows(self, store: Any, number: int, columns: Sequence[str]) -> dict[str, Array]:
+    def _rows(self, store: EpisodesFile, number: int, columns: Sequence[str]) -> dict[str, Array]:
         """The rows of an episode."""
         episode = store.episode(number)
         ended = np.asarray(episode.steps("terminations"))
@@ -230,7 +236,11 @@ class MinariFolder(Source):
                 values = self._values(episode, root, name)
             else:
                 values = np.asarray(episode.info(self._info_of(name)))
-            self._check_length(name, number, values, T)
+            if len(values) not in (T, T + 1):
+                raise LogError(
+                    f"{self.name}, episode {number}, {name}: {len(values)} entries, but the "
+                    f"episode has {T} steps. Write the episode again."
+                )
             found[name] = _fitted(values, n)
         return found
 
@@ -241,7 +251,7 @@ class MinariFolder(Source):
             return signal_info(signals.index(column))
         return column.removeprefix("info.")
 
-    def _values(self, episode: Any, root: str, name: str) -> Array:
+    def _values(self, episode: Episode, root: str, name: str) -> Array:
         """The numbers of a column, or of the joint names."""
         columns, joint = self._columns[root], self._joint[root]
         parts = [c.of_array(episode.leaf(f"{root}s", c)) for c in columns if name in (root, c.name)]
@@ -256,13 +266,6 @@ class MinariFolder(Source):
                 f"Correct {METADATA}, or the data."
             )
         return codes
-
-    def _check_length(self, name: str, number: int, values: Array, T: int) -> None:
-        if len(values) not in (T, T + 1):
-            raise LogError(
-                f"{self.name}, episode {number}, {name}: {len(values)} entries, but the episode "
-                f"has {T} steps. Write the episode again."
-            )
 
     def _typed(self, name: str, values: Array) -> Any:
         """A column for Arrow: names where numbers have some, nothing where there is nothing."""

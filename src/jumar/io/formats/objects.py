@@ -13,9 +13,8 @@ The objects stand one per line (NDJSON), or in a list (JSON), which is read whol
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from jumar.core.arrays import Array
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.rows import row_words, turn_rows
 from jumar.core.text import printable
-from jumar.io.formats.lines import list_of_objects
+from jumar.io.formats.lines import leaves, list_of_objects, no_object, parsed, scalar
 from jumar.io.formats.places import Place
 from jumar.io.formats.source import BATCH_ROWS, Source, naming, no_rows
 from jumar.io.formats.text import TextFile
@@ -162,28 +161,18 @@ class JsonObjects(Source):
         if not any(isinstance(value, dict) for value in found.values()):
             return found
         flat: Object = {}
-        for key, value in _leaves(found):
+        for key, value in leaves(found):
             if key in flat:
                 problems.add(f"{self._cell(row, turn, key)}: is there twice.", "Keep one.")
             flat[key] = value
         return flat
 
     def _scalar(self, value: Any, name: str, row: int, turn: int, problems: Problems) -> str | None:
-        """A value as text; numbers as they are written."""
-        if value is None or isinstance(value, str):
-            strange = value is not None and not value.isascii()
-            if strange and any("\ud800" <= letter <= "\udfff" for letter in value or ""):
-                fact = "has half a character (a lone surrogate)."
-                problems.add(f"{self._cell(row, turn, name)}: {fact}", "Correct it.")
-                return None
-            return value
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if isinstance(value, float):  # NaN and Infinity, which Python's reader knows
-            return repr(value)
-        fact = "is a list or an object."
-        problems.add(f"{self._cell(row, turn, name)}: {fact}", "Store text or a number.")
-        return None
+        try:
+            return scalar(value, self._cell(row, turn, name))
+        except LogError as error:
+            problems.add(str(error))
+            return None
 
     def _cell(self, row: int, turn: int, key: str) -> str:
         place = f"row {row}, turn {turn}" if turn else f"row {row}"
@@ -198,17 +187,14 @@ class JsonObjects(Source):
             if isinstance(found, dict):
                 yield row, found
             else:
-                problems.add(
-                    f"{self.name}, row {row}: {printable(str(found))!r} is not a JSON object.",
-                    _ONE_OBJECT,
-                )
+                problems.add(str(no_object(found, f"{self.name}, row {row}")))
 
     def _lines(self, problems: Problems) -> Iterator[tuple[int, Any]]:
         with naming(self.name, self._kind), self._file.lines() as lines:
             for row, line in enumerate(lines, 1):
                 if line.strip():
                     try:
-                        yield row, self._parsed(line, f"row {row}")
+                        yield row, parsed(line, f"{self.name}, row {row}", self._file)
                     except LogError as error:
                         problems.add(str(error))
 
@@ -218,47 +204,11 @@ class JsonObjects(Source):
             text = lines.read()
         if not text.strip():
             raise no_rows(self.name)
-        found = self._parsed(text, "")
+        found = parsed(text, self.name, self._file, whole_file=True)
         return found if isinstance(found, list) else [found]
 
-    def _parsed(self, text: str, place: str) -> Any:
-        where = f"{self.name}, {place}" if place else self.name
-        if any("\udc80" <= letter <= "\udcff" for letter in ("" if text.isascii() else text)):
-            raise LogError(f"{where}: is not UTF-8 text. {self._file.how_encoded}")
-        hook = partial(_distinct, where)
-        try:
-            return json.loads(text, object_pairs_hook=hook, parse_int=str, parse_float=str)
-        except json.JSONDecodeError as error:
-            at = f", line {error.lineno}" if not place else ""
-            more = _PERHAPS_LINES if not place and error.msg == "Extra data" else _ONE_OBJECT
-            raise LogError(f"{where}{at}: is not JSON: {error.msg}. {more}") from error
-        except RecursionError as error:
-            raise LogError(f"{where}: is nested too deeply. {_ONE_OBJECT}") from error
 
-
-_ONE_OBJECT = (
-    'Write objects such as {"episode": 17, "observation": "worn", "action": "repair", "reward": '
-    "-2}, one per line (.ndjson) or in a list (.json)."
-)
 _NAME_THE_LIST = "Name the key that holds the turns: turns='turns' (--turns turns)."
-_PERHAPS_LINES = "If every line is an object, call the file .ndjson, or say --format NDJSON."
-
-
-def _distinct(where: str, pairs: list[tuple[str, Any]]) -> Object:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise LogError(f"{where}, column {printable(twice)!r}: is there twice. Keep one.")
-    return made
-
-
-def _leaves(found: Object, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in found.items():
-        if isinstance(value, dict):
-            yield from _leaves(value, f"{prefix}{key}.")
-        else:
-            yield prefix + key, value
 
 
 def _take(found: Object, path: str) -> tuple[Any, Object]:

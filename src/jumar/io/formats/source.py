@@ -28,7 +28,6 @@ class Source(ABC):
     seen: set[str]  # and then those that have come up so far
     separator = ""  # what stands between the columns, if the file is text: commas, tabs
     metadata: bytes | None = None  # what write_logs has left there
-    readable_again = True  # whether `batches` can be asked for once more
     guessed: tuple[str, ...] = ()  # what was recognised and not said, for the remarks
     advice = ""  # what may be meant where a column is not found
     once: Collection[str] = ()  # columns that say one thing for a whole list of turns

@@ -63,10 +63,8 @@ class Numbers(Encoder):
                 self._missing.append(nulls(plain))
                 self._values.append(numbers(plain, self._cell))
                 return
-            if self._read and self._source.readable_again:
-                raise NotPlain(self._column)
             if self._read:
-                numbers(_filled(column), self._cell)  # names the cell
+                raise NotPlain(self._column)
             self.words = WrittenNumbers(self._source, self._column)
         self.words.add(column)
 
@@ -170,7 +168,7 @@ def settle_marks(source: Source, numbers: Sequence[Numbers], given: Mark | None)
     plain = [encoder.column for encoder in numbers if encoder.words is None]
     for words in written.values():
         words.given = given
-    if is_text and source.readable_again and plain:
+    if is_text and plain:
         marks = MarkEvidence.of([words.words for words in written.values()]).marks
         if given is None and "," in marks:
             raise NotPlain(*plain)  # 1.234 may be a thousand there

@@ -208,21 +208,19 @@ def _without_holes(log: Arranged, symbols: dict[str, Coded]) -> tuple[Arranged, 
 
 
 def _check_holes(log: Arranged, symbols: Mapping[str, Coded], problems: Problems) -> None:
-    absent = np.flatnonzero(symbols["observation"].code == UNKNOWN)
-    if len(absent):
-        which = _which_column(log, "observation", int(absent[0]))
-        problems.add(
-            f"{log.where(int(absent[0]))}: the observation is missing{which}.{_more(log, absent)}",
-            f"Fill it in, or say {SYMBOL} or {DROP}.",
-        )
-    early = np.flatnonzero(_early(log, symbols["action"].code))
-    if len(early):
-        which = _which_column(log, "action", int(early[0]))
-        problems.add(
-            f"{log.where(int(early[0]))}: the action is missing{which}. Only the last row of an "
-            f"episode that was cut off may have none.{_more(log, early)}",
-            f"Fill it in, or say {DROP}.",
-        )
+    last = " Only the last row of an episode that was cut off may have none."
+    for part, holes, more, remedy in (
+        ("observation", symbols["observation"].code == UNKNOWN, "", f"{SYMBOL} or {DROP}"),
+        ("action", _early(log, symbols["action"].code), last, DROP),
+    ):
+        absent = np.flatnonzero(holes)
+        if len(absent):
+            i, all_ = int(absent[0]), log.rows.so_in_all(absent)
+            which = _which_column(log, part, i)
+            problems.add(
+                f"{log.where(i)}: the {part} is missing{which}.{more}{all_}",
+                f"Fill it in, or say {remedy}.",
+            )
 
 
 def _which_column(log: Arranged, part: str, i: int) -> str:
@@ -233,11 +231,6 @@ def _which_column(log: Arranged, part: str, i: int) -> str:
     columns: tuple[Coded, ...] = getattr(log.rows, part)
     name = next(n for n, c in zip(names, columns, strict=True) if c.code[i] == UNKNOWN)
     return f" (column {printable(name)!r})"
-
-
-def _more(log: Arranged, holes: Ints) -> str:
-    """How many more there are, with examples."""
-    return log.rows.so_in_all(holes)
 
 
 # ---- rewards ------------------------------------------------------------------------------------
@@ -279,7 +272,8 @@ def _check_amounts(
     if len(absent):
         zero = "missing_reward=0 (--missing-reward 0) if such a step pays nothing, or "
         problems.add(
-            f"{log.rows.cell(int(absent[0]), name)}: the {part} is missing.{_more(log, absent)}",
+            f"{log.rows.cell(int(absent[0]), name)}: the {part} is missing."
+            f"{log.rows.so_in_all(absent)}",
             f"Fill it in, or say {zero if part == 'reward' else ''}{DROP}.",
         )
     rule = "rewards must be finite numbers" if part == "reward" else "it must be finite"

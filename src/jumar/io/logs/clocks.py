@@ -21,7 +21,7 @@ from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.formats.numpy_arrays import flags, to_numpy, without_blanks
 from jumar.io.logs.dates import Dates, guesses, parsed, spoken
-from jumar.io.logs.encoding import Coded, Encoder, Names, NotPlain, is_text, quoted
+from jumar.io.logs.encoding import Coded, Encoder, Names, NotPlain, is_text
 from jumar.io.logs.numerals import Mark, MarkEvidence, NumberWords, decide
 from jumar.io.problems import Problems
 
@@ -83,21 +83,11 @@ class Times(Encoder):
             if found is not None:
                 self._chunks.append(found)
                 return
-            if self._read and self._source.readable_again:
-                raise NotPlain(self._column)
             if self._read:
-                raise self._strange(column)
+                raise NotPlain(self._column)
             self._words = Names(self._source, self._column)
         if self._words is not None:
             self._words.add(column)
-
-    def _strange(self, column: Any) -> LogError:
-        """The error for a stream that cannot be read again to find out more."""
-        kind = self._kind or "numbers"
-        known = np.flatnonzero(~flags(column.is_null())).tolist()
-        i = next((i for i in known if _converted(column.slice(i, 1), kind) is None), 0)
-        fact, remedy = self._told
-        return LogError(f"{self._cell(i)}: {quoted(column[i])} {fact}. {remedy}")
 
     @property
     def _told(self) -> tuple[str, str]:
@@ -183,7 +173,7 @@ class Times(Encoder):
         if len(words) == 0:
             return nothing
         if self._format is not None and self._part == "time":
-            return self._as_dates(coded, [parsed(words, self._format)], problems)
+            return self._as_dates(coded, [parsed(coded.names, self._format)], problems)
         written = NumberWords.of(coded.names)
         if self._decimal is not None and written.valid[self._decimal].all():
             return "", written.values(self._decimal)
@@ -192,7 +182,7 @@ class Times(Encoder):
             if (found := _converted(words, kind)) is not None:
                 self._refuse_endless(coded, found[1], problems)
                 return found
-        if self._part == "time" and (dates := guesses(words)):
+        if self._part == "time" and (dates := guesses(coded.names)):
             return self._as_dates(coded, dates, problems)
         decision = decide(written, MarkEvidence())
         if written.valid[decision.mark].all() and decision.is_clear:

@@ -1,7 +1,7 @@
 """The rows of several files as those of one.
 
-Each file is read as it would be alone: its decimal mark, its dates, its total at the end are its
-own. What was read is then put together, so that a name means the same in all of them.
+Each file is read as it would be alone: its decimal mark and its dates are its own. What was
+read is then put together, so that a name means the same in all of them.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats
 from jumar.core.episodes import UNKNOWN, Labels, not_a_chance
+from jumar.core.rounding import ALIKE
 from jumar.core.text import printable
 from jumar.io.logs.encoding import Coded
 from jumar.io.logs.ordering import Arranged
@@ -20,7 +21,6 @@ from jumar.io.logs.symbols import DROP
 from jumar.io.problems import Problems
 
 OF_EPISODES = ("cluster", "behavior")
-ROUNDING = 1e-9  # above 1 is what adding up fractions leaves
 
 
 def propensities(log: Arranged, is_step: Bools, problems: Problems) -> Floats | None:
@@ -37,7 +37,7 @@ def propensities(log: Arranged, is_step: Bools, problems: Problems) -> Floats | 
         )
     p = amounts.values
     problems.each(
-        np.flatnonzero(is_step & ~amounts.missing & ~((p > 0) & (p <= 1 + ROUNDING))),
+        np.flatnonzero(is_step & ~amounts.missing & ~((p > 0) & (p <= 1 + ALIKE))),
         lambda i: (f"{log.rows.cell(int(i), name)}: {not_a_chance(p[i])}", ""),
     )
     problems.each(

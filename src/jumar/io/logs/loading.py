@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,12 +12,11 @@ from jumar.core.rows import file_of, place_words, row_words
 from jumar.core.text import printable
 from jumar.io.formats import Source, no_rows
 from jumar.io.logs.amounts import Amounts, Numbers, Ranges, are_doubtful, settle_marks
-from jumar.io.logs.asking import Asked
+from jumar.io.logs.asking import COMBINED, NEEDED, OPTIONAL, Asked
 from jumar.io.logs.clocks import Clock, Times
 from jumar.io.logs.dates import spoken
 from jumar.io.logs.encoding import Coded, Encoder, Flags, Names, NotPlain, so_in_all
 from jumar.io.logs.parts import Parts, those_that_came
-from jumar.io.logs.totals import totals_at_end
 from jumar.io.problems import Problems
 
 AMOUNTS = ("reward", "propensity")  # parts that are numbers
@@ -139,11 +138,8 @@ def _load(source: Source, parts: Parts, asked: Asked, as_words: Collection[str])
         *((parts.signals[name], encoder) for name, encoder in signals.items()),
     ]
     text = {name for name, encoder in wanted if isinstance(encoder, Names)}
-    n, totals = 0, 0
-    for batch, is_last in _marked(source.batches(parts.columns, text)):
-        if is_last:
-            totals = _totals(batch, parts, n)
-            batch = batch.slice(0, batch.num_rows - totals)
+    n = 0
+    for batch in source.batches(parts.columns, text):
         n += batch.num_rows
         for name, encoder in wanted:
             encoder.add(batch.column(name))
@@ -152,59 +148,23 @@ def _load(source: Source, parts: Parts, asked: Asked, as_words: Collection[str])
     came = those_that_came(source, parts, asked)
     numbers = [encoder for _, encoder in wanted if isinstance(encoder, Numbers)]
     guessed = [*source.guessed, *settle_marks(source, numbers, asked.decimal)]
-    if totals:
-        guessed.append(f"without its last {_rows(totals)}, a total or blank (recognised)")
     problems = Problems()
     columns = {part: single[part].result(problems) for part in came.single}
+    columns["episode"] = _labelled(columns.get("episode"), single.get("episode"), problems)
     rows = LogRows(
         source=source,
         parts=came,
         guessed=tuple(guessed + _guessed_dates(single[part] for part in came.single)),
         row=source.rows(n),
-        episode=_labelled(columns.get("episode"), single.get("episode"), problems),
-        step=columns.get("step"),
-        time=columns.get("time"),
         observation=tuple(encoder.result(problems) for encoder in symbols["observation"]),
         action=tuple(encoder.result(problems) for encoder in symbols["action"]),
-        reward=columns.get("reward"),
-        terminated=columns.get("terminated"),
-        node=columns.get("node"),
-        propensity=columns.get("propensity"),
-        cluster=columns.get("cluster"),
-        behavior=columns.get("behavior"),
         priced={name: encoder.result(problems) for name, encoder in priced.items()},
         signals={name: encoder.result(problems) for name, encoder in signals.items()},
+        **{part: columns.get(part) for part in (*NEEDED, *OPTIONAL) if part not in COMBINED},
     )
     pa.default_memory_pool().release_unused()  # Arrow keeps what the batches took for the next ones
     problems.check()
     return rows
-
-
-def _marked(batches: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
-    """Every batch, and whether it is the last."""
-    before = None
-    for batch in batches:
-        if before is not None:
-            yield before, False
-        before = batch
-    if before is not None:
-        yield before, True
-
-
-def _totals(batch: Any, parts: Parts, before: int) -> int:
-    """How many rows at the end are no steps. A file of nothing else is not emptied: its errors
-    say what is wrong with it."""
-    clock = [parts.single[part] for part in ("step", "time") if part in parts.single]
-    episode = parts.single.get("episode")
-    if episode is None and not clock:
-        return 0
-    empty = (*parts.observation, *parts.action, *clock)
-    found = totals_at_end(batch, [name for name in empty if name != episode], episode)
-    return found if before or found < batch.num_rows else 0
-
-
-def _rows(count: int) -> str:
-    return "row" if count == 1 else f"{count} rows"
 
 
 def _encoder(part: str, source: Source, name: str, asked: Asked, as_words: bool) -> Encoder:

@@ -8,7 +8,9 @@ comes after begins anew. A file that is in order already is not sorted again.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +19,10 @@ from jumar.core.episodes import Remarks
 from jumar.core.errors import LogError
 from jumar.core.rows import file_of
 from jumar.core.text import printable
+from jumar.io.logs.amounts import Amounts
 from jumar.io.logs.asking import Asked, LongestPause
 from jumar.io.logs.clocks import Clock
+from jumar.io.logs.encoding import Coded
 from jumar.io.logs.loading import LogRows
 from jumar.io.problems import Problems
 
@@ -183,27 +187,26 @@ def _without_repeats(rows: LogRows, clock: Clock, asked: Asked) -> LogRows:
 
 
 def _are_equal(some: LogRows, others: LogRows) -> Bools:
-    """(N,) whether rows say the same in every column that is read."""
+    """(N,) whether rows say the same in every column that is read, but for the clock."""
+    parts = ["observation", "action", "node", "cluster", "behavior", "terminated", "reward"]
+    parts += ["propensity", "priced", "signals", *(["time"] if some.step is not None else [])]
     equal = np.ones(len(some), np.bool_)
-    pairs = [
-        *zip((*some.observation, *some.action), (*others.observation, *others.action), strict=True),
-        *((getattr(some, part), getattr(others, part)) for part in ("node", "cluster", "behavior")),
-    ]
-    for one, other in pairs:
-        if one is not None and other is not None:
-            equal &= one.code == other.code
-    if some.terminated is not None and others.terminated is not None:
-        equal &= some.terminated == others.terminated
-    if some.time is not None and others.time is not None:
-        equal &= some.time.values == others.time.values
-    amounts = [(some.reward, others.reward), (some.propensity, others.propensity)]
-    amounts += [(some.priced[name], others.priced[name]) for name in some.priced]
-    amounts += [(some.signals[name], others.signals[name]) for name in some.signals]
-    for mine, theirs in amounts:
-        if mine is not None and theirs is not None:
-            same = (mine.values == theirs.values) | (mine.missing & theirs.missing)
-            equal &= same
+    for part in parts:
+        pairs = zip(_values(getattr(some, part)), _values(getattr(others, part)), strict=True)
+        for mine, theirs in pairs:
+            equal &= (mine == theirs) | ((mine != mine) & (theirs != theirs))  # NaN: both missing
     return equal
+
+
+def _values(column: Any) -> Iterator[Array]:
+    """(N,) numbers that differ where a column, or one of several, does."""
+    if isinstance(column, tuple | Mapping):
+        for each in column.values() if isinstance(column, Mapping) else column:
+            yield from _values(each)
+    elif isinstance(column, Coded):
+        yield column.code
+    elif column is not None:
+        yield column.values if isinstance(column, Amounts | Clock) else column
 
 
 def _longest(rows: LogRows, gap: LongestPause, clock: Clock) -> float:

@@ -25,6 +25,7 @@ from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
 from jumar.core.replay import Replays
+from jumar.core.rounding import ROUNDING
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking.drift import drift_of
 from jumar.evidence.checking.fit import fit_policy, with_policy
@@ -35,10 +36,9 @@ from jumar.io.plain import finite
 from jumar.pipeline import improve
 from jumar.study.guarantees.base import Process
 from jumar.study.guarantees.gates import GATES, TriedGate
+from jumar.study.summary import WORSE
 
 LOG = "log"  # the subject of a row that only says that the log was drawn
-WORSE = 1e-9  # a loss that is larger than this is one
-ROUNDING = 1e-12  # of the value: what exact evaluation may be off by
 SPLITS = 4  # episodes: a gate deals a log into halves and needs two episodes in each
 THRESHOLD = 10
 RESAMPLES = 99  # of every test: its p-value is valid with any number

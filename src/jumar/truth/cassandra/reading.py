@@ -24,7 +24,7 @@ from jumar.truth.cassandra.tokens import MOST_DIGITS, Mistake
 from jumar.truth.chain import entries_of
 from jumar.truth.pomdp import Factors, Pomdp
 
-ROUNDING = 1e-10  # of a sum: below, numbers are left as they stand
+AS_GIVEN = 1e-10  # of a sum: below, numbers are left as they stand
 SILENT, TOLERATED = 1e-5, 1e-4  # what pomdp-solve accepts, and what is put right with a warning
 NULL = "null"
 AFTER = "after:"
@@ -173,7 +173,7 @@ def _checked(word: str, rows: GivenRows, parsed: Parsed, source: str, normalize:
             parsed.mistakes.append(
                 Mistake(token, f"{which} sums to {sums[r]:.10g}. Expected 1{more}.")
             )
-    fixed = off > ROUNDING
+    fixed = off > AS_GIVEN
     if (worst := float(off[sums > 0].max(initial=0.0))) > SILENT and not parsed.mistakes:
         r = int(np.where(sums > 0, off, 0).argmax())
         _warn(
@@ -209,7 +209,7 @@ def _start(parsed: Parsed, source: str, asked: str | None, normalize: bool) -> F
     if off > SILENT:
         place = parsed.tokens.place(parsed.start_token)
         _warn(f"{source}, {place}: 'start:' sums to {total:.10g} and was divided by its sum.")
-    scaled: Floats = law if off <= ROUNDING else law / total
+    scaled: Floats = law if off <= AS_GIVEN else law / total
     return scaled
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from jumar.core.jit import compiled
 from jumar.core.kernels import Floats, Ints
+from jumar.core.rounding import ROUNDING
 from jumar.truth.hsvi.plans import add_plan, below
 from jumar.truth.hsvi.points import above, add_point, highest_of, limits, lower_point, refresh
 from jumar.truth.hsvi.tables import (
@@ -48,7 +49,6 @@ from jumar.truth.hsvi.tables import (
 DOWN, BACK, AGAIN = 0, 1, 2  # what a trial is doing
 DOUBT = 0.6  # a trial goes on where more is in doubt than this share of what is at its root
 REPEATED = 6  # stored beliefs that are backed up again, for each that a trial met
-SAME = 1e-12  # beliefs that differ by less are one
 
 
 @compiled
@@ -241,7 +241,7 @@ def visit(
         return
     if stored >= 0:
         point = stored
-    elif down and distance(points, point, room, state, mass, n) <= SAME:
+    elif down and distance(points, point, room, state, mass, n) <= ROUNDING:
         for i in range(n):  # at any belief a backup is right; here it makes no second point
             state[i] = points.state[points.begin[point] + i]
             mass[i] = points.mass[points.begin[point] + i]
