@@ -235,11 +235,6 @@ def test_in_hindsight_takes_the_best_mean_of_every_behavior_and_size():
     assert in_hindsight([SafetyLine(BASIC, 0, (low,))]) is None
 
 
-def test_without_an_optimum_there_is_no_normalised_number_and_json_says_null():
-    assert np.isnan(SafetyLine(SPIBB, 0, (cell(OTHER, [1, 2]),)).normalised)
-    assert cell(OTHER, [1, 2]).to_dict()["normalised"] is None
-
-
 # ---- what is shown ------------------------------------------------------------------------------
 
 
@@ -266,11 +261,6 @@ def test_the_summary_is_json_with_every_line_and_every_cell(finished):
     assert auto["worse"] == np.mean(worse)
     assert len(data["cells"]) == 3 * (2 * 3 + 1 + 1 * 3 + 1)
     assert safety_data(Results(finished)) == data["settings"]
-
-
-def test_the_terminal_has_a_table_for_what_was_chosen_and_one_for_safety(finished):
-    # k' = 1, 2 and chosen; k' = 1 and chosen; a line that explains; the table of all settings
-    assert len(summary_view(finished)) == 3 + 2 + 1 + 1
 
 
 def test_figure_page_and_cells_are_written(finished):

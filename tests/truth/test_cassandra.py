@@ -160,13 +160,6 @@ def test_later_lines_overwrite_cells_with_wildcards_expanded_at_that_moment():
 # ---- 5 names and numbers ------------------------------------------------------------------------
 
 
-def test_one_name_may_mean_a_state_an_action_and_an_observation():
-    head = HEAD.replace("hear-left hear-right", "left right").replace("listen", "left")
-    model = read(head + BODY.replace("listen", "left") + "R: left : left : left : left 3")
-    assert pays(model, 0, 0, 0, 0) == 3
-    assert model.states == model.observations[:2] == ("left", "right")
-
-
 def test_counts_instead_of_names():
     text = "states: 2 actions: 2 observations: 2 discount: 0.9 values: reward "
     body = "T: 0 identity T: 1 uniform O: * uniform"
@@ -378,11 +371,6 @@ def test_discount_1_loads_and_is_refused_where_it_cannot_do():
             fails()
 
 
-def test_the_last_discount_counts_and_that_is_said():
-    with pytest.warns(ModelWarning, match="line 2, column 1: 'discount:' also stands on line 1"):
-        assert read("discount: 0.5\n" + HEAD + BODY).discount == 0.9
-
-
 # ---- 13 files without observations --------------------------------------------------------------
 
 SEEN = """discount: 0.9 values: reward states: a b actions: stay go
@@ -562,13 +550,6 @@ def test_what_is_no_file_of_text_is_refused(tmp_path):
         load_model(tmp_path / "folder.POMDP")
     with refuses(ModelError, "a\\x00.POMDP", "null byte"):
         load_named("a\0.POMDP")
-
-
-def test_a_number_of_thousands_of_digits_is_refused():
-    with refuses(ModelError, "m.POMDP, line 3, column 9", "is too large"):
-        read(HEAD.replace("left right", "9" * 5000) + BODY)
-    with refuses(ModelError, "m.POMDP, line 7, column 4", "is too large"):
-        read(HEAD + BODY.replace("T: open-left", "T: " + "9" * 5000))
 
 
 def test_of_very_many_mistakes_the_first_are_told_and_the_others_counted():

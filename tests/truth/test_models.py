@@ -150,10 +150,3 @@ def test_every_move_of_the_maze(cell, north, south, east, west):
         assert (p, next_cell) == (1.0, to)
         assert reward == (1.0 if to == END else -0.01)
         assert look == (END if to == END else [0, 1, 2, 1, 3, 4, 4, 4, 5, 5][to])
-
-
-def test_the_step_reward_is_not_paid_on_reaching_the_cheese():
-    for step_reward in (0.0, -0.01, -1.0):
-        maze = models.cheese_maze(step_reward=step_reward)
-        assert maze.reward_extremes(ending=True) == (1.0, 1.0)
-        assert maze.reward_extremes(ending=False) == (step_reward, step_reward)

@@ -146,14 +146,6 @@ def test_spibb_on_one_state(visits, strict, loose):
             assert row.tolist() == B  # untouched, to the last bit
 
 
-def test_at_the_boundary_five_visits_are_not_more_than_five():
-    """Only a1 is known: its mass has nowhere to go but to itself. Π_≤b may take a2's as well."""
-    behavior = Controller.constant(("z",), ("a0", "a1", "a2"), B)
-    mdp = one_state([3, 2, 1], [5, 6, 4])
-    assert run("spibb", mdp, behavior, n_wedge=5).policy[0].tolist() == B
-    assert run("spibb_leq", mdp, behavior, n_wedge=5).policy[0].tolist() == [0.2, 0.8, 0.0]
-
-
 # ---- the two-state table ------------------------------------------------------------------------
 
 
