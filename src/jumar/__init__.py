@@ -30,6 +30,7 @@ _PUBLIC = {
     "LogFiles": "io.logs.files",
     "Memory": "core.memory",
     "NamedNodes": "core.memory",
+    "Options": "io.options",
     "Pomdp": "truth.pomdp",
     "Result": "assessment.result",
     "Replays": "core.replay",
@@ -89,6 +90,7 @@ __all__ = [
     "LogFiles",
     "Memory",
     "NamedNodes",
+    "Options",
     "Pomdp",
     "Pouct",
     "Replays",
@@ -166,6 +168,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.io.logs import read_logs, write_logs
     from jumar.io.logs.files import LogFiles
     from jumar.io.minari import read_minari, write_minari
+    from jumar.io.options import Options
     from jumar.io.project import load_project
     from jumar.large.counting import count_logs
     from jumar.large.files import load_counts
