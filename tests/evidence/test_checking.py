@@ -297,7 +297,7 @@ def test_a_sound_log_passes():
         run(behavior, 300, seed=2), behavior, seed=random_stream(1, "check"), discount=0.95
     )
     assert found.verdict.sentence == "Usable, but look at: order."
-    assert list(found.sections) == ["fit", "spread", "order", "discrepancy", "drift", "repeats"]
+    assert list(found.sections) == ["fit", "spread", "order", "drift", "repeats"]
 
 
 def test_the_worst_section_decides():
