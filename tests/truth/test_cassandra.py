@@ -396,15 +396,6 @@ def test_without_observations_the_state_is_seen(line, rewards):
     assert model.expected_reward.tolist() == rewards
 
 
-def test_where_the_state_is_seen_there_is_nothing_to_say_about_observing():
-    with refuses(ModelError, "line 4", "column 1", "observations:"):
-        read(SEEN + "O: go uniform")
-    with refuses(ModelError, "line 4", "Expected '*'"):
-        read(SEEN + "R: go : a : b : 1 5")
-    with refuses(ModelError, "line 15", "R: ACTION : STATE : NEXT-STATE : OBSERVATION"):
-        read(HEAD + BODY + "R: listen 1 2 3 4")
-
-
 # ---- 14 how many numbers ------------------------------------------------------------------------
 
 
@@ -447,11 +438,6 @@ def test_a_table_of_all_rewards_is_never_built():
     model = read(text)
     assert len(model.probability) == 5 * S
     assert model.expected_reward.sum() == 5 * S + 4
-
-
-def test_a_model_that_does_not_fit_is_refused_before_it_is_tried():
-    with pytest.raises(TooLarge):
-        read("discount: 0.9 values: reward states: 9000000000000 actions: 2 observations: 2")
 
 
 # ---- 15 the first observation -------------------------------------------------------------------

@@ -125,7 +125,6 @@ def test_a_model_is_read_only_and_keeps_its_own_copies():
         ),
         ({"ending": [[0.0, 0.5], [-0.5, 0.0]]}, "negative or undefined probability"),
         ({"start": [0.5, 0.4]}, "the law of the first state: probabilities sum to 0.9"),
-        ({"start": [1.5, -0.5]}, "the law of the first state"),
         ({"start": [1.0]}, r"start has shape \(1,\)"),
         (
             {"first_observation": [[0.5, 0.4], [0, 1]]},
@@ -134,12 +133,8 @@ def test_a_model_is_read_only_and_keeps_its_own_copies():
         ({"first_observation": [[0.5, 0.5]]}, r"first_observation \(1, 2\); expected"),
         ({"transition": [[[1.0, 0.0], [0.0, 1.0]]]}, r"transition has shape \(1, 2, 2\), not"),
         ({"reward": [10, -5]}, r"reward has shape \(2,\), not \(2, 2\)"),
-        ({"observation": [[[1.0]]]}, "observation has shape"),
         ({"reward": [[np.nan, 0], [0, 0]]}, "rewards must be finite"),
-        ({"reward": [[np.inf, 0], [0, 0]]}, "rewards must be finite"),
         ({"discount": -0.1}, r"discount -0.1 must lie in \[0, 1\]"),
-        ({"discount": 1.01}, "discount 1.01"),
-        ({"discount": float("nan")}, "discount nan"),
         ({"max_steps": 0}, "max_steps is 0"),
         ({"states": ["fine", "fine"]}, "'fine' is also name 1"),
         ({"actions": ["run", 2]}, "2 is not text"),
@@ -154,24 +149,16 @@ def test_a_model_that_loses_probability_or_names_is_refused_with_the_place(chang
     ("changes", "fact"),
     [
         ({"pointer": [0, 1]}, "pointer does not cut 2 outcomes into 1x1 groups"),
-        ({"pointer": [1, 2]}, "pointer does not cut"),
-        ({"pointer": [0, 2, 2]}, "pointer does not cut"),
         ({"next_state": [1, END]}, "out of range"),
-        ({"next_state": [-2, END]}, "out of range"),
         ({"next_observation": [1, END]}, "out of range"),
         ({"next_observation": [0, 0]}, "out of range"),  # an ending shows nothing
         ({"next_observation": [END, END]}, "out of range"),  # going on shows something
         ({"probability": [0.5, np.nan]}, "negative or undefined"),
-        ({"probability": [1.5, -0.5]}, "negative or undefined"),
     ],
 )
 def test_outcomes_that_lead_nowhere_are_refused(changes, fact):
     with pytest.raises(ModelError, match=fact):
         coin(**changes)
-
-
-def test_the_law_of_the_first_observation_matters_only_where_an_episode_can_start():
-    assert machine(first_observation=[[0.5, 0.5], [0.0, 0.0]]).start.tolist() == [1.0, 0.0]
 
 
 def test_an_ending_that_cannot_happen_does_not_make_a_value_for_ever():
