@@ -339,3 +339,8 @@ def test_the_page_shows_every_process_and_every_gate():
         assert of_gates or (name, "certificates") in measured
     for gate in GATES:
         assert f"| {gate}: promise |" in first
+
+
+def test_a_full_run_has_more_sizes():
+    sizes = PARTS["gates"].sizes_of(process("near-ties"), full=True)
+    assert sizes == (20, 100, 1000, 10_000, 60_000)

@@ -212,6 +212,11 @@ def test_in_hindsight_takes_the_best_mean_of_every_behavior_and_size():
     assert in_hindsight([SafetyLine(BASIC, 0, (low,))]) is None
 
 
+def test_without_an_optimum_there_is_no_normalised_number_and_json_says_null():
+    assert np.isnan(SafetyLine(SPIBB, 0, (cell(OTHER, [1, 2]),)).normalised)
+    assert cell(OTHER, [1, 2]).to_dict()["normalised"] is None
+
+
 # ---- what is shown ------------------------------------------------------------------------------
 
 

@@ -396,6 +396,24 @@ def test_without_observations_the_state_is_seen(line, rewards):
     assert model.expected_reward.tolist() == rewards
 
 
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        (SEEN + "O: go uniform", ("line 4", "column 1", "observations:")),
+        (SEEN + "R: go : a : b : 1 5", ("line 4", "Expected '*'")),
+        (HEAD.replace("left right", "9" * 5000) + BODY, ("line 3, column 9", "is too large")),
+    ],
+)
+def test_what_cannot_be_said_is_refused(text, facts):
+    with refuses(ModelError, *facts):
+        read(text)
+
+
+def test_the_last_discount_counts_and_that_is_said():
+    with pytest.warns(ModelWarning, match="line 2, column 1: 'discount:' also stands on line 1"):
+        assert read("discount: 0.5\n" + HEAD + BODY).discount == 0.9
+
+
 # ---- 14 how many numbers ------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from jumar.core.controller import Controller
-from jumar.core.errors import TooLarge
+from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.identifiers import words_for
 from jumar.core.memory import window
 from jumar.truth.cassandra.writing import _spelled
@@ -169,3 +169,8 @@ def test_a_model_of_more_edges_than_fit_is_refused(monkeypatch):
     monkeypatch.setattr("jumar.core.room.memory", lambda: 1000)
     with pytest.raises(TooLarge, match=r"'tiger': 16 edges .* write a \.POMDP file"):
         model_text(jm.models.tiger(), ".drn")
+
+
+def test_another_ending_is_refused(tmp_path):
+    with pytest.raises(ParameterError, match=r"is written as .drn or .prism, but the name ends in"):
+        jm.export_model(jm.models.tiger(), tmp_path / "tiger.txt")

@@ -9,6 +9,7 @@ from hypothesis import given
 from facts import refuses
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError
+from jumar.truth.cassandra.writing import pomdp_to_text
 from jumar.truth.evaluation import evaluate
 from jumar.truth.pomdp import END, Pomdp, from_arrays
 from strategies import pomdps
@@ -148,6 +149,7 @@ def test_a_model_that_loses_probability_or_names_is_refused_with_the_place(chang
 @pytest.mark.parametrize(
     ("changes", "fact"),
     [
+        ({"reward": [1.0]}, "1 entries in reward, but 2 outcomes"),
         ({"pointer": [0, 1]}, "pointer does not cut 2 outcomes into 1x1 groups"),
         ({"next_state": [1, END]}, "out of range"),
         ({"next_observation": [1, END]}, "out of range"),
@@ -165,3 +167,8 @@ def test_an_ending_that_cannot_happen_does_not_make_a_value_for_ever():
     model = coin(probability=[1.0, 0.0], discount=1.0)
     with refuses(ModelError, "discount 1", "may never end"):
         evaluate(model, Controller.uniform(model.observations, model.actions))
+
+
+def test_an_ending_that_cannot_happen_is_not_written_to_a_file():
+    text = pomdp_to_text(coin(probability=[1.0, 0.0]))
+    assert "ended" not in text
