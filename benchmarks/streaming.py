@@ -34,7 +34,6 @@ import pyarrow.parquet as pq
 import jumar as jm
 from common import report
 from jumar.large.counting import count_logs
-from jumar.pipeline.in_parts import improve_logs
 
 LENGTH = 20  # steps of an episode
 AT_ONCE = 1_000_000  # rows that are made, and in a row group
@@ -364,7 +363,7 @@ def improve(folder: Path, full: bool) -> None:
 def improve_maze(path: str) -> dict[str, float]:
     behavior, small = maze_behavior(), f"{path}.small.parquet"
     apart("write_maze", small, 100_000)
-    improve_logs(small, behavior, discount=0.95)  # compiles
+    jm.improve(small, behavior, discount=0.95)  # compiles
     figures: dict[str, float] = {}
 
     def timed(name: str, job: Callable[[], Any]) -> None:
@@ -378,7 +377,7 @@ def improve_maze(path: str) -> dict[str, float]:
     count_logs(path, behavior, memory=jm.window(2))
     for _ in range(TURNS):
         timed("count", lambda: count_logs(path, behavior, memory=jm.window(2)))
-        timed("improve", lambda: improve_logs(path, behavior, discount=0.95))
+        timed("improve", lambda: jm.improve(path, behavior, discount=0.95))
     return {**figures, "peak_gb": peak_mb() / 1e3}
 
 

@@ -30,6 +30,7 @@ _PUBLIC = {
     "LogFiles": "io.logs.files",
     "Memory": "core.memory",
     "NamedNodes": "core.memory",
+    "Options": "io.options",
     "Pomdp": "truth.pomdp",
     "Result": "assessment.result",
     "Replays": "core.replay",
@@ -47,7 +48,6 @@ _PUBLIC = {
     "improve": "pipeline",
     "improve_counts": "pipeline.by_counts",
     "join": "core.memory.refinement",
-    "lambda_discrepancy": "evidence.discrepancy",
     "learn_memory": "evidence.remembering",
     "load_controller": "io.controllers",
     "load_counts": "large.files",
@@ -90,6 +90,7 @@ __all__ = [
     "LogFiles",
     "Memory",
     "NamedNodes",
+    "Options",
     "Pomdp",
     "Pouct",
     "Replays",
@@ -108,7 +109,6 @@ __all__ = [
     "improve",
     "improve_counts",
     "join",
-    "lambda_discrepancy",
     "learn_memory",
     "load_controller",
     "load_counts",
@@ -158,7 +158,6 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.evidence import offpolicy as offpolicy
     from jumar.evidence.checking import check
     from jumar.evidence.claims import Certificate
-    from jumar.evidence.discrepancy import lambda_discrepancy
     from jumar.evidence.estimation import estimate_behavior
     from jumar.evidence.first_visits import first_returns
     from jumar.evidence.forecasting import forecast
@@ -169,6 +168,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.io.logs import read_logs, write_logs
     from jumar.io.logs.files import LogFiles
     from jumar.io.minari import read_minari, write_minari
+    from jumar.io.options import Options
     from jumar.io.project import load_project
     from jumar.large.counting import count_logs
     from jumar.large.files import load_counts

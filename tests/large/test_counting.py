@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ from jumar.core.memory.forms import OneOf
 from jumar.core.replay import Replays
 from jumar.evidence.consistency import rewards_seen
 from jumar.large import batches, counting, general, tally
-from jumar.large.counting import count_logs
+from jumar.large.counting import count_logs, prepared
 
 OBSERVATIONS, ACTIONS = ("good", "worn", "bad"), ("keep", "fix")
 TABLE = jm.NamedNodes(
@@ -131,6 +132,12 @@ def written(table, path):
 
         path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
     return path
+
+
+def prepare(sources, like):
+    """The work on logs that lie in order: it lasts."""
+    with prepared(sources, like) as job:
+        return job
 
 
 @pytest.mark.parametrize("name", MEMORIES)
@@ -457,6 +464,22 @@ def test_parts_of_a_log_that_is_not_plain_are_not_counted_apart(tmp_path):
     rows = a_table(14).to_pylist()
     rows[-2]["episode"] = None
     path = written(pa.Table.from_pylist(rows), tmp_path / "log.parquet")
-    job = counting.prepare(path, controller())
+    job = prepare(path, controller())
     with pytest.raises(LogError, match="--shard"):
         counting.run(job, job.plan.shards(10**9, 1, (2, 2)))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "arrow", "ndjson"])
+def test_workers_that_start_in_another_folder_find_the_files(tmp_path, monkeypatch, kind):
+    """As those of a cluster do. Messages call files as they were given."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    path = written(a_table(3), tmp_path / f"log.{kind}")
+    monkeypatch.chdir(tmp_path)
+    job = pickle.dumps(prepare(path.name, controller()))
+    here = count_logs(path.name, controller())
+    monkeypatch.chdir(elsewhere)
+    job = pickle.loads(job)
+    there = counting.run(job, job.plan.shards(30, 1))
+    assert there.facts == here.facts
+    assert [part.file for part in there.files.parts] == [path.name]

@@ -11,9 +11,9 @@ import pytest
 
 import jumar as jm
 from jumar.core.errors import CountsError
-from jumar.large.counting import count_logs, prepare, run
+from jumar.large.counting import count_logs, run
 from jumar.large.files import METADATA, load_counts, save_counts
-from large.test_counting import ACTIONS, OBSERVATIONS, TABLE, a_table, controller, written
+from large.test_counting import ACTIONS, OBSERVATIONS, TABLE, a_table, controller, prepare, written
 
 MEMORIES = {
     "window 1": jm.window(1),

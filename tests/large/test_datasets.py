@@ -14,8 +14,8 @@ from pyarrow import fs
 import jumar as jm
 from jumar.core.errors import LogError
 from jumar.large import batches, counting
-from jumar.large.counting import count_logs, prepare
-from large.test_counting import a_table, controller
+from jumar.large.counting import count_logs
+from large.test_counting import a_table, controller, prepare
 from large.test_counts_files import the_same
 from large.test_stores import as_bytes, in_parts, save
 from large_logs import improve_logs

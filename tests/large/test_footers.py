@@ -16,14 +16,11 @@ from jumar.io.formats import FileOptions
 from jumar.io.logs.encoding import NotPlain
 from jumar.large import batches, counting, footers
 from jumar.large.counting import count_logs
-from jumar.large.footers import FLAGS, INT32, INT64, TEXT, read_chunks
+from jumar.large.footers import read_ends
 from jumar.large.shards import plan
-from packed_bytes import varint
 
 OBSERVATIONS, ACTIONS = ("good", "worn", "bad"), ("keep", "fix")
 COLUMNS = ["episode", "step", "observation", "action", "reward", "terminated"]
-TYPES = {"BOOLEAN": FLAGS, "INT32": INT32, "INT64": INT64, "BYTE_ARRAY": TEXT, "DOUBLE": 5}
-CODECS = {"UNCOMPRESSED": 0, "SNAPPY": 1, "GZIP": 2, "ZSTD": 6}
 
 
 def a_table(rows=400, length=7):
@@ -78,35 +75,24 @@ def in_memory(path):
 def test_it_tells_what_pyarrow_tells(options):
     data = written(a_table(), **options)
     metadata = pq.read_metadata(pa.BufferReader(data))
-    told = read_chunks(data)
+    told = read_ends(data)
     assert len(told) == metadata.num_row_groups == 4
-    for g, chunks in enumerate(told):
-        assert list(chunks) == COLUMNS
-        for i, chunk in enumerate(chunks.values()):
-            column = metadata.row_group(g).column(i)
-            assert chunk.number == i
-            assert chunk.type == TYPES[column.physical_type]
-            assert chunk.codec == CODECS[column.compression]
-            assert chunk.values == column.num_values
-            assert chunk.begin == (column.dictionary_page_offset or column.data_page_offset)
-            assert chunk.size == column.total_compressed_size
-            whole = "INT" in column.physical_type and column.statistics is not None
-            ends = (column.statistics.min, column.statistics.max) if whole else None
-            assert chunk.ends == ends
+    for g, ends in enumerate(told):
+        columns = [metadata.row_group(g).column(i) for i in range(len(COLUMNS))]
+        whole = [c for c in columns if "INT" in c.physical_type and c.statistics is not None]
+        assert ends == {c.path_in_schema: (c.statistics.min, c.statistics.max) for c in whole}
 
 
 def test_numbers_without_a_sign_have_ends_that_are_in_order_or_none():
     labels = pa.array([2**63 - 2 + i for i in range(6)], pa.uint64())
-    told = [g["u"].ends for g in read_chunks(written(pa.table({"u": labels}), row_group_size=1))]
+    told = [g["u"] for g in read_ends(written(pa.table({"u": labels}), row_group_size=1))]
     assert told == [(n, n) for n in (2**63 - 2, 2**63 - 1, *range(-(2**63), -(2**63) + 4))]
-    (across,) = read_chunks(written(pa.table({"u": labels})))
-    assert across["u"].ends is None
+    assert read_ends(written(pa.table({"u": labels}))) == ({},)
 
 
-def test_columns_inside_others_and_gaps():
-    table = pa.table({"a": [{"b": 1}], "a.b": ["x"], "c": pa.nulls(1, pa.string())})
-    (chunks,) = read_chunks(written(table))
-    assert {name: chunk.gaps for name, chunk in chunks.items()} == {"a.b": 0, "c": 1}
+def test_columns_inside_others_and_empty_ones_have_no_ends():
+    table = pa.table({"a": [{"b": 1}], "a.b": [2], "c": pa.nulls(1, pa.int64())})
+    assert read_ends(written(table)) == ({"a.b": (2, 2)},)
 
 
 def test_an_end_that_is_too_long_is_left_to_pyarrow(tmp_path, monkeypatch):
@@ -114,11 +100,11 @@ def test_an_end_that_is_too_long_is_left_to_pyarrow(tmp_path, monkeypatch):
     data = written(a_table(), path)
     whole = in_memory(path)
     monkeypatch.setattr(footers, "LONGEST", int.from_bytes(data[-8:-4], "little") - 1)
-    assert footers.chunks_of.__wrapped__(plan([str(path)]).files[0]) == ()
-    footers.chunks_of.cache_clear()
+    assert footers.ends_of.__wrapped__(plan([str(path)]).files[0]) == ()
+    footers.ends_of.cache_clear()
     found = counted(path)
     assert np.array_equal(found.visits, whole.visits)
-    footers.chunks_of.cache_clear()
+    footers.ends_of.cache_clear()
 
 
 def test_any_bytes_at_all():
@@ -131,12 +117,11 @@ def test_any_bytes_at_all():
             end[rng.integers(length)] = rng.integers(256)
         if turn % 10 == 0:
             end = end[: rng.integers(length)]
-        for chunks in read_chunks(bytes(end) + len(end).to_bytes(4, "little") + b"PAR1"):
-            for chunk in chunks.values():
-                assert min(chunk.begin, chunk.size) >= 0
+        for ends in read_ends(bytes(end) + len(end).to_bytes(4, "little") + b"PAR1"):
+            assert all(least <= most for least, most in ends.values())
     lists = b"\x49" + b"\x19" * 5000  # a list of lists of lists
-    assert read_chunks(lists + len(lists).to_bytes(4, "little") + b"PAR1") == ()
-    assert read_chunks(b"") == read_chunks(b"PAR1") == ()
+    assert read_ends(lists + len(lists).to_bytes(4, "little") + b"PAR1") == ()
+    assert read_ends(b"") == read_ends(b"PAR1") == ()
 
 
 # ---- logs ---------------------------------------------------------------------------------------
@@ -180,11 +165,11 @@ def test_no_row_group_is_lost_where_a_column_tells_of_no_rows(tmp_path, monkeypa
     """Batch by batch, pyarrow would hand over none of its rows, and say nothing."""
     monkeypatch.setattr(batches, "WHOLE_ROWS", 1 << 20 if whole else 0)
     path = tmp_path / "log.parquet"
-    marked = column.encode() + b"\x15\x00\x16"  # its codec, and then its values
+    marked = column.encode() + b"\x15\x00\x16"  # its codec; then its values, twice 130
 
     def none(end):
-        assert marked + varint(2 * 130) in end
-        return end.replace(marked + varint(2 * 130), marked + b"\x80\x00")
+        assert marked + b"\x84\x02" in end
+        return end.replace(marked + b"\x84\x02", marked + b"\x80\x00")
 
     path.write_bytes(with_end(written(a_table(), compression="none"), none))
     for read in (counted, in_memory):
@@ -229,7 +214,7 @@ def test_ends_that_lie_are_found_out(tmp_path, monkeypatch, shard_rows):
     two. It has begun before, so that is told."""
     monkeypatch.setattr(counting, "SHARD_ROWS", shard_rows)
     data = written(a_table())
-    first, second = (chunks["episode"].ends for chunks in read_chunks(data)[:2])
+    first, second = (ends["episode"] for ends in read_ends(data)[:2])
     assert first[1] == second[0]  # an episode in two row groups
     right, wrong = (n.to_bytes(8, "little") for n in (second[0], second[0] + 1))
     path = tmp_path / "log.parquet"
@@ -239,7 +224,7 @@ def test_ends_that_lie_are_found_out(tmp_path, monkeypatch, shard_rows):
         return end[:at] + end[at:].replace(b"\x08" + right, b"\x08" + wrong)
 
     path.write_bytes(with_end(data, lie))
-    assert read_chunks(path.read_bytes())[1]["episode"].ends == (second[0] + 1, second[1])
+    assert read_ends(path.read_bytes())[1]["episode"] == (second[0] + 1, second[1])
     with pytest.raises(LogError, match="an episode comes up a second time"):
         counted(path, jobs=1)
 

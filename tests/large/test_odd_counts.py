@@ -16,11 +16,11 @@ import jumar as jm
 from commands import run_command
 from jumar.core.errors import CountsError, LogError
 from jumar.large.counted import CountedFacts
-from jumar.large.counting import count_logs, prepare
+from jumar.large.counting import count_logs
 from jumar.large.counting import run as run_job
 from jumar.large.files import METADATA, load_counts, save_counts
 from jumar.large.keeping import KeptShards
-from large.test_counting import a_table, controller, written
+from large.test_counting import a_table, controller, prepare, written
 
 HEADER = "episode,step,observation,action,reward,terminated\n"
 
@@ -354,6 +354,26 @@ def test_other_files_among_kept_shards_are_passed_over(tmp_path, log, rule):
     for name in ("shard-.parquet", "shard-a-b.parquet", "shard-1.parquet", "shard-1-2-3.parquet"):
         (folder / name).write_text("what is this?")
     assert kept.begin(resume=True) == {}
+
+
+def test_a_kill_in_the_middle_of_clearing_away(run, tmp_path, log, rule):
+    """A part without its note, a note without its part: neither stops the run that goes on."""
+    output, folder = tmp_path / "c.parquet", tmp_path / "c.parquet.parts"
+    command = ("count", log, "--policy", rule, "-o", output)
+    assert run(*command).code == 0
+    expected = output.read_bytes()
+    job = prepare([str(log)], jm.load_controller(rule))
+    kept = KeptShards(output, job.plan, job.described)
+    kept.begin(resume=False)
+    run_job(job, job.plan.shards(1, 3), kept=kept)
+    parts = sorted(folder.glob("shard-*.parquet"))
+    parts[0].unlink()
+    parts[1].with_suffix(".json").unlink()
+    assert len(kept.begin(resume=True)) == len(parts) - 2
+    parts[2].unlink()
+    done = run(*command, "--resume")
+    assert (done.code, output.read_bytes()) == (0, expected)
+    assert not folder.exists()
 
 
 def test_a_file_where_the_folder_of_shards_should_be(run, tmp_path, log, rule):

@@ -104,6 +104,17 @@ def test_scattered_and_shuffled_rows_give_the_counts_of_the_sorted_ones(
     ]
 
 
+def test_columns_that_differ_in_case_only(tmp_path):
+    """DuckDB takes their names for the same."""
+    table = a_table(2)
+    there = count_logs(write(table, tmp_path / "a.parquet"), controller())
+    named = {"observation": "State", "action": "STATE", "episode": "state"}
+    odd = table.rename_columns([named.get(name, name) for name in table.column_names])
+    logs = scattered(odd, tmp_path / "logs")
+    here = count_logs(logs, controller(), sort=True, columns=named)
+    assert content(here, tmp_path / "b")[0].equals(content(there, tmp_path / "a")[0])
+
+
 def test_times_and_the_order_of_the_file_where_there_is_none(tmp_path):
     table = a_table(2)
     like = controller(jm.window(3))

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal
 
 from jumar.core.errors import ParameterError
 from jumar.core.text import printable
@@ -16,14 +14,6 @@ if TYPE_CHECKING:
     from jumar.algorithms.auto.objectives import Keep
     from jumar.core.memory import Memory
     from jumar.evidence.rewards import RewardRange
-
-SortFirst = Annotated[
-    bool,
-    typer.Option(
-        "--sort",
-        help="Rows of an episode lie anywhere: sort them first, on disk. Needs jumar\\[duckdb].",
-    ),
-]
 
 
 def parameters(

@@ -42,6 +42,7 @@ class LogFile:
     partition: tuple[tuple[str, str], ...] = ()  # columns that its folders tell
     sorted_at: str = ""  # where the rows lie, if they were sorted
     far: FarFile | None = None  # in a store
+    path: str = ""  # from the root, for workers that have started in another folder
     inner: str = ""  # its path in the folder that was given, by which files are told apart
 
     @property
@@ -57,7 +58,8 @@ class LogFile:
     @property
     def place(self) -> Place:
         """Where it is read."""
-        return self.far or Path(self.sorted_at or self.name)
+        elsewhere = bool(self.path) and os.path.abspath(self.name) != self.path
+        return self.far or Path(self.sorted_at or (self.path if elsewhere else self.name))
 
     def open(self) -> Any:
         """The file for Arrow."""
@@ -73,7 +75,8 @@ def log_file(name: str, told: Any, kind: str | None, folders: Sequence[str] = ()
     pairs = [folder.split("=", 1) for folder in folders[:-1] if "=" in folder]
     partition = tuple((key, unquote(value)) for key, value in pairs)
     if isinstance(told, os.stat_result):
-        return LogFile(name, known, told.st_size, told.st_mtime, partition)
+        path = os.path.abspath(name)
+        return LogFile(name, known, told.st_size, told.st_mtime, partition, path=path)
     return LogFile(name, known, told.size, told.mtime_ns / 1e9 if told.mtime_ns else 0.0, partition)
 
 

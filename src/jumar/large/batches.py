@@ -22,8 +22,7 @@ from jumar.io.logs.asking import OPTIONAL, Asked
 from jumar.io.logs.encoding import NotPlain
 from jumar.io.logs.parts import Parts
 from jumar.io.several import check_columns, open_file, open_untold, with_told
-from jumar.large.footers import Chunks, Ends, chunks_of
-from jumar.large.pages import quick_columns
+from jumar.large.footers import Ends, ends_of
 from jumar.large.shards import PARQUET, Unit
 
 BATCH_ROWS = 1 << 17  # larger ones gain nothing; a few megabytes
@@ -151,35 +150,15 @@ def _of_parquet(
                 yield batch
             check_rows(file, groups, seen)
             return
-        table = _row_group(handle, file, unit, columns)
+        table = file.read_row_group(unit.group, columns=list(columns), use_threads=False)
+        table.validate(full=True)
         check_rows(file, [unit.group], table.num_rows)
         yield from table.to_batches(max_chunksize=2 * BATCH_ROWS)
-
-
-def _row_group(handle: Any, file: Any, unit: Unit, columns: Sequence[str]) -> Any:
-    """A row group as a table."""
-    import pyarrow as pa
-
-    chunks = {name: chunk for name, chunk in _chunks(unit).items() if name in columns}
-    quick = quick_columns(handle, file, chunks, unit.rows)
-    rest = [name for name in columns if name not in quick]
-    table = file.read_row_group(unit.group, columns=rest, use_threads=False)
-    table.validate(full=True)  # what is read quickly is looked at there
-    if not quick:
-        return table  # which has rows even if no column is wanted
-    found = {name: quick[name] if name in quick else table.column(name) for name in columns}
-    return pa.table(found)
 
 
 def _metadata(file: LogFile) -> Any:
     """What the end of a file says of its row groups; None where it is to be read anew."""
     return _kept_metadata(file) if file.stays else None
-
-
-def _chunks(unit: Unit) -> Chunks:
-    """What the end of a file says of the columns of a row group."""
-    every = chunks_of(unit.file) if unit.file.stays else ()
-    return every[unit.group] if unit.group is not None and unit.group < len(every) else {}
 
 
 @lru_cache(maxsize=16)
@@ -229,10 +208,11 @@ def share_no_label(one: Unit, other: Unit, column: str) -> bool:
     return first[1] < second[0] or second[1] < first[0]
 
 
-def _least_and_most(unit: Unit, column: str) -> Ends:
+def _least_and_most(unit: Unit, column: str) -> Ends | None:
     """The ends of a column of whole numbers, where they are known."""
-    if column in dict(unit.file.partition):  # the folder tells what it is
-        return None
-    with naming(unit.file.name, PARQUET):
-        chunk = _chunks(unit).get(column)
-    return None if chunk is None else chunk.ends
+    file, group = unit.file, unit.group
+    if column in dict(file.partition) or not file.stays or group is None:
+        return None  # the folder tells what the column is, or the file may have changed
+    with naming(file.name, PARQUET):
+        every = ends_of(file)
+    return every[group].get(column) if group < len(every) else None

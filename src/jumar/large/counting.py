@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
@@ -42,7 +43,8 @@ from jumar.large.tally import Refused, tally
 SHARD_ROWS = 6_000_000
 NO_PARTS: Ints = np.zeros(0, np.int64)
 
-Stretches = Mapping[str, Stretch | None]  # by file
+Shard = tuple[int, int]  # first and last unit, the last not included
+Stretches = Mapping[str, Stretch]  # by file
 
 LogSources: TypeAlias = "LogSource | Sequence[LogSource]"
 Progress = Callable[[int, int], None]  # rows that are done, and all
@@ -53,7 +55,7 @@ class ShardCounted(NamedTuple):
 
     counted: Counted
     stretches: Stretches  # the labels of its episodes
-    reach: int  # the last unit with rows of its episodes
+    reach: int = -1  # the last unit with rows of its episodes
 
 
 @dataclass(frozen=True)
@@ -78,11 +80,11 @@ class Counting:
             "memory": self.memory.to_document(*names),
         }
 
-    def rows(self, shard: tuple[int, int]) -> int:
+    def rows(self, shard: Shard) -> int:
         """Of a shard, more or less."""
         return sum(unit.rows for unit in self.plan.units[shard[0] : shard[1]])
 
-    def __call__(self, shard: tuple[int, int]) -> ShardCounted:
+    def __call__(self, shard: Shard) -> ShardCounted:
         """The counts of the episodes that begin in a shard."""
         return self._count(*rows_of(self.plan, *shard, self.reading))
 
@@ -91,35 +93,27 @@ class Counting:
         return replace(self, reading=replace(self.reading, plainly=False))
 
     def _count(self, portions: Iterator[Portion], ends: int) -> ShardCounted:
-        reading, reach = self.reading, -1
-        orders: dict[str, EpisodeOrder] = {}
+        reading, reach, order = self.reading, -1, EpisodeOrder()
         found = tally(self.memory, ends)
         for portion in portions:
             try:
                 began = found.add(portion.rows, NO_PARTS)
             except Refused as refused:
                 raise explain(portion, refused.row, reading, refused.unordered) from None
-            order = orders.setdefault(portion.unit.file.name, EpisodeOrder())
-            order.add(portion.labels_of(began))
+            order.add(portion.unit.file.name, portion.labels_of(began))
             reach = portion.number
             del portion  # or its rows are held while the next ones are decoded
         found.finish()
-        stretches = {file: order.stretch for file, order in orders.items()}
         counted = found.counted(reading.observations, reading.actions)[0]
-        return ShardCounted(counted, stretches, reach)
+        return ShardCounted(counted, order.stretches, reach)
 
-    def keys(self, shard: tuple[int, int], file: str) -> Ints:
-        """The labels of the episodes that begin in a file of a shard, as keys."""
-        return _keys(rows_of(self.plan, *shard, self.reading)[0], file)
-
-
-def _keys(portions: Iterator[Portion], file: str) -> Ints:
-    found = [
-        label_keys(p.labels_of(np.flatnonzero(p.rows.begins)))
-        for p in portions
-        if p.unit.file.name == file
-    ]
-    return np.concatenate(found) if found else NO_PARTS
+    def keys(self, shard: Shard) -> dict[str, Ints]:
+        """The labels of the episodes that begin in a shard, as keys, by file."""
+        found: dict[str, list[Ints]] = {}
+        for portion in rows_of(self.plan, *shard, self.reading)[0]:
+            labels = portion.labels_of(np.flatnonzero(portion.rows.begins))
+            found.setdefault(portion.unit.file.name, []).append(label_keys(labels))
+        return {file: np.concatenate(keys) for file, keys in found.items()}
 
 
 def count_logs(
@@ -180,14 +174,6 @@ def count_logs(
     with prepared(sources, like, memory=memory, file_format=file_format, **reading) as job:
         shards = job.plan.shards(SHARD_ROWS, jobs)
         return run(job, shards, engine=engine, jobs=jobs, scheduler=scheduler, progress=progress)
-
-
-def prepare(sources: LogSources, like: Controller, **asked: Any) -> Counting:
-    """The work on logs that lie in order, as `prepared` gives it."""
-    with prepared(sources, like, **asked) as job:
-        if job.plan.sources:
-            raise ParameterError("sort: a sorted log does not last. Use `prepared`.")
-        return job
 
 
 @contextmanager
@@ -270,21 +256,20 @@ DEFAULTS: Mapping[str, Any] = {
 
 def run(
     job: Counting,
-    shards: Sequence[tuple[int, int]],
+    shards: Sequence[Shard],
     *,
-    engine: str = "here",
-    jobs: int | None = None,
-    scheduler: str | None = None,
     progress: Progress | None = None,
     kept: KeptShards | None = None,
-    finished: Mapping[tuple[int, int], Counted] | None = None,
+    finished: Mapping[Shard, Counted] | None = None,
+    **workers: Any,
 ) -> Counted:
     """Count some shards and add them up; what is finished already is not counted again, and what
     gets finished is kept."""
     try:
-        return _run(job, shards, engine, jobs, scheduler, progress, kept, finished or {})
+        return _run(job, _parts(job, shards, finished or {}, kept, workers), shards, progress)
     except ReadGenerally as found:
-        if not _all_of(job.plan, shards):  # others have counted their part plainly, or will
+        if sum(last - first for first, last in shards) < len(job.plan.units):
+            # others have counted their part plainly, or will
             raise LogError(
                 f"{job.plan.files[0].name}: not all rows of this log are plain ({found}), so that "
                 "its parts cannot be counted apart. Count it at once, without --shard; or write it "
@@ -292,29 +277,21 @@ def run(
             ) from None
         if kept is not None:
             kept.begin(resume=False)
-        return _run(job.generally(), shards, engine, jobs, scheduler, progress, kept, {})
-
-
-def _all_of(plan: FilePlan, shards: Sequence[tuple[int, int]]) -> bool:
-    """Do some shards make up all of a log?"""
-    return sum(last - first for first, last in shards) == len(plan.units)
+        job = job.generally()
+        return _run(job, _parts(job, shards, {}, kept, workers), shards, progress)
 
 
 def _run(
     job: Counting,
-    shards: Sequence[tuple[int, int]],
-    engine: str,
-    jobs: int | None,
-    scheduler: str | None,
+    parts: Iterator[tuple[Shard, ShardCounted]],
+    shards: Sequence[Shard],
     progress: Progress | None,
-    kept: KeptShards | None,
-    finished: Mapping[tuple[int, int], Counted],
 ) -> Counted:
     watch = Watch()
     total = nothing(job.reading.observations, job.reading.actions, job.memory)
-    stretches: dict[tuple[int, int], Stretches] = {}
+    stretches: dict[Shard, Stretches] = {}
     done, whole = 0, sum(map(job.rows, shards))
-    for shard, part in _parts(job, shards, finished, kept, engine, jobs, scheduler):
+    for shard, part in parts:
         total += part.counted
         stretches[shard] = part.stretches
         done += job.rows(shard)
@@ -325,46 +302,29 @@ def _run(
     return total
 
 
-class _Part(NamedTuple):
-    counted: Counted
-    stretches: Stretches
-
-
 def _parts(
     job: Counting,
-    shards: Sequence[tuple[int, int]],
-    finished: Mapping[tuple[int, int], Counted],
+    shards: Sequence[Shard],
+    finished: Mapping[Shard, Counted],
     kept: KeptShards | None,
-    engine: str,
-    jobs: int | None,
-    scheduler: str | None,
-) -> Iterator[tuple[tuple[int, int], _Part]]:
+    workers: Mapping[str, Any],
+) -> Iterator[tuple[Shard, ShardCounted]]:
     """Every shard as it is finished."""
     done = [shard for shard in shards if shard in finished]
     for shard in done:
-        counted = finished[shard]
-        told = [part for part in counted.files.parts if part.labels is not None]
-        yield shard, _Part(counted, {p.file: Stretch(*_pair(p), p.rising) for p in told})
-    work = engines.run(
-        Recipe(Counting, job.plan, job.reading, job.memory),
-        [shard for shard in shards if shard not in done],
-        engine=engine,
-        jobs=jobs,
-        scheduler=scheduler,
-    )
-    for shard, (counted, stretches, reach) in work:
-        counted = replace(counted, files=_counted_files(job, shard, stretches))
+        told = [(part, part.labels) for part in finished[shard].files.parts]
+        labels = {p.file: Stretch(*both, p.rising) for p, both in told if both is not None}
+        yield shard, ShardCounted(finished[shard], labels)
+    recipe = Recipe(Counting, job.plan, job.reading, job.memory)
+    to_do = [shard for shard in shards if shard not in done]
+    for shard, part in engines.run(recipe, to_do, **workers):
+        counted = replace(part.counted, files=_counted_files(job, shard, part.stretches))
         if kept is not None:
-            kept.keep(shard, counted, reach)
-        yield shard, _Part(counted, stretches)
+            kept.keep(shard, counted, part.reach)
+        yield shard, part._replace(counted=counted)
 
 
-def _pair(part: FilePart) -> tuple[Any, Any]:
-    assert part.labels is not None
-    return part.labels
-
-
-def _counted_files(job: Counting, shard: tuple[int, int], stretches: Stretches) -> CountedFiles:
+def _counted_files(job: Counting, shard: Shard, stretches: Stretches) -> CountedFiles:
     """What was counted, for the record."""
     parts = []
     for file, units in groupby(job.plan.units[shard[0] : shard[1]], lambda unit: unit.file.name):
@@ -376,20 +336,21 @@ def _counted_files(job: Counting, shard: tuple[int, int], stretches: Stretches) 
     return CountedFiles(tuple(parts))
 
 
-def check_together(job: Counting, stretches: Mapping[tuple[int, int], Stretches]) -> None:
-    """No episode may begin twice."""
-    if job.reading.each_file:
-        for file in sorted({file for by_file in stretches.values() for file in by_file}):
-            own = {s: {file: found[file]} for s, found in stretches.items() if file in found}
-            check_together(replace(job, reading=replace(job.reading, each_file=False)), own)
-        return
-    places = [
-        (shard, file, stretch)
-        for shard in sorted(stretches)
-        for file, stretch in stretches[shard].items()
-        if stretch is not None
-    ]
-    again = repeated([stretch for *_, stretch in places], lambda i: job.keys(*places[i][:2]))
+def check_together(job: Counting, stretches: Mapping[Shard, Stretches]) -> None:
+    """No episode may begin twice; where files number theirs anew, in each of them."""
+    places = [(shard, *each) for shard in sorted(stretches) for each in stretches[shard].items()]
+    groups: dict[str, list[tuple[Shard, str, Stretch]]] = {}
+    for place in places:
+        groups.setdefault(place[1] if job.reading.each_file else "", []).append(place)
+    read = cache(job.keys)  # a shard is read once more at most
+    for some in groups.values():
+        _check_together(some, read)
+
+
+def _check_together(
+    places: Sequence[tuple[Shard, str, Stretch]], read: Callable[[Shard], Mapping[str, Ints]]
+) -> None:
+    again = repeated([place[2] for place in places], lambda i: read(places[i][0])[places[i][1]])
     if again is None:
         return
     one, two = (places[i][1] for i in again)

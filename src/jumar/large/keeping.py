@@ -52,13 +52,12 @@ class KeptShards:
                     "files that were sorted have changed. Leave out --resume to begin anew."
                 )
             for note in sorted(self.folder.glob("shard-*.json")):
-                shard = self._shard(_read(note))
-                if shard is None:
-                    with suppress(FileNotFoundError):
-                        note.unlink()
-                        note.with_suffix(".parquet").unlink()
-                else:
-                    found[shard] = load_counts(note.with_suffix(".parquet"))
+                shard, counts = self._shard(_read(note)), note.with_suffix(".parquet")
+                if shard is not None and counts.is_file():
+                    found[shard] = load_counts(counts)
+                    continue
+                for file in (note, counts):
+                    file.unlink(missing_ok=True)
             return found
         self.forget()
         make_folder(self.folder)
@@ -87,8 +86,9 @@ class KeptShards:
         write_atomically(path.with_suffix(".json"), json.dumps(note))  # last: now it counts
 
     def forget(self) -> None:
-        """All is done."""
+        """All is done. The manifest goes first: what a kill then leaves is not resumed."""
         with suppress(FileNotFoundError, NotADirectoryError):
+            (self.folder / MANIFEST).unlink(missing_ok=True)
             shutil.rmtree(self.folder)
 
 

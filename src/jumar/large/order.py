@@ -2,14 +2,14 @@
 
 A log that is read as it lies must have the rows of an episode together. Within a stretch that is
 plain to see, but an episode may come up again a million rows later, or in another file. Labels
-that rise settle it at once: of each stretch only the first and the last label are kept. Where they
-do not rise, every label is kept as a number of 64 bits, and all are compared in the end.
+that rise settle it at once: the first and the last label of each stretch are enough. Where they do
+not rise, or lie among those of another file, all are compared, each as a number of 64 bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +21,8 @@ from jumar.core.jit import compiled
 from jumar.core.text import printable
 from jumar.large.counted import CountedFiles
 
+MOST_KEPT = 1 << 16  # labels of a file that rise
+
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
@@ -29,42 +31,39 @@ class Stretch:
     first: Any  # label, as Python has it
     last: Any
     rises: bool
-    keys: Ints | None = None  # of all, where they do not rise and were kept
+    keys: Ints | None = None  # of all, where they were kept
 
 
 class EpisodeOrder:
-    """Watches the labels of one shard as they come."""
+    """Watches the labels of one shard as they come. Of few labels in a file keys are kept even
+    while they rise: those of other files may lie among them."""
 
     def __init__(self) -> None:
-        self._first: Any = None
-        self._last: Any = None
-        self._rises, self._incomplete = True, False
-        self._keys: list[Ints] = []
+        self._seen: dict[str, Stretch] = {}  # by file, without keys
+        self._keys: dict[str, list[Ints] | None] = {}
 
-    def add(self, labels: Any) -> None:
+    def add(self, file: str, labels: Any) -> None:
         """The labels of episodes that begin, one after the other: whole numbers, or text as an
         Arrow array."""
         if len(labels) == 0:
             return
-        begun = self._first is not None
         first, last = _plain(labels[0]), _plain(labels[len(labels) - 1])
-        if not begun:
-            self._first = first
-        if self._rises:
-            self._rises = _rise(labels) and not (begun and first <= self._last)
-            self._incomplete = begun and not self._rises
-        if not self._rises and not self._incomplete:
-            self._keys.append(label_keys(labels))
-        self._last = last
+        seen, keys = self._seen.get(file), self._keys.setdefault(file, [])
+        goes_on = seen is None or (seen.rises and seen.last < first)
+        seen = Stretch(seen.first if seen else first, last, goes_on and _rise(labels))
+        self._seen[file] = seen
+        if keys is not None:
+            keys.append(label_keys(labels))
+            if seen.rises and sum(map(len, keys)) > MOST_KEPT:
+                self._keys[file] = None
 
     @property
-    def stretch(self) -> Stretch | None:
-        """All that came; None if nothing did."""
-        if self._first is None:
-            return None
-        if self._rises or self._incomplete:
-            return Stretch(self._first, self._last, self._rises)
-        return Stretch(self._first, self._last, False, np.concatenate(self._keys))
+    def stretches(self) -> dict[str, Stretch]:
+        """All that came, by file."""
+        return {
+            file: replace(seen, keys=np.concatenate(keys) if keys else None)
+            for (file, seen), keys in zip(self._seen.items(), self._keys.values(), strict=True)
+        }
 
 
 def repeated(stretches: Sequence[Stretch], keys: Callable[[int], Ints]) -> tuple[int, int] | None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,11 +118,9 @@ def plan(
             files += dataset_files(source, options or FileOptions())
         else:
             files += files_of(str(source), kind)
-    twice = (
-        {file.name for i, file in enumerate(files) if file in files[:i]} if len(files) < 999 else ()
-    )
-    for name in sorted(twice):
-        raise LogError(f"{name}: is given twice. Each file is counted once; name it once.")
+    twice = [file.name for file, times in Counter(files).items() if times > 1]
+    if twice:
+        raise LogError(f"{min(twice)}: is given twice. Each file is counted once; name it once.")
     units = [unit for file in files for unit in _units(file)]
     if not units:
         raise LogError(f"{files[0].name}: the log is empty: it has no rows.")

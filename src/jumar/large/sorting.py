@@ -37,7 +37,7 @@ from jumar.large.shards import PARQUET, FilePlan, plan
 MEMORY = "600MB"  # what DuckDB may hold; the rest lies on disk
 MOST_THREADS = 4  # each needs its share of that
 GROUP_ROWS = 1 << 18
-ROW = "jumar: row"  # how rows lay in the files
+ROW = "line"  # how rows lay in the files
 
 
 @contextmanager
@@ -145,11 +145,10 @@ def _keys(schema: Any, parts: Parts) -> list[str]:
     order there."""
     import pyarrow as pa
 
-    keys = [parts.single[part] for part in ("episode",) if part in parts.single]
     clock = parts.single.get("step") or parts.single.get("time")
-    if clock is not None and not pa.types.is_string(schema.field(clock).type):
-        keys.append(clock)
-    return [*keys, ROW]
+    if clock is not None and pa.types.is_string(schema.field(clock).type):
+        clock = None
+    return [key for key in (parts.single.get("episode"), clock) if key is not None]
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -169,7 +168,8 @@ class _Rows:
     def reader(self) -> Any:
         import pyarrow as pa
 
-        whole = self.schema.append(pa.field(ROW, pa.int64()))
+        numbered = [(f"c{i}", field.type) for i, field in enumerate(self.schema)]
+        whole = pa.schema([*numbered, (ROW, pa.int64())])
         return pa.RecordBatchReader.from_batches(whole, self._batches(whole))
 
     def _batches(self, whole: Any) -> Iterator[Any]:
@@ -213,8 +213,10 @@ def _cast(column: Any, kind: Any) -> Any:
 
 
 def _sort(duckdb: Any, rows: _Rows, parts: Parts, target: Path, name: str) -> None:
-    columns = ", ".join(map(_quoted, rows.schema.names))
-    keys = ", ".join(map(_quoted, _keys(rows.schema, parts)))
+    names = rows.schema.names
+    # columns have numbers there: to DuckDB, names that differ in case only are the same
+    columns = ", ".join(f"c{i} AS {_quoted(column)}" for i, column in enumerate(names))
+    keys = ", ".join([*(f"c{names.index(key)}" for key in _keys(rows.schema, parts)), ROW])
     settings = {
         "memory_limit": MEMORY,
         "temp_directory": str(target.parent / "spilled"),
@@ -228,6 +230,7 @@ def _sort(duckdb: Any, rows: _Rows, parts: Parts, target: Path, name: str) -> No
                 f"COPY (SELECT {columns} FROM log ORDER BY {keys}) TO {_text_of(target)} "
                 f"(FORMAT parquet, ROW_GROUP_SIZE {GROUP_ROWS})"
             )
+        _give_names(target, names)
     except Exception as error:
         if rows.error is not None:
             raise rows.error from None
@@ -238,6 +241,22 @@ def _sort(duckdb: Any, rows: _Rows, parts: Parts, target: Path, name: str) -> No
             f"{name}: cannot be sorted: {fact}. Is there room in {target.parent.parent}? TMPDIR "
             "names another place."
         ) from error
+
+
+def _give_names(target: Path, names: list[str]) -> None:
+    """Where DuckDB has called a column otherwise, as another had its name in other letters."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(target) as made:
+        schema = made.schema_arrow
+        if schema.names == names:
+            return
+        renamed = target.with_name("renamed.parquet")
+        empty = schema.empty_table().rename_columns(names)
+        with parquet.ParquetWriter(renamed, empty.schema) as file:
+            for group in range(made.num_row_groups):
+                file.write_table(made.read_row_group(group).rename_columns(names))
+    renamed.replace(target)
 
 
 def _quoted(name: str) -> str:

@@ -108,7 +108,7 @@ class Survey:
         facts = RunningFacts(log.discount, together=log.together)
         looked_at, held = log.kept()
         assembly = Assembly(ends)
-        orders: dict[str, EpisodeOrder] = {}
+        order = EpisodeOrder()
         for portion in portions:
             began = np.flatnonzero(portion.rows.begins)
             code = label_codes(portion, began, log.key, job.reading.each_file)
@@ -116,8 +116,7 @@ class Survey:
                 found.add(portion.rows, part_of(code))
             except Refused as refused:
                 raise explain(portion, refused.row, job.reading, refused.unordered) from None
-            order = orders.setdefault(portion.unit.file.name, EpisodeOrder())
-            order.add(portion.labels_of(began))
+            order.add(portion.unit.file.name, portion.labels_of(began))
             for over in assembly.add(portion.rows, began, code, portion.places(began)):
                 _look(over, facts, (looked_at, held))
                 del over
@@ -125,9 +124,8 @@ class Survey:
         for over in assembly.finish():
             _look(over, facts, (looked_at, held))
         found.finish()
-        stretches = {file: order.stretch for file, order in orders.items()}
         kept = looked_at.in_one_piece(), held.in_one_piece()
-        return Surveyed(found.counted(*names), facts, *kept, stretches)
+        return Surveyed(found.counted(*names), facts, *kept, order.stretches)
 
 
 def _look(over: EpisodeRows, facts: RunningFacts, kept: tuple[FirstUnits, ...]) -> None:
