@@ -146,10 +146,12 @@ class Result(Frozen, Shown):
 
         return as_text(result_view(self.assessment))
 
-    def _repr_html_(self) -> str | None:
+    def _repr_html_(self) -> str:
         from jumar.show.html.card import card
 
-        return card(self.assessment) if self.held else None
+        if self.held is None:
+            return super()._repr_html_()
+        return card(self.assessment)
 
     def untested(self) -> list[str]:
         """What is said of what was learned from counts."""
