@@ -28,6 +28,7 @@ from typing import Any
 
 from jumar.assessment.assessing import Assessment
 from jumar.assessment.exceptions import Exceptions
+from jumar.assessment.result import Result
 from jumar.assessment.simplicity import Smallest
 from jumar.core.controller import Controller
 from jumar.core.reading import LogReading
@@ -144,6 +145,15 @@ def save(
     for name in stale:  # of an earlier run, which nothing here speaks of
         Path(folder, name).unlink(missing_ok=True)
     return written
+
+
+def save_untested(result: Result, folder: str | Path) -> list[Path]:
+    """Write what was learned from counts: the controller, and what is promised of it."""
+    contents = {
+        "improved.json": controller_text(result.controller),
+        "certificate.json": _json(result.to_dict()),
+    }
+    return write_folder(folder, contents)
 
 
 def write_report(assessment: Assessment, path: str | Path) -> None:
