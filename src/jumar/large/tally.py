@@ -75,43 +75,29 @@ class RunningCounts(ABC):
     def _add(self, rows: RowBatch, parts: Ints) -> None:
         places = self._places(rows, parts)
         self._sums.wait(len(rows))
-        at = 0
+        bits, at, (O, A) = rows.reward.view(np.int64), 0, self.memory.alphabet
+        codes: Any = (rows.z, rows.z_of, rows.a, rows.a_of, rows.begins)
+        told: Any = (rows.reward, bits, rows.clock, rows.marks, rows.offset)
         while True:
-            at, why = kernels.count(
-                at,
-                rows.z,
-                rows.z_of,
-                rows.a,
-                rows.a_of,
-                rows.begins,
-                rows.reward,
-                rows.reward.view(np.int64),
-                rows.clock,
-                rows.marks,
-                rows.offset,
-                self._ends_mean,
-                *reversed(self.memory.alphabet),
-                *places,
-                self._times,
-                *self._settled,
-            )
+            counts: Any = (*places, self._times, self._ends, self._starts, *self._limbs)
+            facts = self._carry, self._facts, self._amounts
+            at, why = kernels.count(at, *codes, *told, self._ends_mean, A, O, *counts, *facts)
             if why == kernels.DONE:
                 return
             if why != kernels.ROOM or not self._make_room(rows.reward[at:]):
                 raise Refused(at, why == kernels.UNORDERED)
 
     @property
-    def _settled(self) -> tuple[Any, ...]:
-        """What changes as an episode is over, as the loops take it."""
-        limbs, low = self._sums.limbs, self._sums.low
-        sums = limbs.reshape(-1), limbs.shape[1], low
-        return self._ends, self._starts, *sums, self._carry, self._facts, self._amounts
+    def _limbs(self) -> tuple[Ints, int, int]:
+        """The sums of rewards, as the loops take them."""
+        limbs = self._sums.limbs
+        return limbs.reshape(-1), limbs.shape[1], self._sums.low
 
     def finish(self) -> None:
         """There are no more rows."""
         last, mode = self._amounts[kernels.LAST_PAID], self._ends_mean
-        ends, _, *others = self._settled
-        kernels.finish(self._carry, last, mode, ends, *others[:3], self._facts, self._amounts)
+        about = self._facts, self._amounts
+        kernels.finish(self._carry, last, mode, self._ends, *self._limbs, *about)
 
     def _make_room(self, rewards: np.ndarray) -> bool:
         """For sums of these rewards; is that possible for the first one?"""
