@@ -1,4 +1,4 @@
-"""Models and logs for tests of memories that are learned, and of the λ-discrepancy."""
+"""Models and logs for tests of memories that are learned."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ import pytest
 
 import jumar
 from jumar.io.controllers import load_controller
-from jumar.io.project import READING, REST, load_project
+from jumar.io.options import in_files
+from jumar.io.project import load_project
 from jumar.study.spec import load_study
 from jumar.truth.model_files import load_model
 from walks import WALKED, said_by
@@ -107,7 +108,7 @@ def test_nothing_that_is_installed_names_a_file_of_the_docs():
 def test_the_page_about_project_files_has_every_key_once(tmp_path):
     page = (ROOT / "docs" / "project.md").read_text()
     cells = re.findall(r"^\| (`[^|]+) \|", page, re.MULTILINE)
-    assert sorted(re.findall(r"`(\w+)`", " ".join(cells))) == sorted([*REST, *READING])
+    assert sorted(re.findall(r"`(\w+)`", " ".join(cells))) == sorted(in_files())
     shown = re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1]
     (tmp_path / "jumar.toml").write_text(shown)
     assert load_project(tmp_path).rest["step_length"] == "7d"

@@ -6,8 +6,10 @@ Between the marks ``# --- 8< ---`` stands all that the new one takes.
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -162,3 +164,62 @@ def test_a_new_language_is_one_template_and_one_entry(tmp_path, capsys, memory):
     answers = subprocess.run(command, input="\n".join(seen), capture_output=True, text=True)
     assert answers.stdout.split() == [agent.act(z) for z in seen]
     assert run(capsys, "export", tmp_path / "rule.json", "-o", tmp_path / "rule.awk").code == 2
+
+
+NEW_OPTION = """
+import sys
+from dataclasses import dataclass
+
+from jumar.io import options
+
+# --- 8< --- a new option
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(options.Options):
+    colour: str | None = options.option(None, "Of the paint.", brief="of the paint")
+
+
+# --- 8< ---
+
+options.Options = Options
+"""
+
+
+@pytest.mark.parametrize("where", ["python", "command", "project", "run"])
+def test_a_new_option_is_one_field(tmp_path, where):
+    """And stands in all four views: a keyword, an option with its help, a key, a part of a run."""
+    jm.write_logs(one_step_log(30, 20), tmp_path / "log.csv")
+    HALF.save(tmp_path / "rule.json")
+    asked = ["improve", "log.csv", "--policy", "rule.json", "--discount", "0.9"]
+    project = 'format = "jumar-project/1"\ncolour = "red"\n'
+    (tmp_path / "jumar.toml").write_text(project if where in ("project", "run") else "format = 'x'")
+    if where == "command":
+        asked += ["--no-project", "--colour", "red"]
+    code = NEW_OPTION + f"from jumar.cli import main\nmain({[*asked, '-o', 'out']!r})\n"
+    if where == "python":
+        code = NEW_OPTION + (
+            "import jumar as jm\n"
+            "jm.improve('log.csv', 'rule.json', discount=0.9, colour='red')\n"
+            "try: jm.improve('log.csv', 'rule.json', discount=0.9, color='red')\n"
+            "except jm.JumarError as error: assert 'color' in str(error)\n"
+            "else: raise AssertionError\n"
+        )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    if where in ("command", "project"):
+        kept = json.loads((tmp_path / "out" / "run.json").read_text())["options"]
+        assert kept["colour"] == "red"
+    if where == "run":
+        again = NEW_OPTION + "from jumar.cli import main\n"
+        again += "main(['improve', '--again', 'out/run.json', '-o', 'out2'])\n"
+        subprocess.run([sys.executable, "-c", again], cwd=tmp_path, check=True, capture_output=True)
+        kept = json.loads((tmp_path / "out2" / "run.json").read_text())["options"]
+        assert kept["colour"] == "red"
+    if where == "command":
+        shown = NEW_OPTION + "from jumar.cli import main\nmain(['improve', '--help'])\n"
+        said = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True).stdout
+        assert "--colour TEXT" in said
+        assert "of the paint" in said

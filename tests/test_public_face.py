@@ -113,10 +113,6 @@ SEEDED = {
     ),
     "check": (lambda **s: jm.check(LOG, FAIR, resamples=99, **s), ("check",)),
     "order_test": (lambda **s: jm.order_test(LOG, FAIR, resamples=39, **s), ("order",)),
-    "lambda_discrepancy": (
-        lambda **s: jm.lambda_discrepancy(LOG, FAIR, discount=0.9, resamples=39, **s),
-        ("discrepancy",),
-    ),
     "order_tests": (
         lambda **s: jm.order_tests(LOG, FAIR, resamples=39, longest=2, **s),
         ("order",),

@@ -30,6 +30,7 @@ _PUBLIC = {
     "LogFiles": "io.logs.files",
     "Memory": "core.memory",
     "NamedNodes": "core.memory",
+    "Options": "io.options",
     "Pomdp": "truth.pomdp",
     "Result": "assessment.result",
     "Replays": "core.replay",
@@ -45,9 +46,7 @@ _PUBLIC = {
     "first_returns": "evidence.first_visits",
     "forecast": "evidence.forecasting",
     "improve": "pipeline",
-    "improve_counts": "pipeline.by_counts",
     "join": "core.memory.refinement",
-    "lambda_discrepancy": "evidence.discrepancy",
     "learn_memory": "evidence.remembering",
     "load_controller": "io.controllers",
     "load_counts": "large.files",
@@ -90,6 +89,7 @@ __all__ = [
     "LogFiles",
     "Memory",
     "NamedNodes",
+    "Options",
     "Pomdp",
     "Pouct",
     "Replays",
@@ -106,9 +106,7 @@ __all__ = [
     "first_returns",
     "forecast",
     "improve",
-    "improve_counts",
     "join",
-    "lambda_discrepancy",
     "learn_memory",
     "load_controller",
     "load_counts",
@@ -158,7 +156,6 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.evidence import offpolicy as offpolicy
     from jumar.evidence.checking import check
     from jumar.evidence.claims import Certificate
-    from jumar.evidence.discrepancy import lambda_discrepancy
     from jumar.evidence.estimation import estimate_behavior
     from jumar.evidence.first_visits import first_returns
     from jumar.evidence.forecasting import forecast
@@ -169,11 +166,11 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.io.logs import read_logs, write_logs
     from jumar.io.logs.files import LogFiles
     from jumar.io.minari import read_minari, write_minari
+    from jumar.io.options import Options
     from jumar.io.project import load_project
     from jumar.large.counting import count_logs
     from jumar.large.files import load_counts
     from jumar.pipeline import improve, select
-    from jumar.pipeline.by_counts import improve_counts
     from jumar.show.program import export_controller
     from jumar.truth import models as models
     from jumar.truth.checkers import export_model

@@ -24,14 +24,17 @@ from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS
 from jumar.evidence.offpolicy.intervals import Sides
 from jumar.io.formats import FORMATS
 from jumar.io.logs.asking import Ends, Missing, Repeated
+from jumar.io.options import words
 
 GROUP = typer.main.get_command(app)
-LOG_COMMANDS = ("init", "check", "improve", "samples", "estimate")
+LONG = ("check", "improve", "samples", "estimate")
+LOG_COMMANDS = ("init", *LONG)
 TITLE = re.compile(r"^╭─ ([\w ]+) ─+╮$", re.MULTILINE)
 
 
 def titles(capsys, *arguments: str) -> list[str]:
-    return TITLE.findall(run_command(capsys, *arguments, "--help").out)
+    asked = "--help-all" if arguments and arguments[0] in LONG else "--help"
+    return TITLE.findall(run_command(capsys, *arguments, asked).out)
 
 
 # ---- help ---------------------------------------------------------------------------------------
@@ -56,7 +59,7 @@ def test_options_stand_by_what_they_are_for(capsys, command):
 @pytest.mark.parametrize("command", LOG_COMMANDS)
 def test_no_option_is_without_a_panel(command):
     options = [p for p in GROUP.commands[command].params if p.param_type_name == "option"]
-    assert [p.name for p in options if p.rich_help_panel not in panels.OPTIONS] == []
+    assert [p.name for p in options if p.rich_help_panel not in panels.OWN] == []
 
 
 def test_every_option_that_a_message_names_exists():
@@ -73,7 +76,8 @@ def test_every_option_that_a_message_names_exists():
 def test_a_panel_names_no_option_that_is_gone():
     commands = (*LOG_COMMANDS, "count")
     there = {p.name for command in commands for p in GROUP.commands[command].params}
-    assert {n for names in panels.OPTIONS.values() for n in names.split()} <= there
+    # of a log its argument, of parameters what a file says of them
+    assert {*panels.placed()} - {"log", "parameters"} <= there
 
 
 # ---- completion ---------------------------------------------------------------------------------
@@ -95,7 +99,17 @@ def test_a_panel_names_no_option_that_is_gone():
     ],
 )
 def test_what_is_completed_is_what_there_is(option, known):
-    assert sorted(panels.VALUES[option].split()) == sorted(known)
+    values = panels.VALUES.get(option) or words()[option].values
+    assert sorted(values.split()) == sorted(known)
+
+
+@pytest.mark.parametrize("command", LONG)
+def test_what_a_person_needs_first_fits_on_a_screen(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run_command(capsys, command, "--help").out
+    assert len(shown.splitlines()) <= 40
+    assert "--policy" in shown
+    assert f"more options: jumar {command} --help-all" in shown
 
 
 def completed(line: str) -> tuple[list[str], set[str]]:

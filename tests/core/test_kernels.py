@@ -145,17 +145,20 @@ def obvious_resample_weighted(weight, x, start, offset, size, discount, times, r
     E = len(offset)
     draws = [[int(rng.random() * E) for _ in range(E)] for _ in range(times)]
     drawn = np.column_stack([np.bincount(draw, minlength=E) for draw in draws])
-    return obvious_weighted_of_draws(weight, x, start, offset, size, discount, drawn)
+    turn, last = np.concatenate([np.arange(n) for n in np.diff(start)]), weight[start[1:] - 1]
+    return obvious_weighted_of_draws(
+        weight, x, turn, start, last, np.diff(start), offset, size, discount, drawn
+    )
 
 
-def obvious_weighted_of_draws(weight, x, start, offset, size, discount, drawn):
+def obvious_weighted_of_draws(weight, x, turn, start, last, length, offset, size, discount, drawn):
     """Write every episode out to full length and average; for the error, move the share of one
     episode a little and see where the value goes."""
-    E, T = len(offset), max(np.diff(start))
+    E, T = len(offset), max(length)
     w, worth = np.zeros((E, T)), np.zeros((E, T))
     for e, (i, j) in enumerate(itertools.pairwise(start)):
-        w[e] = weight[j - 1]
-        w[e, : j - i], worth[e, : j - i] = weight[i:j], x[i:j]
+        w[e, length[e] :] = last[e]
+        w[e, turn[i:j]], worth[e, turn[i:j]] = weight[i:j], x[i:j]
 
     def value(share):
         value = share @ offset / (share @ size)

@@ -183,14 +183,6 @@ def test_copies_in_other_processes_are_recorded_too():
         envs.close()
 
 
-def test_wrappers_of_copies_change_nothing():
-    envs = gym.make_vec("jumar/Tiger-v0", num_envs=8)
-    fair = uniform(envs)
-    plain = jm.record(envs, fair, episodes=50)
-    wrapped = jm.record(wrappers.vector.RecordEpisodeStatistics(envs), fair, episodes=50)
-    assert wrapped.reward.tolist() == plain.reward.tolist()
-
-
 # ---- the truth ----------------------------------------------------------------------------------
 
 
@@ -222,16 +214,6 @@ def test_a_recorded_log_is_what_the_controller_does():
     assert fit.sections["fit"].verdict.status == "passed", fit
     other = jm.Controller.uniform(tiger.observations, tiger.actions)
     assert jm.check(log, other, resamples=99).sections["fit"].verdict.status == "failed"
-
-
-def test_improving_a_recorded_log_is_improving_any_log():
-    tiger = jm.models.tiger()
-    fair = uniform(gym.make("jumar/Tiger-v0"))
-    log = jm.record(gym.make("jumar/Tiger-v0"), fair, episodes=2_000)
-    better = jm.improve(log, fair, discount=0.95, n_wedge=20).controller
-    again = jm.record(gym.make("jumar/Tiger-v0"), better, episodes=500)
-    assert again.returns(0.95).mean() > log.returns(0.95).mean() + 10
-    assert jm.evaluate(tiger, better).value > jm.evaluate(tiger, fair).value + 10
 
 
 # ---- names --------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose
 import jumar as jm
 from jumar import random_stream
 from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
+from jumar.core.episodes import Episodes, Labels
 from jumar.core.memory import window
 from jumar.core.replay import Replay
 from jumar.evidence.checking.drift import _shuffle, drift_of, step_trend, trend_of
@@ -24,11 +24,6 @@ from jumar.evidence.checking.nodes import _verdict as nodes_verdict
 from small_logs import EVEN, MOST, A, Z, listening, log_of, run
 
 # ---- drift --------------------------------------------------------------------------------------
-
-
-def test_a_slope_by_hand():
-    """0, 1, 1, 2 over -1.5, -0.5, 0.5, 1.5: (0 - 0.5 + 0.5 + 3) / 5 = 0.6 per episode."""
-    assert_allclose(trend_of(np.array([0.0, 1.0, 1.0, 2.0])).slope, 60)
 
 
 def test_the_standard_error_of_the_slope_by_hand():
@@ -168,12 +163,6 @@ def test_a_return_that_falls_is_found_out():
     assert found.verdict.sentence.startswith("The return falls by 2")
 
 
-def test_the_trend_of_rewards_step_by_step_by_hand():
-    """Step 0 pays 4, 2, 3 over -1, 0, 1: Σxy = -1, Σx² = 2; step 1 pays 1, 0 over -1/2, 1/2:
-    Σxy = -1/2, Σx² = 1/2. The slope is -1.5 / 2.5 = -0.6 per episode."""
-    assert_allclose(step_trend(np.array([4.0, 1, 2, 0, 3]), np.array([0, 2, 4, 5])).slope, -60)
-
-
 def test_the_standard_error_step_by_step_is_the_jackknife():
     """Each episode left out in turn, and the slope found anew by ordinary least squares."""
     rng = random_stream(5, "records")
@@ -191,6 +180,59 @@ def test_the_standard_error_step_by_step_is_the_jackknife():
     found = step_trend(reward, start)
     assert_allclose(found.slope, 100 * all_of)
     assert_allclose(found.high - found.slope, 100 * 2.160368656461013 * error)  # t, 13 degrees
+
+
+def people(seed: int, fall: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Returns of 400 episodes, 5 to 15 a person, person by person; people are not alike."""
+    rng = random_stream(seed, "people")
+    unit = np.repeat(np.arange(60), rng.integers(5, 16, 60))[:400]
+    return rng.normal(size=60)[unit] + rng.normal(size=400) - fall * np.arange(400), unit
+
+
+def test_people_who_differ_are_no_trend():
+    """Counting episodes, at least 60 of 200 logs without one would be rejected."""
+    logs_ = [people(seed) for seed in range(200)]
+    assert sum(trend_of(y).p <= 0.05 for y, _ in logs_) >= 60
+    assert sum(trend_of(y, unit=unit).p <= 0.05 for y, unit in logs_) <= MOST
+
+
+def test_a_trend_over_people_is_found_out():
+    y, unit = people(1, fall=0.01)
+    found = trend_of(y, unit=unit)
+    assert found.low < -1 < found.high < 0
+    assert found.p < 0.001
+
+
+def test_the_standard_error_over_clusters_is_the_jackknife():
+    """Each cluster left out in turn; one of them is alone at the last steps."""
+    rng = random_stream(7, "records")
+    start = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 30)), [0]])
+    start[-1] = start[-2] + 12
+    unit, reward = np.arange(31) % 11, rng.normal(size=start[-1])
+    episode = np.repeat(np.arange(31), np.diff(start))
+    step = np.arange(start[-1]) - start[episode]
+
+    def slope(kept: np.ndarray) -> float:
+        design = np.column_stack([episode, step[:, None] == np.arange(step.max() + 1)])[kept]
+        return np.linalg.lstsq(design.astype(float), reward[kept], rcond=None)[0][0]
+
+    all_of = slope(episode >= 0)
+    error = np.sqrt(sum((slope(unit[episode] != u) - all_of) ** 2 for u in range(11)))
+    found = step_trend(reward, start, unit=unit)
+    assert_allclose(found.slope, 100 * all_of)
+    assert_allclose(found.high - found.slope, 100 * 2.262157162854099 * error)  # t, 9 degrees
+    alone = step_trend(reward, start, unit=np.arange(31))
+    assert_allclose([alone.high, alone.p], [(s := step_trend(reward, start)).high, s.p])
+
+
+def test_the_check_counts_people_where_the_log_names_ten():
+    y, unit = people(3)
+    log_ = replace(log_of(*[[(0, 0)]] * 400), reward=y)
+    named = [replace(log_, cluster=Labels.of([str(u % K) for u in unit])) for K in (400, 10, 9)]
+    p = [drift(x, EVEN).trend.p for x in (log_, *named)]
+    assert p[1:3] == [trend_of(y, unit=u).p for u in (unit, unit % 10)]
+    assert p[3] == p[0]
+    assert ["independent" in drift(x, EVEN).verdict.sentence for x in named] == [False, False, True]
 
 
 def test_step_by_step_records_of_one_step_are_the_returns():

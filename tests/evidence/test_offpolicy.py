@@ -384,7 +384,7 @@ def test_dr_with_values_that_know_the_clock_is_unbiased_where_records_are_cut(wo
     others += jm.simulate(pomdp, old, episodes=30, max_steps=2, seed=2)
     fold = np.repeat([0, 1], [log.n_steps, others.n_steps])
     both = Replays(log + others).over(join(new.memory, old.memory))
-    model = crossfit.ClockModel.of(both.part(np.arange(len(log), len(both.log))))
+    model = crossfit.ClockModel.of(both, np.arange(len(both.log)) >= len(log))
     state = RowIndex(model.states).find(both.states)[both.at]
     judged = crossfit.CrossFit(both.log, (model,), fold, state, γ)  # fold 1 is nobody's
     q, v = (x[: log.n_steps] for x in judged.values(new))

@@ -92,14 +92,6 @@ def test_a_binned_column_can_be_combined_with_another(log_file):
     assert seen(log) == ["low+quiet", "high+loud"]
 
 
-def test_ranges_that_never_occur_are_not_in_the_alphabet_unless_they_are_given(log_file):
-    path = log_file("1,1,quiet,run,0")
-    options = {"columns": {"observation": "vibration"}, "bins": BINS, "ends": "cut"}
-    assert read_logs(path, **options).observations == ("low",)
-    log = read_logs(path, **options, observations=("high", "mid", "low"))
-    assert log.observation.tolist() == [2]
-
-
 @pytest.mark.parametrize(
     ("spec", "fact"),
     [
@@ -175,21 +167,6 @@ def test_prices_that_make_no_sense_are_refused(log_file, prices, fact):
         read_logs(
             log_file("1,z,run", header="episode,observation,action"), prices=prices, ends="cut"
         )
-
-
-@pytest.mark.parametrize(
-    ("prices", "fact"),
-    [
-        ({"action:rum": -1}, "prices: action 'rum' is not one of run. Did you mean 'run'?"),
-        ({"observation:y": -1}, "prices: observation 'y' is not one of z."),
-        ({"column:mile": -1}, "column 'mile' is not one of episode, observation, action, miles"),
-    ],
-)
-def test_a_price_of_something_unknown_is_named(log_file, prices, fact):
-    path = log_file("1,z,run,3", header="episode,observation,action,miles")
-    with pytest.raises(LogError) as caught:
-        read_logs(path, prices=prices, ends="cut")
-    assert fact in str(caught.value)
 
 
 def test_rewards_and_prices_are_not_mixed(log_file):

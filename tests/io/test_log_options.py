@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Annotated, Any
 
 import pytest
 import typer
@@ -19,22 +20,9 @@ app = typer.Typer()
 
 
 @app.command()
-def read(
-    log: Path,
-    columns: options.Columns = None,
-    ends: options.Ends = None,
-    cost: options.Cost = False,
-    bins: options.Bins = None,
-    gap: options.Gap = None,
-    missing: options.Missing = "error",
-    repeated: options.Repeated = "error",
-    prices: options.Prices = None,
-) -> None:
-    asked = options.as_reading(
-        columns=columns, ends=ends, cost=cost, bins=bins, gap=gap,
-        missing=missing, repeated=repeated, prices=prices,
-    )  # fmt: skip
-    found = read_logs(log, **asked)
+@options.log_options
+def read(log: Annotated[Path, typer.Argument()], reading: dict[str, Any]) -> None:
+    found = read_logs(log, **reading)
     print(len(found), found.n_steps, ",".join(found.observations), f"{found.reward.sum():.6f}")
 
 

@@ -121,11 +121,6 @@ def test_interleaved_and_early_rows_are_remarked(log_file):
     )
 
 
-def test_a_log_in_order_has_nothing_to_remark(log_file):
-    log = read_logs(log_file("x,1,z,a,0", "x,2,z,a,0", "y,1,z,a,0"), ends="cut")
-    assert log.origin.remarks == Remarks(rows=3)
-
-
 # ---- gaps ---------------------------------------------------------------------------------------
 
 
@@ -225,12 +220,6 @@ def test_rows_that_differ_are_never_copies(log_file, other):
         f"{path}, row 3 (episode 1): the time is the same as in row 2. Number the steps of an "
         "episode differently."
     )
-
-
-def test_rows_of_one_step_and_two_times_are_no_copies(log_file):
-    path = log_file("1,1,5,z,a,0", "1,1,6,z,a,0", header="episode,step," + HEADER[8:])
-    with refuses(LogError, "step", "same", "row 2"):
-        read_logs(path, ends="cut", repeated="drop", gap=9)
 
 
 def test_closing_rows_may_be_copies_too(log_file):

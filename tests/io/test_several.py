@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 import jumar as jm
-from jumar.core.errors import LogError, ParameterError
+from jumar.core.errors import LogError
 
 HEADER = "machine,week,reading,work,gain"
 COLUMNS = {
@@ -128,13 +128,6 @@ def test_episodes_that_are_numbered_anew_are_told_apart(tmp_path):
     assert f"{tmp_path}/logs/1.csv, row 2 (episode m0): the step is the same as in" in said
     assert f"{tmp_path}/logs/0.csv, row 2. If episodes are numbered anew in every file" in said
     assert "(--each-file)" in said
-
-
-def test_one_file_has_nothing_to_tell_apart(tmp_path, whole):
-    with pytest.raises(ParameterError, match=r"each_file: .*a.csv is one file. Leave it out"):
-        read(write(tmp_path / "a.csv", lines()), each_file=True)
-    write(tmp_path / "logs" / "a.csv", lines())
-    assert len(read(tmp_path / "logs", each_file=True)) == len(whole)
 
 
 def test_files_of_one_name_in_several_folders_are_told_apart(tmp_path):
@@ -315,13 +308,6 @@ def test_what_is_wrong_with_several_files_is_told_at_once(tmp_path):
     assert len(refused.value.problems) == 2
     assert "0.csv, row 7" in str(refused.value)
     assert "1.csv, row 21" in str(refused.value)
-
-
-def test_a_name_that_the_controller_does_not_know_is_named(tmp_path):
-    folder = broken(tmp_path, 1, 9, "burnt", 2)
-    with pytest.raises(LogError) as refused:
-        read(folder, observations=("ok", "hot"), actions=("run", "fix"))
-    assert f"{tmp_path}/logs/1.csv, row 9" in str(refused.value)
 
 
 def test_a_step_of_a_log_knows_its_file(tmp_path):

@@ -131,7 +131,7 @@ def test_long_memories_are_rows_of_what_was_met_and_nothing_else(memory, tmp_pat
     controller = long_controller(memory)
     for run in (run_c, run_node):
         assert_same_steps(run, tmp_path, controller)
-    size = len(table(controller).layers[0].first) + 1
+    size = sum(part.size for part in table(controller).layers[0].parts) + 1
     per_row = 8 * size + 200
     for suffix in (".c", ".js"):
         bare = len(render(table(Controller.uniform(Z, A)), LANGUAGES[suffix]))

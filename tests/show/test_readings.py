@@ -173,18 +173,6 @@ def test_values_of_other_types_have_the_names_of_a_table_in_memory():
     assert runtime.JOINT == JOINT
 
 
-def test_edges_belong_to_the_range_above_them():
-    observation = module(alarm(), PUMP)["observation"]
-    for value, name in (
-        (1.99, "low"),
-        (2, "mid"),
-        ("2", "mid"),
-        (5.0, "high"),
-        (float("inf"), "high"),
-    ):
-        assert observation({"vibration": value, "noise": "loud"}) == f"{name}+loud"
-
-
 # ---- in a program of one's own ------------------------------------------------------------------
 
 

@@ -14,14 +14,12 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import jumar as jm
-from facts import refuses, says
+from facts import says
 from jumar.algorithms.auto.asymptotic import student
 from jumar.assessment.assessing import assess
 from jumar.assessment.decisions import decide
-from jumar.assessment.tested import in_words
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.core.errors import LogError
 from jumar.core.memory import window
 from jumar.core.replay import count
 from jumar.core.text import number, rounded
@@ -29,7 +27,7 @@ from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.checking import check
 from jumar.evidence.estimation import estimate_behavior
 from jumar.evidence.validity import Validity
-from jumar.show.html.content import MOST_ROWS, log_line, thin, thin_text
+from jumar.show.html.content import MOST_ROWS, thin, thin_text
 from jumar.show.outputs import report_page
 from results import (
     HALF,
@@ -42,7 +40,6 @@ from results import (
     improved,
     named,
     one_step_log,
-    one_step_log_with,
     page_of,
     read,
     tiger_log,
@@ -79,12 +76,6 @@ def test_costs_are_saved():
     says(page.text, "looks cheaper, by about", "What an episode costs")
     unchanged = page_of(improved(log, HALF, discount=0.9, n_wedge=150))
     says(unchanged.text, "costs 2 per episode")
-
-
-def test_a_vacuous_certificate_is_called_so():
-    log, behavior = tiger_log()
-    page = page_of(improved(log, behavior, discount=0.95, n_wedge=20))
-    says(page.text, "not proved", "No certificate excludes a loss", "vacuous: it excludes nothing")
 
 
 def test_the_gain_is_one_number_wherever_it_is_said():
@@ -174,23 +165,6 @@ def test_what_was_tested_is_a_table_with_the_chosen_one_marked():
     assert "2 of 3 passed." in text
 
 
-def test_a_named_algorithm_is_tested_too_and_the_headline_says_how_it_went():
-    result = improved(one_step_log(100, 100), HALF, discount=0.9, n_wedge=20)
-    assert result.selection is None
-    test = result.assessment.held_out
-    assert {trial.half for trial in test.trials} == {0, 1}
-    assert {trial.setting.algorithm for trial in test.trials} == {"spibb"}
-    text = page_of(result).text
-    assert "What was tested" in text
-    says(text, "A policy learned in the same way from half of the log looks better")
-
-
-def test_where_nothing_was_worth_testing_the_page_says_so():
-    selection = chosen_by_test(one_step_log(50, 50), (), None).selection
-    assert in_words(selection).rows == ()
-    says(in_words(replace(selection, tried=1)).count, "1 policy was learned", "none was tested")
-
-
 def test_where_no_change_passed_its_test_the_page_says_what_would_decide():
     """Keep and repair pay the same."""
     log = one_step_log(30, 30)
@@ -237,24 +211,6 @@ def test_an_estimated_behavior_is_warned_about_and_weakens_every_certificate():
     assert "published. It is a theorem" not in page.text
     known = replace(behavior, estimated=False)
     assert "guessed" not in page_of(improved(log, known, discount=0.95, n_wedge=20)).text
-
-
-def test_rewards_from_prices_are_called_assumed():
-    log = one_step_log(30, 30)
-    assert "the prices were given by hand" in (
-        page_of(improved(read(log, rewards_assumed=True), HALF, discount=0.9, n_wedge=20)).text
-    )
-    assert "by hand" not in page_of(improved(read(log), HALF, discount=0.9, n_wedge=20)).text
-
-
-def test_records_that_stop_early_are_counted():
-    """30 of 60 episodes are one step long and cut off: what follows them is not known."""
-    cut = one_step_log_with(30, 30, terminated=[True, False] * 30)
-    page = page_of(improved(cut, HALF, discount=0.9, n_wedge=5))
-    assert "30 of 60 records stop before the end" in page.text
-    assert "The test counts up to" not in page.text  # nothing was tested
-    whole = page_of(improved(one_step_log(30, 30), HALF, discount=0.9, n_wedge=20))
-    assert "before the end" not in whole.text
 
 
 def test_a_failed_check_comes_before_the_numbers_and_in_the_headline():
@@ -309,11 +265,6 @@ def test_what_is_thin_is_said_in_plain_english(algorithm, keep: int, words: list
     says(thin_text(result.assessment.decisions), *words)
 
 
-def test_one_episode_of_one_step_is_counted_in_the_singular():
-    said = improved(one_step_log(1, 0), HALF, discount=0.9, n_wedge=1).assessment
-    assert log_line(said) == "a log in memory: 1 episode, 1 step"
-
-
 # ---------------------------------------------------------------- names are text
 
 
@@ -365,14 +316,6 @@ def test_a_command_and_a_file_name_are_shown_as_text(tmp_path):
     assert "<b>\\u202e\\udcff.csv (1 byte, SHA-256 2d711642b726b044" in page.text
     assert page.tags["b", False] == 0
     assert "y" * 6000 not in page.text
-
-
-@pytest.mark.parametrize("alphabet", [TAME, HOSTILE], ids=["tame", "hostile"])
-def test_a_page_about_thirty_nodes_is_small(alphabet):
-    result = named(alphabet, "thirty nodes", nodes=30)
-    text = report_page(result.assessment, RUN)
-    says(text, "Each box is a node of the memory")  # it is drawn as a graph
-    assert len(text.encode()) < 3 * MEGABYTE
 
 
 def test_a_page_about_five_thousand_history_states_is_small_and_says_what_it_leaves_out():
@@ -441,12 +384,6 @@ def test_rewards_of_any_size_are_drawn(size):
     assert result.assessment.gain.shown == pytest.approx(0.75 * size, rel=0.1)
     gain = result.assessment.gain
     assert gain.size(gain.shown) in page.text
-
-
-def test_a_log_of_which_nothing_is_known_is_refused_before_any_page():
-    log = one_step_log_with(2, 2, terminated=[False] * 4)
-    with refuses(LogError, "what followed"):
-        jm.improve(log, HALF, discount=0.9, n_wedge=20)
 
 
 def test_the_same_seed_gives_the_same_page():

@@ -94,12 +94,6 @@ def test_the_page_opens_without_complaint_and_asks_for_nothing(visit, address):
     assert page.locator("#picture .jumar-drawing").is_visible()
 
 
-def test_a_page_where_nothing_changes_opens_too(visit, tmp_path):
-    kept = jm.improve(one_step_log(30, 20), HALF, discount=0.9, n_wedge=20)
-    page = visit(written(tmp_path, kept))
-    assert page.locator("#answer h2").inner_text() == "Keep your policy."
-
-
 def test_a_page_about_one_history_state_counts_in_the_singular(visit, tmp_path):
     page = visit(written(tmp_path, jm.improve(one_step_log(30, 3), HALF, discount=0.9, n_wedge=20)))
     page.get_by_text("The one situation of the log").click()
@@ -224,17 +218,6 @@ def test_everything_is_reached_by_keys(visit, address):
     assert head.get_attribute("aria-sort") == "ascending"
     page.keyboard.press("Space")
     assert head.get_attribute("aria-sort") == "descending"
-
-
-def test_details_open_with_enter(visit, address):
-    page = visit(address)
-    page.locator("#picture > summary").click()
-    details = page.locator("#picture details:has(> summary:text('The picture in words'))")
-    assert details.get_attribute("open") is None
-    details.locator("summary").focus()
-    page.keyboard.press("Enter")
-    assert details.get_attribute("open") is not None
-    assert details.locator("p").is_visible()
 
 
 def test_what_has_the_focus_can_be_seen(visit, address):

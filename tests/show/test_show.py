@@ -253,12 +253,6 @@ def test_a_rule_written_by_hand(show):
     assert jm.load_controller("back.json").same_as(jm.load_controller("rule.toml"))
 
 
-def test_long_controllers_are_cut(show):
-    """Worn at both nodes, and the two other observations when due: four exceptions."""
-    assert "... and 2 more situations" in show("rule.toml", "--rows", 2)[1]
-    assert "more situations" not in show("rule.toml")[1]
-
-
 def test_the_difference_of_two(show):
     code, printed, _ = show("rule.toml", "improved.json")
     assert code == 0
@@ -325,19 +319,6 @@ def test_what_cannot_be_shown_leaves_nothing_behind(show, arguments, code, messa
     assert (got, out) == (code, "")
     assert message in told
     assert sorted(Path.cwd().iterdir()) == before
-
-
-def test_names_cannot_disturb_a_terminal(show):
-    for name in ("was", "is"):
-        row = KEEP if name == "was" else REPAIR
-        wild = Controller.constant(("\x1b[2J", "[red]"), ("a\nb", "c" * 10_000), row, name="[bold]")
-        wild.save(f"{name}.json")
-    code, printed, _ = show("was.json", "is.json")
-    assert code == 0
-    assert "\x1b" not in printed
-    for text in ("From [bold] to [bold]", r"\x1b[2J", "[red]", r"dropped: a\nb 100%"):
-        assert text in printed
-    assert len(printed) < 1000
 
 
 def test_moves_that_most_actions_make_are_said_once(tmp_path):

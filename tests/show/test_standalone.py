@@ -146,13 +146,6 @@ def test_the_second_time_it_is_worn_it_is_repaired_three_times_in_four():
     assert c.probabilities("worn")["keep"] == 1
 
 
-def test_looking_at_the_probabilities_changes_nothing():
-    one, other = loaded(worn_twice())(seed=3), loaded(worn_twice())(seed=3)
-    for z in ["worn"] * 20:
-        other.probabilities("good"), other.probabilities("worn")
-        assert one.act(z) == other.act(z)
-
-
 def test_an_empty_layer_is_left_out_and_a_lifted_controller_is_the_same_program():
     lifted = worn_twice().lift(product(window(4), window(3, actions=True)))
     assert program(lifted) == program(worn_twice())
@@ -289,15 +282,6 @@ def test_a_line_in_is_a_line_out_and_reset_begins_again(tmp_path):
     lines = "worn\r\nworn\n\n  reset \nworn\n"
     done = run(tmp_path, worn_twice(), lines, "--most-likely")
     assert done.stdout.decode().split() == ["keep", "repair", "keep"]
-
-
-def test_the_program_draws_what_the_class_draws(tmp_path):
-    lines = ["worn"] * 40
-    c = loaded(worn_twice())(seed=5)
-    expected = [c.act(line) for line in lines]
-    done = run(tmp_path, worn_twice(), "\n".join(lines), "--seed", "5")
-    assert done.stdout.decode().split() == expected
-    assert {"inspect", "repair"} < set(expected)
 
 
 def test_an_unknown_line_stops_the_program_with_its_number(tmp_path):

@@ -372,13 +372,3 @@ def test_bounds_that_say_something_are_listed():
         assert str(certificate.validity) in line
     for assumption in result.certificate.assumptions:
         assert f"- {assumption}" in text
-
-
-def test_changes_beyond_the_limit_are_counted():
-    tiger = jm.models.tiger()
-    behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=500, seed=jm.random_stream(1, "data"))
-    result = jm.improve(log, behavior, discount=0.95, memory=window(2), n_wedge=5)
-    more = result.improvement.changed - 2
-    assert more > 0
-    assert f"... and {more} more situations" in rendered(result_view(result.assessment, most=2))

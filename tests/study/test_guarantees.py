@@ -81,16 +81,6 @@ def test_a_ticket_is_worth_one_and_the_behavior_buys_half_a_ticket():
     assert one.value(one.target) == pytest.approx(0.75 * (0.005 * 400 - 1))
 
 
-def test_a_lottery_shows_its_range_once_somebody_has_won_unless_it_is_declared():
-    one = process("lottery")
-    log = one.log(2000, jm.random_stream(1, "log"))
-    won = np.flatnonzero(log.reward > 0)
-    losers = np.setdiff1d(np.arange(2000), won)
-    assert one.shown(log)
-    assert not one.shown(log.select(losers))
-    assert process("lottery-declared").shown(log.select(losers))
-
-
 def test_the_bold_action_loses_where_a_loss_is_rare():
     risky, ignoring, waits = 1.1 - 251.1 / 1200, 0.92 * 4 - 0.08 * 60, 0.95 * 10 - 0.05 * 100
     one = process("rare-loss")
@@ -118,12 +108,6 @@ def test_a_controller_for_screens_that_mean_nothing_is_handed_over_as_it_was_tes
         assert found.controller is None or one.value(found.controller) > before
 
 
-def test_all_returns_are_equal_exactly():
-    one = process("all-equal")
-    assert one.value(one.behavior) == pytest.approx(0.7 * γ_sum(12, 0.85))
-    assert np.ptp(one.log(50, jm.random_stream(1, "log")).returns(0.85)) < 1e-12
-
-
 @pytest.mark.parametrize(("name", "p", "pays", "costs"), [("fatigue", 0.02, 3, -2)])
 def test_pushing_pays_once_in_a_while_only(name, p, pays, costs):
     # V(rested) - V(tired) = p (pays - costs), so V(rested) solves one linear equation
@@ -143,19 +127,6 @@ def test_wear_does_not_show_before_records_stop_and_ruins_what_follows():
     assert one.value(one.behavior) == pytest.approx((0.8 * 2 + 0.2 * 3) * γ_sum(5))
     assert one.value(hard) == pytest.approx(3 * γ_sum(5))
     assert one.value_for_ever(hard) < one.value_for_ever(one.behavior) - 10
-
-
-def test_without_the_right_memory_every_rule_earns_nothing():
-    one = process("inverted-memory")
-    assert one.value(one.behavior) == pytest.approx(0, abs=1e-12)
-    assert one.value(one.target) == pytest.approx(0, abs=1e-12)
-
-
-def test_policies_of_near_ties_differ_by_no_more_than_they_say():
-    one = process("near-ties")
-    best = rule(one.pomdp, dict.fromkeys(one.pomdp.observations, (0, 1, 0)), "b")
-    assert one.value(best) == pytest.approx((0.5 + 1e-6) * γ_sum(2), abs=1e-15)
-    assert 0 < one.value(best) - one.value(one.behavior) < 3e-6
 
 
 def test_bold_is_better_than_steady_by_a_twentieth():
@@ -295,26 +266,6 @@ def test_every_claimant_has_a_cell(finished):
     assert {c.process for c in found.of("gates")} == {"lottery", "near-ties"}
 
 
-def test_a_run_that_is_interrupted_goes_on_where_it_was(finished, tmp_path):
-    told = []
-
-    def impatient(done, total):
-        told.append((done, total))
-        if done == 6:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_guarantees(SMALL, tmp_path, jobs=1, progress=impatient)
-    assert not (tmp_path / "results.parquet").exists()
-    kept = {path.name for path in (tmp_path / "blocks").iterdir()}
-    assert len(kept) == 2
-    told.clear()
-    store = run_guarantees(SMALL, tmp_path, jobs=1, progress=lambda *done: told.append(done))
-    assert told[0][0] == 6
-    assert told[-1] == (told[-1][1], told[-1][1])
-    assert rows(store) == rows(finished)
-
-
 def test_another_run_in_the_same_folder_is_refused(finished):
     with pytest.raises(ParameterError, match="holds the results of another study: seed differ"):
         run_guarantees(replace(SMALL, seed=4), finished.folder, jobs=1)
@@ -374,12 +325,6 @@ def test_wrong_usage_leaves_nothing_behind(capsys, tmp_path, arguments, message)
     assert not (tmp_path / "g").exists()
 
 
-def test_only_this_study_has_a_full_version(capsys, tmp_path):
-    with pytest.raises(SystemExit):
-        main(["study", "safety", "-o", str(tmp_path / "s"), "--full"])
-    assert "--full: only the study guarantees knows it" in capsys.readouterr().err
-
-
 # ---- the page -----------------------------------------------------------------------------------
 
 
@@ -394,3 +339,8 @@ def test_the_page_shows_every_process_and_every_gate():
         assert of_gates or (name, "certificates") in measured
     for gate in GATES:
         assert f"| {gate}: promise |" in first
+
+
+def test_a_full_run_has_more_sizes():
+    sizes = PARTS["gates"].sizes_of(process("near-ties"), full=True)
+    assert sizes == (20, 100, 1000, 10_000, 60_000)

@@ -76,7 +76,7 @@ def test_dask_writes_the_same_table(tmp_path, capsys):
         (["--jobs", "0"], "jobs is 0; at least 1 is needed"),
     ],
 )
-@pytest.mark.parametrize("command", [["study", "safety"], ["study", "guarantees"], ["paper"]])
+@pytest.mark.parametrize("command", [["study", "guarantees"], ["paper"]])
 def test_wrong_workers_leave_nothing_behind(capsys, tmp_path, command, asked, message):
     done = run_command(capsys, *command, "-o", tmp_path / "out", *asked)
     assert done.code == 2
@@ -90,16 +90,6 @@ def test_a_wrong_engine_leaves_nothing_behind_in_python_either(tmp_path):
     with pytest.raises(ParameterError, match="'dusk' is not one of"):
         run_guarantees(GUARANTEES, tmp_path / "out", engine="dusk")
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow
-def test_a_scheduler_that_is_not_there_is_one_line(capsys, tmp_path):
-    pytest.importorskip("distributed", reason="needs dask: pip install 'jumar[cluster]'")
-    asked = ("--engine", "dask", "--scheduler", "tcp://127.0.0.1:9", "--only", "tiger:1")
-    done = run_command(capsys, "study", "safety", "-o", tmp_path / "out", *asked)
-    assert done.code == 1
-    assert "EngineError: scheduler tcp://127.0.0.1:9: no scheduler answers" in done.err
-    assert "Traceback" not in done.err
 
 
 @pytest.mark.slow

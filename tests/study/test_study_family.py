@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-import jumar as jm
 from jumar.algorithms import ALGORITHMS
-from jumar.core.errors import ParameterError, StudyError
+from jumar.core.errors import StudyError
 from jumar.study.family import at_size, family_rows, gated_sizes
 from jumar.study.figures import draw
-from jumar.study.prepared import prepare
 from jumar.study.report import write_report
 from jumar.study.runner import run_study
 from jumar.study.settings import settings_from_document
@@ -92,12 +88,6 @@ def test_the_figure_and_the_page_are_written(store):
     assert "auto: soft" in (store.folder / "index.html").read_text()
 
 
-def test_going_on_with_another_part_is_refused(store):
-    other = document(algorithms=[*document()["algorithms"][:3], {**GATED, "datasets": 1}])
-    with pytest.raises(ParameterError, match="another study: parts differ"):
-        run_study(study_from_document(other), store.folder)
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -124,32 +114,8 @@ def test_what_a_study_refuses(more, message):
         study_from_document(document(**more))
 
 
-def test_a_figure_shows_the_sizes_that_are_asked_for(store):
-    from jumar.study.family_figure import draw_family
-
-    results = Results(store)
-    spec = study_from_document(document()).figures[0]
-    for sizes, expected in (((), ["300 episodes"]), ((30,), ["30 episodes"])):
-        figure = draw_family(replace(spec, sizes=sizes), results)
-        assert [ax.get_ylabel() for ax in figure.axes if ax.get_ylabel()] == expected
-
-
 def test_a_list_of_names_is_a_grid_and_names_with_commas_are_one_setting():
     made = settings_from_document({"name": "auto", "candidates": ["soft", "robust,mbie"]}, "study")
     assert [s.title for s in made] == ["auto: soft", "auto: robust,mbie"]
     (plain,) = settings_from_document({"name": "auto"}, "study")
     assert "candidates" not in plain.options  # the old study is the old study
-
-
-def test_the_shared_plan_gives_the_exact_value():
-    spec = replace(SHIPPED, sizes=(200,), datasets=1)
-    prepared = prepare(spec, spec.behaviors[2])
-    log = jm.simulate(prepared.pomdp, prepared.behavior, episodes=200, seed=1)
-    for m, memory in enumerate(prepared.memories):
-        mdp = jm.count(log, memory).mle(prepared.pomdp.discount)
-        for found in (
-            jm.spibb(mdp, prepared.behavior, n_wedge=5),
-            jm.basic(mdp, prepared.behavior),
-        ):
-            exact = jm.evaluate(prepared.pomdp, found.controller).value
-            assert prepared.value_of(m, mdp.states, found.policy) == pytest.approx(exact, abs=1e-9)

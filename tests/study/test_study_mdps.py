@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from jumar.study.runner import run_study
@@ -17,14 +16,6 @@ BASIC = StudySetting("basic", (("unseen", "zero"),))
 RAMDP = StudySetting("ramdp", (("kappa", 0.05),))
 SPIBB = StudySetting("spibb", (("n_wedge", 5),))
 SOFT = StudySetting("soft", OPTIONS)
-
-
-def test_the_study_is_that_of_the_papers():
-    spec = load_study("mdps")
-    assert (spec.sizes[0], spec.sizes[-1]) == (10, 2000)
-    assert {BASIC, RAMDP, SPIBB, SOFT} <= set(spec.settings)
-    assert len({b.model for b in spec.behaviors}) == 10
-    assert all(b.memories == (1,) and b.window == 1 for b in spec.behaviors)
 
 
 @pytest.fixture(scope="module")
@@ -45,16 +36,3 @@ def test_in_the_worst_case_basic_is_below_ramdp_below_spibb_below_soft(results, 
     ]
     assert worst == sorted(worst)
     assert worst[0] < -1 < worst[2] < 0.2
-
-
-def test_pooled_values_are_those_of_all_cells(results):
-    pooled = results.pooled(1, SPIBB, 200)
-    assert len(pooled) == 36
-    means = [
-        cell.normalised(cell.mean)
-        for e in results.environments
-        for cell in results.across(e, 1, SPIBB)
-        if cell.size == 200
-    ]
-    assert pooled.mean() == pytest.approx(np.mean(means))
-    assert len(results.pooled(1, SPIBB, 77)) == 0

@@ -20,10 +20,10 @@ import pytest
 import jumar as jm
 from facts import refuses
 from jumar.core.errors import ParameterError, StudyError, TooLarge
-from jumar.study import planner, runner
-from jumar.study.drawing import pyplot, save
+from jumar.study import runner
+from jumar.study.drawing import save
 from jumar.study.figures import draw
-from jumar.study.paper_tables import summary_data, summary_view
+from jumar.study.paper_tables import summary_data
 from jumar.study.planner import read_planned, run_planner
 from jumar.study.prepared import dataset_stream, prepare
 from jumar.study.report import write_report
@@ -181,33 +181,10 @@ def test_cvar_is_the_mean_of_the_worst_share():
     assert cvar(np.array([3.0, 1.0]), 0.01) == 1.0
 
 
-def test_cells_hold_the_values_of_the_table(finished):
-    cell = Results(finished).cell("tiger:1", 2, "spibb", 100, n_wedge=5)
-    wanted = [
-        r["value"]
-        for r in rows(finished)
-        if (r["behavior"], r["k_new"], r["n_wedge"], r["size"]) == ("tiger:1", 2, 5, 100)
-    ]
-    assert cell.values.tolist() == wanted
-    assert cell.worse == np.mean(cell.values < cell.environment.behavior - 1e-9)
-    assert cell.normalised(cell.environment.behavior) == 0
-    assert cell.normalised(cell.environment.optimum) == 1
-
-
 def test_summary_data_is_json_with_every_cell(finished):
     data = json.loads(json.dumps(summary_data(finished)))
     assert len(data["cells"]) == 3 * 3 * 4
     assert {"mean", "cvar_10", "cvar_1", "worse", "zeta"} <= set(data["cells"][0])
-
-
-def test_summary_view_has_a_table_for_every_behavior_and_memory(finished):
-    # and a line that explains the columns, and one table of all settings
-    assert len(summary_view(finished)) == 3 + 1 + 1
-
-
-def test_a_summary_of_nothing_says_so(tmp_path):
-    with refuses(ParameterError, "no study"):
-        Results(Store(tmp_path))
 
 
 # ---- figures and page ---------------------------------------------------------------------------
@@ -232,14 +209,6 @@ def test_every_figure_is_there_as_svg_pdf_and_png(reported):
         ElementTree.parse(svg)
 
 
-def test_every_other_figure_can_be_drawn_too(reported):
-    store, _ = reported
-    for figure in FIGURES[2:]:
-        drawn = draw(figure, Results(store), read_planned(store))
-        assert drawn.axes
-        pyplot().close(drawn)
-
-
 @pytest.mark.slow
 def test_the_same_results_give_the_same_svg(reported, tmp_path):
     store, _ = reported
@@ -259,12 +228,6 @@ def test_the_page_shows_every_figure_escapes_names_and_needs_no_network(reported
         assert Path(store.folder, f"figures/{figure.name}.svg").exists()
     assert not re.findall(r"https?://|//[a-z]|<script", page)
     assert page.count("<figcaption>") == 2
-
-
-def test_the_planner_is_not_run_again_for_what_is_known(reported, monkeypatch):
-    store, _ = reported
-    monkeypatch.setattr(planner, "plan", lambda *a, **k: pytest.fail("planned again"))
-    run_planner(SPEC, store, episodes=3, simulations=20)
 
 
 # ---- what a folder knows ------------------------------------------------------------------------

@@ -158,29 +158,6 @@ def test_auto_is_the_selection_on_that_log_with_the_stream_of_that_name(finished
         assert row["chosen"] == (str(found.chosen.setting) if found.chosen else "behavior")
 
 
-def test_strict_is_the_one_that_improve_runs(finished):
-    behavior = SPEC.behaviors[0]
-    prepared, log = the_log(behavior, 2, 600)
-    rewards = jm.RewardRange((-1, -1), (-100, 10))
-    for k_new in behavior.memories:
-        result = jm.improve(
-            log,
-            prepared.behavior,
-            discount=0.95,
-            memory=jm.window(k_new),
-            algorithm="strict",
-            rewards=rewards,
-        )
-        (row,) = (
-            row
-            for row in rows(finished)
-            if (row["behavior"], row["algorithm"], row["k_new"], row["size"], row["dataset"])
-            == ("tiger:1", "strict", k_new, 600, 2)
-        )
-        exact = jm.evaluate(prepared.pomdp, result.controller).value
-        assert row["value"] == pytest.approx(exact, abs=1e-12)
-
-
 @pytest.mark.slow
 def test_worker_processes_find_what_one_process_finds(tmp_path):
     """Two behaviors of two blocks each."""
@@ -266,11 +243,6 @@ def test_the_summary_is_json_with_every_line_and_every_cell(finished):
     assert auto["worse"] == np.mean(worse)
     assert len(data["cells"]) == 3 * (2 * 3 + 1 + 1 * 3 + 1)
     assert safety_data(Results(finished)) == data["settings"]
-
-
-def test_the_terminal_has_a_table_for_what_was_chosen_and_one_for_safety(finished):
-    # k' = 1, 2 and chosen; k' = 1 and chosen; a line that explains; the table of all settings
-    assert len(summary_view(finished)) == 3 + 2 + 1 + 1
 
 
 def test_figure_page_and_cells_are_written(finished):

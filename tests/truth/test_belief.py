@@ -66,31 +66,10 @@ def test_hearing_the_tiger_left_once_is_85_percent_and_twice_is_0_9698():
     assert round(twice[0], 4) == 0.9698
 
 
-def test_two_contrary_sounds_cancel():
-    tiger = models.tiger()
-    even, p = update(tiger, [0.85, 0.15], "listen", "hear-right")
-    assert_allclose(even, [0.5, 0.5])
-    assert p == pytest.approx(2 * 0.85 * 0.15)
-
-
 def test_the_first_save_in_voicemail_makes_saving_right_with_52_in_62_5():
     law, beliefs = first_beliefs(models.voicemail())
     assert_allclose(law, [0.625, 0.375])  # .65*.8 + .35*.3
     assert beliefs[0, 0] == pytest.approx(0.52 / 0.625)
-
-
-def test_an_observation_that_cannot_come_first_has_no_belief():
-    law, beliefs = first_beliefs(models.cheese_maze())
-    assert law[6] == 0
-    assert beliefs[6].sum() == 0
-    assert_allclose(law, [0.1, 0.2, 0.1, 0.1, 0.3, 0.2, 0])
-
-
-def test_running_on_is_evidence_that_the_machine_was_good():
-    # 0.5: good and runs on 0.5*0.9, worn and runs on 0.5*0.7; half of it hums
-    after, p = update(machine(), [0.5, 0.5], "run", "hum")
-    assert p == pytest.approx(0.5 * (0.5 * 0.9 + 0.5 * 0.7))
-    assert_allclose(after, [0.3 / 0.8, 0.5 / 0.8])
 
 
 def test_predictions_of_a_machine_by_hand():
@@ -140,15 +119,6 @@ def test_every_step_of_the_history_mdp_is_a_bayes_update(name):
             _, ending, reward = predict(pomdp, [belief_after(pomdp, past)])
             assert_allclose(mdp.ending[h], ending[0], atol=1e-14)
             assert_allclose(mdp.reward[h], reward[0])
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_values_in_the_history_mdp_are_those_of_so_many_steps(name):
-    pomdp = models.build(name)
-    behavior = uniform(pomdp)
-    mdp = history_mdp(pomdp, 4)
-    value = mdp.start @ policy_value(mdp, mdp.policy_of(behavior))
-    assert value == pytest.approx(evaluate(pomdp, behavior, horizon=4).value)
 
 
 def test_with_one_action_left_the_tiger_is_best_left_alone():
@@ -274,14 +244,6 @@ def averages(pomdp, behavior, k, depth):
     for z in np.flatnonzero(law):
         walk(memory.initial(), int(z), beliefs[z], law[z], depth)
     return total
-
-
-def test_what_the_behavior_never_does_was_never_tried():
-    tiger = models.tiger()
-    careful = Controller.constant(tiger.observations, tiger.actions, [0, 0.5, 0.5])
-    mdp = limit_mdp(tiger, careful, window(1))
-    assert mdp.visits.tolist() == [[0, np.inf, np.inf]] * 2
-    assert_allclose(mdp.reward, [[0, -6.5, -1], [0, -83.5, -1]])
 
 
 def test_a_hand_written_memory_is_joined_with_the_window():

@@ -31,13 +31,6 @@ def test_fifty_states_with_the_goal_four_actions_four_successors():
     assert ONE.start.tolist() == [1.0] + [0.0] * 48
 
 
-def test_only_the_goal_pays():
-    ends = ONE.next_state == END
-    assert ends.any()
-    assert (ONE.reward == ends).all()
-    assert (ONE.next_observation == ONE.next_state).all()
-
-
 def best_value(model: Pomdp) -> float:
     law, v = law_of(model), np.zeros(len(model.states))
     for _ in range(800):

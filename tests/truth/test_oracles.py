@@ -51,14 +51,6 @@ def test_listening_or_asking_for_ever():
     assert value(TIGER, listen, horizon=300) == pytest.approx(-19.9999958494, abs=PRINTED)
 
 
-# hearing left, open right; hearing "save", save
-@pytest.mark.parametrize(
-    ("model", "choice", "expected"), [(TIGER, (1, 0), -6.5), (VOICEMAIL, (1, 2), 0.175)]
-)
-def test_acting_on_the_current_observation(model, choice, expected):
-    assert value(model, deterministic(model, 1, choice)) == pytest.approx(expected, abs=1e-12)
-
-
 AGREE = {"tiger": (2, 2, 1, 2, 2, 0), "voicemail": (0, 0, 1, 0, 0, 2)}
 BEST = {"tiger": AGREE["tiger"], "voicemail": (1, 0, 1, 0, 0, 2)}
 
@@ -144,14 +136,6 @@ def test_spibb_on_one_state(visits, strict, loose):
         np.testing.assert_allclose(row, expected, rtol=0, atol=1e-15)
         if expected is B:
             assert row.tolist() == B  # untouched, to the last bit
-
-
-def test_at_the_boundary_five_visits_are_not_more_than_five():
-    """Only a1 is known: its mass has nowhere to go but to itself. Π_≤b may take a2's as well."""
-    behavior = Controller.constant(("z",), ("a0", "a1", "a2"), B)
-    mdp = one_state([3, 2, 1], [5, 6, 4])
-    assert run("spibb", mdp, behavior, n_wedge=5).policy[0].tolist() == B
-    assert run("spibb_leq", mdp, behavior, n_wedge=5).policy[0].tolist() == [0.2, 0.8, 0.0]
 
 
 # ---- the two-state table ------------------------------------------------------------------------

@@ -96,13 +96,6 @@ def test_an_echo_needs_exactly_two_observations():
     assert one.mean_reward == pytest.approx(6 / 7 * 0.5)
 
 
-def test_two_remembered_observations_make_the_learned_echo_true():
-    pomdp = echo()
-    truth = evaluate(pomdp, uniform(pomdp)).value
-    mdp = limit_mdp(pomdp, uniform(pomdp), window(2), horizon=5)
-    assert mdp.start @ policy_value(mdp, mdp.policy_of(uniform(pomdp))) == pytest.approx(truth)
-
-
 @pytest.mark.parametrize("noise", [0.9, 0.99])
 def test_a_nearly_sufficient_memory_is_wrong_by_at_most_the_loss(noise):
     pomdp = echo(noise)
@@ -192,7 +185,7 @@ def every_history(pomdp, memory, behavior, depth):
 
 
 @pytest.mark.parametrize(("name", "worst"), [("tiger", 0.7), ("voicemail", 0.5)])
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@pytest.mark.parametrize("k", [1, 4])
 def test_no_window_is_sufficient_for_sounds_that_count_for_ever(name, worst, k):
     # the law of the next sound moves by at most worst · |Δb|, and Δb comes close to 1
     gap = sufficiency_gap(models.build(name), window(k))
@@ -212,13 +205,6 @@ def test_what_the_behavior_never_does_is_not_compared():
     gap = sufficiency_gap(tiger, window(1), depth=3, behavior=careful)
     assert not gap.reward_gaps[:, 0].any()
     assert gap.reward_gaps[:, 1].all()
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_deeper_is_never_closer(name):
-    pomdp = models.build(name)
-    gaps = [sufficiency_gap(pomdp, window(2), depth).tv for depth in (1, 3, 6)]
-    assert gaps == sorted(gaps)
 
 
 def test_a_witness_is_two_histories_that_end_alike():

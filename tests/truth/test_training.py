@@ -9,7 +9,6 @@ from jumar import models
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.memory import NamedNodes, window
 from jumar.core.randomness import random_stream
-from jumar.truth.evaluation import evaluate
 from jumar.truth.pomdp import Pomdp, from_arrays
 from jumar.truth.training import train_behavior
 
@@ -54,13 +53,6 @@ def test_a_larger_softmax_is_closer_to_greedy():
     assert rows[0][0] < rows[1][0] < rows[2][0]
 
 
-def test_large_values_do_not_overflow_the_softmax():
-    c = train_behavior(
-        bandit(1e6, 0.0), window(1), softmax=1000.0, seed=random_stream(1), exploration=1.0
-    )
-    assert c.row([], "z").tolist() == [1.0, 0.0]
-
-
 def test_a_corridor_is_worth_the_discounted_end():
     """s0 -> s1 -> end pays 0, then 1. At γ = .9: Q(z0) = .9, Q(z1) = 1; waiting loses a step."""
     corridor = from_arrays(
@@ -95,14 +87,6 @@ def test_training_is_a_function_of_its_generator():
     assert not one.same_as(other)
 
 
-def test_every_node_and_observation_gets_a_row():
-    c = train_behavior(TIGER, window(2), softmax=0.05, seed=random_stream(1), episodes=10)
-    assert c.states.tolist() == [[n, z] for n in range(3) for z in range(2)]
-    assert c.memory == window(2).on(2, 3)
-    assert (c.rows > 0).all()
-    np.testing.assert_allclose(c.rows.sum(1), 1, rtol=0, atol=1e-12)
-
-
 def test_a_behavior_can_be_trained_on_a_table():
     toggle = NamedNodes(("even", "odd"), np.array([[[1] * 3] * 2, [[0] * 3] * 2]), start=1)
     c = train_behavior(
@@ -112,37 +96,21 @@ def test_a_behavior_can_be_trained_on_a_table():
     assert len(c.rows) == 4
 
 
-def test_what_was_learned_beats_doing_anything():
-    """Uniform is worth -44.39; 10 of 10 seeds end above it."""
-    for seed in range(10):
-        c = train_behavior(TIGER, window(2), softmax=0.05, seed=random_stream(seed, "train"))
-        assert evaluate(TIGER, c).value > -44.39
-
-
 @pytest.mark.parametrize(
     ("parameters", "fact"),
     [
         ({"softmax": -1.0}, "softmax: -1.0 is out of range"),
         ({"softmax": float("nan")}, "softmax: nan"),
+        ({"softmax": float("inf")}, "softmax: inf"),
         ({"episodes": 0}, "episodes: 0 is out of range; use a whole number from 1"),
         ({"learning_rate": 0.0}, r"learning_rate: 0.0 .* use a number in \(0, 1\]"),
-        ({"learning_rate": 1.5}, "learning_rate: 1.5"),
         ({"exploration": -0.1}, "exploration: -0.1"),
-        ({"exploration": 1.1}, "exploration: 1.1"),
         ({"decay": -0.1}, "decay: -0.1"),
     ],
 )
 def test_a_parameter_out_of_range_is_told(parameters, fact):
     with pytest.raises(ParameterError, match=fact):
         train_behavior(TIGER, window(1), seed=random_stream(1), **{"softmax": 0.05, **parameters})
-
-
-@pytest.mark.parametrize(("parameter", "value"), [("softmax", np.inf), ("decay", np.inf)])
-def test_infinite_parameters_are_out_of_range(parameter, value):
-    with pytest.raises(ParameterError):
-        train_behavior(
-            TIGER, window(1), seed=random_stream(1), **{"softmax": 0.05, parameter: value}
-        )
 
 
 def test_a_table_of_values_must_be_listed_and_says_so_if_it_cannot():

@@ -33,10 +33,6 @@ ModelName = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
-WINDOW = "Observations remembered, the current one included (1 = none but it)."
-WithActions = Annotated[
-    bool, typer.Option("--with-actions", help="The window also remembers the actions taken.")
-]
 
 
 @app.callback(invoke_without_command=True)

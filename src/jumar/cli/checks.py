@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumar.cli import inputs, options
-from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
+from jumar.cli.app import app, say, working
 from jumar.cli.log_options import reads_a_log
 from jumar.cli.panels import Command
 from jumar.core.errors import LogError, ParameterError
+from jumar.io.options import WINDOW
 
 if TYPE_CHECKING:
     from jumar.core.episodes import Episodes
@@ -30,15 +31,15 @@ def check(
     discount: float | None,
     reading: dict[str, Any],
     typed: list[str],
-    policy: inputs.Policy = None,
-    exploration: inputs.Exploration = None,
+    policy: list[str] | None = None,
+    exploration: float | None = None,
     window: Annotated[int | None, typer.Option(help=f"With estimate: {WINDOW}")] = None,
-    with_actions: WithActions = False,
+    with_actions: bool = False,
     level: Annotated[
         float, typer.Option(help="A test fails when its p-value is at most this.")
     ] = 0.01,
-    seed: Seed = 1,
-    as_json: Json = False,
+    seed: int = 1,
+    as_json: bool = False,
 ) -> None:
     """Check a log before learning from it.
 

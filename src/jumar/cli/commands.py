@@ -9,16 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from jumar.cli.app import (
-    WINDOW,
     Json,
     ModelName,
     Seed,
-    WithActions,
     app,
     build_model,
     say,
     working,
 )
+from jumar.cli.panels import worded
 from jumar.io.plain import finite
 
 
@@ -70,13 +69,14 @@ def algorithms(as_json: Json = False) -> None:
 
 
 @app.command()
+@worded
 def train(
     model: ModelName,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Controller file to write (.json).")
     ],
-    window: Annotated[int, typer.Option(help=WINDOW)] = 2,
-    with_actions: WithActions = False,
+    window: int = 2,
+    with_actions: bool = False,
     seed: Seed = 1,
     episodes: Annotated[int | None, typer.Option(help="Training episodes.")] = None,
     softmax: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumar.cli import inputs
-from jumar.cli.app import Json, app, say, working
+from jumar.cli.app import app, say, working
 from jumar.cli.log_options import reads_a_log
 from jumar.cli.panels import Command
 
@@ -32,9 +32,9 @@ def convert(
             "keeps the discount and the policy.",
         ),
     ],
-    policy: inputs.Policy = None,
-    exploration: inputs.Exploration = None,
-    as_json: Json = False,
+    policy: list[str] | None = None,
+    exploration: float | None = None,
+    as_json: bool = False,
 ) -> None:
     """Write a log in another format, with everything that was said about reading it done."""
     from jumar import read_logs

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumar.cli import options
-from jumar.cli.app import WINDOW, Json, WithActions, app, progress_bar, say, tell, working
+from jumar.cli.app import app, progress_bar, say, tell, working
 from jumar.cli.log_options import log_options
-from jumar.cli.panels import Command
+from jumar.cli.panels import Command, worded
 from jumar.cli.workers import has_workers
 from jumar.core.errors import JumarError, ParameterError
 from jumar.core.text import shown
@@ -45,19 +45,19 @@ def count(
         Path, typer.Option(metavar="FILE", help="The controller that produced the logs.")
     ],
     output: CountsFile,
-    window: Annotated[int | None, typer.Option(help=WINDOW)] = None,
-    with_actions: WithActions = False,
+    window: int | None = None,
+    with_actions: bool = False,
     shard: Annotated[
         str | None,
         typer.Option(
             metavar="I/N", help="Count the I-th of N parts only, as in a job array; then merge."
         ),
     ] = None,
-    sort: options.SortFirst = False,
+    sort: bool = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where a run stopped that was to make this file.")
     ] = False,
-    as_json: Json = False,
+    as_json: bool = False,
 ) -> None:
     """Count logs of any size, in one pass and with little memory.
 
@@ -102,13 +102,14 @@ def count(
 
 
 @app.command(cls=Command)
+@worded
 def merge(
     counts: Annotated[
         list[Path],
         typer.Argument(metavar="COUNTS...", help="Files of counts.", show_default=False),
     ],
     output: CountsFile,
-    as_json: Json = False,
+    as_json: bool = False,
 ) -> None:
     """Add files of counts up: the result is that of counting all logs at once."""
     from jumar.large.files import load_counts, save_counts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jumar.cli.app import Json, app, say, tell, working
+from jumar.cli.app import app, say, tell, working
 from jumar.cli.log_options import log_options
 from jumar.cli.panels import Command
 from jumar.core.errors import ParameterError
@@ -48,7 +48,7 @@ def init(
     force: Annotated[
         bool, typer.Option("--force", help="Write over an existing jumar.toml and rule.toml.")
     ] = False,
-    as_json: Json = False,
+    as_json: bool = False,
 ) -> None:
     """Look at a log and draft a project: which column is what, ranges, ends, costs, a rule.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from jumar.cli import inputs, options
-from jumar.cli.app import Json, Seed, app, say, working
+from jumar.cli.app import app, say, working
 from jumar.cli.log_options import reads_a_log
 from jumar.cli.panels import Command
 from jumar.core.errors import ParameterError
@@ -30,8 +30,8 @@ def estimate(
     controller: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The controller to judge (.toml or .json).")
     ] = None,
-    policy: inputs.Policy = None,
-    exploration: inputs.Exploration = None,
+    policy: list[str] | None = None,
+    exploration: float | None = None,
     difference: Annotated[
         bool, typer.Option("--difference", help="How much better than the behavior it is.")
     ] = False,
@@ -48,8 +48,8 @@ def estimate(
     sides: Annotated[
         str | None, typer.Option(metavar="two|lower|upper", help="Which ends are claimed.")
     ] = None,
-    rewards: inputs.Rewards = None,
-    ending_rewards: inputs.EndingRewards = None,
+    rewards: str | None = None,
+    ending_rewards: str | None = None,
     horizon: Annotated[int | None, typer.Option(help="The most steps an episode can have.")] = None,
     folds: Annotated[int, typer.Option(help="Parts of the log; dr judges each by the others.")] = 2,
     forecast: Annotated[
@@ -64,8 +64,8 @@ def estimate(
         int | None,
         typer.Option(help="With --forecast: how many episodes; a twentieth of the log by default."),
     ] = None,
-    seed: Seed = 1,
-    as_json: Json = False,
+    seed: int = 1,
+    as_json: bool = False,
 ) -> None:
     """Estimate what a controller is worth from a log that another one made.
 

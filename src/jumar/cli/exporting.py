@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumar.cli import log_options
-from jumar.cli.app import Json, app, build_model, say, tell
+from jumar.cli.app import app, build_model, say, tell
+from jumar.cli.panels import worded
 from jumar.core.errors import ParameterError
 
 POMDP = ".pomdp"  # of any case
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 
 @app.command()
+@worded
 def export(
     what: Annotated[
         str,
@@ -66,10 +68,10 @@ def export(
             "observation.",
         ),
     ] = "0",
-    columns: log_options.Columns = None,
-    bins: log_options.Bins = None,
-    missing: log_options.Missing = "error",
-    as_json: Json = False,
+    columns: list[str] | None = None,
+    bins: list[str] | None = None,
+    missing: str = "error",
+    as_json: bool = False,
 ) -> None:
     """Write a controller as a program in Python, C, JavaScript or SQL, or a model for Storm.
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from jumar.core.errors import ParameterError
 from jumar.core.text import printable
@@ -17,45 +15,6 @@ if TYPE_CHECKING:
     from jumar.core.controller import Controller
     from jumar.core.episodes import Episodes
     from jumar.evidence.given import BehaviorLike, Behaviors, Written
-
-Policy = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[NAME=]FILE|estimate",
-        help="The controller that produced it (.toml or .json), or 'estimate' it from the log. "
-        "Once for each where a column 'behavior' names several; not at all where a column "
-        "'propensity' says how likely each action was.",
-    ),
-]
-
-Exploration = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SHARE",
-        help="How often that controller takes any action, in place of what its file says: 0.05.",
-    ),
-]
-
-Rewards = Annotated[
-    str | None, typer.Option(metavar="LO:HI", help="What a step can pay at least and at most.")
-]
-EndingRewards = Annotated[
-    str | None,
-    typer.Option(metavar="LO:HI", help="The same for the step that ends an episode."),
-]
-
-Horizon = Annotated[
-    int | None,
-    typer.Option(help="The most steps of an episode (default: any number, or as the log shows)."),
-]
-GateName = Annotated[
-    str,
-    typer.Option(
-        metavar="proved|asymptotic",
-        help="The held-out test: proved for any number of episodes, or one that decides earlier "
-        "and becomes right as episodes grow in number.",
-    ),
-]
 
 
 def is_estimate(policies: Sequence[str] | None) -> bool:

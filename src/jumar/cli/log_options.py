@@ -1,4 +1,4 @@
-"""How a log is to be read, on the command line: option types and the texts behind them.
+"""How a log is to be read, on the command line.
 
 A command asks for them all with one parameter:
 
@@ -13,123 +13,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Annotated, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import typer
 
 from jumar.cli import panels, settings
 from jumar.core.errors import ParameterError
 from jumar.core.text import printable
+from jumar.io.options import of_reading, plain_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PART=NAME,...",
-        help="Other column names: episode=bus_id,reward=gain; observation=vibration+noise combines "
-        "two; cluster=machine says which episodes belong together.",
-    ),
-]
-Ends = Annotated[
-    str | None,
-    typer.Option(
-        metavar="terminated|cut",
-        help="What an episode's end means in a log without a 'terminated' column.",
-    ),
-]
-Cost = Annotated[
-    bool | None, typer.Option("--cost/--no-cost", help="The reward column holds costs.")
-]
-Bins = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN=NAME:EDGE:NAME...",
-        help="Cut numbers into named ranges: vibration=low:2:mid:5:high; may be repeated.",
-    ),
-]
-Gap = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LENGTH",
-        help="A longer pause starts a new episode: 90d, 12h, 30m, 45s, or a number of steps.",
-    ),
-]
-Missing = Annotated[
-    str,
-    typer.Option(
-        metavar="error|symbol|drop",
-        help="A missing value: an error, the observation 'missing', or leave out the episode.",
-    ),
-]
-MissingReward = Annotated[
-    float | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="What a step pays whose reward is missing: 0 if an outcome comes only at the end.",
-    ),
-]
-PropensityDraws = Annotated[
-    int | None,
-    typer.Option(
-        metavar="K",
-        help="Propensities are frequencies of the action in K draws; 0 says that they are exact.",
-    ),
-]
-Repeated = Annotated[
-    str,
-    typer.Option(
-        metavar="error|drop", help="A row that is there twice: an error, or leave out the copy."
-    ),
-]
-Prices = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="WHAT=NUMBER,...",
-        help="Rewards of a log that has none: action:repair=-10,observation:broken=-5,"
-        "column:miles=-0.02.",
-    ),
-]
-EachFile = Annotated[
-    bool,
-    typer.Option(
-        "--each-file", help="In a folder of logs: episodes are numbered anew in every file."
-    ),
-]
-FileFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        "--file-format",
-        metavar="NAME",
-        help="CSV, TSV, Parquet, Arrow, NDJSON, JSON, Excel or Minari, if the name does not tell.",
-    ),
-]
-Separator = Annotated[
-    str | None,
-    typer.Option(metavar=",|;|tab", help="What stands between the columns of a text file."),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option(
-        metavar=".|,", help="The decimal mark of numbers in text; the other one parts thousands."
-    ),
-]
-Dates = Annotated[
-    str | None,
-    typer.Option(metavar="FORMAT", help="How dates are written: %d/%m/%Y or %m/%d/%Y %H:%M."),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Of a text file that is not UTF-8: cp1252, utf-16."),
-]
-Turns = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KEY", help="The key of nested JSON that holds the list of steps: dialog.turns."
-    ),
-]
-Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="The sheet of a workbook.")]
 
 
 def as_reading(
@@ -225,59 +118,39 @@ def _number(text: str, place: str, example: str) -> float:
         ) from error
 
 
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
-_FILE: dict[str, tuple[Any, Any]] = {  # how the file is written
-    "file_format": (FileFormat, None),
-    "separator": (Separator, None),
-    "decimal": (Decimal, None),
-    "dates": (Dates, None),
-    "encoding": (Encoding, None),
-    "turns": (Turns, None),
-    "sheet": (Sheet, None),
-}
-_OPTIONS: dict[str, tuple[Any, Any]] = {
-    "columns": (Columns, None),
-    "ends": (Ends, None),
-    "cost": (Cost, None),
-    "bins": (Bins, None),
-    "gap": (Gap, None),
-    "missing": (Missing, "error"),
-    "missing_reward": (MissingReward, None),
-    "propensity_draws": (PropensityDraws, None),
-    "repeated": (Repeated, "error"),
-    "prices": (Prices, None),
-    "each_file": (EachFile, False),
-    **_FILE,
-}
-
-
+_FILE = ("file_format", "separator", "decimal", "dates", "encoding", "turns", "sheet")
+# of the options in `io.options.of_reading`, those that are not None where nobody gives them
+_USUAL = {"missing": "error", "repeated": "error", "each_file": False}
 # what the decorator turns into the parameters `log` and `discount`, in front of all others ...
-_FRONT: dict[str, tuple[Any, Any]] = {
-    "log": (settings.Log, None),
-    "discount": (settings.Discount, None),
-    "yearly_discount": (settings.YearlyDiscount, None),
-    "step_length": (settings.StepLength, None),
+_FRONT: dict[str, Any] = {
+    "log": settings.Log,
+    "discount": None,
+    "yearly_discount": None,
+    "step_length": None,
 }
 # ... and what it uses up itself
-_BEHIND: dict[str, tuple[Any, Any]] = {
-    "project": (settings.ProjectFile, None),
-    "no_project": (settings.NoProject, False),
+_BEHIND: dict[str, Any] = {
+    "project": settings.ProjectFile,
+    "no_project": settings.NoProject,
+    "help_all": panels.HelpAll,
 }
+_FLAGS = ("no_project", "help_all")
 _MADE = ("reading", "used", "typed")  # made here, not asked for
-_AGAIN: dict[str, tuple[Any, Any]] = {"again": (settings.Again, None)}
+
+
+def _options(**defaults: Any) -> dict[str, Any]:
+    return {name: {**_USUAL, **defaults}.get(name) for name in of_reading()}
 
 
 def log_options(command: Command) -> Command:
     """Gives a command the options of reading a log in place of its parameter `reading`."""
-    signature = inspect.signature(command, eval_str=True)
-    own = [p.replace(kind=_KEYWORD) for n, p in signature.parameters.items() if n != "reading"]
+    return panels.in_place_of("reading", _options(), lambda asked: as_reading(**asked))(command)
 
-    @wraps(command)
-    def run(**given: Any) -> Any:
-        asked = {name: given.pop(name) for name in _OPTIONS}
-        return command(**given, reading=as_reading(**asked))
 
-    return cast(Command, _with_parameters(run, signature, [*own, *_made(_OPTIONS)]))
+def asks_for_options(command: Command) -> Command:
+    """Gives a command the plain options of a job in place of its parameter `asked`: their values by
+    name. Options that the command takes itself are its own."""
+    return panels.in_place_of("asked", plain_options(), dict)(command)
 
 
 def reads_a_log(
@@ -292,19 +165,20 @@ def reads_a_log(
     def decorate(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
         wanted = signature.parameters
-        behind = {**_BEHIND, **_AGAIN} if repeatable else _BEHIND
-        own = {name: p for name, p in wanted.items() if name not in (*_FRONT, *_MADE)}
+        behind = {**_BEHIND, "again": settings.Again} if repeatable else _BEHIND
+        own = [p for name, p in wanted.items() if name not in (*_FRONT, *_MADE)]
+        options = _options(**defaults)
 
         @wraps(command)
         def run(context: typer.Context, **given: Any) -> Any:
             from jumar.io.formats import spooled
 
+            given.pop("help_all")  # is done by then
             known = settings.find(
                 given.pop("project"), given.pop("no_project"), given.pop("again", None)
             )
             given = settings.fill(given, known, context)
-            asked = {name: given.pop(name) for name in _OPTIONS}
-            reading = as_reading(**asked)
+            reading = as_reading(**{name: given.pop(name) for name in options})
             given["reading"] = settings.completed(reading, known)
             if given.get("counts") is None:  # which stand for a log
                 given["log"] = settings.log_of(given["log"])
@@ -320,28 +194,17 @@ def reads_a_log(
                 return command(**{name: item for name, item in given.items() if name in wanted})
 
         context = inspect.Parameter("context", _KEYWORD, annotation=typer.Context)
-        plain = [p.replace(kind=_KEYWORD) for p in own.values()]
-        front, rest = _made(_FRONT), _made({**behind, **_OPTIONS}, defaults)
-        return cast(Command, _with_parameters(run, signature, [context, *front, *plain, *rest]))
+        asked = [
+            inspect.Parameter(name, _KEYWORD, default=default, annotation=kind)
+            for name, kind, default in (
+                *((name, kind, None) for name, kind in _FRONT.items()),
+                *((name, kind, False if name in _FLAGS else None) for name, kind in behind.items()),
+                *((name, None, default) for name, default in options.items()),
+            )
+        ]
+        return cast(Command, panels.with_parameters(run, signature, [context, *asked, *own]))
 
     return decorate
 
 
-def _made(
-    options: dict[str, tuple[Any, Any]], defaults: dict[str, Any] | None = None
-) -> list[inspect.Parameter]:
-    usual = {name: default for name, (_, default) in options.items()} | (defaults or {})
-    return [
-        inspect.Parameter(name, _KEYWORD, default=usual[name], annotation=kind)
-        for name, (kind, _) in options.items()
-    ]
-
-
-def _with_parameters(
-    run: Callable[..., Any], signature: inspect.Signature, parameters: list[inspect.Parameter]
-) -> Callable[..., Any]:
-    """The function with other parameters than it seems to have, where typer looks for them."""
-    parameters = panels.arranged(parameters)
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return run
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY

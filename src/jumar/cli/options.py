@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal
 
 from jumar.core.errors import ParameterError
 from jumar.core.text import printable
@@ -16,14 +14,6 @@ if TYPE_CHECKING:
     from jumar.algorithms.auto.objectives import Keep
     from jumar.core.memory import Memory
     from jumar.evidence.rewards import RewardRange
-
-SortFirst = Annotated[
-    bool,
-    typer.Option(
-        "--sort",
-        help="Rows of an episode lie anywhere: sort them first, on disk. Needs jumar\\[duckdb].",
-    ),
-]
 
 
 def parameters(
@@ -98,7 +88,6 @@ def check_candidates(
     candidates: str | None,
     algorithm: str | None,
     parameters: Mapping[str, object],
-    counts: Path | None,
 ) -> None:
     """What does not go together with --candidates, and a name that does not exist, are told before
     the log is read."""
@@ -113,11 +102,6 @@ def check_candidates(
         raise ParameterError(
             f"--candidates: {named} takes none, only auto does. Leave --algorithm and its "
             f"parameters out, or name it there: --candidates {named}."
-        )
-    if counts is not None:
-        raise ParameterError(
-            "--candidates: counts cannot be tested on held-out episodes, so nothing is chosen. "
-            "Leave it out, or give the logs."
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumar.cli import inputs, options
-from jumar.cli.app import WINDOW, Json, Seed, WithActions, app, say, working
+from jumar.cli.app import app, say, working
 from jumar.cli.log_options import reads_a_log
 from jumar.cli.panels import Command
 from jumar.io.plain import plain
@@ -27,8 +27,8 @@ def samples(
     log: Path,
     discount: float,
     reading: dict[str, Any],
-    policy: inputs.Policy = None,
-    exploration: inputs.Exploration = None,
+    policy: list[str] | None = None,
+    exploration: float | None = None,
     gain: Annotated[
         list[float] | None,
         typer.Option(
@@ -40,13 +40,13 @@ def samples(
         typer.Option(help="The chance to certify it; may be repeated (default: 0.5, 0.8, 0.95)."),
     ] = None,
     delta: Annotated[float, typer.Option(help="Accepted chance to deploy something worse.")] = 0.05,
-    window: Annotated[int | None, typer.Option(help=WINDOW)] = None,
-    with_actions: WithActions = False,
-    rewards: inputs.Rewards = None,
-    ending_rewards: inputs.EndingRewards = None,
-    horizon: inputs.Horizon = None,
-    seed: Seed = 1,
-    as_json: Json = False,
+    window: int | None = None,
+    with_actions: bool = False,
+    rewards: str | None = None,
+    ending_rewards: str | None = None,
+    horizon: int | None = None,
+    seed: int = 1,
+    as_json: bool = False,
 ) -> None:
     """Plan how many episodes it takes until a gain is likely to be certified.
 

@@ -20,7 +20,8 @@ from jumar.cli.options import pair
 from jumar.core.errors import ParameterError
 from jumar.core.text import printable
 from jumar.io.addresses import as_typed, is_address, shown_address
-from jumar.io.project import FILE, REST, Project, load_project, step_discount
+from jumar.io.options import in_files, of_reading
+from jumar.io.project import FILE, Project, load_project, step_discount
 
 TABLES = ("columns", "bins", "prices")
 
@@ -33,7 +34,6 @@ Log = Annotated[
         show_default=False,
     ),
 ]
-Discount = Annotated[float | None, typer.Option(help="Weight of the next step against this one.")]
 ProjectFile = Annotated[
     Path | None,
     typer.Option(
@@ -45,13 +45,6 @@ Again = Annotated[
     typer.Option(help="Repeat a run: its run.json holds all options. Others given here win."),
 ]
 NoProject = Annotated[bool, typer.Option("--no-project", help=f"Do not read {FILE}.")]
-YearlyDiscount = Annotated[
-    float | None,
-    typer.Option(help="Weight of next year against this one; needs --step-length."),
-]
-StepLength = Annotated[
-    str | None, typer.Option(metavar="LENGTH", help="How long a step takes: 7d, 12h, 30m, 45s.")
-]
 
 
 def find(project: Path | None, ignore: bool, again: Path | None) -> Project:
@@ -231,7 +224,11 @@ def _weight(option: str, given: float) -> float:
 
 def used(given: Mapping[str, Any]) -> Project:
     """All options of a run as data, as they would stand in a project file, with whole paths."""
-    rest = {key: given[key] for key in REST if given.get(key) not in (None, False, [])}
+    rest = {
+        key: given[key]
+        for key in in_files()
+        if key not in of_reading() and given.get(key) not in (None, False, [])
+    }
     if given["log"] is not None:  # counts stand for a log
         rest["log"] = _whole(given["log"])
     for key in ("rewards", "ending_rewards"):

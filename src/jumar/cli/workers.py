@@ -8,10 +8,8 @@ def study(source: str, *, workers: dict[str, Any]) -> None:
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from functools import wraps
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -47,26 +45,8 @@ def has_workers(command: Command) -> Command:
     """Gives a command the options --engine, --scheduler and --jobs in place of its parameter
     `workers`: the keyword arguments of `jumar.engines.run`, checked. Engine and jobs are None where
     nobody asked for any."""
-    signature = inspect.signature(command, eval_str=True)
-
-    @wraps(command)
-    def run(**given: Any) -> Any:
-        workers = asked_for(**{name: given.pop(name) for name in _OPTIONS})
-        return command(**given, workers=workers)
-
-    parameters: list[inspect.Parameter] = []
-    for parameter in signature.parameters.values():
-        named = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)  # a default may come first
-        if parameter.name == "workers":
-            parameters += [
-                named.replace(name=name, annotation=kind, default=None)
-                for name, kind in _OPTIONS.items()
-            ]
-        else:
-            parameters.append(named)
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return cast(Command, run)
+    none = dict.fromkeys(_OPTIONS)
+    return panels.in_place_of("workers", none, lambda asked: asked_for(**asked), _OPTIONS)(command)
 
 
 def asked_for(engine: str | None, scheduler: str | None, jobs: int | None) -> dict[str, Any]:

@@ -144,9 +144,9 @@ def number_rows(rows: Ints) -> tuple[Ints, Ints]:
     ([[0, 2], [5, 1]], [1, 0, 1])
     """
     n, width = rows.shape
-    if n == 0:
-        return rows.copy(), np.zeros(0, np.int64)
-    code, spread, in_order = np.zeros(n, np.int64), 1, True
+    if n == 0 or width == 0:
+        return rows[:1].copy(), np.zeros(n, np.int64)
+    code, spread, spans, in_order = np.zeros(n, np.int64), 1, list[int](), True
     for j in range(width):
         column = rows[:, j]
         span = int(column.max()) + 1
@@ -158,11 +158,12 @@ def number_rows(rows: Ints) -> tuple[Ints, Ints]:
             span = len(values)
         code = code * span + column
         spread *= span
+        spans.append(span)
     if in_order and spread <= 4 * n and code.min() >= 0:  # a table of codes, which is sorted
-        at = np.full(spread, -1)
-        at[code] = np.arange(n)  # of equal rows any will do
-        occurs = at >= 0
-        return rows[at[occurs]], (np.cumsum(occurs) - 1)[code]
+        occurs = np.zeros(spread, np.bool_)
+        occurs[code] = True
+        distinct = np.stack(np.unravel_index(np.flatnonzero(occurs), spans), 1)
+        return distinct, (np.cumsum(occurs) - 1)[code]
     values, number = hashed(code)
     at = np.empty(len(values), np.int64)
     at[number] = np.arange(n)

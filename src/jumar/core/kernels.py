@@ -216,14 +216,26 @@ def resample_weighted(
     """(times,) Σ offset / Σ size + Σ_t γ^t Σ w x / Σ w over draws of whole episodes, and its
     standard error by the delta method; an episode that is over keeps its last weight."""
     E = len(offset)
+    # steps without weight say nothing: what is left of a long log may fit into a cache
+    kept = np.flatnonzero(weight)
+    began = np.searchsorted(kept, start)
+    episode = np.searchsorted(start, kept, side="right") - 1
+    turn = kept - start[episode]
+    weights, amounts, last = weight[kept], x[kept], weight[start[1:] - 1]
+    length = start[1:] - start[:-1]
     values, errors = np.empty(times), np.empty(times)
+    counts = np.empty(E, np.int16)  # nothing is drawn 32,768 times where once is usual
     for first in range(0, times, AT_ONCE):
         n = min(AT_ONCE, times - first)
-        drawn = np.zeros((E, n), np.int32)
+        drawn = np.empty((E, n), np.int16)
         for b in range(n):
+            counts[:] = 0  # small enough for a cache, as all of `drawn` is not
             for _ in range(E):
-                drawn[int(rng.random() * E), b] += 1
-        found = weighted_of_draws(weight, x, start, offset, size, discount, drawn)
+                counts[int(rng.random() * E)] += 1
+            drawn[:, b] = counts
+        found = weighted_of_draws(
+            weights, amounts, turn, began, last, length, offset, size, discount, drawn
+        )
         values[first : first + n], errors[first : first + n] = found
     return values, errors
 
@@ -233,19 +245,20 @@ AT_ONCE = 16  # draws that go through the log together: what is read once serves
 
 @compiled
 def weighted_of_draws(
-    weight: Floats,
-    x: Floats,
-    start: Ints,
+    weight: Floats,  # (N,) of the steps that have any
+    x: Floats,  # (N,)
+    turn: Ints,  # (N,) the number of each step within its episode
+    start: Ints,  # (E+1,) where those of each episode begin
+    last: Floats,  # (E,) the last weight of each episode
+    length: Ints,  # (E,)
     offset: Floats,
     size: Floats,
     discount: float,
-    drawn: Any,  # (E, B) int32, how often each draw has each episode
+    drawn: Any,  # (E, B) int16, how often each draw has each episode
 ) -> tuple[Floats, Floats]:
     """(B,) values and errors of some draws."""
     E, B = drawn.shape
-    T = 0
-    for e in range(E):
-        T = max(T, start[e + 1] - start[e])
+    T = length.max()
     total, there, over = np.zeros((T, B)), np.zeros((T, B)), np.zeros((T + 1, B))
     base, number = np.zeros(B), np.zeros(B)
     for e in range(E):
@@ -253,14 +266,13 @@ def weighted_of_draws(
             base[b] += drawn[e, b] * offset[e]
             number[b] += drawn[e, b] * size[e]
         for i in range(start[e], start[e + 1]):
-            t, w, worth = i - start[e], weight[i], weight[i] * x[i]
-            if w == 0.0:
-                continue
+            t, w, worth = turn[i], weight[i], weight[i] * x[i]
             for b in range(B):
                 total[t, b] += drawn[e, b] * worth
                 there[t, b] += drawn[e, b] * w
-        for b in range(B):
-            over[start[e + 1] - start[e], b] += drawn[e, b] * weight[start[e + 1] - 1]
+        if last[e] != 0.0:
+            for b in range(B):
+                over[length[e], b] += drawn[e, b] * last[e]
     base /= number
     value, kept, power = base.copy(), np.zeros(B), 1.0
     mean, scale, later = np.zeros((T, B)), np.zeros((T, B)), np.zeros((T + 1, B))
@@ -276,14 +288,13 @@ def weighted_of_draws(
         later[t] = later[t + 1] + scale[t] * mean[t]
     squares, pull = np.zeros(B), np.empty(B)
     for e in range(E):
-        last = start[e + 1] - 1
         for b in range(B):
             pull[b] = (offset[e] - base[b] * size[e]) * (E / number[b])
-            pull[b] -= weight[last] * later[last + 1 - start[e], b]
+        if last[e] != 0.0:
+            for b in range(B):
+                pull[b] -= last[e] * later[length[e], b]
         for i in range(start[e], start[e + 1]):
-            t, w, amount = i - start[e], weight[i], x[i]
-            if w == 0.0:
-                continue
+            t, w, amount = turn[i], weight[i], x[i]
             for b in range(B):
                 pull[b] += scale[t, b] * w * (amount - mean[t, b])
         for b in range(B):

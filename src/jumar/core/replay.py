@@ -78,11 +78,10 @@ class Replay(Frozen, Shown):
         cut = np.flatnonzero(log.final_observation != UNKNOWN)  # one more observation was seen
         last = log.last[cut]
         final = memory.step(nodes[last], log.observation[last], log.action[last])
-        rows = [
-            np.column_stack([nodes, log.observation]),
-            np.column_stack([final, log.final_observation[cut]]),
-        ]
-        states, number = number_rows(np.concatenate(rows))
+        rows = np.empty((log.n_steps + len(cut), nodes.shape[1] + 1), np.int64)
+        np.concatenate([nodes, final], out=rows[:, :-1])
+        np.concatenate([log.observation, log.final_observation[cut]], out=rows[:, -1])
+        states, number = number_rows(rows)
         after = np.where(log.terminated, ENDED, UNSEEN)
         after[cut] = number[log.n_steps :]
         return cls(log, memory, states, number[: log.n_steps], after)

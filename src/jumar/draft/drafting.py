@@ -19,7 +19,8 @@ from jumar.draft.rule import Starter, remembered, starter
 from jumar.io.formats.options import FileOptions
 from jumar.io.logs import read_logs
 from jumar.io.logs.asking import NEEDED, SECONDS
-from jumar.io.project import READING, YEAR, seconds
+from jumar.io.options import of_reading
+from jumar.io.project import YEAR, seconds
 from jumar.io.several import SeveralFiles, open_logs
 
 Parts = Mapping[str, tuple[str, ...]]  # part to columns
@@ -57,7 +58,7 @@ class Draft:
     @property
     def reading(self) -> dict[str, Any]:
         """Arguments of `read_logs`."""
-        return {item.key: item.value for item in self.settings if item.key in READING}
+        return {item.key: item.value for item in self.settings if item.key in of_reading()}
 
     def value(self, key: str) -> Any:
         """What is proposed for a key, or None."""

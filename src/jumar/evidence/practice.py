@@ -143,18 +143,26 @@ class Practice(Frozen, Shown):
     def rows(self) -> Floats | None:
         """(N, A) what the behavior of its episode may do at every step; None where the log only has
         propensities, unless there are two actions: then one tells the other."""
-        log, A = self.log, len(self.log.actions)
+        found = self.rows_of(np.arange(self.log.n_steps))
+        return None if found is None else freeze(found, np.float64)
+
+    def rows_of(self, steps: Ints) -> Floats | None:
+        """(K, A) the same at some steps."""
+        A, taken = len(self.log.actions), self.taken[steps]
         if not self.controllers:
             if A > 2:
                 return None
-            found = np.repeat(1 - self.taken[:, None], A, 1)
-            found[np.arange(log.n_steps), log.action] = self.taken
-            return freeze(found if A == 2 else np.ones((log.n_steps, 1)), np.float64)
-        replay, found = self._replay, np.empty((log.n_steps, A))
+            found = np.repeat(1 - taken[:, None], A, 1)
+            found[np.arange(len(steps)), self.log.action[steps]] = taken
+            return found if A == 2 else np.ones((len(steps), 1))
+        replay, found = self._replay, np.empty((len(steps), A))
+        who = self.made_by[np.searchsorted(self.log.start, steps, side="right") - 1]
         for k, controller in enumerate(self.controllers):
-            steps = self._steps(k)
-            found[steps] = controller.lift(self.memory).rows_at(replay.states)[replay.at[steps]]
-        return freeze(found, np.float64)
+            mine = who == k
+            found[mine] = controller.lift(self.memory).rows_at(replay.states)[
+                replay.at[steps[mine]]
+            ]
+        return found
 
     @cached_property
     def memory(self) -> Memory:

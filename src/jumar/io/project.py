@@ -28,149 +28,21 @@ holds the same settings under `options`, so a run is repeated by reading them th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from jumar.core.errors import ParameterError, ProjectError
 from jumar.core.text import printable
-from jumar.io.documents import (
-    Format,
-    check_format,
-    check_keys,
-    checked,
-    number,
-    read_document,
-    show,
-    whole,
-)
+from jumar.io.documents import Format, check_format, check_keys, checked, read_document
+from jumar.io.options import in_files, of_reading
+from jumar.io.plain import plain
 
 FILE = "jumar.toml"
 YEAR = 365.25 * 86_400  # seconds
 
-Check = Callable[[Any, str], Any]
-
-
-def _text(value: Any, place: str) -> str:
-    return checked(value, str, place, ProjectError)
-
-
-def _flag(value: Any, place: str) -> bool:
-    return checked(value, bool, place, ProjectError)
-
-
-def _number(value: Any, place: str) -> float:
-    return number(value, place, ProjectError)
-
-
-def _whole(value: Any, place: str) -> int:
-    return whole(value, place, ProjectError)
-
-
-def _text_or_number(value: Any, place: str) -> Any:
-    if not isinstance(value, str):
-        _number(value, place)
-    return value  # a whole number stays one
-
-
-def _pair(value: Any, place: str) -> tuple[float, float]:
-    pair = checked(value, list, place, ProjectError)
-    if len(pair) != 2:
-        raise ProjectError(f"{place}: {show(value)} is no range. Write [LOWEST, HIGHEST].")
-    low, high = (_number(item, place) for item in pair)
-    if low > high:
-        raise ProjectError(f"{place}: {low:g} is more than {high:g}. Write the lower number first.")
-    return low, high
-
-
-def _table(each: Check) -> Check:
-    def check(value: Any, place: str) -> dict[str, Any]:
-        table = checked(value, dict, place, ProjectError)
-        return {key: each(item, f"{place}, {printable(key)}") for key, item in table.items()}
-
-    return check
-
-
-def _text_or_texts(value: Any, place: str) -> str | tuple[str, ...]:
-    if isinstance(value, list):
-        return tuple(_text(item, place) for item in value)
-    return _text(value, place)
-
-
-def _texts(value: Any, place: str) -> list[str]:
-    return [_text(item, place) for item in checked(value, list, place, ProjectError)]
-
-
-def _ranges(value: Any, place: str) -> tuple[str | float, ...]:
-    items = checked(value, list, place, ProjectError)
-    return tuple(_text_or_number(item, place) for item in items)
-
-
-def _names(value: Any, place: str) -> str:
-    """A list of names, or one text with commas between: as the option has them."""
-    items = value if isinstance(value, list) else [value]
-    return ",".join(_text(item, place) for item in items)
-
-
-def _policies(value: Any, place: str) -> str | dict[str, str]:
-    if isinstance(value, dict):
-        return {name: _text(item, f"{place}, {printable(name)}") for name, item in value.items()}
-    return _text(value, place)
-
-
-# What may stand in a project file. READING is handed to `read_logs`, the rest to the commands.
-READING: dict[str, Check] = {
-    "columns": _table(_text_or_texts),
-    "ends": _text,
-    "cost": _flag,
-    "bins": _table(_ranges),
-    "gap": _text_or_number,
-    "missing": _text,
-    "missing_reward": _number,
-    "propensity_draws": _whole,
-    "repeated": _text,
-    "prices": _table(_number),
-    "file_format": _text,
-    "separator": _text,
-    "decimal": _text,
-    "dates": _text,
-    "encoding": _text,
-    "turns": _text,
-    "sheet": _text,
-    "each_file": _flag,
-}
-REST: dict[str, Check] = {
-    "log": _text,
-    "policy": _policies,
-    "exploration": _number,
-    "discount": _number,
-    "yearly_discount": _number,
-    "step_length": _text,
-    "unit": _text,
-    "rewards": _pair,
-    "ending_rewards": _pair,
-    "horizon": _whole,
-    "algorithm": _text,
-    "parameters": _table(_text_or_number),
-    "window": _whole,
-    "with_actions": _flag,
-    "delta": _number,
-    "gate": _text,
-    "learn_memory": _flag,
-    "candidates": _names,
-    "simplify": _flag,
-    "gain_share": _number,
-    "objective": _text,
-    "keep": _texts,
-    "keep_cost": _texts,
-    "keep_range": _texts,
-    "sort": _flag,
-    "thorough": _flag,
-    "seed": _whole,
-    "pictures": _text,
-}
-PROJECT = Format("project", 1, ProjectError, keys=("format", *REST, *READING))
+PROJECT = Format("project", 1, ProjectError, keys=("format", *in_files()))
 RUN = Format(
     "run",
     1,
@@ -191,7 +63,7 @@ class Project:
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in a file, in plain JSON types."""
-        return {key: _plain(value) for key, value in {**self.rest, **self.reading}.items()}
+        return {key: plain(value) for key, value in {**self.rest, **self.reading}.items()}
 
 
 def load_project(path: str | os.PathLike[str]) -> Project:
@@ -235,12 +107,13 @@ def load_project(path: str | os.PathLike[str]) -> Project:
         document = checked(document["options"], dict, f"{source}, options", ProjectError)
     else:
         document = {key: value for key, value in document.items() if key != "format"}
-    check_keys(document, (*REST, *READING), source, PROJECT)
-    read = {key: ({**REST, **READING})[key](v, f"{source}, {key}") for key, v in document.items()}
+    known, reading = in_files(), of_reading()
+    check_keys(document, known, source, PROJECT)
+    read = {key: known[key](value, f"{source}, {key}") for key, value in document.items()}
     return Project(
         source,
-        {key: value for key, value in read.items() if key in READING},
-        {key: _placed(key, value, file.parent) for key, value in read.items() if key in REST},
+        {key: value for key, value in read.items() if key in reading},
+        {k: _placed(k, value, file.parent) for k, value in read.items() if k not in reading},
         fingerprints,
     )
 
@@ -267,12 +140,6 @@ def _placed(key: str, value: Any, folder: Path) -> Any:
             return {name: str(folder / item) for name, item in value.items()}
         return value if value == "estimate" else str(folder / value)
     return value
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def seconds(length: str) -> float:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from typing import Literal, NamedTuple
+from dataclasses import fields
+from typing import Any, Literal, NamedTuple
 
 from jumar import algorithms
 from jumar.algorithms.auto import Selection, dealt_log
@@ -18,7 +19,6 @@ from jumar.algorithms.auto.facts import facts_of
 from jumar.algorithms.auto.makers import CandidatesLike, Makers, makers_of
 from jumar.algorithms.auto.objectives import Keep, KeepLike, keeps_of
 from jumar.algorithms.auto.selecting import LEARN
-from jumar.algorithms.auto.trials import PROVED
 from jumar.algorithms.certifying import certificates_of
 from jumar.algorithms.entry import Algorithm
 from jumar.algorithms.problem import Outcome, Problem
@@ -37,10 +37,13 @@ from jumar.evidence.gains import most_gain
 from jumar.evidence.given import BehaviorLike, is_estimate
 from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.rewards import RewardRange
+from jumar.io import options
 from jumar.io.controllers import controller_of
 from jumar.io.formats import is_dataset
 from jumar.io.logs import LogFiles, LogLike
 from jumar.io.project import seconds
+from jumar.large.counted import Counted
+from jumar.pipeline.by_counts import of_counts
 from jumar.pipeline.large_logs import SeenInSample, check_held, is_large, surveyed
 from jumar.pipeline.signals import seen_by
 from jumar.solve.simplifying import share_of
@@ -49,25 +52,20 @@ DELTA = 0.05
 
 
 def improve(
-    log: LogLike,
+    log: LogLike | Counted,
     behavior: BehaviorLike,
     *,
     discount: float,
     memory: Memory | Literal["learn"] | None = None,
-    algorithm: str | None = None,
-    delta: float = DELTA,
     rewards: RewardRange | None = None,
     horizon: int | None = None,
-    gate: str = PROVED,
-    seed: Seed = 1,
-    unit: str = "",
-    step_length: str | None = None,
-    simplify: bool | float = False,
     objective: str | None = None,
     keep: KeepLike | None = None,
+    algorithm: str | None = None,
     candidates: CandidatesLike | None = None,
-    thorough: bool = False,
-    **parameters: object,
+    delta: float = DELTA,
+    seed: Seed = 1,
+    **more: Any,
 ) -> Result:
     """Improve the behavior that produced a log.
 
@@ -81,58 +79,18 @@ def improve(
     log
         What `read_logs` returns, a file or a folder, a table of pandas, polars or pyarrow, or
         `LogFiles`, which say how they are written. Files of more than 10 million steps are counted
-        where they lie, and not held; then the log of the result is a sample.
+        where they lie, and not held; then the log of the result is a sample. Or counts
+        (`count_logs`, `load_counts`), from which a named algorithm learns, "spibb" by default:
+        nothing is tested then, and the published bounds are what is promised.
     behavior
         Who made the log: a controller or its file; several, as a sequence or a mapping by the names
         in the log's `behavior` column; "estimate", to estimate it from the log, which weakens every
         claim; or None, where the log has propensities.
-    discount
-        Weight of the next step against this one, in [0, 1).
-    memory
-        What the new controller may remember (with what the behavior remembers). Without it, what
-        the behavior remembers, and for "auto" up to two observations more. With "estimate" the
-        estimated behavior remembers it, and "auto" tries more. "learn" lets "auto" learn a memory
-        from each half of the log (`learn_memory`) and try it beside one observation more.
-    algorithm
-        A name from `jumar algorithms`; "auto" by default.
-    delta
-        Accepted chance that the certificate is wrong.
-    rewards
-        What a step can pay, which the log must not contradict. Without it the range seen in the
-        log is used, and the certificate makes its promise under that proviso.
-    horizon
-        The most steps of an episode or recording, where that is known: it narrows what returns are
-        possible in the test of "auto".
-    gate
-        The test of "auto": "proved" holds for every number of episodes, "asymptotic" decides
-        earlier and is right as the log grows.
-    seed
-        A whole number or a generator. Deals the episodes of "auto" into halves.
-    unit
-        What rewards are counted in, as "EUR"; only for what people read.
-    step_length
-        How long a step takes, as "7d" or "12h": then the gain is also told per year.
-    simplify
-        Make as few changes as bring 95 % of the gain; a number asks for another share. The
-        simpler controller is what is tested and certified.
-    objective
-        The signal of the log, or the column of a file, that must get better. Without it, the
-        reward.
-    keep
-        Signals, or columns, that must not get worse: their names; or a mapping from names to what
-        may be lost per episode; or `Keep` for each, which also declares its range. "auto" tests
-        all on held-out episodes, and deploys only what passes on all of them, at one `delta`.
-    candidates
-        Who makes what "auto" tests: names of algorithms, as ``["soft", "robust"]``, where "auto"
-        stands for those it asks by itself; or a function ``(mdp, behavior)`` of your own that
-        returns rows (H, A), a controller, an `Improvement`, or several of them. A function sees
-        the model of one half of the log, and must not remember earlier calls. Whoever makes them,
-        they are tested alike.
-    thorough
-        Test on all of a log of more than 10 million steps, even where the first held-out episodes
-        decide: how much is gained at least is then told better.
-    **parameters
-        Those of the algorithm, as ``n_wedge=20``.
+    discount, memory, rewards, horizon, objective, keep, algorithm, candidates, delta, seed
+        As for `Options`, which says what each means.
+    **more
+        The other `Options`: `gate`, `simplify`, `unit`, `step_length`, `thorough`; and parameters
+        of the algorithm, as ``n_wedge=20``.
 
     Returns
     -------
@@ -152,35 +110,82 @@ def improve(
     >>> result.improvement.changed, result.certificate.bound, result.certificate.vacuous
     (2, 'data-dependent', False)
     """
-    step_seconds = None if step_length is None else seconds(step_length)
-    entry = algorithms.meant(algorithm, parameters)
+    others = {field.name for field in fields(options.Options)} & {*more}
+    asked = options.Options(
+        discount=discount,
+        memory=memory,
+        rewards=rewards,
+        horizon=horizon,
+        objective=objective,
+        keep=keep,
+        algorithm=algorithm,
+        candidates=candidates,
+        delta=delta,
+        seed=seed,
+        **{name: more.pop(name) for name in others},
+    )
+    if isinstance(log, Counted):
+        return of_counts(log, behavior, asked, more)
+    return _improve(log, behavior, asked, more)
+
+
+def _improve(
+    log: LogLike, behavior: BehaviorLike, given: options.Options, parameters: dict[str, Any]
+) -> Result:
+    length = given.step_length
+    step_seconds = None if length is None else seconds(length)
+    entry = algorithms.meant(given.algorithm, parameters)
     entry.check(parameters)
-    learn, memory = _learned(memory)
-    if learn and entry.choice is None:
+    asked = _asked(given)
+    if asked.learn_memory and entry.choice is None:
         raise ParameterError(
             f'memory: "learn" goes with algorithm="auto", which tests what is learned; '
             f"{entry.name} would use the same log twice. Leave the algorithm out, or learn the "
             "memory from an earlier log: memory=learn_memory(earlier, behavior)."
         )
-    asked = _Asked(
-        discount=discount,
-        memory=memory,
-        delta=delta,
-        rewards=rewards,
-        horizon=horizon,
-        gate=gate,
-        seed=seed_number(seed),
-        simplify=share_of(simplify),
-        objective=objective,
-        keeps=keeps_of(keep),
-        makers=makers_of(candidates),
-        learn_memory=learn,
-        thorough=thorough,
-    )
     with ExitStack() as kept:
         problem = _problem(log, behavior, asked, entry, kept)
         found = entry.run(problem, **parameters)
-        return _result(problem, found, asked, unit=unit, step_seconds=step_seconds)
+        return _result(problem, found, asked, unit=given.unit, step_seconds=step_seconds)
+
+
+def select(
+    log: LogLike,
+    behavior: BehaviorLike,
+    *,
+    discount: float,
+    **more: Any,
+) -> Selection:
+    """What "auto" would choose, with all that was tried (`jumar.algorithms.auto`).
+
+    Parameters
+    ----------
+    log
+        As for `improve`.
+    behavior
+        As for `improve`.
+    discount
+        Weight of the next step against this one, in [0, 1).
+    **more
+        The other `Options`, as ``delta=0.1``.
+
+    Returns
+    -------
+    Selection
+        Every candidate that was tested, and the one that was chosen, if any passed.
+
+    Examples
+    --------
+    >>> from jumar import Controller, models, simulate
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> log = simulate(tiger, behavior, episodes=2000)
+    >>> select(log, behavior, discount=0.95).chosen.passed
+    True
+    """
+    asked = _asked(options.Options(discount=discount, **more))
+    with ExitStack() as kept:
+        return choose(_problem(log, behavior, asked, algorithms.algorithm("auto"), kept))
 
 
 class _Asked(NamedTuple):
@@ -330,86 +335,24 @@ def _result(
     )
 
 
-def select(
-    log: LogLike,
-    behavior: BehaviorLike,
-    *,
-    discount: float,
-    memory: Memory | Literal["learn"] | None = None,
-    delta: float = DELTA,
-    rewards: RewardRange | None = None,
-    horizon: int | None = None,
-    gate: str = PROVED,
-    seed: Seed = 1,
-    simplify: bool | float = False,
-    objective: str | None = None,
-    keep: KeepLike | None = None,
-    candidates: CandidatesLike | None = None,
-) -> Selection:
-    """What "auto" would choose, with all that was tried (`jumar.algorithms.auto`).
-
-    Parameters
-    ----------
-    log
-        As for `improve`.
-    behavior
-        As for `improve`.
-    discount
-        Weight of the next step against this one, in [0, 1).
-    memory
-        What the new controller may remember. Without it, up to two observations more than the
-        behavior. "learn" as for `improve`.
-    delta
-        Accepted chance that something worse passes the test.
-    rewards
-        What a step can pay. Without it, what the log shows.
-    horizon
-        The most steps of an episode or recording, where that is known.
-    gate
-        The test: "proved" or "asymptotic".
-    seed
-        A whole number or a generator. Deals the episodes into halves.
-    simplify
-        As for `improve`.
-    objective
-        As for `improve`.
-    keep
-        As for `improve`.
-    candidates
-        As for `improve`.
-
-    Returns
-    -------
-    Selection
-        Every candidate that was tested, and the one that was chosen, if any passed.
-
-    Examples
-    --------
-    >>> from jumar import Controller, models, simulate
-    >>> tiger = models.tiger()
-    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, behavior, episodes=2000)
-    >>> select(log, behavior, discount=0.95).chosen.passed
-    True
-    """
-    learn, memory = _learned(memory)
-    asked = _Asked(
-        discount=discount,
-        memory=memory,
-        delta=delta,
-        rewards=rewards,
-        horizon=horizon,
-        gate=gate,
-        seed=seed_number(seed),
-        simplify=share_of(simplify),
-        objective=objective,
-        keeps=keeps_of(keep),
-        makers=makers_of(candidates),
-        learn_memory=learn,
-        thorough=False,
+def _asked(given: options.Options) -> _Asked:
+    """What is asked, in the types of those who do it."""
+    learn, memory = _learned(given.memory)
+    return _Asked(
+        given.discount,
+        memory,
+        given.delta,
+        given.rewards,
+        given.horizon,
+        given.gate,
+        seed_number(given.seed),
+        share_of(given.simplify),
+        given.objective,
+        keeps_of(given.keep),
+        makers_of(given.candidates),
+        learn,
+        given.thorough,
     )
-    with ExitStack() as kept:
-        return choose(_problem(log, behavior, asked, algorithms.algorithm("auto"), kept))
 
 
 def _learned(memory: Memory | str | None) -> tuple[bool, Memory | None]:

@@ -8,7 +8,7 @@ away what was said to another one.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,25 +85,25 @@ def repaired(typed: Sequence[str], options: Sequence[str]) -> list[str]:
 
 def without(name: str, words: Sequence[str], start: str = "") -> list[str]:
     """The words without an option and its value, if that begins with `start`."""
-    kept: list[str] = []
-    at = 0
-    while at < len(words):
-        given, equals, value = words[at].partition("=")
-        if SAME.get(given, given) != name:
-            kept.append(words[at])
-            at += 1
-            continue
-        size = 1 if equals else 2
-        value = value if equals else "".join(words[at + 1 : at + 2])
-        kept += [] if value.startswith(start) else words[at : at + size]
-        at += size
-    return kept
+    return [
+        word
+        for value, span in _spans(name, words)
+        if value is None or not value.startswith(start)
+        for word in span
+    ]
 
 
 def value_of(name: str, words: Sequence[str]) -> str | None:
     """The value of an option, if it was typed."""
-    for at, word in enumerate(words):
-        given, equals, value = word.partition("=")
-        if SAME.get(given, given) == name:
-            return value if equals else "".join(words[at + 1 : at + 2])
-    return None
+    return next((value for value, _ in _spans(name, words) if value is not None), None)
+
+
+def _spans(name: str, words: Sequence[str]) -> Iterator[tuple[str | None, Sequence[str]]]:
+    """The words one by one, without a value; those of the option together, with its value."""
+    at = 0
+    while at < len(words):
+        given, equals, value = words[at].partition("=")
+        mine = SAME.get(given, given) == name
+        span = words[at : at + (2 if mine and not equals else 1)]
+        yield (value if equals else "".join(span[1:])) if mine else None, span
+        at += len(span)

@@ -1,6 +1,6 @@
 """The figures of a study: performance curves, heat maps of normalised improvement, and how safe
-it was (`jumar.study.safety_figure`), and every algorithm with and without a gate
-(`jumar.study.family_figure`).
+it was (`jumar.study.safety`), and every algorithm with and without a gate
+(`jumar.study.family`).
 
 Colours are told apart by lightness as well, and every line has its own dashes and marker, so that
 the figures survive grey print. In heat maps, cells that end below the behavior are hatched.
@@ -16,8 +16,8 @@ import numpy as np
 from jumar.algorithms import Look
 from jumar.core.arrays import Floats
 from jumar.study.drawing import STYLE, panels, pyplot, short, size_axis
-from jumar.study.family_figure import draw_family
-from jumar.study.safety_figure import draw_safety
+from jumar.study.family import draw_family
+from jumar.study.safety import draw_safety
 from jumar.study.settings import CHOSEN, SWEPT
 from jumar.study.spec import FigureSpec
 from jumar.study.summary import Cell, Environment, Results

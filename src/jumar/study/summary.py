@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,22 @@ from jumar.study.settings import CHOSEN, StudySetting
 from jumar.study.store import Store
 
 WORSE = 1e-9  # a value this much below the behavior's counts as worse
+
+
+Item = TypeVar("Item")
+Key = TypeVar("Key")
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The items by their key; keys and items stay in their order.
+
+    >>> grouped(["tiger", "maze", "toad"], lambda word: word[0])
+    {'t': ['tiger', 'toad'], 'm': ['maze']}
+    """
+    found: dict[Key, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
 
 
 def cvar(values: Floats, α: float) -> float:

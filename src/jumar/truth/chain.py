@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, closure, freeze, number_rows
+from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, closure, number_rows
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError
 from jumar.core.shown import Shown
@@ -42,10 +42,8 @@ class Chain(Frozen, Shown):
         return f"{len(self.start):,} triples of state, node and observation"
 
     def __post_init__(self) -> None:
-        for field in ("rows", "start", "probability", "reward"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
-        for field in ("states", "hidden", "history", "source", "action", "target"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
+        self._freeze(np.float64, "rows", "start", "probability", "reward")
+        self._freeze(np.int64, "states", "hidden", "history", "source", "action", "target")
 
     def __len__(self) -> int:
         return len(self.hidden)

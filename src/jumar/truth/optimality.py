@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,9 +32,6 @@ from jumar.truth.belief import first_beliefs
 from jumar.truth.hsvi.simple import SimpleBounds, simple_bounds
 from jumar.truth.hsvi.tables import UNIT, relative_gap
 from jumar.truth.pomdp import Pomdp
-
-if TYPE_CHECKING:
-    from jumar.truth.hsvi.searching import Search
 
 SECONDS, GAP = 60.0, 1e-9
 AT_ONCE = 3_000_000  # numbers looked at between two looks at the clock: some hundredths of a second
@@ -150,63 +146,38 @@ def optimum(
             f"Model {pomdp.name!r} has discount 1, where the bounds of the optimum need not "
             "exist. Use a discount close to 1, such as 0.999."
         )
-    return _Run(pomdp, seconds, gap, progress).result()
+    began = told = perf_counter()
+    simple = simple_bounds(pomdp)
+    lower, upper, plans = _without_search(pomdp, simple)
+    search: Search | None = None
+    compiling = 0.0
 
+    def found(stopped: str) -> Optimum:
+        low, high, backups = lower, upper, 0
+        if search is not None:
+            low, high, backups = max(low, search.lower), min(high, search.upper), search.backups
+        return Optimum(low, high, perf_counter() - began, compiling, backups, stopped, plans)
 
-class _Run:
-    """One search against the clock."""
-
-    def __init__(
-        self,
-        pomdp: Pomdp,
-        seconds: float,
-        gap: float,
-        progress: Callable[[Optimum], None] | None,
-    ) -> None:
-        self.began = self.told = perf_counter()
-        self.pomdp, self.seconds, self.gap, self.progress = pomdp, seconds, gap, progress
-        self.simple = simple_bounds(pomdp)
-        self.lower, self.upper, self.plans = _without_search(pomdp, self.simple)
-        self.compiling = 0.0
-        self.search: Search | None = None
-
-    def result(self) -> Optimum:
-        stopped = "time"
-        try:
-            stopped = self._search()
-        except KeyboardInterrupt:
-            stopped = "interrupted"
-        if self.search is not None and self.search.lower > self.lower:
-            pomdp, graph = self.pomdp, self.search.plan_graph()
-            self.plans = PlanGraph(pomdp.observations, pomdp.actions, *graph)
-        return self._found(stopped)
-
-    def _search(self) -> str:
-        self._tell()
+    stopped = "time"
+    try:
+        if progress is not None:
+            progress(found(""))
         from jumar.truth.hsvi.searching import Search, compile_loops
 
-        self.compiling = compile_loops()
-        self.search = Search(self.pomdp, self.simple, self.gap)
-        while perf_counter() - self.began - self.compiling < self.seconds:
-            stopped = self.search.go_on(AT_ONCE)
-            if stopped is not None:
-                return stopped
-            if perf_counter() - self.told > TELLING:
-                self._tell()
-        return "time"
-
-    def _tell(self) -> None:
-        self.told = perf_counter()
-        if self.progress is not None:
-            self.progress(self._found(""))
-
-    def _found(self, stopped: str) -> Optimum:
-        lower, upper, backups = self.lower, self.upper, 0
-        if self.search is not None:
-            lower, upper = max(lower, self.search.lower), min(upper, self.search.upper)
-            backups = self.search.backups
-        seconds = perf_counter() - self.began
-        return Optimum(lower, upper, seconds, self.compiling, backups, stopped, self.plans)
+        compiling = compile_loops()
+        search = Search(pomdp, simple, gap)
+        while perf_counter() - began - compiling < seconds:
+            if (ended := search.go_on(AT_ONCE)) is not None:
+                stopped = ended
+                break
+            if progress is not None and perf_counter() - told > TELLING:
+                told = perf_counter()
+                progress(found(""))
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    if search is not None and search.lower > lower:
+        plans = PlanGraph(pomdp.observations, pomdp.actions, *search.plan_graph())
+    return found(stopped)
 
 
 def _without_search(pomdp: Pomdp, simple: SimpleBounds) -> tuple[float, float, PlanGraph]:

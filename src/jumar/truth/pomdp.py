@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jumar.core.arrays import Floats, Frozen, Ints, freeze
+from jumar.core.arrays import Floats, Frozen, Ints
 from jumar.core.chances import SUM_TOLERANCE
 from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.core.errors import ModelError
@@ -70,16 +70,11 @@ class Pomdp(Frozen, Shown):
         return f"{self.name}: {S} states, {A} actions, {O} observations, discount {self.discount:g}"
 
     def __post_init__(self) -> None:
-        for kind, field in (
-            ("state", "states"),
-            ("action", "actions"),
-            ("observation", "observations"),
-        ):
-            object.__setattr__(self, field, check_names(kind, getattr(self, field), ModelError))
-        for field in ("start", "first_observation", "probability", "reward"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
-        for field in ("pointer", "next_state", "next_observation"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
+        for kind in ("state", "action", "observation"):
+            names = check_names(kind, getattr(self, f"{kind}s"), ModelError)
+            self._put(**{f"{kind}s": names})
+        self._freeze(np.float64, "start", "first_observation", "probability", "reward")
+        self._freeze(np.int64, "pointer", "next_state", "next_observation")
         self._check()
 
     def _check(self) -> None:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Ints, freeze, number_rows
+from jumar.core.arrays import Bools, Floats, Frozen, Ints, number_rows
 from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.memory import Memory
@@ -40,7 +40,7 @@ _CHUNK = 5_000_000  # numbers held at once
 
 
 @dataclass(frozen=True, eq=False)
-class Witness:
+class Witness(Frozen):
     """Two histories that the memory takes for the same, and that differ the most."""
 
     state: str  # ⟨n, z⟩ in names
@@ -50,11 +50,11 @@ class Witness:
     beliefs: Floats  # (2, S)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beliefs", freeze(self.beliefs, np.float64))
+        self._freeze(np.float64, "beliefs")
 
 
 @dataclass(frozen=True, eq=False)
-class Sufficiency:
+class Sufficiency(Frozen):
     """Gaps of a memory up to a depth; all zero if it is sufficient. G groups ⟨n, z⟩."""
 
     tv: float  # largest distance between two laws of (next observation, end)
@@ -70,9 +70,8 @@ class Sufficiency:
     depth: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "states", freeze(self.states, np.int64))
-        for field in ("tv_gaps", "reward_gaps"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
+        self._freeze(np.int64, "states")
+        self._freeze(np.float64, "tv_gaps", "reward_gaps")
 
 
 def sufficiency_gap(

@@ -51,7 +51,6 @@ QUESTIONS: Registry[Question] = Registry(
         "spread": "jumar.evidence.checking.spread:ENTRY",
         "cuts": "jumar.evidence.checking.cuts:ENTRY",
         "order": "jumar.evidence.checking.order:ENTRY",
-        "discrepancy": "jumar.evidence.checking.discrepancy:ENTRY",
         "drift": "jumar.evidence.checking.drift:ENTRY",
         "clusters": "jumar.evidence.checking.clusters:ENTRY",
         "repeats": "jumar.evidence.checking.repeats:ENTRY",

@@ -102,11 +102,11 @@ class Question:
     stream: str = ""  # of random numbers, if it is not called as the question is
 
 
-def by_episode(log: Episodes) -> str:
+def by_episode(log: Episodes, test: str = "This test") -> str:
     """What a test must add that takes episodes for independent, where the log has clusters."""
     if log.cluster is None or len(log.cluster.present[0]) == len(log):
         return ""
     return (
-        " This test takes episodes for independent. Where those of one cluster are alike, its p "
+        f" {test} takes episodes for independent. Where those of one cluster are alike, its p "
         "can be too small."
     )

@@ -17,6 +17,15 @@ jackknife over episodes,
 
 sums over t being those of episode e and n_t the records that reach t. With one step it is HC3.
 
+Episodes of one person or machine are alike, and a file often goes person by person: then single
+episodes would show a trend where people merely differ. So where the log names clusters, at least
+FEWEST of them, the jackknife leaves out whole clusters c, with Student's t for K clusters,
+
+    b_(c) - b = -(Σ_c x r + Σ_t X_t R_t / (n_t - m_t)) / (Σ x² - Σ_c x² - Σ_t X_t² / (n_t - m_t)),
+
+Σ_c going over the values of c, of which m_t are at step t with sums X_t of x and R_t of r. With
+m_t = 1 it is the jackknife over episodes.
+
 *What follows.* With n(x, a, o) counts of the outcome o (the next observation, or the end) after
 (x, a), in the first half of the episodes and in the second,
 
@@ -58,7 +67,7 @@ from jumar.evidence.checking.base import (
 from jumar.evidence.order.gaps import history_words, outcome_words
 from jumar.evidence.order.steps import x_log_x
 
-FEWEST = 10  # episodes: 252 ways to halve them; with fewer no p-value can be small
+FEWEST = 10  # episodes: 252 ways to halve them; with fewer no p-value can be small. And clusters
 PARTS = 10
 SHUFFLES = 1  # seed of the shuffles
 WORK = 1e8  # numbers to touch in all of them; some three seconds at most
@@ -170,7 +179,11 @@ def drift_of(replay: Replay, discount: float, level: float, made_by: Ints | None
     steps = None if alike else _steps_compared(log)
     p, B, halves = _shuffle(replay, level, steps)
     changes = halves.changes() if p <= level else ()
-    verdict = _verdict(trend, p, steps, level, by_episode(log))
+    if _units(log) is None:
+        independent = by_episode(log)
+    else:  # the trend counts clusters, and without shuffles there is no other test
+        independent = by_episode(log, "The test of outcomes") if B else ""
+    verdict = _verdict(trend, p, steps, level, independent)
     return Drift(len(log), discount, parts, trend, p, steps, B, changes, verdict)
 
 
@@ -178,8 +191,16 @@ def trend_in(log: Episodes, discount: float, made_by: Ints | None = None) -> Tre
     """How the return changes over the episodes of a log; where records are cut off at different
     lengths, the reward of a step."""
     if records_alike(log):
-        return trend_of(log.returns(discount), made_by)
-    return step_trend(log.reward, log.start, made_by)
+        return trend_of(log.returns(discount), made_by, _units(log))
+    return step_trend(log.reward, log.start, made_by, _units(log))
+
+
+def _units(log: Episodes) -> Ints | None:
+    """The number of each episode's cluster; None where episodes are what is independent."""
+    if log.cluster is None:
+        return None
+    names, of = log.cluster.present
+    return of if FEWEST <= len(names) < len(log) else None
 
 
 def records_alike(log: Episodes) -> bool:
@@ -187,8 +208,8 @@ def records_alike(log: Episodes) -> bool:
     return bool((log.terminated | (log.lengths == log.lengths.max())).all())
 
 
-def trend_of(returns: Floats, made_by: Ints | None = None) -> Trend:
-    """The slope of the returns per 100 episodes.
+def trend_of(returns: Floats, made_by: Ints | None = None, unit: Ints | None = None) -> Trend:
+    """The slope of the returns per 100 episodes; `unit` numbers the cluster of each.
 
     >>> t = trend_of(np.array([0.0, 1.0, 1.0, 2.0]))
     >>> t.slope, t.low < 60 < t.high
@@ -196,11 +217,14 @@ def trend_of(returns: Floats, made_by: Ints | None = None) -> Trend:
     """
     E = len(returns)
     stratum = np.zeros(E, np.int64) if made_by is None else made_by
-    return _trend("return", returns, np.arange(E), stratum)
+    return _trend("return", returns, np.arange(E), stratum, unit)
 
 
-def step_trend(reward: Floats, start: Ints, made_by: Ints | None = None) -> Trend:
-    """The slope per 100 episodes of the reward at the same step.
+def step_trend(
+    reward: Floats, start: Ints, made_by: Ints | None = None, unit: Ints | None = None
+) -> Trend:
+    """The slope per 100 episodes of the reward at the same step; `unit` numbers the cluster of
+    each episode.
 
     >>> falls = step_trend(np.array([5.0, 1, 4, 0, 3]), np.array([0, 2, 4, 5]))
     >>> falls.of, falls.slope
@@ -211,10 +235,16 @@ def step_trend(reward: Floats, start: Ints, made_by: Ints | None = None) -> Tren
     stratum = np.arange(len(reward)) - start[episode]
     if made_by is not None:
         stratum = stratum * (int(made_by.max()) + 1) + made_by[episode]
-    return _trend("reward", reward, episode, stratum)
+    return _trend("reward", reward, episode, stratum, unit)
 
 
-def _trend(of: Literal["return", "reward"], values: Floats, episode: Ints, stratum: Ints) -> Trend:
+def _trend(
+    of: Literal["return", "reward"],
+    values: Floats,
+    episode: Ints,
+    stratum: Ints,
+    unit: Ints | None,
+) -> Trend:
     """The common slope within strata, in each of which an episode has at most one value."""
     from scipy.special import stdtr, stdtrit  # scipy.stats takes a second to load
 
@@ -231,15 +261,36 @@ def _trend(of: Literal["return", "reward"], values: Floats, episode: Ints, strat
     if Sxx == 0 or np.ptp(y) <= 1e-12:  # no two to compare, or what is left is rounding
         return Trend(of, 0.0, 0.0, 0.0, 1.0)
     slope = float(x @ y) / Sxx
-    k = np.where(n > 1, n / np.maximum(n - 1, 1), 0)[stratum]  # alone at a step, x is 0
-    pull = sum_by(episode, k * x * (y - slope * x), E)
-    left = np.maximum(Sxx - sum_by(episode, k * x**2, E), 1e-9 * Sxx)
+    pull, weight = _by_unit(x, y - slope * x, episode, stratum, unit)
+    left = np.maximum(Sxx - weight, 1e-9 * Sxx)
     error = math.sqrt(float(((pull / left) ** 2).sum()))
     straight = error <= 1e-12 * abs(slope)
-    p = 0.0 if straight else float(2 * stdtr(E - 2, -abs(slope) / error))
-    wide = float(stdtrit(E - 2, 0.975)) * error
-    unit = 100 * size
-    return Trend(of, unit * slope, unit * (slope - wide), unit * (slope + wide), p)
+    free = len(pull) - 2
+    p = 0.0 if straight else float(2 * stdtr(free, -abs(slope) / error))
+    wide = float(stdtrit(free, 0.975)) * error
+    scale = 100 * size
+    return Trend(of, scale * slope, scale * (slope - wide), scale * (slope + wide), p)
+
+
+def _by_unit(
+    x: Floats, r: Floats, episode: Ints, stratum: Ints, unit: Ints | None
+) -> tuple[Floats, Floats]:
+    """What Σ x r and Σ x² lose with each episode, or with each cluster, means found anew."""
+    n = np.bincount(stratum)
+    if unit is None:
+        E = int(episode[-1]) + 1
+        k = np.where(n > 1, n / np.maximum(n - 1, 1), 0)[stratum]  # alone at a step, x is 0
+        return sum_by(episode, k * x * r, E), sum_by(episode, k * x**2, E)
+    of, K = unit[episode], int(unit.max()) + 1
+    cells, cell, m = np.unique(stratum * K + of, return_inverse=True, return_counts=True)
+    X, R = (sum_by(cell, v, len(cells)) for v in (x, r))
+    others = n[cells // K] - m
+    X = np.where(others > 0, X, 0)  # the sum over a whole step, but for rounding
+    share, c = X / np.maximum(others, 1), cells % K
+    return (
+        sum_by(of, x * r, K) + sum_by(c, share * R, K),
+        sum_by(of, x**2, K) + sum_by(c, share * X, K),
+    )
 
 
 def _steps_compared(log: Episodes) -> int | None:

@@ -29,16 +29,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, freeze, sum_by
+from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, number_rows
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.memory import Memory
 from jumar.core.names import other_names
 from jumar.core.randomness import Seed, generator
-from jumar.core.replay import ENDED, UNSEEN, Replay, Replays
+from jumar.core.replay import ENDED, Replay, Replays
 from jumar.core.text import printable
-from jumar.evidence.offpolicy.weights import step_of
+from jumar.evidence.offpolicy.weights import blocks, step_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -59,29 +59,41 @@ class ClockModel(Frozen):
     goes_on: Floats  # (T,) share of recordings that go on after a step that ends nothing
 
     @classmethod
-    def of(cls, replay: Replay) -> ClockModel:
-        """Estimated from a log."""
+    def of(cls, replay: Replay, chosen: Bools) -> ClockModel:
+        """Estimated from the chosen episodes (E,) of a log."""
         from scipy.sparse import csr_array
 
         log, follows = replay.log, replay.follows
-        lengths, pair = log.lengths, replay.pair
-        K, A, T = len(replay.states), len(log.actions), int(lengths.max())
-        visits = np.bincount(pair, minlength=K * A).astype(np.float64)
-        by_clock = bool((lengths == T).all())
-        told = follows >= 0 if by_clock else follows != UNSEEN
-        known = np.bincount(pair[told], minlength=K * A)
-        on = follows >= 0
-        chance = csr_array((1.0 / known[pair[on]], (pair[on], follows[on])), shape=(K * A, K))
-        stops = lengths[replay.after != ENDED] if not by_clock else lengths
+        H, A, lengths = len(replay.states), len(log.actions), log.lengths[chosen]
+        T, by_clock = int(lengths.max()), bool((lengths == lengths[0]).all())
+        least = 0 if by_clock else ENDED  # of what follows, where it tells the model something
+        visits, known, paid = np.zeros((3, H * A))
+        asked, found = np.repeat(chosen, log.lengths), []
+        for steps, _ in blocks(log.start):
+            i = np.flatnonzero(asked[steps]) + steps.start
+            pair, then = replay.at[i] * A + log.action[i], follows[i]
+            visits += np.bincount(pair, minlength=H * A)
+            known += np.bincount(pair[then >= least], minlength=H * A)
+            np.add.at(paid, pair, log.reward[i])  # in order, however long the blocks are
+            moves, move = number_rows((pair * H + then)[then >= 0][:, None])
+            found.append((moves, np.bincount(move)))
+        moves, move = number_rows(np.concatenate([moves for moves, _ in found]))
+        times = np.bincount(move, np.concatenate([times for _, times in found]))
+        pair, then = divmod(moves[:, 0], H)
+        occurs = np.asarray(visits.reshape(H, A).any(1))
+        occurs[then] = True
+        number, some = np.cumsum(occurs) - 1, np.repeat(occurs, A)
+        K, visits, where = int(occurs.sum()), visits[some], number[pair // A] * A + pair % A
+        stops = lengths if by_clock else lengths[replay.after[chosen] != ENDED]
         cut = np.bincount(stops - 1, minlength=T)
-        longer = len(log) - np.cumsum(np.bincount(lengths - 1, minlength=T))
+        longer = len(lengths) - np.cumsum(np.bincount(lengths - 1, minlength=T))
         return cls(
             replay.memory,
-            replay.states,
+            replay.states[occurs],
             visits.reshape(K, A),
-            (sum_by(pair, log.reward, K * A) / np.maximum(visits, 1)).reshape(K, A),
-            chance,
-            (known == 0).astype(np.float64),
+            (paid[some] / np.maximum(visits, 1)).reshape(K, A),
+            csr_array((times / known[pair], (where, number[then])), shape=(K * A, K)),
+            (known[some] == 0).astype(np.float64),
             longer / np.maximum(longer + cut, 1),
         )
 
@@ -114,23 +126,24 @@ class CrossFit(Frozen):
     discount: float
 
     def __post_init__(self) -> None:
-        for field in ("fold", "state"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
+        for array in (self.fold, self.state):
+            array.setflags(write=False)  # made by `fit` and used nowhere else: no need to copy
 
     @property
     def unseen(self) -> float:
         """The share of steps whose history state the other folds never saw."""
         return float((self.state < 0).mean())
 
-    def values(self, controller: Controller) -> tuple[Floats, Floats]:
-        """(N,) Q̂(x, a) of the logged action, and (N,) V̂(x), at every step."""
+    def values(self, controller: Controller, of: Bools | None = None) -> tuple[Floats, Floats]:
+        """(N,) Q̂(x, a) of the logged action, and (N,) V̂(x), at every step; or at those asked for
+        (`of`), with 0 elsewhere."""
         for kind in other_names(self.log, controller):
             raise MemoryMismatch(
                 f"{printable(controller.name)} does not number {kind} as the log does. Use "
                 "log.align(controller.observations, controller.actions) first."
             )
         policies = [controller.lift(m.memory).rows_at(m.states) for m in self.models]
-        return self._values(policies, None)
+        return self._values(policies, None, of)
 
     def logged_values(self, rows: Floats) -> tuple[Floats, Floats]:
         """The same for whoever made the log, given (N, A) what they may do at every step: Q̂ is that
@@ -142,10 +155,13 @@ class CrossFit(Frozen):
             policies.append(np.where(n > 0, model.visits / np.maximum(n, 1), 1 / rows.shape[1]))
         return self._values(policies, rows)
 
-    def _values(self, policies: list[Floats], rows: Floats | None) -> tuple[Floats, Floats]:
+    def _values(
+        self, policies: list[Floats], rows: Floats | None, of: Bools | None = None
+    ) -> tuple[Floats, Floats]:
         q_taken, v = np.zeros(len(self.state)), np.zeros(len(self.state))
         for k, (model, policy) in enumerate(zip(self.models, policies, strict=True)):
-            at, first = self._by_step(self.fold == k, len(model.goes_on))
+            chosen = self.fold == k if of is None else (self.fold == k) & of
+            at, first = self._by_step(chosen, len(model.goes_on))
             for t, q, usual in model.backwards(policy, self.discount):
                 now = at[first[t] : first[t + 1]]
                 x = self.state[now]
@@ -161,6 +177,8 @@ class CrossFit(Frozen):
         rows = np.flatnonzero(chosen)
         step = np.minimum(step_of(self.log.start)[rows], T - 1)
         first = np.concatenate([[0], np.cumsum(np.bincount(step, minlength=T))])
+        if T <= 1 << 16:  # numpy sorts short numbers by their digits, in linear time
+            step = step.astype(np.uint16)
         return rows[np.argsort(step, kind="stable")], first
 
 
@@ -218,14 +236,9 @@ def fit(
     replay = replays.over(memory)
     fold_of = (generator(seed, "folds").permutation(units) % folds)[each]
     fold = np.repeat(fold_of, log.lengths)
-    state = np.empty(log.n_steps, np.int64)
-    models = []
-    for k in range(folds):
-        model = ClockModel.of(replay.part(fold_of != k))
-        rows = np.flatnonzero(fold == k)
-        state[rows] = RowIndex(model.states).find(replay.states)[replay.at[rows]]
-        models.append(model)
-    return CrossFit(log, tuple(models), fold, state, discount)
+    models = tuple(ClockModel.of(replay, fold_of != k) for k in range(folds))
+    number = np.stack([RowIndex(model.states).find(replay.states) for model in models])
+    return CrossFit(log, models, fold, number[fold, replay.at], discount)
 
 
 def check_alike(target: Controller, behavior: Controller) -> None:

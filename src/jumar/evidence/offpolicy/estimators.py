@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Frozen, Ints, freeze, sum_by
+from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.registry import Registry
-from jumar.evidence.offpolicy.weights import cumulative, step_of
+from jumar.evidence.offpolicy.weights import blocks, cumulative, step_of
 
 if TYPE_CHECKING:
     from jumar.evidence.offpolicy.ranges import Possible
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted(Frozen):
+class Weighted:
     """Σ_i offset_i / Σ_i size_i + Σ_t γ^t Σ_i w_it x_it / Σ_i w_it, over E episodes with N steps;
     or over E clusters of episodes (`jumar.evidence.offpolicy.clusters`), which have sizes."""
 
@@ -53,11 +53,6 @@ class Weighted(Frozen):
     offset: Floats  # (E,) what is added with equal weights
     discount: float
     size: Floats | None = None  # (E,) episodes that each stands for; None: one
-
-    def __post_init__(self) -> None:
-        for field in ("weight", "x", "offset", *(("size",) if self.size is not None else ())):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
-        object.__setattr__(self, "start", freeze(self.start, np.int64))
 
     def __len__(self) -> int:
         return len(self.offset)
@@ -72,15 +67,23 @@ class Weighted(Frozen):
         return float(self.offset.mean() / self.sizes.mean())
 
     @cached_property
+    def live(self) -> tuple[Ints, Ints, Floats, Floats]:
+        """Of the steps that have weight: the number within the episode, the episode, w and x. The
+        others say nothing, and in a long log they may be most."""
+        live = np.flatnonzero(self.weight)
+        episode = np.searchsorted(self.start, live, side="right") - 1
+        return live - self.start[episode], episode, self.weight[live], self.x[live]
+
+    @cached_property
     def _by_step(self) -> tuple[Floats, Floats]:
         """(T,) the weighted mean of x, and γ^t over the mean weight, at every step t."""
         length = np.diff(self.start)
         T = int(length.max())
-        t = step_of(self.start)
+        t, _, w, x = self.live
         over = sum_by(length, self.weight[self.start[1:] - 1], T + 1)[:T]
-        weight = sum_by(t, self.weight, T) + np.cumsum(over)
+        weight = sum_by(t, w, T) + np.cumsum(over)
         there = weight > 0  # no weight at all: no episode follows the target so far
-        total, power = sum_by(t, self.weight * self.x, T), self.discount ** np.arange(T)
+        total, power = sum_by(t, w * x, T), self.discount ** np.arange(T)
         mean = np.divide(total, weight, out=np.zeros(T), where=there)
         return mean, np.divide(power * len(self), weight, out=np.zeros(T), where=there)
 
@@ -94,11 +97,10 @@ class Weighted(Frozen):
     def influence(self) -> Floats:
         """(E,) how each episode pulls at the estimate; the mean is 0, and the standard deviation
         over √E is the standard error (the delta method)."""
-        t, length = step_of(self.start), np.diff(self.start)
+        t, episode, w, x = self.live
         mean, scale = self._by_step
-        pull = scale[t] * self.weight * (self.x - mean[t])
-        over = self._pull_when_over(mean, scale, length)
-        within: Floats = np.add.reduceat(pull, self.start[:-1])
+        over = self._pull_when_over(mean, scale, np.diff(self.start))
+        within = sum_by(episode, scale[t] * w * (x - mean[t]), len(self))
         own = (self.offset - self._base * self.sizes) / self.sizes.mean()
         pulls: Floats = own + within - over
         return pulls
@@ -123,8 +125,11 @@ def returns(reward: Floats, start: Ints, discount: float) -> Floats:
     >>> returns(np.array([1.0, 2.0, 4.0]), np.array([0, 2, 3]), 0.5).tolist()
     [2.0, 4.0]
     """
-    sums: Floats = np.add.reduceat(discount ** step_of(start) * reward, start[:-1])
-    return sums
+    sums = [
+        np.add.reduceat(discount ** step_of(own) * reward[steps], own[:-1])
+        for steps, own in blocks(start)
+    ]
+    return np.concatenate(sums)
 
 
 def surprise(reward: Floats, q_taken: Floats, v: Floats, start: Ints, discount: float) -> Floats:
@@ -144,7 +149,11 @@ def pdis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Floats:
     >>> pdis(np.array([2.0, 0.5]), np.array([1.0, 2.0]), np.array([0, 2]), 0.5).tolist()
     [3.0]
     """
-    return returns(cumulative(ratio, start) * reward, start, discount)
+    found = [
+        returns(cumulative(ratio[steps], own) * reward[steps], own, discount)
+        for steps, own in blocks(start)
+    ]
+    return np.concatenate(found)
 
 
 def floored_pdis(

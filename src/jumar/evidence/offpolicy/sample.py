@@ -142,7 +142,12 @@ class Sample:
     @cached_property
     def weight(self) -> Floats:
         """(E,)"""
-        return weights.final(self.ratio, self.log.start)
+        return self.weights[self.log.start[1:] - 1]
+
+    @cached_property
+    def weights(self) -> Floats:
+        """(N,) of every step with those before it in its episode."""
+        return weights.cumulative(self.ratio, self.log.start)
 
     @cached_property
     def returns(self) -> Floats:
@@ -164,7 +169,10 @@ class Sample:
         """Q̂ of the logged actions and V̂, cross-fitted, of the target."""
         if self.itself:
             return np.zeros(self.log.n_steps), np.zeros(self.log.n_steps)
-        return self.models.values(self.target)
+        follows = self.weights > 0  # V̂ of the next step is asked for, too
+        follows[1:] |= follows[:-1]
+        follows[self.log.start[:-1]] = True
+        return self.models.values(self.target, follows)
 
     @property
     def data(self) -> tuple[Floats, Floats, Ints, float]:
@@ -252,7 +260,7 @@ class Sample:
         less = entry.baseline(self) if difference else np.zeros(len(self.log))
         with np.errstate(over="ignore", invalid="ignore"):
             found = entry.values(self)
-            worth = found.weight * found.x if isinstance(found, Weighted) else found
+            worth = found.live[2] * found.live[3] if isinstance(found, Weighted) else found
             total = np.abs(worth).sum()
         if not total <= LARGEST_TOTAL:
             raise LogError(
@@ -262,4 +270,4 @@ class Sample:
             )
         if not isinstance(found, Weighted):
             return found - less
-        return Weighted(found.weight, found.x, found.start, found.offset - less, found.discount)
+        return replace(found, offset=found.offset - less)

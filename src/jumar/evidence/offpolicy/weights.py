@@ -12,6 +12,8 @@ deterministic, so nothing is approximated.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints
@@ -59,6 +61,22 @@ def step_of(start: Ints) -> Ints:
     return steps
 
 
+BLOCK = 100_000  # steps: what is computed of so many is still in a cache when it is used
+
+
+def blocks(start: Ints) -> Iterator[tuple[slice, Ints]]:
+    """The steps of some episodes after the other, and where these begin among them.
+
+    >>> [(steps.stop, own.tolist()) for steps, own in blocks(np.array([0, 70_000, 140_000]))]
+    [(70000, [0, 70000]), (140000, [0, 70000])]
+    """
+    e, E = 0, len(start) - 1
+    while e < E:
+        end = max(e + 1, int(np.searchsorted(start, start[e] + BLOCK, side="right")) - 1)
+        yield slice(int(start[e]), int(start[end])), start[e : end + 1] - start[e]
+        e = end
+
+
 def cumulative(ratio: Floats, start: Ints) -> Floats:
     """(N,) the weight w_t of every prefix: the product of the ratios so far in the episode.
 
@@ -84,12 +102,15 @@ def averaged(ratio: Floats, start: Ints, discount: float) -> Floats:
     >>> averaged(np.array([2.0, 0.0, 0.5]), np.array([0, 2, 3]), 1.0).tolist()
     [1.0, 0.5]
     """
-    w, length = cumulative(ratio, start), np.diff(start)
-    power = np.append(0.0, np.cumsum(discount ** np.arange(length.max())))  # (T+1,) Σ_{s<t} γ^s
-    within = np.add.reduceat(discount ** step_of(start) * w, start[:-1])
-    over = w[start[1:] - 1] * (power[-1] - power[length])
-    found: Floats = (within + over) / power[-1]
-    return found
+    longest = int(np.diff(start).max())
+    power = np.append(0.0, np.cumsum(discount ** np.arange(longest)))  # (T+1,) Σ_{s<t} γ^s
+    found = []
+    for steps, own in blocks(start):
+        w = cumulative(ratio[steps], own)
+        within = np.add.reduceat(discount ** step_of(own) * w, own[:-1])
+        found.append(within + w[own[1:] - 1] * (power[-1] - power[np.diff(own)]))
+    averages: Floats = np.concatenate(found) / power[-1]
+    return averages
 
 
 def effective_size(weight: Floats) -> float:
@@ -121,16 +142,16 @@ def check_covered(target: Controller, practice: Practice, ratio: Floats) -> None
     A log cannot tell what such an action is worth, and every estimate would leave it out silently.
     Steps after one that the target would not have taken do not count.
     """
-    log, missing = practice.log, _never_done(target, practice)
-    if not missing.any():
-        return
+    log = practice.log
     before = np.append(1.0, cumulative(ratio, log.start)[:-1])
     before[log.start[:-1]] = 1.0
-    rows = np.flatnonzero(missing.any(1) & (before > 0))
+    rows = np.flatnonzero(before > 0)
+    missing = _never_done(target, practice, rows)
+    rows, missing = rows[missing.any(1)], missing[missing.any(1)]
     if len(rows) == 0:
         return
     row = int(rows[0])
-    action = target.actions[int(np.argmax(missing[row]))]
+    action = target.actions[int(np.argmax(missing[0]))]
     more = f" ({len(rows):,} such steps in all)" if len(rows) > 1 else ""
     behavior = practice.names[practice.made_by[log.episode_of(row)]]
     raise ControllerError(
@@ -140,25 +161,19 @@ def check_covered(target: Controller, practice: Practice, ratio: Floats) -> None
     )
 
 
-def _never_done(target: Controller, practice: Practice) -> Bools:
-    """(N, A) may the target do this here, and the behavior never?"""
-    may = _may(practice.replays, target)
+def _never_done(target: Controller, practice: Practice, rows: Ints) -> Bools:
+    """(K, A) may the target do this at the chosen steps, and the behavior never?"""
+    replays = practice.replays.align(target.observations, target.actions)
+    replay = replays.over(target.memory)
+    may: Bools = (target.rows_at(replay.states) > 0)[replay.at[rows]]
     actions = practice.log.actions
     known = [a for a in target.actions if a in actions]
     mine, theirs = ([names.index(a) for a in known] for names in (target.actions, actions))
-    if practice.rows is not None:
-        may[:, mine] &= practice.rows[:, theirs] <= 0
+    done = practice.rows_of(rows)
+    if done is not None:
+        may[:, mine] &= done[:, theirs] <= 0
         return may
     # of an action that was not certain nobody knows what else might have been done
-    certain = (practice.taken >= 1)[:, None]
-    done = practice.log.action[:, None] == np.array(theirs)
-    may[:, mine] &= certain & ~done
-    return may
-
-
-def _may(replays: Replays, controller: Controller) -> Bools:
-    """(N, A) what a controller may do at every step."""
-    replays = replays.align(controller.observations, controller.actions)
-    replay = replays.over(controller.memory)
-    may: Bools = (controller.rows_at(replay.states) > 0)[replay.at]
+    certain = (practice.taken[rows] >= 1)[:, None]
+    may[:, mine] &= certain & (practice.log.action[rows, None] != np.array(theirs))
     return may

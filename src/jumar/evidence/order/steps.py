@@ -150,22 +150,19 @@ class Steps:
 
     # ---- other logs ---------------------------------------------------------------------------
 
-    def shuffles(
-        self, times: int, rng: np.random.Generator, soon: int | None = None
-    ) -> Iterator[Drawn]:
+    def shuffles(self, times: int, rng: np.random.Generator) -> Iterator[Drawn]:
         """The same steps in another order, each beginning where the one before it ended.
 
         If episodes were cut off, steps soon after the start of an episode stay there: otherwise
         lengths would be free, and histories that have just begun would become rarer. How soon, the
-        finer memory says, or `soon`.
+        finer memory says.
         """
         from jumar.evidence.order.walks import reorder
 
         log = self.log
         N, E = log.n_steps, len(log)
         cut = np.flatnonzero(log.final_observation != UNKNOWN)
-        if soon is None:
-            soon = 0 if log.terminated.all() else _warm_up(self.finer.memory)
+        soon = 0 if log.terminated.all() else _warm_up(self.finer.memory)
         age = np.append(np.arange(N) - np.repeat(log.start[:-1], log.lengths), log.lengths[cut])
         x = np.append(self.base.at, self.base.after[cut])
         points, point = number_rows(np.column_stack([x, np.minimum(age, soon)]))

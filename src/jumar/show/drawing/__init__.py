@@ -97,9 +97,9 @@ def draw(
     except TooLarge:
         drawn, notes = _states_of_many(now, was, visits)
     kind: Literal["graph", "table"]
-    if graph is not None and len(graph.arrows) <= ARROWS * most:
-        kind, memory = "graph", counted(len(graph.boxes), "memory node")
-        dot = graph_dot(graph, title, [*_notes(nodes, drawn, was, visits), *said])
+    if graph is not None and len(graph[1]) <= ARROWS * most:
+        kind, memory = "graph", counted(len(nodes), "memory node")
+        dot = graph_dot(*graph, title, [*_notes(nodes, drawn, was, visits), *said])
     else:
         kind, memory = "table", str(now.memory)
         dot = _table(drawn, title, where, [*notes, *said])
@@ -209,13 +209,9 @@ def _description(title: str, drawn: DrawnStates, memory: str) -> str:
         sentences[0] += f" {len(changed):,} of them changed."
     for i in changed[:TOLD]:
         pieces = action_lines(drawn.controller.actions, drawn.rows[i], drawn.old[i])
-        sentences.append(f"{_when(drawn.controller, drawn.states[i])}: {', '.join(pieces)}.")
+        words: Sequence[str] = history_state_words(drawn.controller, drawn.states[i])
+        before = f"In {words[0]}, on" if len(words) > 1 else "On"
+        sentences.append(f"{before} seeing {words[-1]}: {', '.join(pieces)}.")
     if len(changed) > TOLD:
         sentences.append(f"And {len(changed) - TOLD:,} more.")
     return "\n".join(sentences)
-
-
-def _when(controller: Controller, state: Ints) -> str:
-    words: Sequence[str] = history_state_words(controller, state)
-    before = f"In {words[0]}, on" if len(words) > 1 else "On"
-    return f"{before} seeing {words[-1]}"

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from jumar.show.drawing.graph import Arrow, Box, Graph, StateLine
+from jumar.show.drawing.graph import Arrow, Box, StateLine
 
 FONT = "Arial"  # Graphviz knows its widths by heart, and other systems have a font as wide
 WIDEST = 44  # letters on a line, beyond which it is broken
@@ -69,11 +69,12 @@ def broken(pieces: Sequence[str], between: str, widest: int = WIDEST) -> list[st
     return lines
 
 
-def graph_dot(graph: Graph, title: str, notes: Sequence[str] = ()) -> str:
+def graph_dot(
+    boxes: Sequence[Box], arrows: Sequence[Arrow], title: str, notes: Sequence[str] = ()
+) -> str:
     """A digraph with one box per memory node."""
-    nodes = [f"  n{i} [label=<{_box(box)}>];" for i, box in enumerate(graph.boxes)]
-    edges = [_arrow(arrow) for arrow in graph.arrows]
-    return _digraph([*nodes, *edges], title, notes)
+    nodes = [f"  n{i} [label=<{_box(box)}>];" for i, box in enumerate(boxes)]
+    return _digraph([*nodes, *map(_arrow, arrows)], title, notes)
 
 
 def table_dot(
@@ -160,11 +161,8 @@ class DotStyle:
 
 PLAIN, BOLD, TITLE = DotStyle(), DotStyle(bold=True), DotStyle(15, bold=True)
 CHANGE = DotStyle(bold=True, color=INK["changed"])
-SMALL, NOTE, LABEL = (
-    DotStyle(10, color=INK["muted"]),
-    DotStyle(11, color=INK["muted"]),
-    DotStyle(11),
-)
+SMALL, NOTE = DotStyle(10, color=INK["muted"]), DotStyle(11, color=INK["muted"])
+LABEL = DotStyle(11)
 
 
 def _table(rows: Sequence[Sequence[str]], border: int = 1, padding: int = 4) -> str:

@@ -55,14 +55,6 @@ class Arrow:
     when: tuple[str, ...]  # descriptions, one below the other; none: always
 
 
-@dataclass(frozen=True)
-class Graph:
-    """Boxes and arrows."""
-
-    boxes: tuple[Box, ...]
-    arrows: tuple[Arrow, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class DrawnStates:
     """K history states of a controller, with all that a picture says about them."""
@@ -107,10 +99,10 @@ def drawn_states(
     return DrawnStates(controller, states, rows, old, changed, count)
 
 
-def graph_of(nodes: Ints, drawn: DrawnStates) -> Graph:
-    """Boxes for the given nodes; `drawn` holds their history states, node by node."""
+def graph_of(nodes: Ints, drawn: DrawnStates) -> tuple[list[Box], list[Arrow]]:
+    """Boxes for the given nodes, and arrows; `drawn` holds their history states, node by node."""
     controller, M = drawn.controller, len(nodes)
-    boxes = tuple(_box(nodes, n, drawn) for n in range(M))
+    boxes = [_box(nodes, n, drawn) for n in range(M)]
     arrows: list[Arrow] = []
     O = len(controller.observations)
     goes_to = _moves(controller, nodes)  # (M, O, A)
@@ -125,7 +117,7 @@ def graph_of(nodes: Ints, drawn: DrawnStates) -> Graph:
                 goes = possible & (targets == m)
                 when = describe(goes, possible, controller.observations, controller.actions)
                 arrows.append(Arrow(n, int(m), when))
-    return Graph(boxes, tuple(arrows))
+    return boxes, arrows
 
 
 def _moves(controller: Controller, nodes: Ints) -> Ints:
@@ -135,20 +127,6 @@ def _moves(controller: Controller, nodes: Ints) -> Ints:
     a = np.tile(np.arange(A, dtype=np.int64), len(nodes) * O)
     moved = controller.memory.step(states[:, :-1], states[:, -1], a)
     return RowIndex(nodes).find(moved).reshape(len(nodes), O, A)
-
-
-def node_name(controller: Controller, node: Ints) -> str:
-    """A memory node as people read it.
-
-    >>> from jumar.core.memory import window
-    >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"), window(3))
-    >>> node_name(c, np.array([0])), node_name(c, np.array([7]))
-    ('(start)', 'worn → good')
-    """
-    memory = controller.memory
-    if memory.width == 0:
-        return "no memory"
-    return node_words(memory, controller.name_node(node))
 
 
 def _box(nodes: Ints, n: int, drawn: DrawnStates) -> Box:
@@ -170,7 +148,9 @@ def _box(nodes: Ints, n: int, drawn: DrawnStates) -> Box:
         lines.append(replace(line, count=count))
     initial = bool((nodes[n] == controller.memory.initial()).all())
     more = len(groups) - len(lines)
-    return Box(node_name(controller, nodes[n]), initial, tuple(lines), more)
+    memory, node = controller.memory, controller.name_node(nodes[n])
+    name = node_words(memory, node) if memory.width else "no memory"
+    return Box(name, initial, tuple(lines), more)
 
 
 def cut(items: Sequence[str], most: int = MOST_NAMES) -> list[str]:
@@ -203,20 +183,15 @@ def describe(
         return ()
     some: Bools = np.any(goes, axis=1)
     if np.array_equal(goes, possible & some[:, None]):
-        return _only(some, np.any(possible, axis=1), observations)
+        others = np.flatnonzero(possible.any(1) & ~some)
+        if len(others) == 1 and some.sum() > 2:  # all but one
+            return (f"not {shown(observations[int(others[0])])}",)
+        return tuple(cut(_named(some, observations)))
     used: Bools = np.any(goes, axis=0)
     if np.array_equal(goes, possible & used):
         return (f"after {', '.join(cut(_named(used, actions)))}",)
     whole: Bools = np.all(goes == possible, axis=1)
     return tuple(cut(_pairs(goes, whole, observations, actions)))
-
-
-def _only(some: Bools, can_be: Bools, observations: Sequence[str]) -> tuple[str, ...]:
-    """These observations, or all but one of those that can be."""
-    others = np.flatnonzero(can_be & ~some)
-    if len(others) == 1 and some.sum() > 2:
-        return (f"not {shown(observations[int(others[0])])}",)
-    return tuple(cut(_named(some, observations)))
 
 
 def _pairs(

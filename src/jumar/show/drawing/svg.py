@@ -22,20 +22,9 @@ from jumar.show.drawing.dot import INK
 _SVG = "{http://www.w3.org/2000/svg}"
 _SHAPES = {"g", "polygon", "path", "text", "ellipse", "polyline"}
 _KEPT = {
-    "d",
-    "points",
-    "x",
-    "y",
-    "cx",
-    "cy",
-    "rx",
-    "ry",
-    "transform",
-    "text-anchor",
-    "font-size",
-    "font-weight",
-    "stroke-width",
-}
+    "d", "points", "x", "y", "cx", "cy", "rx", "ry", "transform",
+    "text-anchor", "font-size", "font-weight", "stroke-width",
+}  # fmt: skip
 _BOTH = "#c4570a"  # readable on white and on black, for viewers that know no better
 _LIGHT, _DARK = "#b84500", "#ffa657"
 

@@ -15,24 +15,9 @@ from jumar.io.logs.told import reading_told
 from jumar.show.program.table import table
 
 TABLE = ".table.json"
-FORM = Format(
-    "table",
-    1,
-    ControllerError,
-    keys=(
-        "format",
-        "name",
-        "observations",
-        "actions",
-        "reading",
-        "layers",
-        "distributions",
-        "default",
-    ),
-)
-_READING = (
-    "observation", "action", "episode", "longest_pause", "missing", "separator", "decimal",
-)  # fmt: skip
+_KEYS = "format name observations actions reading layers distributions default"
+FORM = Format("table", 1, ControllerError, keys=tuple(_KEYS.split()))
+_TEXTS = ("episode", "longest_pause", "missing", "separator", "decimal")
 
 
 def table_beside(path: Path) -> Path:
@@ -57,30 +42,25 @@ def reading_beside(path: Path, controller: Controller) -> LogReading | None:
 
 def _reading(document: Any, place: str) -> LogReading:
     document = checked(document, dict, place, ControllerError)
-    check_keys(document, _READING, place, FORM)
-    columns: dict[str, list[str]] = {}
+    check_keys(document, ("observation", "action", *_TEXTS), place, FORM)
+    columns: dict[str, list[str]] = {"observation": [], "action": []}
     bins: dict[str, Any] = {}
-    for part in ("observation", "action"):
-        columns[part] = []
-        for column in checked(document.get(part), list, f"{place}, {part}", ControllerError):
-            where = f"{place}, {part}"
+    for part, names in columns.items():
+        where = f"{place}, {part}"
+        for column in checked(document.get(part), list, where, ControllerError):
             column = checked(column, dict, where, ControllerError)
-            check_keys(column, ("column", "ranges"), where, FORM)
-            name = checked(column.get("column"), str, f"{where}, column", ControllerError)
-            columns[part].append(name)
+            names.append(checked(column.get("column"), str, f"{where}, column", ControllerError))
             if column.get("ranges") is not None:
-                bins[name] = checked(column["ranges"], list, f"{where}, ranges", ControllerError)
-    for key in ("episode", "longest_pause", "missing", "separator", "decimal"):
-        if document.get(key) is not None:
-            checked(document[key], str, f"{place}, {key}", ControllerError)
+                bins[names[-1]] = checked(column["ranges"], list, where, ControllerError)
+    told = {key: document[key] for key in _TEXTS if document.get(key) is not None}
+    for key, text in told.items():
+        checked(text, str, f"{place}, {key}", ControllerError)
     with at(place, ControllerError):
-        told = reading_told(
+        reading = reading_told(
             columns,
             bins,
-            missing="error" if document.get("missing") is None else "symbol",
-            decimal=document.get("decimal"),
-            separator=document.get("separator") or ",",
+            missing="symbol" if "missing" in told else "error",
+            decimal=told.get("decimal"),
+            separator=told.get("separator") or ",",
         )
-    return replace(
-        told, episode=document.get("episode"), longest_pause=document.get("longest_pause")
-    )
+    return replace(reading, episode=told.get("episode"), longest_pause=told.get("longest_pause"))

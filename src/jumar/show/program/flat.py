@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from jumar.show.program.table import ControllerTable
 
@@ -43,17 +42,19 @@ class Flat:
         self.layers: list[FlatLayer] = []
         self._table = table
         for layer in table.layers:
-            self.layers.append(FlatLayer(len(self.first), len(layer.first), layer.flat))
+            keys = ([n for node in key for n in _numbers(node)] for key in layer.keys)
+            size = sum(part.size for part in layer.parts)
+            rows = sorted(zip(keys, layer.choices, strict=True))
+            self.layers.append(FlatLayer(len(self.first), size, rows))
             for part in layer.parts:
                 if not part.size:
                     continue  # it remembers nothing
                 moves = None
                 if part.kind == "nodes":
                     moves = [to for node in part.data for row in node for to in row]
-                actions = part.data if part.kind == "window" else 0
                 at = len(self.first)
-                self.parts.append(FlatPart(len(self.parts), at, part.size, actions, moves))
-                self.first += part.first if isinstance(part.first, tuple) else (part.first,)
+                self.parts.append(FlatPart(len(self.parts), at, part.size, part.actions, moves))
+                self.first += _numbers(part.first)
 
     @property
     def has_ranges(self) -> bool:
@@ -74,6 +75,10 @@ class Flat:
     @property
     def choice_type(self) -> str:
         return _smallest(len(self._table.distributions))
+
+
+def _numbers(node: int | tuple[int, ...]) -> tuple[int, ...]:
+    return (node,) if isinstance(node, int) else node
 
 
 def _smallest(largest: int) -> str:
@@ -103,10 +108,10 @@ class Codes:
         self.rules: list[tuple[int, str, int, int]] = []
         for number, layer in enumerate(table.layers):
             kept = [(i, part) for i, part in enumerate(layer.parts) if part.size]
-            first = len(self.parts)
+            mine: list[CodedPart] = []
             for _, part in kept:
                 here = len(self.parts)
-                width = self._z + (self._a if part.data else 0)
+                width = self._z + (self._a if part.actions else 0)
                 if part.kind == "nodes":
                     width = len(str(len(part.data) - 1))
                     self.moves += [
@@ -115,10 +120,9 @@ class Codes:
                         for z, row in enumerate(rows)
                         for a, to in enumerate(row)
                     ]
-                actions = part.data if part.kind == "window" else 0
-                start = self._node(part.first, width, actions)
-                self.parts.append(CodedPart(here, start, width, actions, part.kind == "nodes"))
-            mine = self.parts[first:]
+                start = self._node(part.first, width, part.actions)
+                mine.append(CodedPart(here, start, width, part.actions, part.kind == "nodes"))
+                self.parts.append(mine[-1])
             self.layers.append(" || ".join(f"m.m{part.number}" for part in mine))
             for key, choice in zip(layer.keys, layer.choices, strict=True):
                 texts = [
@@ -133,7 +137,7 @@ class Codes:
     def a(self, number: int) -> str:
         return f"{number:0{self._a}}"
 
-    def _node(self, node: int | Sequence[Any], width: int, actions: int) -> str:
+    def _node(self, node: int | Sequence[int], width: int, actions: int) -> str:
         if isinstance(node, int):
             return f"{node:0{width}}"
         return "".join(self._symbol(symbol, width, actions) for symbol in node)
@@ -141,6 +145,4 @@ class Codes:
     def _symbol(self, symbol: int, width: int, actions: int) -> str:
         if symbol < 0:
             return "." * width  # nothing yet
-        if not actions:
-            return self.z(symbol)
-        return self.z(symbol // actions) + self.a(symbol % actions)
+        return self.z(symbol // actions) + self.a(symbol % actions) if actions else self.z(symbol)

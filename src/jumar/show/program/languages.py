@@ -39,9 +39,8 @@ class Language:
     name: str
     template: str  # the text of a jinja2 template
     text: Callable[[Any], str]  # a name as a literal
-    more: Callable[[ControllerTable], dict[str, Any]] = (
-        lambda table: {}
-    )  # what the template needs besides
+    # what the template needs besides
+    more: Callable[[ControllerTable], dict[str, Any]] = lambda table: {}
 
 
 def _text_of(name: str) -> str:

@@ -58,17 +58,19 @@ class MemoryPart:
         """How many numbers it holds."""
         return 1 if isinstance(self.first, int) else len(self.first)
 
+    @property
+    def actions(self) -> int:
+        """How many actions a symbol of a window tells; 0 where it tells none."""
+        return self.data if self.kind == "window" else 0
+
     def document(self) -> dict[str, Any]:
         """It as plain data."""
         if self.kind == "window":
             return {"window": self.size, "actions": self.data, "first": self.first}
         if self.kind == "nodes":
             return {"nodes": self.data, "first": self.first}
-        return {
-            "function": source_of(self.move, "next"),
-            "data": self.data,
-            "first": self.first,
-        }
+        source = source_of(self.move, "next")
+        return {"function": source, "data": self.data, "first": self.first}
 
 
 @dataclass(frozen=True)
@@ -88,17 +90,6 @@ class Layer:
     def long(self) -> bool:
         """Are there so many rows that nobody reads them?"""
         return len(self.keys) > LONG
-
-    @property
-    def first(self) -> list[int]:
-        """All numbers the memory holds before the first step, side by side."""
-        return [number for part in self.parts for number in _flat(part.first)]
-
-    @property
-    def flat(self) -> list[tuple[list[int], int]]:
-        """The rows as plain numbers, sorted: those of the memory, the observation; the choice."""
-        keys = ([n for node in key for n in _flat(node)] for key in self.keys)
-        return sorted(zip(keys, self.choices, strict=True))
 
 
 @dataclass(frozen=True)
@@ -127,10 +118,7 @@ class ControllerTable:
             "actions": self.actions,
             "reading": reading_document(self.reading),
             "layers": [
-                {
-                    "memory": [part.document() for part in layer.parts],
-                    "rows": layer.rows,
-                }
+                {"memory": [part.document() for part in layer.parts], "rows": layer.rows}
                 for layer in self.layers
             ],
             "distributions": self.distributions,
@@ -229,10 +217,6 @@ def reading_document(reading: LogReading) -> dict[str, Any]:
         "separator": reading.separator,
         "decimal": reading.decimal,
     }
-
-
-def _flat(node: Any) -> tuple[int, ...]:
-    return (node,) if isinstance(node, int) else tuple(node)
 
 
 def _laid_out(value: Any, indent: str = "") -> str:

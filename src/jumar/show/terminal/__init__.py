@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from jumar.show.terminal.controllers import controller_view, difference_view
 from jumar.show.terminal.forecasts import forecast_view
-from jumar.show.terminal.look import as_text, facts, plain_table
-from jumar.show.terminal.notices import notices_view
+from jumar.show.terminal.look import as_text, facts, notices_view, plain_table
 from jumar.show.terminal.results import result_parts, result_view
 
 __all__ = [

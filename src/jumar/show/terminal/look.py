@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -18,8 +18,14 @@ from rich.text import Text
 
 from jumar.core.arrays import Ints
 from jumar.core.controller import Controller
-from jumar.core.text import plural, visible
+from jumar.core.text import plural, shown, visible
 from jumar.core.words import history_state_heads, history_state_words
+from jumar.show.remedies import command_of
+
+if TYPE_CHECKING:
+    from jumar.evidence.noticing import Notice
+
+LONGEST = 5000  # letters of a command
 
 
 def as_text(view: RenderableType, width: int = 100) -> str:
@@ -77,3 +83,15 @@ def rest(more: int, noun: str) -> list[RenderableType]:
     """A line about what is not shown, if there is any."""
     text = f"  ... and {more:,} more {plural(noun, more)}"
     return [Text(text, style="dim")] if more > 0 else []
+
+
+def notices_view(notices: Sequence[Notice], typed: Sequence[str]) -> list[RenderableType]:
+    """What was noticed, each with its remedy, and the command on a line of its own."""
+    parts: list[RenderableType] = []
+    for notice in notices:
+        parts.append(Text.assemble(("Notice: ", "bold yellow"), (notice.fact, "yellow")))
+        parts.append(Text(notice.remedy))
+        if command := command_of(notice, typed, notices):
+            parts.append(Text(f"  {shown(command, LONGEST)}", no_wrap=True))  # to be pasted
+        parts.append(Text())
+    return parts

@@ -13,8 +13,14 @@ from jumar.assessment.assessing import Assessment
 from jumar.assessment.verdict import Carried, claim
 from jumar.core.text import counted, shown, visible
 from jumar.show.remedies import next_command
-from jumar.show.terminal.look import beside_states, facts, plain_table, rest
-from jumar.show.terminal.notices import LONGEST, notices_view
+from jumar.show.terminal.look import (
+    LONGEST,
+    beside_states,
+    facts,
+    notices_view,
+    plain_table,
+    rest,
+)
 
 if TYPE_CHECKING:
     from jumar.evidence.claims import Certificate

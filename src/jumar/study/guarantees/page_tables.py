@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from jumar.evidence.offpolicy import INTERVALS
 from jumar.evidence.validity import Validity
 from jumar.show.terminal import plain_table
-from jumar.study.grouped import grouped
 from jumar.study.guarantees.summary import VERDICTS, ClaimCell, Findings, at_most
+from jumar.study.summary import grouped
 
 ODDS = [v.value for v in Validity if v.states_odds]  # labels that print a chance of error
 

@@ -116,23 +116,7 @@ def run_guarantees(
     """
     check(engine or "here", jobs=jobs, scheduler=scheduler)
     tried = dict(gates or GATES)
-    store = Store(folder)
-    with store.alone():
-        _run_missing(spec, tried, store, jobs or cores(), engine, scheduler, progress)
-    return store
-
-
-def _run_missing(
-    spec: GuaranteesSpec,
-    tried: Mapping[str, TriedGate],
-    store: Store,
-    jobs: int,
-    engine: str | None,
-    scheduler: str | None,
-    progress: Callable[[int, int], None] | None,
-) -> None:
-    store.open(identity(spec, tried))
-    cells = spec.cells()
+    store, cells, jobs = Store(folder), spec.cells(), jobs or cores()
 
     def work(todo: list[Block]) -> Iterator[tuple[Block, Any]]:
         # the first logs of every cell first, so that a run that is stopped early says something of
@@ -147,7 +131,12 @@ def _run_missing(
         blocks_of(cell, spec.datasets, BLOCK if size < LONG else LONG_BLOCK)
         for cell, (_, _, size) in cells.items()
     )
-    store.run(list(chain.from_iterable(blocks)), work, lambda block: len(block.members), progress)
+    with store.alone():
+        store.open(identity(spec, tried))
+        store.run(
+            list(chain.from_iterable(blocks)), work, lambda block: len(block.members), progress
+        )
+    return store
 
 
 def block_worker(spec: GuaranteesSpec, gates: Mapping[str, TriedGate]) -> Callable[[Block], Any]:

@@ -22,10 +22,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumar.evidence.validity import Validity
-from jumar.study.grouped import grouped
 from jumar.study.guarantees.measuring import LOG
 from jumar.study.store import Store
-from jumar.study.summary import WORSE
+from jumar.study.summary import WORSE, grouped
 
 SURE = 0.95  # of the limits
 BROKEN = 1e-3
@@ -106,24 +105,9 @@ class ClaimCell:
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
-        return {
-            "part": self.part,
-            "subject": self.subject,
-            "of": self.of,
-            "label": self.label,
-            "process": self.process,
-            "size": self.size,
-            "nominal": self.nominal,
-            "logs": self.logs,
-            "made": self.made,
-            "false": self.false,
-            "false_range_unseen": self.unseen,
-            "false_at_most": self.limit,
-            "worse": self.worse,
-            "worse_for_ever": self.worse_for_ever,
-            "mean_gain": self.gain,
-            "verdict": self.verdict,
-        }
+        called = {"unseen": "false_range_unseen", "gain": "mean_gain"}
+        own = {called.get(name, name): value for name, value in vars(self).items()}
+        return {**own, "false_at_most": self.limit, "verdict": self.verdict}
 
 
 @dataclass(frozen=True)

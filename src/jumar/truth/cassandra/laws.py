@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Frozen, Ints, freeze, sum_by
+from jumar.core.arrays import Floats, Frozen, Ints, sum_by
 from jumar.core.errors import TooLarge
 
 MOST_WRITES = 100_000_000  # of rows: ten seconds or twenty
@@ -36,9 +36,8 @@ class Laws(Frozen):
     value: Floats  # (N,)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pointer", freeze(self.pointer, np.int64))
-        object.__setattr__(self, "column", freeze(self.column, np.int64))
-        object.__setattr__(self, "value", freeze(self.value, np.float64))
+        self._freeze(np.int64, "pointer", "column")
+        self._freeze(np.float64, "value")
 
     def __len__(self) -> int:
         return len(self.pointer) - 1

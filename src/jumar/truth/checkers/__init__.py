@@ -21,9 +21,8 @@ from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
 from jumar.core.registry import Registry
 from jumar.io.files import write_atomically
-from jumar.truth.checkers.drn import drn
 from jumar.truth.checkers.graph import StateGraph, chain_graph, model_graph
-from jumar.truth.checkers.prism import prism
+from jumar.truth.checkers.texts import drn, prism
 from jumar.truth.pomdp import Pomdp
 
 WRITERS: Registry[Callable[[StateGraph], str]] = Registry(
