@@ -80,8 +80,9 @@ class RunningCounts(ABC):
         told: Any = (rows.reward, bits, rows.clock, rows.marks, rows.offset)
         while True:
             counts: Any = (*places, self._times, self._ends, self._starts, *self._limbs)
-            facts = self._carry, self._facts, self._amounts
-            at, why = kernels.count(at, *codes, *told, self._ends_mean, A, O, *counts, *facts)
+            facts: Any = (self._carry, self._facts, self._amounts)
+            rest: Any = (*told, self._ends_mean, A, O, *counts, *facts)
+            at, why = kernels.count(at, *codes, *rest)
             if why == kernels.DONE:
                 return
             if why != kernels.ROOM or not self._make_room(rows.reward[at:]):
