@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 from unittest import mock
 
@@ -13,7 +12,7 @@ import jumar as jm
 from jumar.algorithms.auto import dealt_log
 from jumar.core.episodes import Episodes, Origin
 
-ASKED = {*inspect.signature(jm.improve).parameters} - {"log", "behavior", "parameters"}
+ASKED = {field.name for field in fields(jm.Options)}
 READ_BY = {"engine", "jobs", "scheduler", "progress", "sort"}
 
 

@@ -46,7 +46,6 @@ _PUBLIC = {
     "first_returns": "evidence.first_visits",
     "forecast": "evidence.forecasting",
     "improve": "pipeline",
-    "improve_counts": "pipeline.by_counts",
     "join": "core.memory.refinement",
     "learn_memory": "evidence.remembering",
     "load_controller": "io.controllers",
@@ -107,7 +106,6 @@ __all__ = [
     "first_returns",
     "forecast",
     "improve",
-    "improve_counts",
     "join",
     "learn_memory",
     "load_controller",
@@ -173,7 +171,6 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.large.counting import count_logs
     from jumar.large.files import load_counts
     from jumar.pipeline import improve, select
-    from jumar.pipeline.by_counts import improve_counts
     from jumar.show.program import export_controller
     from jumar.truth import models as models
     from jumar.truth.checkers import export_model

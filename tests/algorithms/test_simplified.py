@@ -145,7 +145,7 @@ def test_a_log_read_in_parts_is_simplified_alike(tmp_path):
     assert result.simplified is not None
     assert result.improvement.changed == result.simplified.kept < result.simplified.changes
     counts = jm.count_logs(tmp_path / "log.parquet", behavior, memory=window(3))
-    by_counts = jm.improve_counts(counts, behavior, discount=0.95, n_wedge=10, simplify=SHARE)
+    by_counts = jm.improve(counts, behavior, discount=0.95, n_wedge=10, simplify=SHARE)
     assert by_counts.improvement.changed == by_counts.simplified.kept
     assert by_counts.to_dict()["simplified"]["kept"] == by_counts.simplified.kept
 

@@ -139,8 +139,10 @@ def test_what_is_refused(jumar, tiger, more, message):
 
 def test_large_logs_teach_a_memory_and_counts_do_not(jumar, tiger, tmp_path, monkeypatch):
     said = ["--policy", tiger / "behavior.json", "--discount", 0.95, "--learn-memory"]
-    done = jumar("improve", "--counts", "no.counts", *said)
-    assert "--learn-memory: counts have one memory. Give the log instead." in done.err
+    rule = ["--policy", tiger / "behavior.json"]
+    jumar("count", tiger / "log.csv", *rule, "-o", tmp_path / "c.parquet")
+    done = jumar("improve", "--counts", tmp_path / "c.parquet", *said)
+    assert "--learn-memory: that takes the episodes of a log" in done.err
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.csv").write_text((tiger / "log.csv").read_text())
     usual = jumar("improve", tmp_path / "logs", *said, "--json")

@@ -289,8 +289,3 @@ def test_a_scale_that_cannot_be_is_refused(field, value, words):
 def test_numpy_integers_become_python_integers():
     scale = Scale(np.int64(6), np.int32(3), np.int64(2), 0.9, np.float64(1), np.float32(2))
     assert [type(v) for v in (scale.states, scale.actions, scale.v_max)] == [int, int, float]
-
-
-def test_an_unknown_bound_names_the_nearest():
-    with pytest.raises(ParameterError, match="Did you mean 'corollary'"):
-        bound("corolary")

@@ -26,11 +26,6 @@ from small_logs import EVEN, MOST, A, Z, listening, log_of, run
 # ---- drift --------------------------------------------------------------------------------------
 
 
-def test_a_slope_by_hand():
-    """0, 1, 1, 2 over -1.5, -0.5, 0.5, 1.5: (0 - 0.5 + 0.5 + 3) / 5 = 0.6 per episode."""
-    assert_allclose(trend_of(np.array([0.0, 1.0, 1.0, 2.0])).slope, 60)
-
-
 def test_the_standard_error_of_the_slope_by_hand():
     """Residuals -0.1, 0.3, -0.3, 0.1, leverages 0.7, 0.3, 0.3, 0.7; t with 2 degrees of freedom."""
     t, e = np.array([-1.5, -0.5, 0.5, 1.5]), np.array([-0.1, 0.3, -0.3, 0.1])
@@ -166,12 +161,6 @@ def test_a_return_that_falls_is_found_out():
     assert found.trend.low < -25 < found.trend.high < 0
     assert found.trend.p < 1e-6
     assert found.verdict.sentence.startswith("The return falls by 2")
-
-
-def test_the_trend_of_rewards_step_by_step_by_hand():
-    """Step 0 pays 4, 2, 3 over -1, 0, 1: Σxy = -1, Σx² = 2; step 1 pays 1, 0 over -1/2, 1/2:
-    Σxy = -1/2, Σx² = 1/2. The slope is -1.5 / 2.5 = -0.6 per episode."""
-    assert_allclose(step_trend(np.array([4.0, 1, 2, 0, 3]), np.array([0, 2, 4, 5])).slope, -60)
 
 
 def test_the_standard_error_step_by_step_is_the_jackknife():

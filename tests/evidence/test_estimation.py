@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from jumar import load_controller
 from jumar.core.controller import Controller
-from jumar.core.memory import NamedNodes, product, window
+from jumar.core.memory import NamedNodes, window
 from jumar.evidence.estimation import estimate_behavior
 from small_logs import A, Z, log_of
 from strategies import logs, memories, names
-
-
-def test_three_of_four_is_three_quarters():
-    behavior = estimate_behavior(log_of([(0, 0), (0, 0), (0, 0), (0, 1), (1, 1)]))
-    assert behavior.row([], "good").tolist() == [0.75, 0.25]
-    assert behavior.row([], "worn").tolist() == [0, 1]
 
 
 def test_a_step_with_unknown_outcome_counts_as_well():
@@ -77,19 +70,6 @@ def test_a_table_falls_back_on_the_observation():
     assert behavior.row("odd", "good").tolist() == [0, 1]
     assert behavior.row("odd", "worn").tolist() == [1, 0]  # never seen: as worn alone has it
     assert behavior.otherwise.memory == window(1).on(2, 2)
-
-
-@pytest.mark.parametrize(
-    ("memory", "name"),
-    [
-        (window(1), "estimated from the log (window of 1)"),
-        (window(3), "estimated from the log (window of 3)"),
-        (window(2, actions=True), "estimated from the log (window of 2 with actions)"),
-        (product(window(2), window(3)), "estimated from the log (window of 2 × window of 3)"),
-    ],
-)
-def test_the_name_says_where_it_comes_from(memory, name):
-    assert estimate_behavior(log_of([(0, 0)]), memory).name == name
 
 
 def test_names_are_those_of_the_log():

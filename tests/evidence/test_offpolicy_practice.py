@@ -201,13 +201,6 @@ def test_warnings_speak_of_clusters():
 # ---- several behaviors, and propensities --------------------------------------------------------
 
 
-def test_each_episode_is_weighed_by_its_own_behavior(small):
-    _, new, (old, other), both = small
-    parts = [both.select(np.arange(60)), both.select(np.arange(60, 120))]
-    apart = [weights.ratios(log, new, c) for log, c in zip(parts, (old, other), strict=True)]
-    assert np.array_equal(weights.ratios(both, new, [old, other]), np.concatenate(apart))
-
-
 def test_the_mean_over_all_that_can_happen_is_exact_with_two_behaviors():
     """One step, two behaviors, each with its own dice: every pair of episodes, with its chance."""
     old, other = FAIR, Controller.constant(*NAMES, [0.1, 0.9], name="other")

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from jumar import models, order_test, random_stream, simulate
 from jumar.core.memory import window
-from jumar.evidence.order.gaps import beyond_chance
 from jumar.truth.training import train_behavior
 from order_logs import finite_history, fork, forks, only
 from small_logs import MOST
@@ -62,11 +60,6 @@ def test_tiger_with_one_observation_is_seen_through_in_200_episodes():
         for run in range(10)
     ]
     assert sum(found) >= 23
-
-
-def test_gaps_and_chance_add_up_as_squares():
-    found = beyond_chance(np.array([0.5, 0.3, 0.1]), np.array([0.4, 0.0, 0.2]))
-    assert_allclose(found, [0.3, 0.3, 0])
 
 
 def test_the_effect_is_the_mean_distance_of_laws():

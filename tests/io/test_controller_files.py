@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import json
 import tomllib
 from typing import Any
@@ -24,7 +23,7 @@ from controller_documents import (
     windowed,
     write,
 )
-from jumar.core.memory import NamedNodes, Window, window
+from jumar.core.memory import window
 from jumar.io.controllers import (
     controller_from_document,
     load_controller,
@@ -42,15 +41,6 @@ def test_the_maintenance_example_inspects_every_second_year_and_repairs_what_is_
     assert c.row("due", "good").tolist() == inspect.tolist()
     assert c.row("due", "worn").tolist() == repair.tolist()
     assert c.row("due", "good") == pytest.approx([0.02 / 3, 0.98 + 0.02 / 3, 0.02 / 3])
-
-
-def test_in_the_maintenance_example_an_inspection_stays_due_until_it_is_made(tmp_path):
-    memory = load_controller(write(tmp_path, EXAMPLE)).memory
-    assert isinstance(memory, NamedNodes)
-    inspected, due = 0, 1
-    assert memory.initial().tolist() == [inspected]
-    assert memory.next[inspected].tolist() == [[due, due, due]] * 2
-    assert memory.next[due].tolist() == [[due, inspected, due]] * 2
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
@@ -134,16 +124,6 @@ def test_the_first_rule_that_fits_wins_whichever_is_the_exact_one():
     assert "rule 1 comes first" in refusal(windowed(2, wide, exact))
 
 
-def test_a_star_in_a_window_fits_any_observation_and_nothing_yet():
-    c = controller_from_document(windowed(3, {"node": ["*", "worn"], "action": "repair"}))
-    repaired = [
-        node
-        for node in itertools.product(["", "good", "worn"], repeat=2)
-        if not (node[0] and not node[1]) and c.row(list(node), "good")[2] == 1
-    ]
-    assert repaired == [("", "worn"), ("good", "worn"), ("worn", "worn")]
-
-
 def test_a_star_in_an_action_window_stands_for_a_pair_or_for_half_of_one():
     def repaired(node: list[Any]) -> int:
         return len(controller_from_document(windowed(2, rule(node), actions=True)).states) // 2
@@ -156,18 +136,6 @@ def test_a_star_in_an_action_window_stands_for_a_pair_or_for_half_of_one():
     assert repaired([["*", "keep"]]) == 2  # two observations: nothing yet has no action
     assert repaired(["*"]) == repaired([["*", "*"]]) == 1 + 2 * 3
     assert repaired([["", "*"]]) == repaired([["", ""]]) == 1
-
-
-def test_a_star_in_a_product_stands_for_a_whole_part():
-    memory = {"product": [maintenance()["memory"], {"window": 2}]}
-    rules = [
-        {"node": ["due", "*"], "action": "inspect"},
-        {"node": ["*", ["worn"]], "action": "repair"},
-    ]
-    c = controller_from_document(maintenance(memory=memory, rules=rules))
-    assert c.row(["due", ["worn"]], "good").tolist() == [0, 1, 0]
-    assert c.row(["inspected", ["worn"]], "good").tolist() == [0, 0, 1]
-    assert c.row(["inspected", ["good"]], "good").tolist() == [1, 0, 0]
 
 
 def test_rules_that_fit_everything_need_no_default():
@@ -186,14 +154,6 @@ def test_exploration_mixes_rules_and_default_but_not_otherwise():
     c = controller_from_document(maintenance(default=None, otherwise=inner))
     assert c.row("due", "worn").tolist() == [0, 0, 1]
     assert c.row("inspected", "good") == pytest.approx([0.6, 0.2, 0.2])
-
-
-def test_a_nested_document_may_repeat_what_it_would_take_over():
-    same = {key: maintenance()[key] for key in ("format", "observations", "actions", "default")}
-    short, long = {"default": "keep"}, same
-    documents = [maintenance(default=None, otherwise=inner) for inner in (short, long)]
-    one, other = map(controller_from_document, documents)
-    assert one.same_as(other)
 
 
 def test_reading_a_document_does_not_change_it():
@@ -258,7 +218,3 @@ def test_wildcards_decide_as_a_rule_by_rule_comparison_would(data):
     c = controller_from_document(document)
     for (n, z), row in expected.items():
         assert c.row(nodes[n], z).tolist() == row
-
-
-def test_a_window_in_a_file_is_a_window_in_the_program():
-    assert controller_from_document(windowed(4)).memory == Window(4).on(2, 3)

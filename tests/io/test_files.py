@@ -20,7 +20,7 @@ from jumar.io import locks, temporary
 from jumar.io.controllers import (
     save_controller,
 )
-from jumar.io.files import replacing, write_atomically, write_folder
+from jumar.io.files import replacing, write_atomically
 
 # ---- writing files ------------------------------------------------------------------------
 
@@ -113,17 +113,6 @@ def test_a_full_disk_is_told_of_the_real_path_whoever_writes(tmp_path):
         raise OSError(28, f"Error writing bytes to file {tmp}")
     assert ".tmp" not in str(told.value)
     assert "No space left on device" in str(told.value)
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_full_disk_is_told_of_the_real_path_in_a_folder(tmp_path, monkeypatch):
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with refuses(WriteError, tmp_path / "out" / "a.txt", "No space left on device") as told:
-        write_folder(tmp_path / "out", {"a.txt": "one"})
-    assert ".tmp" not in str(told.value)
     assert os.listdir(tmp_path) == []
 
 

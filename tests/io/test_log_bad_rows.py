@@ -78,15 +78,6 @@ def test_columns_separated_by_something_else_are_recognised_in_tsv(tmp_path):
         read_logs(path, separator="tab")
 
 
-def test_a_ragged_row_of_a_tsv_is_named(tmp_path):
-    path = tmp_path / "log.tsv"
-    path.write_text("episode\tobservation\taction\treward\n1\tz\ta\n")
-    with pytest.raises(
-        LogError, match=r"row 2: has 3 cells, but the header has 4. Is a tab missing"
-    ):
-        read_logs(path)
-
-
 @pytest.mark.parametrize("size", [20, 60])
 def test_a_compressed_file_that_is_cut_short_is_refused(tmp_path, size):
     path = tmp_path / "log.csv.gz"

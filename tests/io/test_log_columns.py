@@ -92,14 +92,6 @@ def test_a_binned_column_can_be_combined_with_another(log_file):
     assert seen(log) == ["low+quiet", "high+loud"]
 
 
-def test_ranges_that_never_occur_are_not_in_the_alphabet_unless_they_are_given(log_file):
-    path = log_file("1,1,quiet,run,0")
-    options = {"columns": {"observation": "vibration"}, "bins": BINS, "ends": "cut"}
-    assert read_logs(path, **options).observations == ("low",)
-    log = read_logs(path, **options, observations=("high", "mid", "low"))
-    assert log.observation.tolist() == [2]
-
-
 @pytest.mark.parametrize(
     ("spec", "fact"),
     [
@@ -145,6 +137,11 @@ def test_a_cost_column_is_not_taken_for_rewards(log_file):
     path = log_file("1,z,a,10", header="episode,observation,action,cost")
     with refuses(LogError, "no column", "reward", "cost=True", "--cost"):
         read_logs(path, ends="cut")
+
+
+def test_reward_and_cost_are_one_part(log_file):
+    with pytest.raises(ParameterError, match="the same part"):
+        read_logs(log_file("1,z,a,run,0"), columns={"reward": "a", "cost": "b"}, cost=True)
 
 
 # ---- prices -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from facts import refuses
 from jumar.core.errors import LogError, ParameterError
 from jumar.io.logs import read_logs
-from jumar.io.logs.dates import DATES, TIMES, parsed
+from jumar.io.logs.dates import DATES
 
 
 def read(*times: object, **options: object):
@@ -132,22 +132,6 @@ def test_a_column_that_has_times_needs_no_format():
 def test_a_format_that_is_none_is_refused(format, fact):
     with refuses(ParameterError, "dates:", fact, "Write it like %d/%m/%Y"):
         read("31/05/2024", dates=format)
-
-
-FORMATS = [date + gap + time for date in DATES for gap, time in [("", ""), (" ", TIMES[0])]]
-FORMATS += [DATES[0] + " " + time for time in TIMES]
-
-
-@given(
-    st.sampled_from(FORMATS),
-    st.lists(st.datetimes(datetime(1969, 1, 1), datetime(2068, 12, 31)), min_size=1, max_size=5),
-)
-def test_every_format_is_read_as_python_reads_it(format, times):
-    words = [time.strftime(format) for time in times]
-    expected = [np.datetime64(datetime.strptime(word, format), "us") for word in words]
-    found = parsed(words, format)
-    assert found.fits.all()
-    assert found.values.astype("datetime64[us]").tolist() == [e.item() for e in expected]
 
 
 @given(

@@ -32,16 +32,6 @@ def test_the_error_counts_and_gives_examples(log_file):
     )
 
 
-def test_missing_episodes_are_counted_with_examples(log_file):
-    path = log_file("1,z,a,0", *[",z,a,0"] * 6)
-    with pytest.raises(LogError) as caught:
-        read_logs(path, ends="cut")
-    assert str(caught.value) == (
-        f"{path}, row 3, column 'episode': the episode is missing. So it is in 6 rows in all (also "
-        "4, 5, 6, ...). Write in every row which episode it belongs to."
-    )
-
-
 def test_an_observation_that_is_partly_missing_is_named_as_the_controller_must_know_it(log_file):
     path = log_file("1,low,,run,0", header="episode,vibration,noise,action,reward")
     options = {"columns": {"observation": "vibration+noise"}, "ends": "cut", "missing": "symbol"}
@@ -86,13 +76,6 @@ def test_the_symbol_stands_for_the_part_that_is_missing(log_file):
     log = read_logs(path, missing="symbol", **options)
     assert seen(log) == ["low+missing", "missing+quiet", "missing+missing", "9+loud"]
     assert log.origin.remarks.replaced == 3
-
-
-def test_a_binned_reading_may_be_missing(log_file):
-    path = log_file("1,,a,0", "1,nan,a,0", "1,7,a,0")
-    bins = {"observation": ("low", 5, "high")}
-    log = read_logs(path, bins=bins, missing="symbol", ends="cut")
-    assert seen(log) == ["missing", "missing", "high"]
 
 
 def test_nan_in_a_column_of_numbers_is_missing():

@@ -74,6 +74,14 @@ def test_timestamps_of_every_unit_sort_and_split(unit):
     assert len(read_logs(timed(times, pa.timestamp(unit)), ends="cut", gap="48h")) == 1
 
 
+def test_times_that_are_finer_or_no_times_further_down_are_found():
+    """Batches of one row: the first looks plain, and the column is then read again as words."""
+    fine = timed(["2024-01-01T10:00:00", "2024-01-01T09:00:00.000000002"])
+    assert read_logs(fine.to_reader(max_chunksize=1), ends="cut").reward.tolist() == [1, 0]
+    with refuses(LogError, "table, row 2, column 'step': 'x' is not a number"):
+        read_logs(timed(["1", "x"], part="step").to_reader(max_chunksize=1), ends="cut")
+
+
 def test_the_time_is_not_asked_where_steps_say_the_order(log_file):
     path = log_file("1,2,noon,z,a,0", "1,1,soon,z,a,1", header="episode,step," + HEADER[8:])
     assert read_logs(path, ends="cut").reward.tolist() == [1, 0]
@@ -119,11 +127,6 @@ def test_interleaved_and_early_rows_are_remarked(log_file):
     assert log.origin.remarks == Remarks(
         rows=6, interleaved=2, out_of_order=2, first_out_of_order=5
     )
-
-
-def test_a_log_in_order_has_nothing_to_remark(log_file):
-    log = read_logs(log_file("x,1,z,a,0", "x,2,z,a,0", "y,1,z,a,0"), ends="cut")
-    assert log.origin.remarks == Remarks(rows=3)
 
 
 # ---- gaps ---------------------------------------------------------------------------------------
@@ -225,12 +228,6 @@ def test_rows_that_differ_are_never_copies(log_file, other):
         f"{path}, row 3 (episode 1): the time is the same as in row 2. Number the steps of an "
         "episode differently."
     )
-
-
-def test_rows_of_one_step_and_two_times_are_no_copies(log_file):
-    path = log_file("1,1,5,z,a,0", "1,1,6,z,a,0", header="episode,step," + HEADER[8:])
-    with refuses(LogError, "step", "same", "row 2"):
-        read_logs(path, ends="cut", repeated="drop", gap=9)
 
 
 def test_closing_rows_may_be_copies_too(log_file):

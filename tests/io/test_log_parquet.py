@@ -8,12 +8,8 @@ import pytest
 
 from jumar.io.logs import read_logs
 from log_rows import (
-    FILL_IN,
-    FILL_IN_OBSERVATION,
-    FILL_IN_REWARD,
     ONE_OF_EACH,
     PLAIN_DIGITS,
-    WHICH_EPISODE,
     WRITE_TRUE,
     in_names,
     refused,
@@ -86,26 +82,6 @@ def test_an_empty_text_is_a_missing_action(parquet_file):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (
-            {"action": pa.nulls(3)},
-            ", row 1 (episode 3): the action is missing. Only the last row of an episode that was "
-            "cut off may have none." + FILL_IN,
-        ),
-        (
-            {"observation": pa.nulls(3)},
-            ", row 1 (episode 3): the observation is missing. So it is in 3 rows in all (also 2, "
-            "3)." + FILL_IN_OBSERVATION,
-        ),
-        (
-            {"episode": pa.nulls(3)},
-            ", row 1, column 'episode': the episode is missing. So it is in 3 rows in all (also 2, "
-            "3)." + WHICH_EPISODE,
-        ),
-        (
-            {"reward": pa.nulls(3)},
-            ", row 1, column 'reward': the reward is missing. So it is in 3 rows in all (also 2, "
-            "3)." + FILL_IN_REWARD,
-        ),
         (
             {"reward": pa.array([[1.0], [2.0], [3.0]])},
             ", row 1, column 'reward': [1.0] is not a number." + PLAIN_DIGITS,

@@ -12,7 +12,7 @@ from jumar.core.errors import LogError
 from jumar.io.formats.source import naming
 from jumar.io.logs import read_logs
 from jumar.io.problems import MOST
-from log_rows import FILL_IN_REWARD, HEADER, PLAIN_DIGITS, WHICH_EPISODE, WRITE_TRUE
+from log_rows import FILL_IN_REWARD, HEADER, PLAIN_DIGITS
 
 
 def problems(path, **options) -> list[str]:
@@ -26,17 +26,6 @@ def problems(path, **options) -> list[str]:
     for line, problem in zip(lines, caught.value.problems, strict=False):
         assert problem.startswith(line)
     return [problem.removeprefix(str(path)) for problem in caught.value.problems]
-
-
-def test_bad_cells_of_all_columns_are_told(log_file):
-    path = log_file(",z,a,ten,", "1,z,a,1,maybe", "1,z,a,lots,", "1,z,a,ten,", header=HEADER)
-    assert problems(path) == [
-        ", row 2, column 'reward': 'ten' is not a number. So it is in 2 rows in all (also 5)."
-        + PLAIN_DIGITS,
-        ", row 4, column 'reward': 'lots' is not a number." + PLAIN_DIGITS,
-        ", row 3, column 'terminated': 'maybe' is not true or false." + WRITE_TRUE,
-        ", row 2, column 'episode': the episode is missing." + WHICH_EPISODE,
-    ]
 
 
 def test_a_remedy_is_given_once(log_file):

@@ -13,7 +13,7 @@ from facts import refuses
 from jumar import models, random_stream, simulate
 from jumar.core.controller import Controller
 from jumar.core.episodes import UNKNOWN, Episodes
-from jumar.core.errors import LogError, ParameterError, WriteError
+from jumar.core.errors import LogError, ParameterError
 from jumar.io.logs import read_logs, write_logs
 from log_rows import FORMATS, in_names, three_endings
 
@@ -127,21 +127,6 @@ def test_a_write_that_fails_leaves_nothing_behind(tmp_path, ending):
         write_logs(log, tmp_path / f"folder.{ending}")
     assert sorted(os.listdir(tmp_path)) == ["file", f"folder.{ending}"]
     assert (tmp_path / "file").read_text() == "mine"
-
-
-@pytest.mark.parametrize("ending", FORMATS)
-def test_a_disk_that_fills_up_leaves_the_old_log(tmp_path, ending, monkeypatch):
-    def full(*args: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    log = three_endings(("good", "worn"), ("keep", "repair"))
-    path = tmp_path / f"log.{ending}"
-    path.write_text("the old one")
-    monkeypatch.setattr("jumar.io.files._sync", full)
-    with pytest.raises(WriteError, match="No space left"):
-        write_logs(log, path)
-    assert path.read_text() == "the old one"
-    assert os.listdir(tmp_path) == [path.name]
 
 
 def test_a_log_is_not_written_under_an_unknown_ending(tmp_path):

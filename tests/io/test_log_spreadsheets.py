@@ -58,10 +58,6 @@ def test_the_separator_is_recognised(tmp_path, mark, ending):
     assert read_logs(path, separator=mark).origin.remarks.guessed == ()
 
 
-def test_a_plain_file_has_no_remarks(log_file):
-    assert read_logs(log_file("1,z,a,1.5,", header=HEADER)).origin.remarks.guessed == ()
-
-
 def test_the_separator_may_be_named(log_file):
     path = log_file("1;z;a;0;", header=HEADER.replace(",", ";"))
     for name in (";", "semicolon", "Semicolon"):

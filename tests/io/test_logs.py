@@ -12,13 +12,9 @@ from jumar.core.errors import LogError, ParameterError
 from jumar.io.logs import read_logs
 from log_rows import (
     FILL_IN,
-    FILL_IN_OBSERVATION,
-    FILL_IN_REWARD,
     HEADER,
     PLAIN_DIGITS,
     THE_AMOUNT,
-    WHICH_EPISODE,
-    WRITE_TRUE,
     refused,
 )
 
@@ -110,13 +106,6 @@ def test_a_missing_column_is_named_with_what_may_be_meant(log_file):
     )
 
 
-@pytest.mark.parametrize("part", ["step", "terminated"])
-def test_an_optional_column_that_was_asked_for_must_exist(log_file, part):
-    path = log_file("1,z,a,0,true")
-    with pytest.raises(LogError, match=rf"no column for the {part}: column 'nr' is not one of"):
-        read_logs(path, columns={part: "nr"})
-
-
 def test_an_unknown_part_is_refused(log_file):
     with refuses(ParameterError, "'rewards'", "'reward'"):
         read_logs(log_file("1,z,a,0,true"), columns={"rewards": "gain"})
@@ -146,10 +135,6 @@ def test_a_missing_action_in_the_middle_is_named(log_file):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (",z,a,0,", ", row 3, column 'episode': the episode is missing." + WHICH_EPISODE),
-        ("7,,a,0,", ", row 3 (episode 7): the observation is missing." + FILL_IN_OBSERVATION),
-        ("7,z,a,,", ", row 3, column 'reward': the reward is missing." + FILL_IN_REWARD),
-        ("7,z,a,abc,", ", row 3, column 'reward': 'abc' is not a number." + PLAIN_DIGITS),
         ('7,z,a,"1,5,6",', ", row 3, column 'reward': '1,5,6' is not a number." + PLAIN_DIGITS),
         ("7,z,a,0x10,", ", row 3, column 'reward': '0x10' is not a number." + PLAIN_DIGITS),
         (
@@ -161,32 +146,8 @@ def test_a_missing_action_in_the_middle_is_named(log_file):
             ", row 3, column 'reward': reward is inf; rewards must be finite numbers." + THE_AMOUNT,
         ),
         (
-            "7,z,a,0,maybe",
-            ", row 3, column 'terminated': 'maybe' is not true or false." + WRITE_TRUE,
-        ),
-        (
-            "7,*,a,0,",
-            ", row 3 (episode 7): observation '*' is reserved for the wildcard. "
-            "Choose another name.",
-        ),
-        (
             "7,z,*,0,",
             ", row 3 (episode 7): action '*' is reserved for the wildcard. Choose another name.",
-        ),
-        (
-            "7,z,,5,",
-            ", row 3 (episode 7): there is a reward but no action. Write what was done; or leave "
-            "the reward out, if the row only tells what was seen in the end.",
-        ),
-        (
-            "7,z,,,true",
-            ", row 3 (episode 7): marked terminated, but has no action. Mark the step with which "
-            "the process ended, and drop this row.",
-        ),
-        (
-            "8,z,,,",
-            ", row 3 (episode 8): the episode has no steps, only a final observation. "
-            "Leave it out.",
         ),
     ],
 )

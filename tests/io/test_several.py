@@ -317,13 +317,6 @@ def test_what_is_wrong_with_several_files_is_told_at_once(tmp_path):
     assert "1.csv, row 21" in str(refused.value)
 
 
-def test_a_name_that_the_controller_does_not_know_is_named(tmp_path):
-    folder = broken(tmp_path, 1, 9, "burnt", 2)
-    with pytest.raises(LogError) as refused:
-        read(folder, observations=("ok", "hot"), actions=("run", "fix"))
-    assert f"{tmp_path}/logs/1.csv, row 9" in str(refused.value)
-
-
 def test_a_step_of_a_log_knows_its_file(tmp_path):
     log = read(broken(tmp_path, 2, 9, "ok", 2))
     assert log.where(0) == f"{tmp_path}/logs/0.csv, row 2 (episode m0)"

@@ -38,7 +38,7 @@ def run(*arguments):
 
 def test_the_same_controller_as_from_the_log(log, files):
     counted = jm.count_logs("log.parquet", FAIR, memory=jm.window(2))
-    found = jm.improve_counts(counted, FAIR, discount=0.95, n_wedge=20)
+    found = jm.improve(counted, FAIR, discount=0.95, n_wedge=20)
     expected = jm.improve(log, FAIR, discount=0.95, memory=jm.window(2), n_wedge=20)
     assert np.allclose(found.improvement.policy, expected.improvement.policy)
     assert found.improvement.gain == pytest.approx(expected.improvement.gain)
@@ -50,7 +50,7 @@ def test_the_same_controller_as_from_the_log(log, files):
 
 def test_a_shorter_memory_than_was_counted(log, files):
     counted = jm.count_logs("log.parquet", FAIR, memory=jm.window(3))
-    found = jm.improve_counts(counted, FAIR, discount=0.95, memory=jm.window(1), n_wedge=20)
+    found = jm.improve(counted, FAIR, discount=0.95, memory=jm.window(1), n_wedge=20)
     expected = jm.improve(log, FAIR, discount=0.95, memory=jm.window(1), n_wedge=20)
     assert np.allclose(found.improvement.policy, expected.improvement.policy)
 
@@ -74,15 +74,15 @@ def test_counts_of_no_episode_teach_nothing(files, algorithm):
     nothing = counts_of_nothing(FAIR.observations, FAIR.actions, FAIR.memory)
     save_counts(nothing, files / "none.parquet")
     with pytest.raises(CountsError, match="of no episode"):
-        jm.improve_counts("none.parquet", FAIR, discount=0.95, algorithm=algorithm)
+        jm.improve(jm.load_counts("none.parquet"), FAIR, discount=0.95, algorithm=algorithm)
 
 
 def test_what_counts_cannot_do_is_told(files):
     counted = jm.count_logs("log.parquet", FAIR)
     with pytest.raises(ParameterError, match="episodes"):
-        jm.improve_counts(counted, FAIR, discount=0.95, algorithm="auto")
+        jm.improve(counted, FAIR, discount=0.95, algorithm="auto")
     with pytest.raises(ParameterError, match="episodes"):
-        jm.improve_counts(counted, FAIR, discount=0.95, algorithm="strict")
+        jm.improve(counted, FAIR, discount=0.95, algorithm="strict")
     other = jm.Controller.uniform(("a", "b"), TIGER.actions)
     with pytest.raises(CountsError, match="observations"):
-        jm.improve_counts(counted, other, discount=0.95)
+        jm.improve(counted, other, discount=0.95)

@@ -183,3 +183,9 @@ def test_the_gap_covers_what_a_tie_leaves_behind():
     mdp = one_state(reward=[1.0, 1.0 + 9e-11], ending=[0.0, 0.0], discount=0.99)
     solution = solve(mdp, np.array([[1.0, 0.0]]), Admitted(GREEDY, 0.0))
     assert solution.values[0] + solution.trace.gap >= 100 + 9e-9
+
+
+def test_a_limit_on_rounds_holds_for_rules_too():
+    mdp = random_mdp(np.random.default_rng(0), 6, 3)
+    with pytest.raises(NotConverged):
+        solve(mdp, uniform(mdp), Admitted(GREEDY, 0.0), max_iterations=1)

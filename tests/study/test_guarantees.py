@@ -266,26 +266,6 @@ def test_every_claimant_has_a_cell(finished):
     assert {c.process for c in found.of("gates")} == {"lottery", "near-ties"}
 
 
-def test_a_run_that_is_interrupted_goes_on_where_it_was(finished, tmp_path):
-    told = []
-
-    def impatient(done, total):
-        told.append((done, total))
-        if done == 6:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_guarantees(SMALL, tmp_path, jobs=1, progress=impatient)
-    assert not (tmp_path / "results.parquet").exists()
-    kept = {path.name for path in (tmp_path / "blocks").iterdir()}
-    assert len(kept) == 2
-    told.clear()
-    store = run_guarantees(SMALL, tmp_path, jobs=1, progress=lambda *done: told.append(done))
-    assert told[0][0] == 6
-    assert told[-1] == (told[-1][1], told[-1][1])
-    assert rows(store) == rows(finished)
-
-
 def test_another_run_in_the_same_folder_is_refused(finished):
     with pytest.raises(ParameterError, match="holds the results of another study: seed differ"):
         run_guarantees(replace(SMALL, seed=4), finished.folder, jobs=1)
@@ -359,3 +339,8 @@ def test_the_page_shows_every_process_and_every_gate():
         assert of_gates or (name, "certificates") in measured
     for gate in GATES:
         assert f"| {gate}: promise |" in first
+
+
+def test_a_full_run_has_more_sizes():
+    sizes = PARTS["gates"].sizes_of(process("near-ties"), full=True)
+    assert sizes == (20, 100, 1000, 10_000, 60_000)

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from jumar.algorithms import ALGORITHMS
-from jumar.core.errors import ParameterError, StudyError
+from jumar.core.errors import StudyError
 from jumar.study.family import at_size, family_rows, gated_sizes
 from jumar.study.figures import draw
 from jumar.study.report import write_report
@@ -86,12 +86,6 @@ def test_the_figure_and_the_page_are_written(store):
     files = write_report(store, spec)
     assert store.folder / "figures" / "family.svg" in files
     assert "auto: soft" in (store.folder / "index.html").read_text()
-
-
-def test_going_on_with_another_part_is_refused(store):
-    other = document(algorithms=[*document()["algorithms"][:3], {**GATED, "datasets": 1}])
-    with pytest.raises(ParameterError, match="another study: parts differ"):
-        run_study(study_from_document(other), store.folder)
 
 
 @pytest.mark.parametrize(

@@ -158,29 +158,6 @@ def test_auto_is_the_selection_on_that_log_with_the_stream_of_that_name(finished
         assert row["chosen"] == (str(found.chosen.setting) if found.chosen else "behavior")
 
 
-def test_strict_is_the_one_that_improve_runs(finished):
-    behavior = SPEC.behaviors[0]
-    prepared, log = the_log(behavior, 2, 600)
-    rewards = jm.RewardRange((-1, -1), (-100, 10))
-    for k_new in behavior.memories:
-        result = jm.improve(
-            log,
-            prepared.behavior,
-            discount=0.95,
-            memory=jm.window(k_new),
-            algorithm="strict",
-            rewards=rewards,
-        )
-        (row,) = (
-            row
-            for row in rows(finished)
-            if (row["behavior"], row["algorithm"], row["k_new"], row["size"], row["dataset"])
-            == ("tiger:1", "strict", k_new, 600, 2)
-        )
-        exact = jm.evaluate(prepared.pomdp, result.controller).value
-        assert row["value"] == pytest.approx(exact, abs=1e-12)
-
-
 @pytest.mark.slow
 def test_worker_processes_find_what_one_process_finds(tmp_path):
     """Two behaviors of two blocks each."""
@@ -233,6 +210,11 @@ def test_in_hindsight_takes_the_best_mean_of_every_behavior_and_size():
     assert best.cells == (high, later)
     assert best.worse == 1 / 4
     assert in_hindsight([SafetyLine(BASIC, 0, (low,))]) is None
+
+
+def test_without_an_optimum_there_is_no_normalised_number_and_json_says_null():
+    assert np.isnan(SafetyLine(SPIBB, 0, (cell(OTHER, [1, 2]),)).normalised)
+    assert cell(OTHER, [1, 2]).to_dict()["normalised"] is None
 
 
 # ---- what is shown ------------------------------------------------------------------------------

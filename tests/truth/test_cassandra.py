@@ -396,13 +396,22 @@ def test_without_observations_the_state_is_seen(line, rewards):
     assert model.expected_reward.tolist() == rewards
 
 
-def test_where_the_state_is_seen_there_is_nothing_to_say_about_observing():
-    with refuses(ModelError, "line 4", "column 1", "observations:"):
-        read(SEEN + "O: go uniform")
-    with refuses(ModelError, "line 4", "Expected '*'"):
-        read(SEEN + "R: go : a : b : 1 5")
-    with refuses(ModelError, "line 15", "R: ACTION : STATE : NEXT-STATE : OBSERVATION"):
-        read(HEAD + BODY + "R: listen 1 2 3 4")
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        (SEEN + "O: go uniform", ("line 4", "column 1", "observations:")),
+        (SEEN + "R: go : a : b : 1 5", ("line 4", "Expected '*'")),
+        (HEAD.replace("left right", "9" * 5000) + BODY, ("line 3, column 9", "is too large")),
+    ],
+)
+def test_what_cannot_be_said_is_refused(text, facts):
+    with refuses(ModelError, *facts):
+        read(text)
+
+
+def test_the_last_discount_counts_and_that_is_said():
+    with pytest.warns(ModelWarning, match="line 2, column 1: 'discount:' also stands on line 1"):
+        assert read("discount: 0.5\n" + HEAD + BODY).discount == 0.9
 
 
 # ---- 14 how many numbers ------------------------------------------------------------------------
@@ -447,11 +456,6 @@ def test_a_table_of_all_rewards_is_never_built():
     model = read(text)
     assert len(model.probability) == 5 * S
     assert model.expected_reward.sum() == 5 * S + 4
-
-
-def test_a_model_that_does_not_fit_is_refused_before_it_is_tried():
-    with pytest.raises(TooLarge):
-        read("discount: 0.9 values: reward states: 9000000000000 actions: 2 observations: 2")
 
 
 # ---- 15 the first observation -------------------------------------------------------------------

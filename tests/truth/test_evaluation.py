@@ -13,7 +13,7 @@ from facts import refuses
 from jumar import models
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError, TooLarge
-from jumar.core.memory import NamedNodes, window
+from jumar.core.memory import window
 from jumar.truth.chain import unroll
 from jumar.truth.evaluation import evaluate, occupancy, values
 from jumar.truth.pomdp import END, Pomdp, from_arrays
@@ -105,21 +105,6 @@ def test_without_discount_and_without_end_there_is_no_value_but_over_a_horizon()
     assert evaluate(undiscounted, patient, horizon=30).length == pytest.approx(30, abs=1e-12)
 
 
-def test_a_controller_that_ends_some_histories_only_may_go_on_for_ever():
-    """Opens after hear-left, else listens for good: half of the episodes never end."""
-    half = Controller(
-        TIGER.observations,
-        TIGER.actions,
-        NamedNodes(("unsure", "deaf"), [[[0] * 3, [1] * 3], [[1] * 3, [1] * 3]]),
-        states=[[0, 0]],
-        rows=[[0.0, 1.0, 0.0]],
-        otherwise=[0.0, 0.0, 1.0],
-    )
-    found = evaluate(TIGER, half)
-    assert found.length == math.inf
-    assert found.value == pytest.approx(0.5 * (0.85 * 10 - 0.15 * 100) + 0.5 * -20, abs=1e-12)
-
-
 @pytest.mark.parametrize("horizon", [0, -1])
 def test_a_horizon_is_at_least_one_step(horizon):
     with refuses(ParameterError, "whole number", "1"):
@@ -137,14 +122,6 @@ def test_three_steps_are_worth_what_summing_over_all_episodes_says(data):
     found = evaluate(pomdp, controller, horizon=3)
     assert found.value == pytest.approx(value, abs=1e-11)
     assert found.length == pytest.approx(length, abs=1e-11)
-
-
-@given(st.data())
-def test_a_long_horizon_is_as_good_as_for_ever(data):
-    pomdp = data.draw(pomdps(discounts=(0.0, 0.5)))
-    controller = data.draw(controllers(pomdp.observations, pomdp.actions))
-    for_ever, long = evaluate(pomdp, controller), evaluate(pomdp, controller, horizon=80)
-    assert long.value == pytest.approx(for_ever.value, rel=1e-12, abs=1e-12)
 
 
 # ---- visits -------------------------------------------------------------------------------------

@@ -127,26 +127,3 @@ def test_voicemail():
 
 
 # ---- the maze -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("cell", "north", "south", "east", "west"),
-    [
-        (0, 0, 5, 1, 0),
-        (1, 1, 1, 2, 0),
-        (2, 2, 6, 3, 1),
-        (3, 3, 3, 4, 2),
-        (4, 4, 7, 4, 3),
-        (5, 0, 8, 5, 5),
-        (6, 2, END, 6, 6),
-        (7, 4, 9, 7, 7),
-        (8, 5, 8, 8, 8),
-        (9, 7, 9, 9, 9),
-    ],
-)
-def test_every_move_of_the_maze(cell, north, south, east, west):
-    for a, to in enumerate((north, south, east, west)):
-        (p, next_cell, look, reward) = outcomes(MAZE, cell, a)[0]
-        assert (p, next_cell) == (1.0, to)
-        assert reward == (1.0 if to == END else -0.01)
-        assert look == (END if to == END else [0, 1, 2, 1, 3, 4, 4, 4, 5, 5][to])

@@ -101,12 +101,6 @@ def test_what_a_look_every_so_many_years_is_worth(tmp_path, every, exploration, 
     assert found.length == np.inf
 
 
-def test_no_schedule_beats_the_bracket_of_the_best_policy(tmp_path):
-    """The best is worth between -4603.4 and -4602.4, found by another program."""
-    assert evaluate(BRIDGE, schedule(tmp_path, 1)).value < -4603.4
-    assert -4603.4 < models.optimum("bridge_repair") < -4602.4
-
-
 def test_an_untouched_bridge_by_hand():
     """From failure nothing leads back: 2000 a year for ever is 2000/(1-0.95) = 40,000."""
     nothing = Controller.constant(BRIDGE.observations, BRIDGE.actions, np.eye(12)[0])
@@ -133,37 +127,6 @@ def test_stopping_at_once_by_hand():
     """175.133 a year while they last, 0.9 of them to the next: 175.133/(1 - 0.95·0.9)."""
     stop = Controller.constant(TIGER.observations, TIGER.actions, [0, 0, 1])
     assert evaluate(TIGER, stop).value == pytest.approx(175.133 / (1 - 0.95 * 0.9))
-
-
-def protocol(folder: Path, exploration: float) -> Controller:
-    """Four years of management and a survey; once more if it fails; stop after the second."""
-    nodes = [f"n{i}" for i in range(12)]
-    moves = [
-        {"node": "n5", "observation": "present", "to": "n1"},  # n5 and n10 look at the survey
-        {"node": "n10", "observation": "present", "to": "n1"},
-        {"node": "n11", "to": "n11"},
-        *({"node": f"n{i}", "to": f"n{i + 1}"} for i in range(11)),
-    ]
-    rules = [
-        {"node": "n4", "action": "survey"},
-        {"node": "n9", "action": "survey"},
-        {"node": "n10", "observation": "absent", "action": "stop"},
-        {"node": "n11", "action": "stop"},
-    ]
-    return load(
-        folder,
-        TIGER,
-        exploration=exploration,
-        memory={"nodes": nodes, "moves": moves},
-        rules=rules,
-        default="manage",
-    )
-
-
-@pytest.mark.parametrize(("exploration", "value"), [(0, 1357.21), (0.1, 1331.95)])
-def test_the_protocol_with_two_chances(tmp_path, exploration, value):
-    found = evaluate(TIGER, protocol(tmp_path, exploration))
-    assert found.value == pytest.approx(value, abs=0.0051)
 
 
 # ---- the machine --------------------------------------------------------------------------------
@@ -229,27 +192,6 @@ def test_the_machine_is_the_published_file():
 def test_always_the_same_on_the_field(tmp_path, action, value):
     found = evaluate(WEED, load(tmp_path, WEED, default=action)).value
     assert found == pytest.approx(value, abs=0.051)
-
-
-@pytest.mark.parametrize(("exploration", "value"), [(0, 20564.6), (0.1, 20462.4)])
-def test_fumigation_after_two_sightings_in_a_row(tmp_path, exploration, value):
-    """The count begins anew after the second."""
-    waiting = load(
-        tmp_path,
-        WEED,
-        exploration=exploration,
-        memory={
-            "nodes": ["clear", "seen"],
-            "moves": [
-                {"node": "seen", "observation": "present", "to": "clear"},
-                {"observation": "present", "to": "seen"},
-                {"to": "clear"},
-            ],
-        },
-        rules=[{"node": "seen", "observation": "present", "action": "fumigate"}],
-        default="host denial",
-    )
-    assert evaluate(WEED, waiting).value == pytest.approx(value, abs=0.051)
 
 
 def test_fumigation_at_sight_is_the_best_there_is(tmp_path):

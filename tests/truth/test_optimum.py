@@ -68,44 +68,6 @@ def test_a_coin_is_guessed_at_once_or_after_one_peek(bias, cost):
     assert best.lower - 1e-12 <= expected <= best.upper + 1e-12
 
 
-def test_a_coin_tossed_anew_every_step_is_worth_its_mean():
-    # seen only after it was bet on: every bet is even, 0.6 for the better side, and never ends
-    toss = [[0.8, 0.2], [0.8, 0.2]]
-    pomdp = from_arrays(
-        name="roulette",
-        states=["red", "black"],
-        actions=["bet-red", "bet-black"],
-        observations=["nothing"],
-        transition=[toss, toss],
-        observation=[[[1], [1]]] * 2,
-        reward=[[1, -1], [-1, 1]],
-        start=[0.8, 0.2],
-        first_observation=[[1], [1]],
-        discount=0.95,
-    )
-    best = optimum(pomdp)
-    assert best.lower == pytest.approx(0.6 / 0.05, abs=1e-9)
-    assert best.upper == pytest.approx(0.6 / 0.05, abs=1e-7)
-
-
-def test_a_decision_seen_through_is_the_optimum_of_the_mdp():
-    # fully observable: from "low", waiting for 0.9·10 beats taking 5 now
-    pomdp = from_arrays(
-        name="ladder",
-        states=["low", "high"],
-        actions=["take", "climb"],
-        observations=["low", "high"],
-        transition=[[[0, 0], [0, 0]], [[0, 1], [0, 1]]],
-        ending=[[1, 1], [0, 0]],
-        observation=[np.eye(2)] * 2,
-        reward=[[5, 10], [0, 0]],
-        start=[1, 0],
-        first_observation=np.eye(2),
-        discount=0.9,
-    )
-    assert optimum(pomdp).lower == pytest.approx(9)
-
-
 def test_impossible_wishes_are_told():
     with pytest.raises(ParameterError, match="seconds: 0"):
         optimum(models.tiger(), seconds=0)

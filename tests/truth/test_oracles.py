@@ -51,14 +51,6 @@ def test_listening_or_asking_for_ever():
     assert value(TIGER, listen, horizon=300) == pytest.approx(-19.9999958494, abs=PRINTED)
 
 
-# hearing left, open right; hearing "save", save
-@pytest.mark.parametrize(
-    ("model", "choice", "expected"), [(TIGER, (1, 0), -6.5), (VOICEMAIL, (1, 2), 0.175)]
-)
-def test_acting_on_the_current_observation(model, choice, expected):
-    assert value(model, deterministic(model, 1, choice)) == pytest.approx(expected, abs=1e-12)
-
-
 AGREE = {"tiger": (2, 2, 1, 2, 2, 0), "voicemail": (0, 0, 1, 0, 0, 2)}
 BEST = {"tiger": AGREE["tiger"], "voicemail": (1, 0, 1, 0, 0, 2)}
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from facts import refuses
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError
+from jumar.truth.cassandra.writing import pomdp_to_text
 from jumar.truth.evaluation import evaluate
 from jumar.truth.pomdp import END, Pomdp, from_arrays
 from strategies import pomdps
@@ -125,7 +126,6 @@ def test_a_model_is_read_only_and_keeps_its_own_copies():
         ),
         ({"ending": [[0.0, 0.5], [-0.5, 0.0]]}, "negative or undefined probability"),
         ({"start": [0.5, 0.4]}, "the law of the first state: probabilities sum to 0.9"),
-        ({"start": [1.5, -0.5]}, "the law of the first state"),
         ({"start": [1.0]}, r"start has shape \(1,\)"),
         (
             {"first_observation": [[0.5, 0.4], [0, 1]]},
@@ -134,12 +134,8 @@ def test_a_model_is_read_only_and_keeps_its_own_copies():
         ({"first_observation": [[0.5, 0.5]]}, r"first_observation \(1, 2\); expected"),
         ({"transition": [[[1.0, 0.0], [0.0, 1.0]]]}, r"transition has shape \(1, 2, 2\), not"),
         ({"reward": [10, -5]}, r"reward has shape \(2,\), not \(2, 2\)"),
-        ({"observation": [[[1.0]]]}, "observation has shape"),
         ({"reward": [[np.nan, 0], [0, 0]]}, "rewards must be finite"),
-        ({"reward": [[np.inf, 0], [0, 0]]}, "rewards must be finite"),
         ({"discount": -0.1}, r"discount -0.1 must lie in \[0, 1\]"),
-        ({"discount": 1.01}, "discount 1.01"),
-        ({"discount": float("nan")}, "discount nan"),
         ({"max_steps": 0}, "max_steps is 0"),
         ({"states": ["fine", "fine"]}, "'fine' is also name 1"),
         ({"actions": ["run", 2]}, "2 is not text"),
@@ -153,16 +149,13 @@ def test_a_model_that_loses_probability_or_names_is_refused_with_the_place(chang
 @pytest.mark.parametrize(
     ("changes", "fact"),
     [
+        ({"reward": [1.0]}, "1 entries in reward, but 2 outcomes"),
         ({"pointer": [0, 1]}, "pointer does not cut 2 outcomes into 1x1 groups"),
-        ({"pointer": [1, 2]}, "pointer does not cut"),
-        ({"pointer": [0, 2, 2]}, "pointer does not cut"),
         ({"next_state": [1, END]}, "out of range"),
-        ({"next_state": [-2, END]}, "out of range"),
         ({"next_observation": [1, END]}, "out of range"),
         ({"next_observation": [0, 0]}, "out of range"),  # an ending shows nothing
         ({"next_observation": [END, END]}, "out of range"),  # going on shows something
         ({"probability": [0.5, np.nan]}, "negative or undefined"),
-        ({"probability": [1.5, -0.5]}, "negative or undefined"),
     ],
 )
 def test_outcomes_that_lead_nowhere_are_refused(changes, fact):
@@ -170,11 +163,12 @@ def test_outcomes_that_lead_nowhere_are_refused(changes, fact):
         coin(**changes)
 
 
-def test_the_law_of_the_first_observation_matters_only_where_an_episode_can_start():
-    assert machine(first_observation=[[0.5, 0.5], [0.0, 0.0]]).start.tolist() == [1.0, 0.0]
-
-
 def test_an_ending_that_cannot_happen_does_not_make_a_value_for_ever():
     model = coin(probability=[1.0, 0.0], discount=1.0)
     with refuses(ModelError, "discount 1", "may never end"):
         evaluate(model, Controller.uniform(model.observations, model.actions))
+
+
+def test_an_ending_that_cannot_happen_is_not_written_to_a_file():
+    text = pomdp_to_text(coin(probability=[1.0, 0.0]))
+    assert "ended" not in text

@@ -25,6 +25,7 @@ from jumar.core.controller import Controller
 from jumar.core.errors import JumarError
 from jumar.core.rounding import ALIKE
 from jumar.evidence.offpolicy import estimate
+from jumar.evidence.offpolicy.ranges import layers_of
 from jumar.evidence.plausible import Evidenced
 
 USUAL = 0.75  # share of an action from which on it is what an estimated behavior means to do
@@ -112,17 +113,11 @@ def exploring(behavior: Controller) -> Controller | None:
     """
     if behavior.intended is not behavior:
         return behavior if behavior.exploration <= MOST else None
-    least = _every_row(behavior).min(1)
+    least = np.vstack(list(layers_of(behavior))).min(1)
     ε = float(least[0]) * len(behavior.actions)
     if behavior.estimated or not 0 < ε <= MOST or np.ptp(least) > ALIKE:
         return None
     return _declaring(behavior, ε)
-
-
-def _every_row(controller: Controller) -> Floats:
-    below = controller.otherwise
-    rest = _every_row(below) if isinstance(below, Controller) else below[None, :]
-    return np.concatenate([controller.rows, rest])
 
 
 def _declaring(controller: Controller, ε: float) -> Controller:

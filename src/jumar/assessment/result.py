@@ -15,6 +15,7 @@ from jumar.algorithms.auto import Selection
 from jumar.core.arrays import Frozen
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
+from jumar.core.errors import LogError
 from jumar.core.history import Counts
 from jumar.core.improvement import Improvement
 from jumar.core.memory import Memory
@@ -40,7 +41,9 @@ class Result(Frozen, Shown):
     improvement: Improvement
     counts: Counts
     certificates: tuple[Certificate, ...]  # the one to go by first
-    log: Episodes  # with its names numbered as the controller numbers them
+    # the log, with its names numbered as the controller numbers them; None: it was learned from
+    # counts of one
+    held: Episodes | None
     rewards: RewardRange  # declared, or read off the log
     delta: float
     selection: Selection | None = None  # what was tried, where "auto" chose
@@ -55,7 +58,19 @@ class Result(Frozen, Shown):
     kept: tuple[Certificate, ...] = ()  # one for every signal that must not get worse
 
     @property
+    def log(self) -> Episodes:
+        """What was learned from, or of a large log a sample."""
+        if self.held is None:
+            raise LogError(
+                "This was learned from counts, which tell nothing of single episodes: nothing was "
+                "checked or tested. To have that, give the log."
+            )
+        return self.held
+
+    @property
     def summary(self) -> str:
+        if self.held is None:
+            return f"{self.improvement.summary}; learned from counts, not tested"
         return f"{self.improvement.summary}; {self.certificate.title}, {self.certificate.validity}"
 
     @property
@@ -125,6 +140,8 @@ class Result(Frozen, Shown):
         return f"several, named by the log: {self.practice.name}"
 
     def __str__(self) -> str:
+        if self.held is None:
+            return "\n".join(self.untested())
         from jumar.show.terminal import as_text, result_view
 
         return as_text(result_view(self.assessment))
@@ -132,7 +149,24 @@ class Result(Frozen, Shown):
     def _repr_html_(self) -> str:
         from jumar.show.html.card import card
 
+        if self.held is None:
+            return super()._repr_html_()
         return card(self.assessment)
+
+    def untested(self) -> list[str]:
+        """What is said of what was learned from counts."""
+        found = self.improvement
+        lines = [
+            f"{self.steps:,} steps of {self.episodes:,} episodes, over a {found.mdp.memory}: "
+            f"{len(found.mdp):,} situations.",
+            f"{found.algorithm} changes {found.changed:,} of them.",
+            "What that brings is not known: counts tell nothing of single episodes. To have it "
+            "tested on held-out ones, give the logs: jumar improve LOGS.",
+        ]
+        if self.simplified:
+            lines.append(f"Simplified: {self.simplified.summary}, by the model.")
+        told = [f"{c.title}: {c.claim} {c.verdict}" for c in self.certificates[:1]]
+        return [*lines, *(told or ["No published bound applies."])]
 
     @cached_property
     def assessment(self) -> Assessment:
@@ -177,8 +211,10 @@ class Result(Frozen, Shown):
         list of Path
             The files.
         """
-        from jumar.show.outputs import save
+        from jumar.show.outputs import save, save_untested
 
+        if self.held is None:
+            return save_untested(self, folder)
         return save(self.assessment, folder, pictures=pictures)
 
     def to_dict(self) -> dict[str, Any]:
@@ -197,7 +233,8 @@ class Result(Frozen, Shown):
             "steps": int(counts.visits.sum()),
             "steps_left_out": counts.unfinished,
             "history_states": len(improvement.mdp),
-            "logged": self.logged,
+            "logged": self.logged if self.held else None,
+            **({} if self.held else {"tested": False}),
             "changed": improvement.changed,
             "simplified": self.simplified.to_dict() if self.simplified else None,
             "solver": {"iterations": improvement.trace.iterations, "gap": improvement.trace.gap},

@@ -75,34 +75,13 @@ def improve(
     memory = options.learned_or_given(window, with_actions, learn_memory)
     share = options.gain_share(simplify, gain_share)
     reading, keeps = options.with_kept(reading, keep or [], keep_cost or [], keep_range or [])
-    options.check_candidates(candidates, algorithm, parameters, counts)
-    if counts is not None:
-        if keeps or objective is not None:
-            raise ParameterError(
-                "--counts: counts are of one reward, and nothing is tested on them. Leave out "
-                "--objective and --keep, or give the log."
-            )
-        if learn_memory:
-            raise ParameterError("--learn-memory: counts have one memory. Give the log instead.")
-        learned = large.by_counts(
-            counts,
-            policy,
-            exploration,
-            algorithm,
-            parameters,
-            discount=discount,
-            memory=memory,
-            delta=asked["delta"],
-            rewards=reward_range,
-            simplify=share,
+    options.check_candidates(candidates, algorithm, parameters)
+    if counts is not None and objective is not None:
+        raise ParameterError(
+            "--objective: counts are of one reward. Leave it out, or give the log."
         )
-        written = large.saved(learned, output)
-        say(as_json, {**learned.to_dict(), "files": written}, *large.view(learned, written))
-        return
-    with large.source_of(log, policy, exploration, reading, sort, workers, as_json) as (
-        source,
-        behavior,
-    ):
+    found = large.source_of(log, counts, policy, exploration, reading, sort, workers, as_json)
+    with found as (source, behavior):
         result = run(
             source,
             behavior,
@@ -116,6 +95,11 @@ def improve(
             **asked,
             **cast(Any, parameters),
         )
+    if counts is not None:
+        written = [str(file) for file in result.save(output)] if output else []
+        told = [*result.untested(), *(f"Wrote {file}" for file in written)]
+        say(as_json, {**result.to_dict(), "files": written}, *told)
+        return
     with working("Assessing", as_json):
         assessment = result.assessment
     files: list[Path] = []

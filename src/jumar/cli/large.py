@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,21 +16,31 @@ from jumar.io.addresses import as_typed
 if TYPE_CHECKING:
     from jumar.evidence.given import BehaviorLike
     from jumar.io.logs import LogLike
-    from jumar.pipeline.by_counts import CountedResult
+    from jumar.large.counted import Counted
 
 
 @contextmanager
 def source_of(
     log: Path,
+    counts: Path | None,
     policies: Sequence[str] | None,
     exploration: float | None,
     reading: Mapping[str, Any],
     sort: bool,
     workers: Mapping[str, Any],
     as_json: bool,
-) -> Iterator[tuple[LogLike, BehaviorLike]]:
-    """The log and who made it: read, unless it is so large that the main job may have to read it
-    in parts."""
+) -> Iterator[tuple[LogLike | Counted, BehaviorLike]]:
+    """What to learn from, and who made it: counts, or a log. That is read, unless it is so large
+    that the main job may have to read it in parts."""
+    if counts is not None:
+        from jumar.large.files import load_counts
+
+        if len(policies or ()) != 1 or inputs.is_estimate(policies):
+            raise ParameterError(
+                "--policy: give the one controller that the logs were counted with."
+            )
+        yield load_counts(counts), inputs.load(policies, exploration)[0].controller
+        return
     from jumar.io.logs import LogFiles
     from jumar.pipeline.large_logs import is_large
 
@@ -50,57 +59,6 @@ def source_of(
         found = inputs.read(log, policies, dict(reading), exploration=exploration)
     with working("Improving", as_json):
         yield found
-
-
-def by_counts(
-    counts: Path,
-    policies: Sequence[str] | None,
-    exploration: float | None,
-    algorithm: str | None,
-    parameters: Mapping[str, Any],
-    **asked: Any,
-) -> CountedResult:
-    """The main job on counts."""
-    from jumar.pipeline.by_counts import improve_counts
-
-    if len(policies or ()) != 1 or inputs.is_estimate(policies):
-        raise ParameterError("--policy: give the one controller that the logs were counted with.")
-    return improve_counts(
-        counts,
-        inputs.load(policies, exploration)[0].controller,
-        algorithm=algorithm,
-        **asked,
-        **parameters,
-    )
-
-
-def saved(learned: CountedResult, folder: Path | None) -> list[str]:
-    """Write the controller and what is promised of it into a folder."""
-    if folder is None:
-        return []
-    from jumar.io.controllers import controller_text
-    from jumar.io.files import write_folder
-
-    said = json.dumps(learned.to_dict(), indent=2, allow_nan=False) + "\n"
-    contents = {"improved.json": controller_text(learned.controller), "certificate.json": said}
-    return [str(path) for path in write_folder(folder, contents)]
-
-
-def view(learned: CountedResult, files: Sequence[str]) -> list[str]:
-    """For people."""
-    found, facts = learned.improvement, learned.facts
-    lines = [
-        f"{facts.steps:,} steps of {facts.episodes:,} episodes, over a {found.mdp.memory}: "
-        f"{len(found.mdp):,} history states.",
-        f"{found.algorithm} changes {found.changed:,} of them.",
-        "What that brings is not known: counts tell nothing of single episodes. To have it tested "
-        "on held-out ones, give the logs: jumar improve LOGS.",
-    ]
-    if learned.simplified:
-        lines.append(f"Simplified: {learned.simplified.summary}, by the model.")
-    told = [f"{c.title}: {c.claim} {c.verdict}" for c in learned.certificates[:1]]
-    lines += told or ["No published bound applies."]
-    return [*lines, *(f"Wrote {file}" for file in files)]
 
 
 def is_several(log: Path) -> bool:

@@ -88,7 +88,6 @@ def check_candidates(
     candidates: str | None,
     algorithm: str | None,
     parameters: Mapping[str, object],
-    counts: Path | None,
 ) -> None:
     """What does not go together with --candidates, and a name that does not exist, are told before
     the log is read."""
@@ -103,11 +102,6 @@ def check_candidates(
         raise ParameterError(
             f"--candidates: {named} takes none, only auto does. Leave --algorithm and its "
             f"parameters out, or name it there: --candidates {named}."
-        )
-    if counts is not None:
-        raise ParameterError(
-            "--candidates: counts cannot be tested on held-out episodes, so nothing is chosen. "
-            "Leave it out, or give the logs."
         )
 
 

@@ -10,7 +10,6 @@ what follows; which ones there are is said in the project file.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,20 +23,12 @@ LEVEL = 0.001
 LEAST_PART = 0.05  # of what the first told: readings that only go along with it tell a little
 
 
-@dataclass(frozen=True)
-class Observed:
-    """A column, and why."""
-
-    column: Column
-    reasons: tuple[str, ...]
-
-
-def choose(columns: Sequence[Column], action: Ints | None) -> list[Observed]:
-    """The columns to observe, the most telling first. Without a sign, the first column."""
+def choose(columns: Sequence[Column], action: Ints | None) -> list[tuple[Column, str]]:
+    """The columns to observe, the most telling first, and why. Without a sign, the first column."""
     if action is None or not columns:
-        return [Observed(column, ()) for column in columns[:1]]
+        return [(column, "") for column in columns[:1]]
     coded = {column.name: _coded(column, action, len(columns) > 1) for column in columns}
-    chosen: list[Observed] = []
+    chosen: list[tuple[Column, str]] = []
     first = 0.0  # what the first column told
     known = np.zeros(len(action), np.int64)
     left = list(columns)
@@ -53,9 +44,9 @@ def choose(columns: Sequence[Column], action: Ints | None) -> list[Observed]:
             break
         known = np.searchsorted(joined, known * (coded[column.name].max() + 1) + coded[column.name])
         first = max(first, best)
-        chosen.append(Observed(column, ("what was done depends on it",)))
+        chosen.append((column, "what was done depends on it"))
         left.remove(column)
-    return chosen or [Observed(columns[0], ("what was done depends on none of them",))]
+    return chosen or [(columns[0], "what was done depends on none of them")]
 
 
 def _coded(column: Column, action: Ints, combined: bool) -> Ints:

@@ -260,11 +260,10 @@ class _Proposing:
             and (column.is_number or column.distinct <= max(50, int(self._rows**0.5)))
         ]
         action = self._found.get("action")
-        for choice in choose(usable, None if action is None else action.code):
-            column = choice.column
+        for column, why in choose(usable, None if action is None else action.code):
             named = ["its name"] if speaks_for(column.name, "observation") else []
             what = "numbers" if column.is_number else _values(column)
-            yield self._take("observation", column.name, *named, *choice.reasons, what)
+            yield self._take("observation", column.name, *named, *filter(None, [why]), what)
 
     # ---- patterns -------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ gives.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,13 +16,13 @@ import numpy as np
 
 from jumar.core.errors import ParameterError
 from jumar.core.names import check_names
-from jumar.core.reading import Bins, LogReading
+from jumar.core.reading import LogReading
 from jumar.core.text import printable
 from jumar.io.logs.asking import read_bins
 from jumar.io.spaces import NamedSpace, columns_of, named_space
 
 Edges = Mapping[str, Sequence[str | float]]
-ROOTS = ("observation", "action")
+_SAY = "Say what each action sends: actions={'left': [-1.0], 'right': [1.0]}."
 
 
 def describe(space: Any) -> dict[str, Any]:
@@ -72,58 +73,53 @@ def named_spaces(
     """The names of what can be seen and done in an environment, single or vector."""
     cut = {name: read_bins(name, spec) for name, spec in (bins or {}).items()}
     for name in cut:
-        if name.partition(".")[0] not in ROOTS:
+        if name.partition(".")[0] != "observation":
             raise ParameterError(
-                f"bins: {printable(name)!r} is not a column of a space. Write observation, or "
-                "observation.0 for the first of several numbers."
+                f"bins: {printable(name)!r} is not a column of a space that is cut into ranges. "
+                "Write observation, or observation.0 for the first of several numbers; actions are "
+                f"not cut, as a controller must know what to send. {_SAY}"
             )
-    if any(name.startswith(ROOTS[1]) for name in cut):
-        raise ParameterError(
-            "bins: actions are not cut into ranges, as a controller must know what to send. Say "
-            "what each action sends: actions={'left': [-1.0], 'right': [1.0]}."
-        )
-    seen, z_names = _seen(env, cut, observations)
-    a_names, values, done = _done(env, actions)
+    space, own = _space_of(env, "observation")
+    seen = named_space("observation", describe(space), cut)
+    z_names = _given("observation", own if observations is None else observations, seen)
     reading = LogReading(observation=seen.reading)
-    if done is not None:
-        reading = replace(reading, action=done.reading)
+    space, own = _space_of(env, "action")
+    if isinstance(actions, Mapping):
+        a_names = check_names("action", actions, ParameterError)
+        values = tuple(_sent(space, name, value) for name, value in actions.items())
+        return NamedSpaces(called(env), seen, z_names, a_names, values, reading)
+    done = _actions_of(env, space)
+    a_names = _given("action", own if actions is None else actions, done)
+    values = tuple(done.value(i) for i in range(len(a_names)))
+    reading = replace(reading, action=done.reading)
     return NamedSpaces(called(env), seen, z_names, a_names, values, reading)
 
 
-def _seen(
-    env: Any, cut: Mapping[str, Bins], given: Sequence[str] | None
-) -> tuple[NamedSpace, tuple[str, ...]]:
-    space, own = _space_of(env, "observation")
-    made = named_space("observation", describe(space), cut)
-    names = given if given is not None else own
-    if names is None:
-        return made, made.names
-    return made, _checked("observation", names, len(made.names))
-
-
-def _done(
-    env: Any, given: Sequence[str] | Mapping[str, Any] | None
-) -> tuple[tuple[str, ...], tuple[Any, ...], NamedSpace | None]:
-    space, own = _space_of(env, "action")
-    if isinstance(given, Mapping):
-        names = check_names("action", given, ParameterError)
-        values = tuple(_sent(space, name, value) for name, value in given.items())
-        return names, values, None
+def _actions_of(env: Any, space: Any) -> NamedSpace:
+    """The names of a space of actions, all of whose numbers must be whole."""
     try:
-        made = named_space("action", describe(space))
-    except ParameterError as error:
+        done = named_space("action", describe(space))
+        real = len(done.columns) < len(columns_of("action", done.space))
+    except ParameterError:
+        real = True
+    if real:
         raise ParameterError(
-            f"{called(env)}: {printable(str(space))} has no actions with names. Say what each "
-            "action sends: actions={'left': [-1.0], 'right': [1.0]}."
-        ) from error
-    if len(made.columns) < len(columns_of("action", made.space)):
-        raise ParameterError(
-            f"{called(env)}: some numbers of the action are real. Say what each action sends: "
-            "actions={'left': ..., 'right': ...}."
+            f"{called(env)}: the actions of {printable(str(space))} have no names. {_SAY}"
         )
-    named = given if given is not None else own
-    names = made.names if named is None else _checked("action", named, len(made.names))
-    return names, tuple(made.value(i) for i in range(len(names))), made
+    return done
+
+
+def _given(kind: str, names: Sequence[str] | None, space: NamedSpace) -> tuple[str, ...]:
+    """The names that are given, one for each value of the space; else its own."""
+    if names is None:
+        return space.names
+    checked, size = check_names(kind, names, ParameterError), math.prod(space.sizes)
+    if len(checked) != size:
+        raise ParameterError(
+            f"{kind}s: {len(checked)} names, but the space has {size} values. Name each once, in "
+            "their order."
+        )
+    return checked
 
 
 def _space_of(env: Any, kind: str) -> tuple[Any, Sequence[str] | None]:
@@ -153,16 +149,6 @@ def _sent(space: Any, name: str, value: Any) -> Any:
             f"{printable(str(space))}."
         )
     return value
-
-
-def _checked(kind: str, names: Sequence[str], size: int) -> tuple[str, ...]:
-    checked = check_names(kind, names, ParameterError)
-    if len(checked) != size:
-        raise ParameterError(
-            f"{kind}s: {len(checked)} names, but the space has {size} values. Name each once, in "
-            "their order."
-        )
-    return checked
 
 
 def names(

@@ -174,19 +174,17 @@ def fitted(spaces: NamedSpaces, controller: Controller) -> tuple[list[int], list
     and what the environment takes for each of its actions."""
     number = {name: z for z, name in enumerate(controller.observations)}
     known = [number.get(name, -1) for name in spaces.observations]
-    if max(known) < 0:
-        raise ParameterError(_strangers("observation", spaces, controller))
     value = dict(zip(spaces.actions, spaces.values, strict=True))
-    if not set(controller.actions) <= set(value):
-        raise ParameterError(_strangers("action", spaces, controller))
+    unknown = {
+        "observation": set(controller.observations) if max(known) < 0 else set(),
+        "action": set(controller.actions) - set(value),
+    }
+    for kind, strangers in unknown.items():
+        if strangers:
+            ours, theirs = getattr(controller, f"{kind}s"), getattr(spaces, f"{kind}s")
+            fact = not_one_of(kind, next(name for name in ours if name in strangers), theirs)
+            raise ParameterError(
+                f"{spaces.source}: {fact} These are the {kind}s of the environment; to give them "
+                f"the names of the controller, say {kind}s=[...], in the order of the space."
+            )
     return known, [value[name] for name in controller.actions]
-
-
-def _strangers(kind: str, spaces: NamedSpaces, controller: Controller) -> str:
-    theirs, ours = getattr(spaces, f"{kind}s"), getattr(controller, f"{kind}s")
-    stranger = next(name for name in ours if name not in theirs)
-    fact = not_one_of(kind, stranger, theirs)
-    return (
-        f"{spaces.source}: {fact} These are the {kind}s of the environment; to give them the names "
-        f"of the controller, say {kind}s=[...], in the order of the space."
-    )

@@ -212,18 +212,13 @@ def data_dependent(
 old policy's is at most 5 %."
     """
     least_gain = min(least_gain, scale.value_range, math.inf if most is None else most)
-    certificate = Certificate(
-        bound="strict" if strict else "data-dependent",
-        title="Strict one-step improvement" if strict else "Every return and outcome at its worst",
-        delta=delta,
-        zeta=-least_gain + 0.0,  # no minus zero
-        value_range=scale.value_range,
-        validity=Validity.PROVED_IF_SUFFICIENT,
-        assumptions=(SUFFICIENT, _EPISODES, *((STOPPED,) if unfinished else ())),
-        estimated_gain=gain,
-        most=most,
-    )
-    return _within(scale, certificate)
+    bound = "strict" if strict else "data-dependent"
+    title = "Strict one-step improvement" if strict else "Every return and outcome at its worst"
+    found = promised(
+        bound, title, -least_gain, scale, delta=delta, gain=gain, unfinished=unfinished,
+        by_visits=True,
+    )  # fmt: skip
+    return replace(found, most=most)
 
 
 def promised(

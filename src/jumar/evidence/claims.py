@@ -72,7 +72,7 @@ old policy's is at most 5 %."
     def summary(self) -> str:
         of = f" of {printable(self.signal)}" if self.signal else ""
         size = "" if self.vacuous else f", ζ = {_number(self.zeta)}"
-        return f"{self.bound}{of}{size}, {self.validity}; {self._worth}"
+        return f"{self.bound}{of}{size}, {self.validity}; {self.verdict}"
 
     def __post_init__(self) -> None:
         if self.delta is not None:
@@ -139,10 +139,6 @@ old policy's is at most 5 %."
     @property
     def verdict(self) -> str:
         """Whether the claim is worth anything, in words."""
-        return self._worth
-
-    @property
-    def _worth(self) -> str:
         if self.vacuous:
             return f"vacuous: it excludes nothing that rewards leave possible{self._remedy()}"
         if self.zeta <= 0.0:

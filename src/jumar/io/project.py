@@ -37,6 +37,7 @@ from jumar.core.errors import ParameterError, ProjectError
 from jumar.core.text import printable
 from jumar.io.documents import Format, check_format, check_keys, checked, read_document
 from jumar.io.options import in_files, of_reading
+from jumar.io.plain import plain
 
 FILE = "jumar.toml"
 YEAR = 365.25 * 86_400  # seconds
@@ -62,7 +63,7 @@ class Project:
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in a file, in plain JSON types."""
-        return {key: _plain(value) for key, value in {**self.rest, **self.reading}.items()}
+        return {key: plain(value) for key, value in {**self.rest, **self.reading}.items()}
 
 
 def load_project(path: str | os.PathLike[str]) -> Project:
@@ -139,12 +140,6 @@ def _placed(key: str, value: Any, folder: Path) -> Any:
             return {name: str(folder / item) for name, item in value.items()}
         return value if value == "estimate" else str(folder / value)
     return value
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def seconds(length: str) -> float:

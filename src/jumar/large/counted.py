@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, number_rows
 from jumar.core.errors import CountsError, MemoryMismatch
-from jumar.core.exact import ExactSums
 from jumar.core.history import Counts
 from jumar.core.memory import Memory
 from jumar.core.memory.refinement import project_states
@@ -26,6 +25,9 @@ from jumar.core.room import check_room
 from jumar.core.shown import Shown
 from jumar.core.tally import LogTally
 from jumar.core.text import printable
+
+if TYPE_CHECKING:
+    from jumar.core.exact import ExactSums
 
 LISTED = 12  # tables of history states and actions that are held at the same time, more or less
 
@@ -239,6 +241,8 @@ class Counted(Shown):
 def tally_of(parts: Sequence[Counted], memory: Memory) -> LogTally:
     """One tally of logs, or parts of one, that were counted apart, over a memory that knows no more
     than what they were counted over."""
+    from jumar.core.exact import ExactSums
+
     first = parts[0]
     A, P = len(first.actions), len(parts)
     fine = [np.concatenate([part.states, part._following]) for part in parts]
@@ -274,6 +278,8 @@ def tally_of(parts: Sequence[Counted], memory: Memory) -> LogTally:
 
 def nothing(observations: tuple[str, ...], actions: tuple[str, ...], memory: Memory) -> Counted:
     """The counts of no log."""
+    from jumar.core.exact import ExactSums
+
     memory = memory.on(len(observations), len(actions))
     none = np.zeros(0, np.int64)
     states = np.zeros((0, memory.width + 1), np.int64)
@@ -296,6 +302,8 @@ def nothing(observations: tuple[str, ...], actions: tuple[str, ...], memory: Mem
 def total(parts: Sequence[Counted]) -> Counted:
     """Counts of several logs, or of parts of one, as of one. All at once this is cheaper than one
     by one: what is sorted is sorted once."""
+    from jumar.core.exact import ExactSums
+
     first = parts[0]
     for other in parts[1:]:
         _check_alike(first, other)

@@ -42,6 +42,8 @@ from jumar.io.controllers import controller_of
 from jumar.io.formats import is_dataset
 from jumar.io.logs import LogFiles, LogLike
 from jumar.io.project import seconds
+from jumar.large.counted import Counted
+from jumar.pipeline.by_counts import of_counts
 from jumar.pipeline.large_logs import SeenInSample, check_held, is_large, surveyed
 from jumar.pipeline.signals import seen_by
 from jumar.solve.simplifying import share_of
@@ -50,7 +52,7 @@ DELTA = 0.05
 
 
 def improve(
-    log: LogLike,
+    log: LogLike | Counted,
     behavior: BehaviorLike,
     *,
     discount: float,
@@ -77,7 +79,9 @@ def improve(
     log
         What `read_logs` returns, a file or a folder, a table of pandas, polars or pyarrow, or
         `LogFiles`, which say how they are written. Files of more than 10 million steps are counted
-        where they lie, and not held; then the log of the result is a sample.
+        where they lie, and not held; then the log of the result is a sample. Or counts
+        (`count_logs`, `load_counts`), from which a named algorithm learns, "spibb" by default:
+        nothing is tested then, and the published bounds are what is promised.
     behavior
         Who made the log: a controller or its file; several, as a sequence or a mapping by the names
         in the log's `behavior` column; "estimate", to estimate it from the log, which weakens every
@@ -120,6 +124,8 @@ def improve(
         seed=seed,
         **{name: more.pop(name) for name in others},
     )
+    if isinstance(log, Counted):
+        return of_counts(log, behavior, asked, more)
     return _improve(log, behavior, asked, more)
 
 

@@ -27,6 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from jumar.assessment.assessing import Assessment
+from jumar.assessment.exceptions import Exceptions
+from jumar.assessment.result import Result
 from jumar.assessment.simplicity import Smallest
 from jumar.core.controller import Controller
 from jumar.core.reading import LogReading
@@ -52,12 +54,6 @@ class Handover:
         return self.assessment.result.controller
 
     @property
-    def without_exceptions(self) -> Controller:
-        """The old policy without its exceptions."""
-        assert self.assessment.exceptions is not None  # or nothing would have been noticed
-        return self.assessment.exceptions.controller
-
-    @property
     def reading(self) -> LogReading | None:
         """How the log made observations of its columns, if that is known."""
         origin = self.assessment.result.log.origin
@@ -76,19 +72,13 @@ class Handover:
             note=f"Verdict: {self.assessment.verdict.word}",
         )
 
-    @property
-    def smallest(self) -> Smallest:
-        """The same behavior with fewer memory nodes."""
-        assert self.assessment.smallest is not None  # or it would not be written
-        return self.assessment.smallest
-
     @cached_property
     def smallest_drawing(self) -> Drawing | None:
         """That as a picture, if there is such."""
-        if self.assessment.smallest is None:
+        smallest, note = self.assessment.smallest, f"Verdict: {self.assessment.verdict.word}"
+        if smallest is None:
             return None
-        note = f"Verdict: {self.assessment.verdict.word}"
-        return draw(self.smallest.controller, where="smallest.json", note=note)
+        return draw(smallest.controller, where="smallest.json", note=note)
 
     @cached_property
     def origin(self) -> dict[str, Any]:
@@ -129,8 +119,8 @@ FILES: dict[str, Callable[[Handover], str]] = {
 }
 # ... and what is not always there: what a notice hands over, and a smaller controller
 SPECIAL: dict[str, Callable[[Handover], str]] = {
-    "without_exceptions.json": lambda made: controller_text(made.without_exceptions),
-    "smallest.json": lambda made: controller_text(made.smallest.controller),
+    "without_exceptions.json": lambda made: _text_of(made.assessment.exceptions),
+    "smallest.json": lambda made: _text_of(made.assessment.smallest),
 }
 
 
@@ -157,6 +147,15 @@ def save(
     return written
 
 
+def save_untested(result: Result, folder: str | Path) -> list[Path]:
+    """Write what was learned from counts: the controller, and what is promised of it."""
+    contents = {
+        "improved.json": controller_text(result.controller),
+        "certificate.json": _json(result.to_dict()),
+    }
+    return write_folder(folder, contents)
+
+
 def write_report(assessment: Assessment, path: str | Path) -> None:
     """Write the page alone."""
     write_atomically(path, report_page(assessment))
@@ -165,6 +164,11 @@ def write_report(assessment: Assessment, path: str | Path) -> None:
 def report_page(assessment: Assessment, run: Run | None = None) -> str:
     """The page alone."""
     return FILES["report.html"](Handover(assessment, run or Run(seed=assessment.result.seed)))
+
+
+def _text_of(part: Exceptions | Smallest | None) -> str:
+    assert part is not None  # or its file would not be wanted
+    return controller_text(part.controller)
 
 
 def _json(document: dict[str, Any]) -> str:

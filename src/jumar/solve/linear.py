@@ -25,7 +25,6 @@ from jumar.core.arrays import Floats, Ints
 DENSE = 128  # unknowns up to which the dense kernel is the faster one
 ELIMINATED = 3000  # unknowns up to which even a full factorisation takes seconds
 FILLED = 1e9  # operations within the band beyond which iterating is tried first
-THREADED = 10_000  # entries beyond which BLAS spreads sums over threads
 BACKWARD = 4 * np.finfo(np.float64).eps
 REFINEMENTS, ROUNDS = 6, 200
 RESIDUAL = 1e-8  # relative, of one correction

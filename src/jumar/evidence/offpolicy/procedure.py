@@ -6,6 +6,7 @@ log -> replay both -> ratios -> estimator -> one value per episode (or a weighte
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -113,13 +114,7 @@ def estimate_all(
     *,
     discount: float,
     interval: str | None = None,
-    delta: float = 0.05,
-    sides: Sides | None = None,
-    difference: bool = False,
-    rewards: RewardRange | None = None,
-    horizon: int | None = None,
-    folds: int = 2,
-    seed: Seed = 1,
+    **options: Any,
 ) -> dict[str, Estimate]:
     """Every estimator, each as `estimate` gives it.
 
@@ -133,26 +128,13 @@ def estimate_all(
     target
         The controller to judge, or its file.
     behavior
-        Who made the log, as for `improve`: a controller or its file, several, "estimate", or None
-        where the log has propensities.
+        Who made the log, as for `improve`.
     discount
         Weight of the next step against this one, in [0, 1].
     interval
         As for `estimate`. With one, only the estimators that it serves.
-    delta
-        Accepted chance that an interval misses.
-    sides
-        Which ends are claimed: "two", "lower" or "upper".
-    difference
-        Estimate how much better than the behavior it is.
-    rewards
-        What a step can pay, for proved intervals.
-    horizon
-        The most steps of an episode, for proved intervals.
-    folds
-        Parts of the log. The doubly robust estimators judge each by the others.
-    seed
-        A whole number or a generator. It deals the folds and draws the bootstrap.
+    **options
+        All others of `estimate`.
 
     Returns
     -------
@@ -168,8 +150,9 @@ def estimate_all(
     >>> list(estimate_all(log, fair, fair, discount=0.95, interval="hoeffding"))
     ['pdis']
     """
+    folds, seed = options.pop("folds", 2), options.pop("seed", 1)
     wanted = [
-        _checked(name, interval, delta, sides, difference, rewards, horizon)
+        _checked(name, interval, **options)
         for name in ESTIMATORS
         if interval is None or _serves(INTERVALS.find(interval), ESTIMATORS[name])
     ]
@@ -217,11 +200,11 @@ class _Settings:
 def _checked(
     estimator: str,
     interval: str | None,
-    delta: float,
-    sides: Sides | None,
-    difference: bool,
-    rewards: RewardRange | None,
-    horizon: int | None,
+    delta: float = 0.05,
+    sides: Sides | None = None,
+    difference: bool = False,
+    rewards: RewardRange | None = None,
+    horizon: int | None = None,
 ) -> _Settings:
     entry = ESTIMATORS.find(estimator)
     interval = interval or entry.interval

@@ -130,7 +130,7 @@ def steps_of(target: Controller, behavior: Controller) -> KnownSteps:
 
 def _crude(behavior: Controller) -> KnownSteps:
     """One node whose ratio is 0 or 1 over the rarest thing the behavior ever does."""
-    rarest = min(float(rows[rows > 0].min()) for rows in _layers(behavior))
+    rarest = min(float(rows[rows > 0].min()) for rows in layers_of(behavior))
     return KnownSteps(
         ratio=np.array([[0.0, 1 / rarest]]),
         next=np.zeros((1, 2), np.int64),
@@ -146,10 +146,10 @@ def never_zero(controller: Controller) -> bool:
     >>> never_zero(Controller.uniform(("z",), ("a", "b")))
     True
     """
-    return all(bool((rows > 0).all()) for rows in _layers(controller))
+    return all(bool((rows > 0).all()) for rows in layers_of(controller))
 
 
-def _layers(controller: Controller) -> Iterator[Floats]:
+def layers_of(controller: Controller) -> Iterator[Floats]:
     """All rows a controller is made of, its own and those it falls back on."""
     layer: Controller | Floats = controller
     while isinstance(layer, Controller):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from jumar.core.errors import ControllerError
 from jumar.core.identifiers import words_for
 from jumar.core.text import listing
 from jumar.io.controllers.machines import Named, check_machine, from_machine, listed
+from jumar.io.controllers.nodes import Alphabet
 from jumar.io.documents import checked, is_number, show, whole
 
 MARK = "action_function"  # only their documents have it
@@ -75,12 +75,6 @@ def paynt_text(controller: Controller) -> str:
     return f"{{\n{lines}{rows}\n}}\n"
 
 
-@dataclass(frozen=True)
-class _Labels:
-    observations: tuple[str, ...]
-    actions: tuple[str, ...]
-
-
 def from_paynt(
     document: Mapping[str, Any], place: str, name: str, names: Named | None = None
 ) -> Controller:
@@ -94,7 +88,7 @@ def from_paynt(
                 f"{place}: it has no labels, so that observations and actions have no names. Give "
                 "the model it is for."
             )
-        names = _Labels(labels["observation"], labels["action"])
+        names = Alphabet(labels["observation"], labels["action"])
     O, A = len(names.observations), len(names.actions)
     if n_seen not in (O, O + _ADDED):
         raise ControllerError(

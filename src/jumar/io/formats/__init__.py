@@ -165,14 +165,13 @@ def open_log(source: Any, kind: str | None = None, options: FileOptions | None =
         raise ParameterError(
             f"{printable(repr(source)[:40])} is no log. Pass a file, or a table with named columns."
         )
+    if isinstance(source, Spooled):
+        return _spooled_log(source, kind, options)
     name = str(source)
     if is_address(as_typed(name)):
         return _far_log(far_file(as_typed(name)), kind, options)
     path = Path(located(source))
-    if isinstance(source, Spooled):
-        name = source.name
-        kind = kind or format_of(Path(source.given)) or format_by_content(path)
-    elif path.is_dir():
+    if path.is_dir():
         kind = kind or folder_format(path)
         if kind is None or FORMATS[kind].is_folder is None:
             raise LogError(
@@ -180,15 +179,21 @@ def open_log(source: Any, kind: str | None = None, options: FileOptions | None =
             )
     elif not path.is_file():
         raise _no_file(path)
-    kind = kind or (None if isinstance(source, Spooled) else format_of(path))
-    if isinstance(source, Spooled) and path.stat().st_size == 0:
-        raise LogError(f"{name}: nothing came in. A log needs a header and at least one row.")
-    if kind is None and isinstance(source, Spooled):
-        raise LogError(f"{name}: cannot tell the format. Say which it is: {_WHICH}.")
+    kind = kind or format_of(path)
     if kind is None:
         raise no_format(name, f"; or say which it is: {_WHICH}")
     empty = path.is_file() and path.stat().st_size == 0
     return _opened(path, name, kind, options, empty)
+
+
+def _spooled_log(source: Spooled, kind: str | None, options: FileOptions) -> Source:
+    kind = kind or format_of(Path(source.given)) or format_by_content(source.path)
+    if source.path.stat().st_size == 0:
+        fact = "nothing came in. A log needs a header and at least one row."
+        raise LogError(f"{source.name}: {fact}")
+    if kind is None:
+        raise LogError(f"{source.name}: cannot tell the format. Say which it is: {_WHICH}.")
+    return _opened(source.path, source.name, kind, options, empty=False)
 
 
 def far_file(text: str) -> FarFile:

@@ -31,7 +31,7 @@ class ExcelFile(Source):
         self._row: list[int] = []
         with self._workbook() as book:
             self._sheet = self._chosen(book, sheet)
-            head = next(self._filled(book), None)
+            head = next(self._filled(book, self._sheet), None)
         if head is None:
             raise no_rows(self.name)
         self._head, cells = head
@@ -49,7 +49,7 @@ class ExcelFile(Source):
         self._row = []
         cells: dict[str, list[str | None]] = {name: [] for name in columns}
         with self._workbook() as book:
-            for row, values in self._filled(book):
+            for row, values in self._filled(book, self._sheet):
                 if row == self._head:
                     continue
                 self._row.append(row)
@@ -68,7 +68,7 @@ class ExcelFile(Source):
             if sheet not in names:
                 raise LogError(f"{self.name}: {not_one_of('sheet', sheet, names)}")
             return sheet
-        used: list[str] = [each.title for each in book.worksheets if _is_used(each)]
+        used = [name for name in names if next(self._filled(book, name), None)]
         if len(used) > 1:
             raise LogError(
                 f"{self.name}: there are several sheets: {listing(used)}. Say which one holds the "
@@ -78,9 +78,9 @@ class ExcelFile(Source):
             raise no_rows(self.name)
         return used[0]
 
-    def _filled(self, book: Any) -> Iterator[tuple[int, Sequence[Any]]]:
-        """The rows that are not empty, with their numbers."""
-        sheet = book[self._sheet]
+    def _filled(self, book: Any, name: str) -> Iterator[tuple[int, Sequence[Any]]]:
+        """The rows of a sheet that are not empty, with their numbers."""
+        sheet = book[name]
         sheet.reset_dimensions()  # what a file says about its own size is often wrong
         for row, values in enumerate(sheet.iter_rows(values_only=True), 1):
             if any(value is not None for value in values):
@@ -111,12 +111,6 @@ class ExcelFile(Source):
         finally:
             if book is not None:
                 book.close()
-
-
-def _is_used(sheet: Any) -> bool:
-    sheet.reset_dimensions()
-    rows = sheet.iter_rows(values_only=True)
-    return any(value is not None for row in rows for value in row)
 
 
 def _columns(cells: dict[str, list[str | None]]) -> dict[str, Any]:

@@ -272,15 +272,12 @@ class MinariFolder(Source):
         import pyarrow as pa
 
         nothing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), np.bool_)
-        if name == "episode":
-            labels = self.own.get("episodes")
-            if labels is None or len(labels) <= int(values.max()):
-                return pa.array(values)
-            return self._named(name, values, labels)
-        joint = self._joint.get(name)
-        if joint is not None:
-            return self._named(name, values, self._names(name, joint))
-        if name in LABELLED and (labels := self.own.get(f"{name}_names")) is not None:
+        labels = self.own.get(f"{name}_names") if name in LABELLED else None
+        if (joint := self._joint.get(name)) is not None:
+            labels = self._names(name, joint)
+        elif name == "episode" and len(self.own.get("episodes", ())) > int(values.max()):
+            labels = self.own["episodes"]
+        if labels is not None:
             return self._named(name, values, labels)
         if name in ("terminated", "truncated"):
             return pa.array(np.nan_to_num(values) != 0)

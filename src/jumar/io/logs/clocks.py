@@ -16,7 +16,6 @@ import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.episodes import UNKNOWN
-from jumar.core.errors import LogError
 from jumar.core.text import printable
 from jumar.io.formats import Source
 from jumar.io.formats.numpy_arrays import flags, to_numpy, without_blanks
@@ -107,17 +106,12 @@ class Times(Encoder):
             return None
         for kind in self._kinds(column):
             if self._kind in (None, kind) and (found := _converted(column, kind)) is not None:
-                if found[1].dtype == np.float64 and not np.isfinite(found[1]).all():
-                    self._check_typed(column, found[1])
+                mixed = bool(self._chunks) and found[0] != self._chunks[0][0]  # us and ns
+                if mixed or not np.isfinite(found[1]).all():  # to be told all at once, in the end
                     return None
                 self._kind = kind
                 return found
         return None
-
-    def _check_typed(self, column: Any, values: Array) -> None:
-        if not is_text(column):  # words are told all at once, in the end
-            i = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise LogError(f"{self._cell(i)}: {_endless(values[i])}. {FINITE}")
 
     def _kinds(self, column: Any) -> Sequence[Kind]:
         """What the column may hold."""
@@ -131,23 +125,10 @@ class Times(Encoder):
         return ["numbers", "times", "zoned times"]
 
     def _joined(self) -> Clock:
-        units = {unit for unit, _ in self._chunks}
-        if "ns" in units:  # micro- and nanoseconds in one column
-            self._chunks = [(unit, self._fine(unit, values)) for unit, values in self._chunks]
-            units = {"ns"}
+        unit = self._chunks[0][0] if self._chunks else ""
         values = np.concatenate([values for _, values in self._chunks] or [np.zeros(0, np.int64)])
         self._chunks = []
-        return Clock(self._column, values, PER_SECOND.get("".join(units)))
-
-    def _fine(self, unit: str, values: Array) -> Array:
-        if unit == "ns":
-            return values
-        if np.abs(values).max() > np.iinfo(np.int64).max // 1000:
-            raise LogError(
-                f"{self._source.name}, column {self._column!r}: nanoseconds and times before 1678 "
-                "or after 2262 do not go together. Round to microseconds."
-            )
-        return values * 1000
+        return Clock(self._column, values, PER_SECOND.get(unit))
 
     # ---- what is not plain ------------------------------------------------------------------
 

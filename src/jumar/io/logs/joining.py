@@ -16,7 +16,7 @@ from jumar.core.arrays import Array
 from jumar.core.episodes import UNKNOWN
 from jumar.core.errors import LogError
 from jumar.core.rows import FileRows
-from jumar.core.text import counted, printable, visible
+from jumar.core.text import printable, visible
 from jumar.io.formats import Source, no_rows
 from jumar.io.logs.amounts import Amounts
 from jumar.io.logs.asking import Asked
@@ -24,7 +24,7 @@ from jumar.io.logs.clocks import Clock
 from jumar.io.logs.encoding import Coded
 from jumar.io.logs.loading import LogRows, load
 from jumar.io.logs.parts import Parts, find_parts
-from jumar.io.problems import MOST
+from jumar.io.problems import MOST, Fault, refusal
 from jumar.io.several import NUMBERED, SeveralFiles
 
 COLUMNS = [field.name for field in fields(LogRows)[4:]]  # all but source, parts, guessed and row
@@ -44,22 +44,14 @@ def load_each(source: SeveralFiles, asked: Asked, *, each_file: bool = False) ->
             if not error.no_rows:
                 refused.append(error)
     if refused:
-        raise _refusal(refused)
+        problems = [Fault(problem) for error in refused for problem in error.problems]
+        untold = max(0, len(problems) - MOST)
+        raise refused[0] if len(refused) == 1 else refusal(problems[:MOST], untold)
     if not found:
         raise no_rows(source.name)
     if each_file:
         found = [_relabelled(rows, label) for rows, label in zip(found, labels, strict=True)]
     return _join(source, found)
-
-
-def _refusal(refused: Sequence[LogError]) -> LogError:
-    """One error for what is wrong with several files."""
-    if len(refused) == 1:
-        return refused[0]
-    problems = [problem for error in refused for problem in error.problems]
-    more = len(problems) - MOST
-    lines = [*problems[:MOST], *([f"... and {counted(more, 'more problem')}."] if more > 0 else [])]
-    return LogError("\n".join(lines), problems[:MOST])
 
 
 def _relabelled(rows: LogRows, label: str) -> LogRows:

@@ -96,11 +96,9 @@ def _row(values: Floats) -> str:
 
 def _without_endings(pomdp: Pomdp) -> Pomdp:
     """The same with one more state, in which nothing is left to happen."""
-    ends = pomdp.next_state == END
     if not pomdp.episodic:
-        if not ends.any():
-            return pomdp
-        return _with_outcomes(pomdp, ~ends)  # endings that cannot happen
+        return pomdp
+    ends = pomdp.next_state == END
     S, A, O = len(pomdp.states), len(pomdp.actions), len(pomdp.observations)
     K = len(pomdp.probability)
     first = np.zeros((S + 1, O + 1))
@@ -119,18 +117,6 @@ def _without_endings(pomdp: Pomdp) -> Pomdp:
         reward=np.append(pomdp.reward, np.zeros(A)),
         discount=pomdp.discount,
         max_steps=pomdp.max_steps,
-    )
-
-
-def _with_outcomes(pomdp: Pomdp, kept: np.ndarray) -> Pomdp:
-    pairs = len(pomdp.states) * len(pomdp.actions)
-    return replace(
-        pomdp,
-        pointer=np.searchsorted(pomdp.pair_of_outcome[kept], np.arange(pairs + 1)),
-        probability=pomdp.probability[kept],
-        next_state=pomdp.next_state[kept],
-        next_observation=pomdp.next_observation[kept],
-        reward=pomdp.reward[kept],
     )
 
 
