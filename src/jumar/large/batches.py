@@ -102,14 +102,15 @@ def typed_batches(
     amounts: Sequence[str],
     options: Any,
     few: bool = False,
+    opened: OpenParquet | None = None,
 ) -> Iterator[Any]:
     """Batches of a unit; `words` are columns of names, `amounts` columns of numbers. `few`: hardly
-    more than the first rows will be needed."""
+    more than the first rows will be needed. `opened`: the file that was read before it."""
     file = unit.file
     told = dict(file.partition)
     if file.kind == PARQUET:
         inside = [name for name in columns if name not in told]
-        batches = _of_parquet(unit, inside, words, few)
+        batches = _of_parquet(unit, inside, words, few, opened or OpenParquet())
     elif file.kind in TYPED:
         source = open_untold(file, options)
         inside = [name for name in columns if name not in told]
@@ -126,21 +127,38 @@ def typed_batches(
             yield with_told(batch, columns, told)
 
 
-def _of_parquet(
-    unit: Unit, columns: Sequence[str], words: Sequence[str], few: bool
-) -> Iterator[Any]:
-    from pyarrow import parquet
+class OpenParquet:
+    """The Parquet file that is being read: it may have many row groups, which are read one by
+    one."""
 
-    with naming(unit.file.name, PARQUET), unit.file.open() as handle:
+    def __init__(self) -> None:
+        self._last: tuple[LogFile, list[str]] | None = None
+        self._file: Any = None
+
+    def of(self, file: LogFile, text: list[str]) -> Any:
+        """A file whose columns of `text` come with a dictionary."""
+        from pyarrow import parquet
+
+        if self._last != (file, text):
+            known = _kept_metadata(file) if file.stays else None
+            self._file = parquet.ParquetFile(
+                file.open(), metadata=known, read_dictionary=text, buffer_size=1 << 20
+            )
+            self._last = file, text
+        return self._file
+
+
+def _of_parquet(
+    unit: Unit, columns: Sequence[str], words: Sequence[str], few: bool, opened: OpenParquet
+) -> Iterator[Any]:
+    with naming(unit.file.name, PARQUET):
         text = [name for name in words if name in columns]
         try:
-            file = parquet.ParquetFile(
-                handle, metadata=_metadata(unit.file), read_dictionary=text, buffer_size=1 << 20
-            )
+            file = opened.of(unit.file, text)
         except KeyError as error:  # lists, say: the general way tells what is wrong
             raise NotPlain(*text) from error
-        if few or unit.group is None or unit.rows > WHOLE_ROWS:
-            groups = None if unit.group is None else [unit.group]
+        groups = None if unit.group is None else [unit.group]
+        if few or groups is None or unit.rows > WHOLE_ROWS:
             size, seen = min(BATCH_ROWS, FEW_ROWS) if few else BATCH_ROWS, 0
             for batch in file.iter_batches(
                 size, row_groups=groups, columns=list(columns), use_threads=False
@@ -152,13 +170,8 @@ def _of_parquet(
             return
         table = file.read_row_group(unit.group, columns=list(columns), use_threads=False)
         table.validate(full=True)
-        check_rows(file, [unit.group], table.num_rows)
+        check_rows(file, groups, table.num_rows)
         yield from table.to_batches(max_chunksize=2 * BATCH_ROWS)
-
-
-def _metadata(file: LogFile) -> Any:
-    """What the end of a file says of its row groups; None where it is to be read anew."""
-    return _kept_metadata(file) if file.stays else None
 
 
 @lru_cache(maxsize=16)
