@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -127,6 +128,25 @@ def typed_batches(
             yield with_told(batch, columns, told)
 
 
+def read_together(units: Sequence[Unit]) -> Iterator[tuple[int, Unit]]:
+    """Neighbouring row groups of a file that are small, as one unit each, with the number of the
+    last of them: to read each by itself takes longer than its rows do."""
+    held: Unit | None = None
+    for i, unit in enumerate(units):
+        joined = held and _joined(held, unit)
+        if held and not joined:
+            yield i - 1, held
+        held = joined or unit
+    if held:
+        yield len(units) - 1, held
+
+
+def _joined(one: Unit, two: Unit) -> Unit | None:
+    rows = one.rows + two.rows
+    follows = one.groups and two.group == one.groups[-1] + 1 and one.file == two.file
+    return replace(one, rows=rows, more=one.more + 1) if follows and rows <= BATCH_ROWS else None
+
+
 class OpenParquet:
     """The Parquet file that is being read: it may have many row groups, which are read one by
     one."""
@@ -157,7 +177,7 @@ def _of_parquet(
             file = opened.of(unit.file, text)
         except KeyError as error:  # lists, say: the general way tells what is wrong
             raise NotPlain(*text) from error
-        groups = None if unit.group is None else [unit.group]
+        groups = unit.groups
         if few or groups is None or unit.rows > WHOLE_ROWS:
             size, seen = min(BATCH_ROWS, FEW_ROWS) if few else BATCH_ROWS, 0
             for batch in file.iter_batches(
@@ -168,8 +188,10 @@ def _of_parquet(
                 yield batch
             check_rows(file, groups, seen)
             return
-        table = file.read_row_group(unit.group, columns=list(columns), use_threads=False)
+        table = file.read_row_groups(groups, columns=list(columns), use_threads=False)
         table.validate(full=True)
+        if unit.more:  # each row group has dictionaries of its own
+            table = table.unify_dictionaries().combine_chunks()
         check_rows(file, groups, table.num_rows)
         yield from table.to_batches(max_chunksize=2 * BATCH_ROWS)
 
