@@ -224,10 +224,10 @@ def resample_weighted(
     weights, amounts, last = weight[kept], x[kept], weight[start[1:] - 1]
     length = start[1:] - start[:-1]
     values, errors = np.empty(times), np.empty(times)
-    counts = np.empty(E, np.int32)
+    counts = np.empty(E, np.int16)  # nothing is drawn 32,768 times where once is usual
     for first in range(0, times, AT_ONCE):
         n = min(AT_ONCE, times - first)
-        drawn = np.empty((E, n), np.int32)
+        drawn = np.empty((E, n), np.int16)
         for b in range(n):
             counts[:] = 0  # small enough for a cache, as all of `drawn` is not
             for _ in range(E):
@@ -254,7 +254,7 @@ def weighted_of_draws(
     offset: Floats,
     size: Floats,
     discount: float,
-    drawn: Any,  # (E, B) int32, how often each draw has each episode
+    drawn: Any,  # (E, B) int16, how often each draw has each episode
 ) -> tuple[Floats, Floats]:
     """(B,) values and errors of some draws."""
     E, B = drawn.shape

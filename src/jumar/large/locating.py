@@ -9,7 +9,6 @@ import numpy as np
 from jumar.core.arrays import Ints, RowIndex
 from jumar.core.jit import compiled
 from jumar.core.memory import Memory
-from jumar.large import numbering
 from jumar.large.tally import MOST_CELLS
 
 
@@ -30,13 +29,11 @@ class Locator:
         O = self.memory.alphabet[0]
         nodes, table, first = self.memory.as_table()
         rows = np.column_stack([np.repeat(nodes, O, 0), np.tile(np.arange(O), len(nodes))])
-        return table, RowIndex(self.states).find(rows), first
+        return table, self._index.find(rows), first
 
     @cached_property
-    def _slots(self) -> np.ndarray:
-        slots = np.full(4 << len(self.states).bit_length(), -1, np.int32)
-        numbering.place_states(np.ascontiguousarray(self.states), len(self.states), slots)
-        return slots
+    def _index(self) -> RowIndex:
+        return RowIndex(self.states)
 
     def at(self, z: Ints, a: Ints, start: Ints) -> Ints:
         """(N,) the number of the history state at every step of whole episodes; -1 where it is not
@@ -44,8 +41,7 @@ class Locator:
         if self._small:
             return _along(z, a, start, *self._table)
         nodes = self.memory.replay(z, a, start)
-        rows = np.ascontiguousarray(np.column_stack([nodes, z]))
-        return numbering.find_states(rows, np.ascontiguousarray(self.states), self._slots)
+        return self._index.find(np.column_stack([nodes, z]))
 
 
 @compiled

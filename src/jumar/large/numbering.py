@@ -65,27 +65,6 @@ def number_states(rows: Ints, known: Ints, slots: Codes, size: int) -> tuple[Int
 
 
 @compiled
-def find_states(rows: Ints, known: Ints, slots: Codes) -> Ints:
-    """(n,) the number of every row among those known, or -1."""
-    n, width = rows.shape
-    mask = np.uint64(len(slots) - 1)
-    found = np.empty(n, np.int64)
-    for t in range(n):
-        at = _mixed_row(rows, t) & mask
-        while True:
-            i = slots[at]
-            same = i >= 0
-            for w in range(width):
-                if same and known[i, w] != rows[t, w]:
-                    same = False
-            if i < 0 or same:
-                found[t] = i
-                break
-            at = (at + np.uint64(1)) & mask
-    return found
-
-
-@compiled
 def place_states(known: Ints, size: int, slots: Codes) -> None:
     """Enter states that are known into empty slots."""
     mask = np.uint64(len(slots) - 1)

@@ -17,11 +17,12 @@ import numpy as np
 
 from jumar.core.arrays import Ints
 from jumar.core.errors import CountsError
-from jumar.core.jit import compiled
+from jumar.core.hashing import KEY_SIZE, hash_spans
 from jumar.core.text import printable
 from jumar.large.counted import CountedFiles
 
 MOST_KEPT = 1 << 16  # labels of a file that rise
+NO_KEY = bytes(KEY_SIZE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +139,7 @@ def label_keys(labels: Any) -> Ints:
     """
     if isinstance(labels, np.ndarray):
         return labels
-    data, offsets = text_buffers(labels)
-    return _text_keys(data, offsets)
+    return hash_spans(*text_buffers(labels), NO_KEY).view(np.int64)
 
 
 def _as_text(numbers: Ints) -> Ints:
@@ -160,22 +160,3 @@ def text_buffers(labels: Any) -> tuple[np.ndarray, Ints]:
     at = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
     letters = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
     return letters, at
-
-
-@compiled
-def _text_keys(data: np.ndarray, offsets: Ints) -> Ints:
-    keys = np.empty(len(offsets) - 1, np.int64)
-    for i in range(len(keys)):
-        h = np.uint64(offsets[i + 1] - offsets[i]) + np.uint64(0x9E3779B97F4A7C15)
-        word, held = np.uint64(0), 0
-        for j in range(offsets[i], offsets[i + 1] + 8):
-            letter = data[j] if j < offsets[i + 1] else np.uint8(0)
-            word = (word << np.uint64(8)) | np.uint64(letter)
-            held += 1
-            if held == 8:
-                h = (h ^ word) * np.uint64(0xBF58476D1CE4E5B9)
-                h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                h = h ^ (h >> np.uint64(31))
-                word, held = np.uint64(0), 0
-        keys[i] = np.int64(h)
-    return keys

@@ -82,7 +82,7 @@ class RowBatch:
         if first == 0 and last >= len(self):
             return self
         here = slice(first, last)
-        return replace(
+        piece = replace(
             self,
             episode=self.episode[here],
             clock=self.clock[here],
@@ -90,8 +90,9 @@ class RowBatch:
             a=self.a[here],
             reward=self.reward[here],
             offset=self.offset + first,
-            goes_on=self.goes_on if first == 0 else bool(~self.begins[first : first + 1].any()),
         )
+        piece.__dict__["begins"] = self.begins[here]  # in place of the cached property
+        return piece
 
 
 class Lookup:

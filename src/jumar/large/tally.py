@@ -12,7 +12,7 @@ its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 1 << 22  # of a table of moves; beyond that a hash is no slower
 SMALLEST_NORMAL = 2.0**-1022  # doubles below it have fewer digits, which the loops do not know
-AT_ONCE = 1 << 16  # rows that a hash is made ready for
+AT_ONCE = 1 << 16  # rows that are numbered, then counted
+
+
+NONE: Ints = np.zeros(0, np.int64)
+NO_SLOTS = np.zeros(0, np.int32)
 
 
 class Refused(Exception):
@@ -43,42 +47,58 @@ class Refused(Exception):
 class RunningCounts(ABC):
     """Counts of a log over a memory, so far."""
 
+    _starts: Ints  # per history state
+    _ends: Ints  # per pair
+    _times: Ints  # per move
+    _sums: ExactSums  # per pair
+
     def __init__(self, memory: Memory, ends: int, parts: int) -> None:
         self.memory, self._ends_mean, self._parts = memory, ends, parts
         self._carry = np.zeros(kernels.CARRIED, np.int64)
         self._carry[kernels.PAIR] = kernels.NONE
         self._facts = np.zeros(kernels.FACTS, np.int64)
         self._amounts = np.array([np.inf, -np.inf, np.inf, -np.inf, 0.0])
-        self._began: Ints = np.zeros(0, np.int64)
 
     def add(self, rows: RowBatch, parts: Ints) -> Ints:
         """Count the next rows; `parts` says for every episode that begins there which part it is
         of. Returns the rows in which episodes begin."""
-        at, n = 0, len(rows)
-        if len(self._began) < n:
-            self._began = np.empty(n, np.int64)
-        self._carry[kernels.NTH] = 0
-        self._sums.wait(n)
+        began = np.flatnonzero(rows.begins)
+        for first in range(0, len(rows), AT_ONCE):
+            piece = rows.piece(first, first + AT_ONCE)
+            here = slice(*np.searchsorted(began, [first, first + AT_ONCE]).tolist())
+            try:
+                self._add(piece, parts[here])
+            except Refused as refused:
+                raise Refused(first + refused.row, refused.unordered) from None
+        return began
+
+    def _add(self, rows: RowBatch, parts: Ints) -> None:
+        places = self._places(rows, parts)
+        self._sums.wait(len(rows))
+        bits, at, (O, A) = rows.reward.view(np.int64), 0, self.memory.alphabet
+        codes: Any = (rows.z, rows.z_of, rows.a, rows.a_of, rows.begins)
+        told: Any = (rows.reward, bits, rows.clock, rows.marks, rows.offset)
         while True:
-            at, why = self._count(at, rows, parts)
+            counts: Any = (*places, self._times, self._ends, self._starts, *self._limbs)
+            facts: Any = (self._carry, self._facts, self._amounts)
+            rest: Any = (*told, self._ends_mean, A, O, *counts, *facts)
+            at, why = kernels.count(at, *codes, *rest)
             if why == kernels.DONE:
-                return self._began[: self._carry[kernels.NTH]]
+                return
             if why != kernels.ROOM or not self._make_room(rows.reward[at:]):
                 raise Refused(at, why == kernels.UNORDERED)
 
+    @property
+    def _limbs(self) -> tuple[Ints, int, int]:
+        """The sums of rewards, as the loops take them."""
+        limbs = self._sums.limbs
+        return limbs.reshape(-1), limbs.shape[1], self._sums.low
+
     def finish(self) -> None:
         """There are no more rows."""
-        kernels.finish(
-            self._carry,
-            self._amounts[kernels.LAST_PAID],
-            self._ends_mean,
-            self._ends,
-            self._sums.limbs.reshape(-1),
-            self._sums.limbs.shape[1],
-            self._sums.low,
-            self._facts,
-            self._amounts,
-        )
+        last, mode = self._amounts[kernels.LAST_PAID], self._ends_mean
+        about = self._facts, self._amounts
+        kernels.finish(self._carry, last, mode, self._ends, *self._limbs, *about)
 
     def _make_room(self, rewards: np.ndarray) -> bool:
         """For sums of these rewards; is that possible for the first one?"""
@@ -103,23 +123,77 @@ class RunningCounts(ABC):
             (x[2], x[3]) if x[2] <= x[3] else None,
         )
 
-    _sums: ExactSums
-    _ends: Ints
+    @abstractmethod
+    def _places(self, rows: RowBatch, parts: Ints) -> tuple[Any, ...]:
+        """What tells the loop where to count these rows: its arguments from `parts` to `sizes`."""
 
     @abstractmethod
-    def _count(self, begin: int, rows: RowBatch, parts: Ints) -> tuple[int, int]:
-        """Count rows from `begin` on; where it stopped and why."""
+    def _found(self) -> _Found:
+        """All that came up."""
 
-    @abstractmethod
     def counted(
         self, observations: tuple[str, ...], actions: tuple[str, ...]
     ) -> tuple[Counted, ...]:
         """What was counted, for each part. CountedFacts are those of all parts, and stand with the
         first."""
+        found = self._found()
+        pair_state, pair_action = np.divmod(found.pairs, self.memory.alphabet[1])
+        move_pair, move_seen = np.divmod(found.moves, self.memory.alphabet[0])
+        settled = found.ends > 0
+        settled[move_pair] = True
+        acted = found.starts > 0
+        acted[pair_state[settled]] = True
+        parts = []
+        for k in range(self._parts):
+            mine = np.flatnonzero((found.part == k) & acted)
+            states, number = number_rows(found.states[mine])
+            new = np.full(len(acted), -1)
+            new[mine] = number
+            starts = np.zeros(len(states), np.int64)
+            starts[number] = found.starts[mine]
+            own = np.flatnonzero(settled & (found.part[pair_state] == k))
+            own = own[np.lexsort([pair_action[own], new[pair_state[own]]])]
+            new_pair = np.full(len(settled), -1)
+            new_pair[own] = np.arange(len(own))
+            moves = np.flatnonzero(new_pair[move_pair] >= 0)
+            moves = moves[np.lexsort([move_seen[moves], new_pair[move_pair[moves]]])]
+            sums = ExactSums(len(own))
+            sums.low, sums.limbs = self._sums.low, found.limbs[own]
+            parts.append(
+                Counted(
+                    observations,
+                    actions,
+                    self.memory,
+                    states,
+                    starts,
+                    new[pair_state[own]],
+                    pair_action[own],
+                    found.ends[own],
+                    sums,
+                    new_pair[move_pair[moves]],
+                    move_seen[moves],
+                    found.times[moves],
+                    self.facts if k == 0 else CountedFacts(),
+                )
+            )
+        return tuple(parts)
+
+
+class _Found(NamedTuple):
+    """What came up in a log, in any order. S history states, P pairs, L moves."""
+
+    part: Ints  # (S,)
+    states: Ints  # (S, W+1)
+    starts: Ints  # (S,)
+    pairs: Ints  # (P,) state·A + action
+    ends: Ints  # (P,)
+    limbs: Ints  # (P, ...)
+    moves: Ints  # (L,) pair·O + observation
+    times: Ints  # (L,)
 
 
 class TableCounts(RunningCounts):
-    """Over a memory of few nodes. M nodes, O observations, A actions, K parts."""
+    """Over a memory of few nodes: all history states, pairs and moves have a place."""
 
     def __init__(self, memory: Memory, ends: int = kernels.AS_MARKED, parts: int = 1) -> None:
         super().__init__(memory, ends, parts)
@@ -127,176 +201,77 @@ class TableCounts(RunningCounts):
         self._nodes, table, first = memory.as_table()
         self._table, self._first = table.ravel() * O * A, first * O * A
         size = parts * len(self._table)
-        self._moves = np.zeros(size * O, np.int64)
+        self._times = np.zeros(size * O, np.int64)
         self._ends = np.zeros(size, np.int64)
         self._starts = np.zeros(size // A, np.int64)
         self._sums = ExactSums(size)
         self._sums.prepare(np.array([1.0]))
 
-    def _count(self, begin: int, rows: RowBatch, parts: Ints) -> tuple[int, int]:
-        O, A = self.memory.alphabet
-        return kernels.count_dense(
-            begin,
-            rows.z,
-            rows.z_of,
-            rows.a,
-            rows.a_of,
-            rows.reward,
-            rows.reward.view(np.int64),
-            rows.episode,
-            rows.clock,
-            rows.marks,
-            rows.offset,
-            self._ends_mean,
-            parts,
-            self._began,
-            self._table,
-            self._first,
-            A,
-            O,
-            self._moves,
-            self._ends,
-            self._starts,
-            self._sums.limbs.reshape(-1),
-            self._sums.limbs.shape[1],
-            self._sums.low,
-            self._carry,
-            self._facts,
-            self._amounts,
-        )
+    def _places(self, rows: RowBatch, parts: Ints) -> tuple[Any, ...]:
+        return parts, self._table, self._first, NONE, NONE, NO_SLOTS, NONE, NO_SLOTS, NONE
 
-    def counted(
-        self, observations: tuple[str, ...], actions: tuple[str, ...]
-    ) -> tuple[Counted, ...]:
-        O, A = self.memory.alphabet
-        M, K = len(self._nodes), self._parts
-        moves = self._moves.reshape(K, M * O * A, O)
-        ends, starts = self._ends.reshape(K, M * O, A), self._starts.reshape(K, M * O)
+    def _found(self) -> _Found:
+        O, (M, K) = self.memory.alphabet[0], (len(self._nodes), self._parts)
         states = np.column_stack([np.repeat(self._nodes, O, 0), np.tile(np.arange(O), M)])
-        found = []
-        for k in range(K):
-            pair, seen = np.nonzero(moves[k])
-            done = ends[k].reshape(-1) > 0
-            done[pair] = True
-            pairs = np.flatnonzero(done)
-            here = starts[k] > 0
-            here[pairs // A] = True
-            number, of_pair = np.cumsum(here) - 1, np.cumsum(done) - 1
-            sums = ExactSums(len(pairs))
-            sums.low = self._sums.low
-            sums.limbs = self._sums.limbs[k * M * O * A + pairs]
-            found.append(
-                Counted(
-                    observations,
-                    actions,
-                    self.memory,
-                    states[here],
-                    starts[k][here],
-                    number[pairs // A],
-                    pairs % A,
-                    ends[k].reshape(-1)[pairs],
-                    sums,
-                    of_pair[pair],
-                    seen.astype(np.int64),
-                    moves[k][pair, seen],
-                    self.facts if k == 0 else CountedFacts(),
-                )
-            )
-        return tuple(found)
+        moves = np.flatnonzero(self._times)
+        some = self._ends > 0
+        some[moves // O] = True
+        pairs = np.flatnonzero(some)
+        number = np.cumsum(some) - 1
+        return _Found(
+            np.repeat(np.arange(K), M * O),
+            np.tile(states, (K, 1)),
+            self._starts,
+            pairs,
+            self._ends[pairs],
+            self._sums.limbs[pairs],
+            number[moves // O] * O + moves % O,
+            self._times[moves],
+        )
 
 
 class HashCounts(RunningCounts):
-    """Over any memory."""
+    """Over any memory: history states, pairs and moves are numbered as they come up."""
 
     def __init__(self, memory: Memory, ends: int = kernels.AS_MARKED, parts: int = 1) -> None:
         super().__init__(memory, ends, parts)
-        width = memory.width + 1 + (parts > 1)  # the part stands before the node
-        self._node = memory.initial()
-        self._part = 0
+        self._node, self._part = memory.initial(), 0  # of the next row
         self._sizes = np.zeros(2, np.int64)  # pairs, moves
+        self._pair_key = self._move_key = NONE
         self._n_states = 0
-        self._states = np.zeros((0, width), np.int64)
+        self._states = np.zeros((0, 1 + memory.width + 1), np.int64)  # part, node, observation
         self._state_slot = _slots(1)
-        self._pair_key, self._pair_slot = np.zeros(0, np.int64), _slots(1)
-        self._move_key, self._move_slot = np.zeros(0, np.int64), _slots(1)
         self._times, self._ends, self._starts = (np.zeros(0, np.int64) for _ in range(3))
+        self._pair_slot = self._move_slot = _slots(1)
         self._sums = ExactSums(0)
         self._sums.prepare(np.array([1.0]))
-        self._numbered: Ints = np.zeros(0, np.int64)
 
-    def add(self, rows: RowBatch, parts: Ints) -> Ints:
-        begins = rows.begins
-        at, began = 0, []
-        for first in range(0, len(rows.reward), AT_ONCE):
-            piece = rows.piece(first, first + AT_ONCE)
-            new = int(begins[first : first + AT_ONCE].sum())
-            self._ready(len(piece.reward))
-            self._number(piece, begins[first : first + AT_ONCE], parts[at : at + new])
-            try:
-                began.append(first + super().add(piece, parts))
-            except Refused as refused:
-                raise Refused(first + refused.row, refused.unordered) from None
-            at += new
-        return np.concatenate(began)
+    def _places(self, rows: RowBatch, parts: Ints) -> tuple[Any, ...]:
+        state, pairs = self._number(rows, parts), (self._pair_key, self._pair_slot)
+        return NONE, NONE, 0, state, *pairs, self._move_key, self._move_slot, self._sizes
 
-    def _number(self, rows: RowBatch, begins: np.ndarray, parts: Ints) -> None:
-        """Number the history states of some rows."""
-        z, a = rows.observations, rows.actions
-        self._z, self._a = z, a
+    def _number(self, rows: RowBatch, parts: Ints) -> Ints:
+        """(n,) the number of the history state of every row."""
+        n, begins = len(rows), rows.begins
+        self._ready(n)
         start = np.flatnonzero(begins)
+        first = self.memory.initial()
         if len(start) == 0 or start[0] != 0:
-            start = np.concatenate([[0], start])
-            first = self._node
-        else:
-            first = self.memory.initial()
-        n = len(z)
+            start, first = np.concatenate([[0], start]), self._node
         # where a row is wrong, its node is never used
-        safe_z, safe_a = np.maximum(z, 0).astype(np.int64), np.maximum(a, 0).astype(np.int64)
+        safe_z = np.maximum(rows.observations, 0).astype(np.int64)
+        safe_a = np.maximum(rows.actions, 0).astype(np.int64)
         nodes = self.memory.replay(safe_z, safe_a, np.append(start, n), first)
         self._node = self.memory.step(nodes[-1:], safe_z[-1:], safe_a[-1:])[0]
-        columns = [nodes, safe_z]
+        part = np.zeros(n, np.int64)
         if self._parts > 1:
-            began = np.cumsum(begins)
-            part = np.concatenate([[self._part], parts])[began]
+            part = np.concatenate([[self._part], parts])[np.cumsum(begins)]
             self._part = int(part[-1])
-            columns.insert(0, part)
-        table = np.ascontiguousarray(np.column_stack(columns))
-        self._numbered, self._n_states = numbering.number_states(
-            table, self._states, self._state_slot, self._n_states
+        words = np.ascontiguousarray(np.column_stack([part, nodes, safe_z]))
+        found, self._n_states = numbering.number_states(
+            words, self._states, self._state_slot, self._n_states
         )
-
-    def _count(self, begin: int, rows: RowBatch, parts: Ints) -> tuple[int, int]:
-        O, A = self.memory.alphabet
-        return kernels.count_sparse(
-            begin,
-            self._numbered,
-            self._z,
-            self._a,
-            rows.reward,
-            rows.reward.view(np.int64),
-            rows.episode,
-            rows.clock,
-            rows.marks,
-            rows.offset,
-            self._ends_mean,
-            self._began,
-            A,
-            O,
-            self._pair_key,
-            self._pair_slot,
-            self._move_key,
-            self._move_slot,
-            self._times,
-            self._ends,
-            self._starts,
-            self._sums.limbs.reshape(-1),
-            self._sums.limbs.shape[1],
-            self._sums.low,
-            self._sizes,
-            self._carry,
-            self._facts,
-            self._amounts,
-        )
+        return found
 
     def _ready(self, n: int) -> None:
         """Make room for as many new states, pairs and moves as there are rows."""
@@ -321,55 +296,19 @@ class HashCounts(RunningCounts):
             self._move_slot = _slots(room)
             numbering.place_keys(self._move_key, moves, self._move_slot)
 
-    def counted(
-        self, observations: tuple[str, ...], actions: tuple[str, ...]
-    ) -> tuple[Counted, ...]:
-        O, A = self.memory.alphabet
+    def _found(self) -> _Found:
         n_pairs, n_moves = self._sizes.tolist()
-        rows = self._states[: self._n_states]
-        of = rows[:, 0] if self._parts > 1 else np.zeros(len(rows), np.int64)
-        words = rows[:, 1:] if self._parts > 1 else rows
-        pair_state, pair_action = np.divmod(self._pair_key[:n_pairs], A)
-        move_pair, move_seen = np.divmod(self._move_key[:n_moves], O)
-        settled = self._ends[:n_pairs] > 0
-        settled[move_pair] = True
-        acted = self._starts[: len(rows)] > 0
-        acted[pair_state[settled]] = True
-        found = []
-        for k in range(self._parts):
-            mine = np.flatnonzero((of == k) & acted)
-            states, number = number_rows(words[mine])
-            new = np.full(len(rows), -1)
-            new[mine] = number
-            starts = np.zeros(len(states), np.int64)
-            starts[number] = self._starts[mine]
-            own = np.flatnonzero(settled & (of[pair_state] == k))
-            order = np.lexsort([pair_action[own], new[pair_state[own]]])
-            own = own[order]
-            new_pair = np.full(n_pairs, -1)
-            new_pair[own] = np.arange(len(own))
-            moves = np.flatnonzero(new_pair[move_pair] >= 0)
-            moves = moves[np.lexsort([move_seen[moves], new_pair[move_pair[moves]]])]
-            sums = ExactSums(len(own))
-            sums.low, sums.limbs = self._sums.low, self._sums.limbs[own]
-            found.append(
-                Counted(
-                    observations,
-                    actions,
-                    self.memory,
-                    states,
-                    starts,
-                    new[pair_state[own]],
-                    pair_action[own],
-                    self._ends[own],
-                    sums,
-                    new_pair[move_pair[moves]],
-                    move_seen[moves],
-                    self._times[moves],
-                    self.facts if k == 0 else CountedFacts(),
-                )
-            )
-        return tuple(found)
+        states = self._states[: self._n_states]
+        return _Found(
+            states[:, 0],
+            states[:, 1:],
+            self._starts[: self._n_states],
+            self._pair_key[:n_pairs],
+            self._ends[:n_pairs],
+            self._sums.limbs[:n_pairs],
+            self._move_key[:n_moves],
+            self._times[:n_moves],
+        )
 
 
 def tally(memory: Memory, ends: int, parts: int = 1) -> RunningCounts:

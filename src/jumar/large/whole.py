@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from jumar.core.episodes import UNKNOWN, Episodes, Origin
 from jumar.core.hashing import hash_spans
 from jumar.io.several import in_file
 from jumar.large import kernels
-from jumar.large.kernels import Codes as Codes32
 from jumar.large.order import text_buffers
 from jumar.large.reading import Portion
 from jumar.large.rows import RowBatch
@@ -69,8 +68,12 @@ class WholeEpisodes:
 
     def select(self, chosen: Ints) -> WholeEpisodes:
         """Some of them, in the given order."""
-        start, steps = _steps_of(self.start, chosen)
-        return _picked(self, self.z[steps], self.a[steps], steps, start, chosen)
+        lengths = np.diff(self.start)[chosen]
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        steps = np.repeat(self.start[:-1][chosen] - start[:-1], lengths) + np.arange(start[-1])
+        per_step = self.z[steps], self.a[steps], self.reward[steps]
+        ends = self.final[chosen], self.terminated[chosen]
+        return WholeEpisodes(*per_step, start, *ends, self.code[chosen], self.place[chosen])
 
     def as_log(
         self,
@@ -90,63 +93,6 @@ class WholeEpisodes:
             self.terminated,
             origin,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class EpisodeRows:
-    """Some episodes as they lie in a log: what their codes mean is looked up for those that
-    somebody wants."""
-
-    z: Codes32  # (N,) codes
-    z_of: Codes32 | None  # the observation behind every code; None: codes are observations
-    a: Codes32  # (N,)
-    a_of: Codes32 | None
-    reward: Floats  # (N,)
-    start: Ints  # (E+1,)
-    final: Ints  # (E,)
-    terminated: Bools  # (E,)
-    code: Codes  # (E,) hashes
-    place: Ints  # (E,)
-
-    def __len__(self) -> int:
-        return len(self.code)
-
-    def select(self, chosen: Ints) -> WholeEpisodes:
-        """Some of them, in the given order."""
-        start, steps = _steps_of(self.start, chosen)
-        return self._whole(steps, start, chosen)
-
-    def all(self) -> WholeEpisodes:
-        return self._whole(slice(None), self.start, slice(None))
-
-    def _whole(self, steps: Ints | slice, start: Ints, chosen: Ints | slice) -> WholeEpisodes:
-        z = _meaning(self.z[steps], self.z_of).astype(np.int64)
-        a = _meaning(self.a[steps], self.a_of).astype(np.int64)
-        return _picked(self, z, a, steps, start, chosen)
-
-
-def _picked(
-    some: WholeEpisodes | EpisodeRows,
-    z: Ints,
-    a: Ints,
-    steps: Ints | slice,
-    start: Ints,
-    chosen: Ints | slice,
-) -> WholeEpisodes:
-    """Chosen episodes, given what was seen and done in their steps."""
-    per_episode = some.final[chosen], some.terminated[chosen], some.code[chosen], some.place[chosen]
-    return WholeEpisodes(z, a, some.reward[steps], start, *per_episode)
-
-
-def _steps_of(start: Ints, chosen: Ints) -> tuple[Ints, Ints]:
-    """Where some episodes begin if they stand one after the other, and their steps."""
-    lengths = np.diff(start)[chosen]
-    begin = np.concatenate([[0], np.cumsum(lengths)])
-    return begin, np.repeat(start[:-1][chosen] - begin[:-1], lengths) + np.arange(begin[-1])
-
-
-def _meaning(codes: Codes32, of: Codes32 | None) -> Codes32:
-    return codes if of is None else of[codes]
 
 
 def label_codes(portion: Portion, rows: Ints, key: bytes, each_file: bool = False) -> Codes:
@@ -171,7 +117,7 @@ class Assembly:
         self._held: list[RowBatch] = []  # rows of one episode
         self._label: tuple[Codes, Ints] | None = None  # its hash and its place
 
-    def add(self, rows: RowBatch, began: Ints, code: Codes, place: Ints) -> Iterator[EpisodeRows]:
+    def add(self, rows: RowBatch, began: Ints, code: Codes, place: Ints) -> Iterator[WholeEpisodes]:
         """More rows, where episodes begin in them, their hashes and places; what is over."""
         if len(began) == 0:
             self._held.append(rows)
@@ -180,61 +126,35 @@ class Assembly:
         self._held.append(rows.piece(0, first))
         yield from self.finish()
         if first < last:
-            inside = _Rows.of(rows.piece(first, last))
+            inside = [rows.piece(first, last)]
             yield self._episodes(inside, began[:-1] - first, code[:-1], place[:-1])
         self._held, self._label = [rows.piece(last, len(rows))], (code[-1:], place[-1:])
 
-    def finish(self) -> Iterator[EpisodeRows]:
+    def finish(self) -> Iterator[WholeEpisodes]:
         """There are no more rows."""
         held, self._held = [rows for rows in self._held if len(rows)], []
         if held and self._label is not None:
-            yield self._episodes(_Rows.joined(held), np.zeros(1, np.int64), *self._label)
+            yield self._episodes(held, np.zeros(1, np.int64), *self._label)
 
-    def _episodes(self, rows: _Rows, first: Ints, code: Codes, place: Ints) -> EpisodeRows:
-        n = len(rows.reward)
-        last = np.append(first[1:], n) - 1
-        closing = _meaning(rows.a[last], rows.a_of) < 0
-        final = np.where(closing, _meaning(rows.z[last], rows.z_of), UNKNOWN).astype(np.int64)
+    def _episodes(
+        self, pieces: Sequence[RowBatch], first: Ints, code: Codes, place: Ints
+    ) -> WholeEpisodes:
+        z = np.concatenate([rows.observations for rows in pieces]).astype(np.int64)
+        a = np.concatenate([rows.actions for rows in pieces]).astype(np.int64)
+        reward = np.concatenate([rows.reward for rows in pieces])
+        last = np.append(first[1:], len(z)) - 1
+        closing = a[last] < 0
+        final = np.where(closing, z[last], UNKNOWN)
         if self._ends == kernels.AS_MARKED:
-            terminated = rows.marked[last] & ~closing
+            terminated = np.concatenate([rows.marked for rows in pieces])[last] & ~closing
         else:
             terminated = ~closing & (self._ends == kernels.ALL_END)
-        z, a, reward = rows.z, rows.a, rows.reward
         if closing.any():
-            kept = np.ones(n, np.bool_)
+            kept = np.ones(len(z), np.bool_)
             kept[last[closing]] = False
             z, a, reward = z[kept], a[kept], reward[kept]
         start = np.concatenate([[0], np.cumsum(last + 1 - first - closing)])
-        return EpisodeRows(
-            z, rows.z_of, a, rows.a_of, reward, start, final, terminated, code, place
-        )
-
-
-class _Rows(NamedTuple):
-    """What episodes are made of. n rows."""
-
-    z: Codes32  # (n,)
-    z_of: Codes32 | None
-    a: Codes32  # (n,)
-    a_of: Codes32 | None
-    reward: Floats  # (n,)
-    marked: Bools  # (n,)
-
-    @classmethod
-    def of(cls, rows: RowBatch) -> _Rows:
-        return cls(rows.z, rows.z_of, rows.a, rows.a_of, rows.reward, rows.marked)
-
-    @classmethod
-    def joined(cls, pieces: Sequence[RowBatch]) -> _Rows:
-        """One after the other; their codes may mean different things."""
-        return cls(
-            np.concatenate([rows.observations for rows in pieces]),
-            None,
-            np.concatenate([rows.actions for rows in pieces]),
-            None,
-            np.concatenate([rows.reward for rows in pieces]),
-            np.concatenate([rows.marked for rows in pieces]),
-        )
+        return WholeEpisodes(z, a, reward, start, final, terminated, code, place)
 
 
 def whole_episodes(
@@ -245,7 +165,5 @@ def whole_episodes(
     for portion in portions:
         began = np.flatnonzero(portion.rows.begins)
         code = label_codes(portion, began, key, each_file)
-        for over in assembly.add(portion.rows, began, code, portion.places(began)):
-            yield over.all()
-    for over in assembly.finish():
-        yield over.all()
+        yield from assembly.add(portion.rows, began, code, portion.places(began))
+    yield from assembly.finish()

@@ -7,7 +7,7 @@ import numpy as np
 from jumar.algorithms.auto.dealing import BLOCKS, FOLDS, HALVES, half_of, part_of
 from jumar.algorithms.auto.dealt_log import LEAST_KEPT, last_of_first
 from jumar.core.arrays import Bools, Codes, Ints
-from jumar.large.whole import EpisodeRows, WholeEpisodes
+from jumar.large.whole import WholeEpisodes
 
 SPARE = 1.5  # times as many are let in as are expected to be kept
 EVERY_HASH = np.iinfo(np.uint64).max
@@ -69,11 +69,11 @@ class FirstUnits:
         inside: Bools = code <= self.last[self._group_of(code)]
         return inside
 
-    def add(self, some: WholeEpisodes | EpisodeRows) -> None:
+    def add(self, some: WholeEpisodes) -> None:
         """Some more episodes."""
         chosen = np.flatnonzero(self.wanted(some.code))
         if len(chosen):
-            if not isinstance(some, WholeEpisodes) or len(chosen) < len(some):
+            if len(chosen) < len(some):
                 some = some.select(chosen)
             self._pieces.append(some)
             self._waiting += len(self._pieces[-1].reward) + len(chosen)

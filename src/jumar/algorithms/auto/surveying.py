@@ -35,7 +35,7 @@ from jumar.large.locating import Locator
 from jumar.large.order import EpisodeOrder
 from jumar.large.reading import Portion, explain, rows_of
 from jumar.large.tally import Refused, tally
-from jumar.large.whole import Assembly, EpisodeRows, WholeEpisodes, label_codes, whole_episodes
+from jumar.large.whole import Assembly, WholeEpisodes, label_codes, whole_episodes
 
 Shard = tuple[int, int]
 Progress = Callable[[int, int], None]  # rows that are done, and all
@@ -128,7 +128,7 @@ class Survey:
         return Surveyed(found.counted(*names), facts, *kept, order.stretches)
 
 
-def _look(over: EpisodeRows, facts: RunningFacts, kept: tuple[FirstUnits, ...]) -> None:
+def _look(over: WholeEpisodes, facts: RunningFacts, kept: tuple[FirstUnits, ...]) -> None:
     """Take note of whole episodes."""
     facts.add(over.reward, over.start, over.terminated, over.code)
     for first in kept:

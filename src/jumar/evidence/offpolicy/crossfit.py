@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, freeze, number_rows
+from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, number_rows
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
@@ -126,8 +126,8 @@ class CrossFit(Frozen):
     discount: float
 
     def __post_init__(self) -> None:
-        for field in ("fold", "state"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.int64))
+        for array in (self.fold, self.state):
+            array.setflags(write=False)  # made by `fit` and used nowhere else: no need to copy
 
     @property
     def unseen(self) -> float:
@@ -236,14 +236,9 @@ def fit(
     replay = replays.over(memory)
     fold_of = (generator(seed, "folds").permutation(units) % folds)[each]
     fold = np.repeat(fold_of, log.lengths)
-    state = np.empty(log.n_steps, np.int64)
-    models = []
-    for k in range(folds):
-        model = ClockModel.of(replay, fold_of != k)
-        rows = np.flatnonzero(fold == k)
-        state[rows] = RowIndex(model.states).find(replay.states)[replay.at[rows]]
-        models.append(model)
-    return CrossFit(log, tuple(models), fold, state, discount)
+    models = tuple(ClockModel.of(replay, fold_of != k) for k in range(folds))
+    number = np.stack([RowIndex(model.states).find(replay.states) for model in models])
+    return CrossFit(log, models, fold, number[fold, replay.at], discount)
 
 
 def check_alike(target: Controller, behavior: Controller) -> None:
