@@ -361,7 +361,7 @@ def test_an_import_that_is_none_is_not(source):
         (
             "algorithms.spibb",
             "from jumar import evaluate",
-            "algorithms.spibb -> truth.evaluation",
+            "algorithms.spibb -> lab.truth.evaluation",
         ),
         (
             "algorithms",
@@ -376,7 +376,7 @@ def test_an_import_that_is_none_is_not(source):
         (
             "algorithms",
             "from jumar.lab.truth import chain",
-            "algorithms.spibb -> algorithms -> truth.chain",
+            "algorithms.spibb -> algorithms -> lab.truth.chain",
         ),
     ],
 )
