@@ -5,10 +5,9 @@ python benchmarks/offpolicy.py
 
 from __future__ import annotations
 
-from jumar.truth.models import entry
-
 import jumar as jm
 from common import cpu_seconds, report
+from jumar.lab.truth.models import entry
 
 
 def main() -> None:

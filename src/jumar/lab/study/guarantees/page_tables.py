@@ -73,39 +73,33 @@ def run_of(found: Findings) -> str:
 
 
 def gates_table(found: Findings) -> Table:
-    """What the processes are, and what every gate did with the logs of all sizes together."""
+    """What every gate did with the logs of a process, of all sizes together."""
     rows = []
     for one in found.processes:
         name = one["name"]
         cells = {gate: found.of("gates", subject=gate, process=name) for gate in found.gates}
         if not any(cells.values()):
             continue
-        sizes = sorted({cell.size for mine in cells.values() for cell in mine})
-        row = {
-            "process": name,
-            "rewards": "declared" if one["declared"] else "read off",
-            "episodes": ", ".join(f"{size:,}" for size in sizes),
-        }
+        logs = max(sum(cell.logs for cell in mine) for mine in cells.values())
+        row = {"process": name, "logs": f"{logs:,}"}
         for gate, mine in cells.items():
             row |= {f"{gate}: {head}": text for head, text in _of_gate(mine).items()}
-        rows.append(row | {"why a promise may fail here": one["mechanism"]})
-    numbers = [f"{gate}: {head}" for gate in found.gates for head in ("deployed", "worse", "false")]
-    shown = ["process", *numbers[2:3], *(f"{gate}: promise" for gate in found.gates)]
+        rows.append(row)
+    numbers = [f"{gate}: {head}" for gate in found.gates for head in ("deployed", "false")]
+    shown = ["process", *numbers[1:2], *(f"{gate}: promise" for gate in found.gates)]
     title = f"Gates: logs with a false claim at δ = {100 * found.delta:g} %"
-    return Table("gates", title, rows, ["episodes", *numbers], shown)
+    return Table("gates", title, rows, ["logs", *numbers], shown)
 
 
 def _of_gate(cells: list[ClaimCell]) -> dict[str, str]:
     """One gate on one process: counts over all sizes, and the worst that became of its promise."""
-    logs, made, worse, false, unseen = (
-        sum(getattr(cell, field) for cell in cells)
-        for field in ("logs", "made", "worse", "false", "unseen")
+    made, false, unseen = (
+        sum(getattr(cell, field) for cell in cells) for field in ("made", "false", "unseen")
     )
     not_counted = f" ({unseen} unseen)" if unseen else ""
     worst = max(cells, key=lambda cell: VERDICTS.index(cell.verdict), default=None)
     return {
-        "deployed": f"{made} of {logs}",
-        "worse": f"{worse}",
+        "deployed": f"{made}",
         "false": f"{false}{not_counted}",
         "promise": "-" if worst is None else _verdict(worst),
     }
@@ -154,7 +148,6 @@ def certificates_table(found: Findings) -> Table:
     )
     rows = []
     for (subject, label, told), cells in promised.items():
-        worst = max(cells, key=lambda cell: cell.share)
         rows.append(
             {
                 "bound": subject,
@@ -164,16 +157,14 @@ def certificates_table(found: Findings) -> Table:
                 "not vacuous": f"{sum(cell.made for cell in cells):,}",
                 "false": f"{sum(cell.false for cell in cells):,}",
                 "unseen": f"{sum(cell.unseen for cell in cells):,}",
-                "worst cell": _percent(worst.share),
-                "where": f"{worst.process}, {worst.size:,}, {worst.of}" if worst.false else "none",
                 "promise": _verdict(
                     max(cells, key=lambda cell: (cell.false - cell.unseen) / cell.logs)
                 ),
             }
         )
     title = "Certificates, where the memory suffices: false claims"
-    right = ("logs", "not vacuous", "false", "unseen", "worst cell")
-    shown = ("bound", "rewards", "logs", "false", "worst cell", "promise")
+    right = ("logs", "not vacuous", "false", "unseen")
+    shown = ("bound", "rewards", "logs", "false", "unseen", "promise")
     return Table("certificates", title, rows, right, shown)
 
 
