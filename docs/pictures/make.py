@@ -18,16 +18,16 @@ import tempfile
 from pathlib import Path
 
 from jumar.io.controllers import load_controller
+from jumar.lab.study.family import FamilyRow, at_size, family_rows, gated_sizes
+from jumar.lab.study.guarantees.page_tables import run_of as guarantees_run
+from jumar.lab.study.guarantees.page_tables import tables
+from jumar.lab.study.guarantees.report import write_report
+from jumar.lab.study.guarantees.running import TITLE
+from jumar.lab.study.guarantees.summary import findings
+from jumar.lab.study.safety import SafetyLine, in_hindsight, lines_of
+from jumar.lab.study.store import Store
+from jumar.lab.study.summary import Results
 from jumar.show.drawing import draw as draw_controller
-from jumar.study.family import FamilyRow, at_size, family_rows, gated_sizes
-from jumar.study.guarantees.page_tables import run_of as guarantees_run
-from jumar.study.guarantees.page_tables import tables
-from jumar.study.guarantees.report import write_report
-from jumar.study.guarantees.running import TITLE
-from jumar.study.guarantees.summary import findings
-from jumar.study.safety import SafetyLine, in_hindsight, lines_of
-from jumar.study.store import Store
-from jumar.study.summary import Results
 
 HERE = Path(__file__).parent
 COPIED = ("performance", "voicemail-memoryless", "heatmap-tiger-k1")
@@ -84,9 +84,7 @@ def safety(store: Store) -> None:
     for name, block in {
         "run": run_of(results),
         "settings": settings_table(lines),
-        "fixed": cells_table(results, line_of(lines, "spibb 5", "k"), "worse"),
-        "worse": cells_table(results, line_of(lines, "auto", "own"), "worse"),
-        "gain": cells_table(results, line_of(lines, "auto", "own"), "gain"),
+        "gain": gains_table(results, line_of(lines, "auto", "own")),
     }.items():
         text = filled(text, name, block)
     page.write_text(text, "utf-8")
@@ -235,8 +233,8 @@ def settings_table(lines: list[SafetyLine]) -> str:
     return "\n".join(rows)
 
 
-def cells_table(results: Results, line: SafetyLine, what: str) -> str:
-    """One number for each behavior and size, as Markdown."""
+def gains_table(results: Results, line: SafetyLine) -> str:
+    """The mean gain for each behavior and size, as Markdown."""
     sizes = [size for size in results.sizes if size in SHOWN]
     rows = [
         "| behavior | " + " | ".join(f"{size:,}" for size in sizes) + " |",
@@ -245,9 +243,7 @@ def cells_table(results: Results, line: SafetyLine, what: str) -> str:
     for environment in results.environments:
         cells = {cell.size: cell for cell in line.cells if cell.environment is environment}
         numbers = [
-            f"{100 * cells[size].worse:.1f} %"
-            if what == "worse"
-            else f"{cells[size].normalised(cells[size].mean):.2f}".replace("-0.00", "0.00")
+            f"{cells[size].normalised(cells[size].mean):.2f}".replace("-0.00", "0.00")
             for size in sizes
         ]
         rows.append(f"| {environment.title} | " + " | ".join(numbers) + " |")

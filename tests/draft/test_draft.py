@@ -187,6 +187,17 @@ def test_how_episodes_end(tmp_path, text, ends, reason):
     assert reason in line.why
 
 
+def test_a_terminated_column_needs_no_guess(tmp_path):
+    text = "run,seen,action,reward,done\n" + "\n".join(
+        f"{e},{'ab'[(e + t) % 2]},{'xy'[t % 2]},1,{'true' if t == 3 else 'false'}"
+        for e in range(9)
+        for t in range(4)
+    )
+    made = draft(written(tmp_path, text))
+    assert columns_of(made.proposals)["terminated"] == ("done",)
+    assert made.value("ends") is None
+
+
 def test_time_gives_the_length_of_a_step(tmp_path):
     week = [f"2024-01-{1 + 7 * t:02}" for t in range(4)]
     rows = [

@@ -139,6 +139,11 @@ def test_a_cost_column_is_not_taken_for_rewards(log_file):
         read_logs(path, ends="cut")
 
 
+def test_reward_and_cost_are_one_part(log_file):
+    with pytest.raises(ParameterError, match="the same part"):
+        read_logs(log_file("1,z,a,run,0"), columns={"reward": "a", "cost": "b"}, cost=True)
+
+
 # ---- prices -------------------------------------------------------------------------------------
 
 
@@ -167,6 +172,21 @@ def test_prices_that_make_no_sense_are_refused(log_file, prices, fact):
         read_logs(
             log_file("1,z,run", header="episode,observation,action"), prices=prices, ends="cut"
         )
+
+
+@pytest.mark.parametrize(
+    ("prices", "fact"),
+    [
+        ({"action:rum": -1}, "prices: action 'rum' is not one of run. Did you mean 'run'?"),
+        ({"observation:y": -1}, "prices: observation 'y' is not one of z."),
+        ({"column:mile": -1}, "column 'mile' is not one of episode, observation, action, miles"),
+    ],
+)
+def test_a_price_of_something_unknown_is_named(log_file, prices, fact):
+    path = log_file("1,z,run,3", header="episode,observation,action,miles")
+    with pytest.raises(LogError) as caught:
+        read_logs(path, prices=prices, ends="cut")
+    assert fact in str(caught.value)
 
 
 def test_rewards_and_prices_are_not_mixed(log_file):

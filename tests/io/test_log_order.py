@@ -74,6 +74,14 @@ def test_timestamps_of_every_unit_sort_and_split(unit):
     assert len(read_logs(timed(times, pa.timestamp(unit)), ends="cut", gap="48h")) == 1
 
 
+def test_times_that_are_finer_or_no_times_further_down_are_found():
+    """Batches of one row: the first looks plain, and the column is then read again as words."""
+    fine = timed(["2024-01-01T10:00:00", "2024-01-01T09:00:00.000000002"])
+    assert read_logs(fine.to_reader(max_chunksize=1), ends="cut").reward.tolist() == [1, 0]
+    with refuses(LogError, "table, row 2, column 'step': 'x' is not a number"):
+        read_logs(timed(["1", "x"], part="step").to_reader(max_chunksize=1), ends="cut")
+
+
 def test_the_time_is_not_asked_where_steps_say_the_order(log_file):
     path = log_file("1,2,noon,z,a,0", "1,1,soon,z,a,1", header="episode,step," + HEADER[8:])
     assert read_logs(path, ends="cut").reward.tolist() == [1, 0]

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 import jumar as jm
-from jumar.core.errors import LogError
+from jumar.core.errors import LogError, ParameterError
 
 HEADER = "machine,week,reading,work,gain"
 COLUMNS = {
@@ -128,6 +128,13 @@ def test_episodes_that_are_numbered_anew_are_told_apart(tmp_path):
     assert f"{tmp_path}/logs/1.csv, row 2 (episode m0): the step is the same as in" in said
     assert f"{tmp_path}/logs/0.csv, row 2. If episodes are numbered anew in every file" in said
     assert "(--each-file)" in said
+
+
+def test_one_file_has_nothing_to_tell_apart(tmp_path, whole):
+    with pytest.raises(ParameterError, match=r"each_file: .*a.csv is one file. Leave it out"):
+        read(write(tmp_path / "a.csv", lines()), each_file=True)
+    write(tmp_path / "logs" / "a.csv", lines())
+    assert len(read(tmp_path / "logs", each_file=True)) == len(whole)
 
 
 def test_files_of_one_name_in_several_folders_are_told_apart(tmp_path):
