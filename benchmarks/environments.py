@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 
 import jumar as jm
-import jumar.envs
+import jumar.lab.envs
 from common import cpu_seconds, report
 
 STEPS, EPISODES = 100_000, 20_000
@@ -24,7 +24,7 @@ def walk(env: Any) -> None:
 
 def main() -> None:
     env = gym.make("jumar/Tiger-v0")
-    fair = jm.Controller.uniform(*jumar.envs.names(env))
+    fair = jm.Controller.uniform(*jumar.lab.envs.names(env))
     few = gym.make_vec("jumar/Tiger-v0", num_envs=64)
     logged = jm.record(env, fair, episodes=EPISODES).n_steps
     for name, job, steps, most in (

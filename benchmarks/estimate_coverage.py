@@ -26,7 +26,7 @@ from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
 from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, Estimate
 from jumar.evidence.plausible import CARE_BELOW
-from jumar.truth.pomdp import Pomdp, from_arrays
+from jumar.lab.truth.pomdp import Pomdp, from_arrays
 
 DISCOUNT = 0.95
 GAUGE, ACTIONS = ("green", "red"), ("keep", "repair")

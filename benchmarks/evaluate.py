@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jumar as jm
 from common import cpu_seconds, report
-from jumar.truth.models import entry
+from jumar.lab.truth.models import entry
 
 
 def main() -> None:

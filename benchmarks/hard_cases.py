@@ -29,9 +29,9 @@ from jumar.core.arrays import Floats
 from jumar.core.controller import Controller
 from jumar.core.randomness import random_stream
 from jumar.core.replay import count
-from jumar.truth.evaluation import evaluate
-from jumar.truth.pomdp import Pomdp
-from jumar.truth.simulation import simulate
+from jumar.lab.truth.evaluation import evaluate
+from jumar.lab.truth.pomdp import Pomdp
+from jumar.lab.truth.simulation import simulate
 
 WORSE = 1e-9
 N_WEDGE = 20  # of the fixed SPIBB beside it

@@ -25,8 +25,8 @@ from typing import Any
 import jumar as jm
 from common import add_row, report, rows_of
 from jumar.algorithms.auto import select
-from jumar.truth import models
-from jumar.truth.pomdp import Pomdp
+from jumar.lab.truth import models
+from jumar.lab.truth.pomdp import Pomdp
 
 EPISODES = 10_000
 LEARNED = "learned"

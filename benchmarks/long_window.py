@@ -6,7 +6,7 @@ import resource
 
 import jumar as jm
 from common import cpu_seconds, report
-from jumar.truth.models import entry
+from jumar.lab.truth.models import entry
 
 
 def main() -> None:

@@ -28,8 +28,8 @@ from jumar.algorithms.auto import select
 from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
-from jumar.study.guarantees.base import model
-from jumar.truth.pomdp import Pomdp
+from jumar.lab.study.guarantees.base import model
+from jumar.lab.truth.pomdp import Pomdp
 
 DELTA = 0.05
 STEPS = 3

@@ -19,7 +19,7 @@ from pathlib import Path
 import jumar as jm
 from common import report
 from jumar.core.errors import JumarError
-from jumar.truth.pomdp import Pomdp
+from jumar.lab.truth.pomdp import Pomdp
 
 DATA = Path(
     os.environ.get("JUMAR_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"), "pomdp"

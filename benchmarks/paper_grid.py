@@ -9,10 +9,10 @@ import time
 from dataclasses import replace
 
 from common import report
-from jumar.study.datasets import run_dataset
-from jumar.study.prepared import prepare
-from jumar.study.runner import run_study
-from jumar.study.spec import load_study
+from jumar.lab.study.datasets import run_dataset
+from jumar.lab.study.prepared import prepare
+from jumar.lab.study.runner import run_study
+from jumar.lab.study.spec import load_study
 
 PUBLIC_CODE_CPU_HOURS = 198  # an estimate for the public research code on the same grid
 

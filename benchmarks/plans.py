@@ -28,8 +28,8 @@ from jumar.core.episodes import Episodes, Labels
 from jumar.core.memory import window
 from jumar.core.randomness import random_stream
 from jumar.evidence.rewards import RewardRange
-from jumar.truth.simulation import simulate
-from jumar.truth.training import train_behavior
+from jumar.lab.truth.simulation import simulate
+from jumar.lab.truth.training import train_behavior
 
 SEED = 2
 TRIES = 3  # pilots drawn for every plan that is wanted, at most

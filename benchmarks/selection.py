@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import jumar as jm
 from common import cpu_seconds, report
-from jumar.truth.models import training
+from jumar.lab.truth.models import training
 
 LIMITS = {1000: 0.5, 10_000: 3.0}
 

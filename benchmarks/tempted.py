@@ -1,6 +1,6 @@
 """Does the gate hold whoever proposes: a memory that was learned, or other algorithms?
 
-Logs of processes that tempt (`jumar.study.guarantees`), improved behind the proved gate with a
+Logs of processes that tempt (`jumar.lab.study.guarantees`), improved behind the proved gate with a
 memory that each half learns (`learned`) and with candidates of four algorithms (`candidates`). What
 is deployed is judged by its exact value: it is *false* if it gains nothing, or less than its
 lower bound. A share of at most δ of the logs may be false; δ is 20 %, so that errors show.
@@ -21,8 +21,8 @@ from typing import Any
 import jumar as jm
 from common import add_row, report, rows_of, upper_limit
 from jumar.algorithms.auto import select
-from jumar.study.guarantees.base import Process
-from jumar.study.guarantees.processes import process
+from jumar.lab.study.guarantees.base import Process
+from jumar.lab.study.guarantees.processes import process
 
 DELTA = 0.2
 ROUNDING = 1e-9

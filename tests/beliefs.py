@@ -1,4 +1,4 @@
-"""Bayes' rule, outcome by outcome: the slow, obvious twin of `jumar.truth.belief`."""
+"""Bayes' rule, outcome by outcome: the slow, obvious twin of `jumar.lab.truth.belief`."""
 
 from __future__ import annotations
 

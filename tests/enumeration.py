@@ -8,7 +8,7 @@ import numpy as np
 
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.truth.pomdp import END, Pomdp
+from jumar.lab.truth.pomdp import END, Pomdp
 
 
 @dataclass

@@ -7,7 +7,7 @@ import numpy as np
 from jumar import models, random_stream
 from jumar.core.controller import Controller
 from jumar.core.episodes import Episodes
-from jumar.truth.pomdp import END, Pomdp
+from jumar.lab.truth.pomdp import END, Pomdp
 
 
 def corridor(on: float = 0.6) -> tuple[Pomdp, Controller]:

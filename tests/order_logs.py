@@ -13,7 +13,7 @@ from jumar.core.episodes import Episodes
 from jumar.core.memory import Memory, product, window
 from jumar.core.replay import Replay
 from jumar.evidence.order.steps import cut_into_steps
-from jumar.truth.pomdp import Pomdp, from_arrays
+from jumar.lab.truth.pomdp import Pomdp, from_arrays
 from strategies import logs, memories, names
 
 ONE = ("go",)

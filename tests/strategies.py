@@ -17,8 +17,8 @@ from jumar.core.episodes import Episodes
 from jumar.core.history import HistoryMdp
 from jumar.core.memory import Memory, NamedNodes, product, window
 from jumar.evidence.first_visits import FirstVisits, ReturnBounds
+from jumar.lab.truth.pomdp import Pomdp, from_arrays
 from jumar.solve.solver import action_values, policy_value
-from jumar.truth.pomdp import Pomdp, from_arrays
 
 
 def names(letter: str, size: int) -> tuple[str, ...]:

@@ -36,11 +36,11 @@ from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, best_of
 from jumar.evidence.offpolicy.estimators import Estimator, pdis
 from jumar.evidence.offpolicy.intervals import Interval, Method, standard_error
 from jumar.evidence.validity import Validity
+from jumar.lab.study.figures import draw
+from jumar.lab.study.runner import run_study
+from jumar.lab.study.spec import study_from_document
+from jumar.lab.study.summary import Results
 from jumar.solve.improvement import improvement
-from jumar.study.figures import draw
-from jumar.study.runner import run_study
-from jumar.study.spec import study_from_document
-from jumar.study.summary import Results
 
 # --- 8< --- a new algorithm
 

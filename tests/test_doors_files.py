@@ -17,12 +17,12 @@ import pytest
 import jumar as jm
 from commands import run_command as run
 from jumar.io.formats import FORMATS, LogFormat, Source
+from jumar.lab.truth.models import MODELS, ModelEntry
+from jumar.lab.truth.pomdp import END, Pomdp
+from jumar.lab.truth.training import Training
 from jumar.show.outputs import FILES
 from jumar.show.program.flat import Flat
 from jumar.show.program.languages import LANGUAGES, Language, c_text
-from jumar.truth.models import MODELS, ModelEntry
-from jumar.truth.pomdp import END, Pomdp
-from jumar.truth.training import Training
 from results import HALF, one_step_log
 
 # --- 8< --- a new log format: words between bars

@@ -20,10 +20,10 @@ from jumar.core.controller import Controller
 from jumar.core.memory import NamedNodes, window
 from jumar.io.controllers import load_controller
 from jumar.io.logs import read_logs
+from jumar.lab.truth.evaluation import evaluate
+from jumar.lab.truth.simulation import simulate
 from jumar.pipeline import improve
 from jumar.show.program import program
-from jumar.truth.evaluation import evaluate
-from jumar.truth.simulation import simulate
 
 ROOT = Path(jumar.__file__).parents[2]
 EXAMPLES = ("bridge", "species", "voicemail", "machine", "broomrape")

@@ -53,8 +53,8 @@ def test_all_public_names_are_there_and_the_main_job_works():
         for name in jm.__all__:
             getattr(jm, name)
         print(len(jm.improve(log, fair, discount=0.95, n_wedge=5).certificates) > 0)
-        import jumar.envs
-        print(jumar.envs.register_models())
+        import jumar.lab.envs
+        print(jumar.lab.envs.register_models())
     """)
     assert said == ["True", "[]"]
 
@@ -63,8 +63,8 @@ def test_each_is_asked_for_by_its_extra(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "metadata.json").write_text('{"data_format": "hdf5"}')
     said = run(f"""
-        import jumar.envs
-        told(lambda: jumar.envs.PomdpEnv)
+        import jumar.lab.envs
+        told(lambda: jumar.lab.envs.PomdpEnv)
         told(lambda: jm.record(object(), fair, episodes=1))
         told(lambda: jm.write_minari(log, "t-v0", folder={str(tmp_path)!r}))
         told(lambda: jm.read_logs({str(tmp_path)!r}))

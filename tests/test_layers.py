@@ -36,9 +36,7 @@ ROOMS = [
     "assessment",
     "pipeline",
     "show",
-    "truth",
-    "envs",
-    "study",
+    "lab",
     "cli",
     "__main__",
 ]
@@ -54,7 +52,7 @@ LAZY_UPWARDS = {
 }
 
 # The wall of science: what improves a policy cannot look at the truth, not even through others.
-MAY_SEE_THE_TRUTH = {"truth", "envs", "study", "cli", "__main__"}
+MAY_SEE_THE_TRUTH = {"lab", "cli", "__main__"}
 
 # registries load by name; what they name counts as imported
 REGISTRIES = {
@@ -63,9 +61,9 @@ REGISTRIES = {
     "engines",
     "evidence.checking",
     "evidence.noticing",
-    "truth.models",
+    "lab.truth.models",
 }
-LOADERS = {"jumar", "core.registry", "truth.models"}
+LOADERS = {"jumar", "core.registry", "lab.truth.models"}
 
 
 class Import(NamedTuple):
@@ -173,7 +171,7 @@ def ways_to_the_truth(graph: dict[str, set[Import]]) -> list[str]:
         todo, seen = [[start]], {start}
         while todo:
             way = todo.pop()
-            if room_of(way[-1]) == "truth":
+            if room_of(way[-1]) == "lab":
                 found.append(" -> ".join(way))
                 break
             package = way[-1].rpartition(".")[0]  # loading a module loads its package
@@ -216,7 +214,7 @@ def test_the_wall_of_science_is_about_these():
     ["pomdp", "models", "simulation", "belief", "evaluation", "optimality", "chain", "training"],
 )
 def test_the_truth_is_all_of_these(module):
-    assert f"truth.{module}" in SOURCES
+    assert f"lab.truth.{module}" in SOURCES
 
 
 def test_exceptions_are_still_needed():
@@ -302,7 +300,8 @@ def test_the_door_is_light():
 def test_nothing_is_compiled_or_read_until_it_is_needed():
     heavy = {"numba", "scipy", "pyarrow", "matplotlib"}
     assert (
-        not loaded_by("import jumar.pipeline, jumar.io.logs, jumar.truth.models, jumar.cli") & heavy
+        not loaded_by("import jumar.pipeline, jumar.io.logs, jumar.lab.truth.models, jumar.cli")
+        & heavy
     )
 
 
@@ -323,7 +322,7 @@ def fake(module: str, source: str) -> dict[str, set[Import]]:
         ("core.memory", "def f():\n    from jumar.io.files import a", "io.files"),
         ("core.memory", "class A:\n    def f(self):\n        import jumar.io.files", "io.files"),
         ("core.controller", "from jumar.io.controllers import load_controller", "io.controllers"),
-        ("core.history", "from jumar import simulate", "truth.simulation"),  # a public name
+        ("core.history", "from jumar import simulate", "lab.truth.simulation"),  # a public name
         ("core.arrays", "if TYPE_CHECKING:\n    pass\nelse:\n    from jumar import cli", "cli"),
         ("core.arrays", "try:\n    import jumar.cli\nexcept ImportError:\n    pass", "cli"),
     ],
@@ -354,22 +353,30 @@ def test_an_import_that_is_none_is_not(source):
 @pytest.mark.parametrize(
     ("module", "source", "way"),
     [
-        ("solve.solver", "from jumar.truth.pomdp import Pomdp", "solve.solver -> truth.pomdp"),
+        (
+            "solve.solver",
+            "from jumar.lab.truth.pomdp import Pomdp",
+            "solve.solver -> lab.truth.pomdp",
+        ),
         (
             "algorithms.spibb",
             "from jumar import evaluate",
-            "algorithms.spibb -> truth.evaluation",
+            "algorithms.spibb -> lab.truth.evaluation",
         ),
         (
             "algorithms",
-            "PLACE = 'jumar.truth.models.paper'",
-            "algorithms -> truth.models.paper",
+            "PLACE = 'jumar.lab.truth.models.paper'",
+            "algorithms -> lab.truth.models.paper",
         ),
-        ("solve.linear", "def f():\n    from jumar import models", "solve.linear -> truth.models"),
+        (
+            "solve.linear",
+            "def f():\n    from jumar import models",
+            "solve.linear -> lab.truth.models",
+        ),
         (
             "algorithms",
-            "from jumar.truth import chain",
-            "algorithms.spibb -> algorithms -> truth.chain",
+            "from jumar.lab.truth import chain",
+            "algorithms.spibb -> algorithms -> lab.truth.chain",
         ),
     ],
 )

@@ -18,8 +18,8 @@ from jumar.core.memory import product, window
 from jumar.core.memory.refinement import join, projection
 from jumar.core.randomness import random_stream
 from jumar.core.replay import count
-from jumar.truth.evaluation import evaluate
-from jumar.truth.simulation import simulate, simulated_value
+from jumar.lab.truth.evaluation import evaluate
+from jumar.lab.truth.simulation import simulate, simulated_value
 from strategies import (
     controllers,
     logs,

@@ -31,7 +31,7 @@ print(json.dumps(sizes))
 """
 EVERYTHING = """
 import jumar
-from jumar.study.spec import load_study
+from jumar.lab.study.spec import load_study
 
 public = [getattr(jumar, name) for name in jumar.__all__]
 shipped = [load_study(name) for name in ("paper", "safety", "safety-seeds", "mdps")]

@@ -225,7 +225,7 @@ def files() -> dict[str, bytes]:
         log = jm.simulate(model, coin, episodes=12, seed=1)
         for ending in ("csv", "tsv", "csv.gz", "parquet", "arrow", "ndjson"):
             jm.write_logs(log, folder / f"log.{ending}")
-        from jumar.truth.model_files import model_to_document
+        from jumar.lab.truth.model_files import model_to_document
 
         (folder / "model.json").write_text(json.dumps(model_to_document(model)))
         return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
@@ -242,7 +242,7 @@ def _signals() -> str:
 def counts() -> dict[str, bytes]:
     """Files of counts over several memories; the first two are halves of one log."""
     import jumar as jm
-    from jumar.large.counting import count_logs, prepare, run
+    from jumar.large.counting import count_logs, prepared, run
     from jumar.large.files import save_counts
 
     with tempfile.TemporaryDirectory() as place:
@@ -251,9 +251,9 @@ def counts() -> dict[str, bytes]:
             (folder / name).write_bytes(files()[name])
         log, coin = folder / "log.parquet", jm.load_controller(folder / "coin.toml")
         _in_groups(log)
-        job = prepare(log, coin)
-        for i, name in enumerate(("first", "second"), 1):
-            save_counts(run(job, job.plan.shards(10**9, 1, (i, 2))), folder / f"{name}.counts")
+        with prepared(log, coin) as job:
+            for i, name in enumerate(("first", "second"), 1):
+                save_counts(run(job, job.plan.shards(10**9, 1, (i, 2))), folder / f"{name}.counts")
         wide = count_logs(log, coin, memory=jm.window(3, actions=True))
         save_counts(wide, folder / "wide.counts")
         rule = jm.load_controller(folder / "rule.toml")
@@ -271,14 +271,14 @@ def _in_groups(log: Path) -> None:
 def fingerprint() -> str:
     """What `jumar count log.csv --policy coin.toml` calls its work; log.csv is as old as can be."""
     import jumar as jm
-    from jumar.large.counting import prepare
+    from jumar.large.counting import prepared
     from jumar.large.keeping import KeptShards
 
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
         for name in ("log.csv", "coin.toml"):
             Path(name).write_bytes(files()[name])
             os.utime(name, (0, 0))
-        job = prepare("log.csv", jm.load_controller("coin.toml"))
-        kept = KeptShards("out.parquet", job.plan, job.described)
+        with prepared("log.csv", jm.load_controller("coin.toml")) as job:
+            kept = KeptShards("out.parquet", job.plan, job.described)
         kept.begin(resume=False)
         return str(json.loads((kept.folder / "job.json").read_text())["job"])

@@ -18,16 +18,16 @@ import tempfile
 from pathlib import Path
 
 from jumar.io.controllers import load_controller
+from jumar.lab.study.family import FamilyRow, at_size, family_rows, gated_sizes
+from jumar.lab.study.guarantees.page_tables import run_of as guarantees_run
+from jumar.lab.study.guarantees.page_tables import tables
+from jumar.lab.study.guarantees.report import write_report
+from jumar.lab.study.guarantees.running import TITLE
+from jumar.lab.study.guarantees.summary import findings
+from jumar.lab.study.safety import SafetyLine, in_hindsight, lines_of
+from jumar.lab.study.store import Store
+from jumar.lab.study.summary import Results
 from jumar.show.drawing import draw as draw_controller
-from jumar.study.family import FamilyRow, at_size, family_rows, gated_sizes
-from jumar.study.guarantees.page_tables import run_of as guarantees_run
-from jumar.study.guarantees.page_tables import tables
-from jumar.study.guarantees.report import write_report
-from jumar.study.guarantees.running import TITLE
-from jumar.study.guarantees.summary import findings
-from jumar.study.safety import SafetyLine, in_hindsight, lines_of
-from jumar.study.store import Store
-from jumar.study.summary import Results
 
 HERE = Path(__file__).parent
 COPIED = ("performance", "voicemail-memoryless", "heatmap-tiger-k1")

@@ -31,7 +31,7 @@ _PUBLIC = {
     "Memory": "core.memory",
     "NamedNodes": "core.memory",
     "Options": "io.options",
-    "Pomdp": "truth.pomdp",
+    "Pomdp": "lab.truth.pomdp",
     "Result": "assessment.result",
     "Replays": "core.replay",
     "RewardRange": "evidence.certificate",
@@ -40,9 +40,9 @@ _PUBLIC = {
     "count": "core.replay",
     "count_logs": "large.counting",
     "estimate_behavior": "evidence.estimation",
-    "evaluate": "truth.evaluation",
+    "evaluate": "lab.truth.evaluation",
     "export_controller": "show.program",
-    "export_model": "truth.checkers",
+    "export_model": "lab.truth.checkers",
     "first_returns": "evidence.first_visits",
     "forecast": "evidence.forecasting",
     "improve": "pipeline",
@@ -50,28 +50,28 @@ _PUBLIC = {
     "learn_memory": "evidence.remembering",
     "load_controller": "io.controllers",
     "load_counts": "large.files",
-    "load_model": "truth.model_files",
+    "load_model": "lab.truth.model_files",
     "load_project": "io.project",
-    "models": "truth.models:",
+    "models": "lab.truth.models:",
     "offpolicy": "evidence.offpolicy:",
-    "optimum": "truth.optimality",
+    "optimum": "lab.truth.optimality",
     "order_test": "evidence.order",
     "order_tests": "evidence.order",
-    "Pouct": "truth.planning",
-    "plan": "truth.planning",
+    "Pouct": "lab.truth.planning",
+    "plan": "lab.truth.planning",
     "product": "core.memory",
     "random_stream": "core.randomness",
     "read_logs": "io.logs",
     "read_minari": "io.minari",
-    "record": "envs.recording",
-    "save_model": "truth.model_files",
+    "record": "lab.envs.recording",
+    "save_model": "lab.truth.model_files",
     "select": "pipeline",
-    "simulate": "truth.simulation",
-    "simulated_value": "truth.simulation",
+    "simulate": "lab.truth.simulation",
+    "simulated_value": "lab.truth.simulation",
     "spibb": "algorithms.spibb:improve",
     "spibb_leq": "algorithms.spibb_leq:improve",
     "strict": "algorithms.strict:improve",
-    "train_behavior": "truth.training",
+    "train_behavior": "lab.truth.training",
     "window": "core.memory",
     "write_logs": "io.logs",
     "write_minari": "io.minari",
@@ -152,7 +152,6 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.core.memory.refinement import join
     from jumar.core.randomness import random_stream
     from jumar.core.replay import Replays, count
-    from jumar.envs.recording import record
     from jumar.evidence import offpolicy as offpolicy
     from jumar.evidence.checking import check
     from jumar.evidence.claims import Certificate
@@ -168,19 +167,20 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.io.minari import read_minari, write_minari
     from jumar.io.options import Options
     from jumar.io.project import load_project
+    from jumar.lab.envs.recording import record
+    from jumar.lab.truth import models as models
+    from jumar.lab.truth.checkers import export_model
+    from jumar.lab.truth.evaluation import evaluate
+    from jumar.lab.truth.model_files import load_model, save_model
+    from jumar.lab.truth.optimality import optimum
+    from jumar.lab.truth.planning import Pouct, plan
+    from jumar.lab.truth.pomdp import Pomdp
+    from jumar.lab.truth.simulation import simulate, simulated_value
+    from jumar.lab.truth.training import train_behavior
     from jumar.large.counting import count_logs
     from jumar.large.files import load_counts
     from jumar.pipeline import improve, select
     from jumar.show.program import export_controller
-    from jumar.truth import models as models
-    from jumar.truth.checkers import export_model
-    from jumar.truth.evaluation import evaluate
-    from jumar.truth.model_files import load_model, save_model
-    from jumar.truth.optimality import optimum
-    from jumar.truth.planning import Pouct, plan
-    from jumar.truth.pomdp import Pomdp
-    from jumar.truth.simulation import simulate, simulated_value
-    from jumar.truth.training import train_behavior
 
 
 def __getattr__(name: str) -> object:

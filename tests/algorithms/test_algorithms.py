@@ -25,7 +25,7 @@ from jumar.core.improvement import Improvement
 from jumar.core.memory import window
 from jumar.core.randomness import random_stream
 from jumar.core.replay import count
-from jumar.truth.simulation import simulate
+from jumar.lab.truth.simulation import simulate
 from strategies import (
     arrays_of,
     dense,

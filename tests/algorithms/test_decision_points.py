@@ -16,8 +16,8 @@ from jumar.core.memory import window
 from jumar.evidence.first_visits import first_returns, first_state_returns
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
+from jumar.lab.truth.pomdp import from_arrays
 from jumar.solve.solver import action_values, policy_value
-from jumar.truth.pomdp import from_arrays
 from strategies import names, random_controller, random_mdp
 
 THREE = Controller.uniform(("z",), names("a", 3))

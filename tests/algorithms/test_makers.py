@@ -18,7 +18,7 @@ from jumar.assessment.tested import in_words, setting_words
 from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
 from jumar.core.improvement import Improvement
-from jumar.study.guarantees.processes import process
+from jumar.lab.study.guarantees.processes import process
 from large_logs import improve_logs
 from selection_logs import TIGER, both_gates, choose, tiger_log, uniform_tiger
 

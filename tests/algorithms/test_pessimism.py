@@ -21,7 +21,7 @@ from jumar.core.replay import count
 from jumar.evidence.rewards import RewardRange, rewards_in
 from jumar.evidence.robust import radius
 from jumar.evidence.validity import Validity
-from jumar.truth.pomdp import from_arrays
+from jumar.lab.truth.pomdp import from_arrays
 from strategies import dense, names, random_controller, random_mdp, random_pomdp
 
 ANY = RewardRange.constant(-4, 4)

@@ -323,7 +323,7 @@ def test_the_theorem_holds_on_random_models_that_are_seen_whole():
         rng = np.random.default_rng(seed)
         model = random_pomdp(rng, 4, 3, 4, 0.8)
         eye = np.eye(4)
-        from jumar.truth.pomdp import from_arrays
+        from jumar.lab.truth.pomdp import from_arrays
 
         moves = rng.dirichlet(np.ones(5), (3, 4))
         model = from_arrays(

@@ -13,7 +13,7 @@ from commands import improve
 from facts import says
 from jumar.algorithms import ALGORITHMS
 from jumar.core.controller import Controller
-from jumar.truth.models import MODELS
+from jumar.lab.truth.models import MODELS
 
 # ---------------------------------------------------------------- what there is
 

@@ -15,8 +15,8 @@ import pytest
 import jumar as jm
 from jumar.core.controller import Controller
 from jumar.core.reading import LogReading
+from jumar.lab.truth.checkers import model_text
 from jumar.show.program import LANGUAGES, render, table
-from jumar.truth.checkers import model_text
 from programs import NODE, compiled, needs_cc, needs_node
 
 WORK = [{"column": "work", "ranges": None}]

@@ -9,7 +9,7 @@ import pytest
 
 import jumar as jm
 from facts import says
-from jumar.truth.cassandra.reading import pomdp_from_text
+from jumar.lab.truth.cassandra.reading import pomdp_from_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "model-files.md").read_text()
 MACHINE = re.search(r"```\n(# machine.POMDP\n.*?)```", PAGE, re.DOTALL)[1]

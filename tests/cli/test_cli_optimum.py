@@ -81,11 +81,11 @@ SLOW = """
 import signal
 import sys
 import numpy as np
-import jumar.truth.hsvi.searching as searching
+import jumar.lab.truth.hsvi.searching as searching
 from jumar.cli import main
-from jumar.truth.models import MODELS, ModelEntry
-from jumar.truth.pomdp import from_arrays
-from jumar.truth.training import Training
+from jumar.lab.truth.models import MODELS, ModelEntry
+from jumar.lab.truth.pomdp import from_arrays
+from jumar.lab.truth.training import Training
 
 rng = np.random.default_rng(1)
 S, A, O = 80, 4, 12

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 import jumar as jm
 from facts import says
 from jumar.cli import main
-from jumar.study.spec import load_study
+from jumar.lab.study.spec import load_study
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCKS = re.findall(r"```toml\n(.*?)```", (DOCS / "studies.md").read_text(), re.DOTALL)
@@ -312,7 +312,7 @@ def test_a_damaged_folder_of_a_study_is_told_with_a_remedy(capsys, tmp_path):
 def test_a_second_run_in_the_same_folder_is_refused(capsys, tmp_path):
     (tmp_path / "study.toml").write_text(SMALL)
     holding = (
-        "import sys, time\nfrom jumar.study.store import Store\n"
+        "import sys, time\nfrom jumar.lab.study.store import Store\n"
         "with Store(sys.argv[1]).alone():\n    print('held', flush=True)\n    time.sleep(60)\n"
     )
     holder = subprocess.Popen(

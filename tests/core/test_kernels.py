@@ -17,8 +17,8 @@ from jumar import models
 from jumar.core import kernels
 from jumar.core.controller import Controller
 from jumar.core.memory import NamedNodes, window
-from jumar.truth.chain import unroll
-from jumar.truth.simulation import controller_tables, model_tables
+from jumar.lab.truth.chain import unroll
+from jumar.lab.truth.simulation import controller_tables, model_tables
 from strategies import random_controller, random_pomdp
 
 # ---- the twins ----------------------------------------------------------------------------------

@@ -109,8 +109,8 @@ BACKWARDS = Engine("backwards", backwards)
 
 
 def test_a_new_engine_is_entered_from_outside_and_used_by_a_study(tmp_path):
-    from jumar.study.runner import run_study
-    from jumar.study.spec import study_from_document
+    from jumar.lab.study.runner import run_study
+    from jumar.lab.study.spec import study_from_document
 
     spec = study_from_document(
         {

@@ -7,25 +7,25 @@ import pytest
 
 import jumar as jm
 from jumar.core.errors import ParameterError
-from jumar.truth.models import MODELS, ModelEntry
-from jumar.truth.pomdp import END, Pomdp, from_arrays
-from jumar.truth.training import Training
+from jumar.lab.truth.models import MODELS, ModelEntry
+from jumar.lab.truth.pomdp import END, Pomdp, from_arrays
+from jumar.lab.truth.training import Training
 
 gym = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install jumar[gym]")
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-import jumar.envs  # noqa: E402
-from jumar.envs import PomdpEnv  # noqa: E402
-from jumar.envs.environment import drawn  # noqa: E402
+import jumar.lab.envs  # noqa: E402
+from jumar.lab.envs import PomdpEnv  # noqa: E402
+from jumar.lab.envs.environment import drawn  # noqa: E402
 
-IDS = jumar.envs.register_models()
+IDS = jumar.lab.envs.register_models()
 
 
 def test_every_model_is_registered_under_its_name():
     words = ["".join(word.title() for word in name.split("_")) for name in MODELS]
     assert [f"jumar/{word}-v0" for word in words] == IDS
-    assert jumar.envs.register_models() == IDS  # a second time changes nothing
+    assert jumar.lab.envs.register_models() == IDS  # a second time changes nothing
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -45,7 +45,7 @@ def test_a_model_that_was_added_later_is_registered_on_demand():
 
     MODELS.add("one_coin", ModelEntry(coin, "a coin", Training(softmax=1.0)))
     try:
-        assert "jumar/OneCoin-v0" in jumar.envs.register_models()
+        assert "jumar/OneCoin-v0" in jumar.lab.envs.register_models()
         assert gym.make("jumar/OneCoin-v0").unwrapped.pomdp.name == "coin"
     finally:
         MODELS.remove("one_coin")

@@ -13,9 +13,9 @@ gym = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip i
 from gymnasium import spaces, wrappers  # noqa: E402
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv  # noqa: E402
 
-import jumar.envs  # noqa: E402
-from jumar.envs import Player, environment_id, names  # noqa: E402
-from jumar.envs.playing import MOST_KEPT, Tabulated  # noqa: E402
+import jumar.lab.envs  # noqa: E402
+from jumar.lab.envs import Player, environment_id, names  # noqa: E402
+from jumar.lab.envs.playing import MOST_KEPT, Tabulated  # noqa: E402
 
 
 class Scripted(gym.Env):
@@ -445,7 +445,7 @@ def test_a_player_is_a_controller_in_anybodys_loop():
 
 
 def test_tables_that_grow_say_the_same_as_the_controller(monkeypatch):
-    monkeypatch.setattr("jumar.envs.playing.MOST_KEPT", 5)  # forgets and looks up again
+    monkeypatch.setattr("jumar.lab.envs.playing.MOST_KEPT", 5)  # forgets and looks up again
     assert MOST_KEPT > 5
     tiger = jm.models.tiger()
     rule = jm.train_behavior(tiger, jm.window(3), softmax=0.05, episodes=200)

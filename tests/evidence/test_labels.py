@@ -32,7 +32,7 @@ from jumar.evidence.offpolicy.intervals import INTERVALS
 from jumar.evidence.offpolicy.trust import Trust, grade, trust
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
-from jumar.truth.pomdp import Pomdp, from_arrays
+from jumar.lab.truth.pomdp import Pomdp, from_arrays
 
 TIGER = RewardRange(continuing=(-1, -1), ending=(-100, 10))
 SIZE = {"states": 6, "actions": 3, "outcomes": 3, "discount": 0.95}

@@ -23,7 +23,7 @@ from jumar.core.replay import Replays
 from jumar.evidence.offpolicy import crossfit, estimators, ranges, weights
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.rewards import RewardRange
-from jumar.truth.pomdp import from_arrays
+from jumar.lab.truth.pomdp import from_arrays
 from offpolicy_logs import FAIR, KEEPS, NAMES, log_of, weighted_pdis, γ
 from strategies import controllers, logs, names, random_controller, random_pomdp
 

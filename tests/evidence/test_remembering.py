@@ -14,7 +14,7 @@ from jumar.evidence.remembering.laws import PRIOR, Told
 from jumar.evidence.remembering.learning import _evidence, learned
 from jumar.evidence.remembering.merging import merged
 from jumar.evidence.remembering.redirecting import redirected, visited
-from jumar.truth.belief import limit_mdp
+from jumar.lab.truth.belief import limit_mdp
 from memory_logs import corridor, noise, upkeep
 
 

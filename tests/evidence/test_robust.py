@@ -19,8 +19,8 @@ from jumar.core.memory import window
 from jumar.evidence.first_visits import ReturnBounds
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.robust import Worst, least_advantage, radius, worst_gain
+from jumar.lab.truth.pomdp import Pomdp, from_arrays
 from jumar.solve.solver import action_values, policy_value
-from jumar.truth.pomdp import Pomdp, from_arrays
 from strategies import logs, long_log_returns, names, random_controller, random_mdp, random_pomdp
 
 # ---- one step -----------------------------------------------------------------------------------

@@ -219,10 +219,10 @@ def test_what_an_environment_told_besides_can_be_used():
 
 
 def test_recorded_environments_go_to_minari_and_back():
-    import jumar.envs
+    import jumar.lab.envs
 
     env = gym.make("jumar/Tiger-v0")
-    log = jm.record(env, jm.Controller.uniform(*jumar.envs.names(env)), episodes=30)
+    log = jm.record(env, jm.Controller.uniform(*jumar.lab.envs.names(env)), episodes=30)
     same(jm.read_logs(jm.write_minari(log, "jumar/tiger-v0")), log)
 
 

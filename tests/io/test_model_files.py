@@ -14,7 +14,7 @@ from hypothesis import given
 import jumar as jm
 from facts import tells
 from jumar.core.errors import JumarError, ModelError
-from jumar.truth.model_files import load_model, model_from_document, model_to_document
+from jumar.lab.truth.model_files import load_model, model_from_document, model_to_document
 from strategies import pomdps
 
 DOCS = Path(__file__).parents[2] / "docs"

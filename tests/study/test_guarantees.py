@@ -18,22 +18,22 @@ from jumar.cli import main
 from jumar.core.errors import ParameterError
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.validity import Validity
-from jumar.study.guarantees.base import rule
-from jumar.study.guarantees.gates import GATES, Answer
-from jumar.study.guarantees.measuring import PARTS, TriedLog, measure
-from jumar.study.guarantees.page_tables import markdown
-from jumar.study.guarantees.processes import PROCESSES, process
-from jumar.study.guarantees.report import write_report
-from jumar.study.guarantees.running import GuaranteesSpec, run_guarantees
-from jumar.study.guarantees.summary import (
+from jumar.lab.study.guarantees.base import rule
+from jumar.lab.study.guarantees.gates import GATES, Answer
+from jumar.lab.study.guarantees.measuring import PARTS, TriedLog, measure
+from jumar.lab.study.guarantees.page_tables import markdown
+from jumar.lab.study.guarantees.processes import PROCESSES, process
+from jumar.lab.study.guarantees.report import write_report
+from jumar.lab.study.guarantees.running import GuaranteesSpec, run_guarantees
+from jumar.lab.study.guarantees.summary import (
     ClaimCell,
     at_least,
     at_most,
     chance_of,
     findings,
 )
-from jumar.study.store import Store
-from jumar.truth.model_files import model_hash
+from jumar.lab.study.store import Store
+from jumar.lab.truth.model_files import model_hash
 
 DOCS = Path(__file__).parents[2] / "docs"
 SMALL = GuaranteesSpec(seed=3, datasets=3, processes=("lottery", "near-ties"), sizes=(30,))

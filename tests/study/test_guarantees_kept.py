@@ -12,10 +12,10 @@ from functools import cache
 
 import pytest
 
-from jumar.study.guarantees.gates import GATES
-from jumar.study.guarantees.measuring import TriedLog, try_gate
-from jumar.study.guarantees.processes import process
-from jumar.study.guarantees.summary import chance_of
+from jumar.lab.study.guarantees.gates import GATES
+from jumar.lab.study.guarantees.measuring import TriedLog, try_gate
+from jumar.lab.study.guarantees.processes import process
+from jumar.lab.study.guarantees.summary import chance_of
 
 pytestmark = pytest.mark.slow
 

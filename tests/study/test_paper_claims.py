@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from jumar.study.runner import run_study
-from jumar.study.spec import load_study
-from jumar.study.summary import Results
+from jumar.lab.study.runner import run_study
+from jumar.lab.study.spec import load_study
+from jumar.lab.study.summary import Results
 
 pytestmark = pytest.mark.slow
 

@@ -10,11 +10,11 @@ import pytest
 import jumar as jm
 from jumar import algorithms
 from jumar.core import kernels
-from jumar.study import batch
-from jumar.study.datasets import rule_arrays, run_dataset
-from jumar.study.prepared import dataset_stream, prepare
-from jumar.study.spec import study_from_document
-from jumar.study.tasks import make_task
+from jumar.lab.study import batch
+from jumar.lab.study.datasets import rule_arrays, run_dataset
+from jumar.lab.study.prepared import dataset_stream, prepare
+from jumar.lab.study.spec import study_from_document
+from jumar.lab.study.tasks import make_task
 
 SIZES = (1, 3, 10, 60, 400)
 SETTINGS = [
@@ -95,8 +95,8 @@ def test_episodes_that_are_cut_off_count_their_last_step_with_its_successor():
     maze = jm.models.cheese_maze()
     short = type(maze)(**{**vars(maze), "max_steps": 4})
     behavior = jm.Controller.uniform(maze.observations, maze.actions)
-    from jumar.truth.chain import unroll
-    from jumar.truth.simulation import controller_tables, model_tables
+    from jumar.lab.truth.chain import unroll
+    from jumar.lab.truth.simulation import controller_tables, model_tables
 
     memory = jm.window(2).on(7, 4)
     task, states = make_task(short, behavior, memory)

@@ -12,9 +12,9 @@ import jumar as jm
 from commands import run_command
 from dask_cluster import cluster
 from jumar.core.errors import ParameterError
-from jumar.study.guarantees.running import GuaranteesSpec, run_guarantees
-from jumar.study.runner import run_study
-from jumar.study.spec import load_study, study_from_document
+from jumar.lab.study.guarantees.running import GuaranteesSpec, run_guarantees
+from jumar.lab.study.runner import run_study
+from jumar.lab.study.spec import load_study, study_from_document
 
 DOCUMENT = {
     "format": "jumar-study/1",

@@ -8,13 +8,13 @@ import pytest
 
 from jumar.algorithms import ALGORITHMS
 from jumar.core.errors import StudyError
-from jumar.study.family import at_size, family_rows, gated_sizes
-from jumar.study.figures import draw
-from jumar.study.report import write_report
-from jumar.study.runner import run_study
-from jumar.study.settings import settings_from_document
-from jumar.study.spec import load_study, study_from_document
-from jumar.study.summary import Results
+from jumar.lab.study.family import at_size, family_rows, gated_sizes
+from jumar.lab.study.figures import draw
+from jumar.lab.study.report import write_report
+from jumar.lab.study.runner import run_study
+from jumar.lab.study.settings import settings_from_document
+from jumar.lab.study.spec import load_study, study_from_document
+from jumar.lab.study.summary import Results
 
 FAMILY = [name for name in ALGORITHMS if name != "auto"]
 SHIPPED = load_study("family")

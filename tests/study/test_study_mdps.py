@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from jumar.study.runner import run_study
-from jumar.study.settings import StudySetting
-from jumar.study.spec import load_study
-from jumar.study.summary import Results, cvar
+from jumar.lab.study.runner import run_study
+from jumar.lab.study.settings import StudySetting
+from jumar.lab.study.spec import load_study
+from jumar.lab.study.summary import Results, cvar
 
 OPTIONS = (("epsilon", 0.5), ("rule", "approx"), ("steps", "many"), ("error", "hoeffding"))
 BASIC = StudySetting("basic", (("unseen", "zero"),))

@@ -20,18 +20,18 @@ import pytest
 import jumar as jm
 from facts import refuses
 from jumar.core.errors import ParameterError, StudyError, TooLarge
-from jumar.study import runner
-from jumar.study.drawing import save
-from jumar.study.figures import draw
-from jumar.study.paper_tables import summary_data
-from jumar.study.planner import read_planned, run_planner
-from jumar.study.prepared import dataset_stream, prepare
-from jumar.study.report import write_report
-from jumar.study.runner import run_study
-from jumar.study.spec import study_from_document
-from jumar.study.store import Store, slug
-from jumar.study.summary import Results, cvar
-from jumar.truth.model_files import model_to_document
+from jumar.lab.study import runner
+from jumar.lab.study.drawing import save
+from jumar.lab.study.figures import draw
+from jumar.lab.study.paper_tables import summary_data
+from jumar.lab.study.planner import read_planned, run_planner
+from jumar.lab.study.prepared import dataset_stream, prepare
+from jumar.lab.study.report import write_report
+from jumar.lab.study.runner import run_study
+from jumar.lab.study.spec import study_from_document
+from jumar.lab.study.store import Store, slug
+from jumar.lab.study.summary import Results, cvar
+from jumar.lab.truth.model_files import model_to_document
 
 DOCUMENT = {
     "format": "jumar-study/1",

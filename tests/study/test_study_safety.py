@@ -15,18 +15,18 @@ import jumar as jm
 from jumar.algorithms.auto import select
 from jumar.algorithms.auto.entry import DEFAULTS as AUTO_DEFAULTS
 from jumar.core.errors import StudyError
-from jumar.study.datasets import selection_stream
-from jumar.study.drawing import pyplot
-from jumar.study.figures import draw
-from jumar.study.paper_tables import summary_data, summary_view
-from jumar.study.prepared import dataset_stream, prepare
-from jumar.study.report import write_report
-from jumar.study.runner import run_study
-from jumar.study.safety import SafetyLine, in_hindsight, kinds, lines_of, points, safety_data
-from jumar.study.settings import CHOSEN, StudySetting
-from jumar.study.spec import load_study, study_from_document
-from jumar.study.store import Store
-from jumar.study.summary import Cell, Environment, Results
+from jumar.lab.study.datasets import selection_stream
+from jumar.lab.study.drawing import pyplot
+from jumar.lab.study.figures import draw
+from jumar.lab.study.paper_tables import summary_data, summary_view
+from jumar.lab.study.prepared import dataset_stream, prepare
+from jumar.lab.study.report import write_report
+from jumar.lab.study.runner import run_study
+from jumar.lab.study.safety import SafetyLine, in_hindsight, kinds, lines_of, points, safety_data
+from jumar.lab.study.settings import CHOSEN, StudySetting
+from jumar.lab.study.spec import load_study, study_from_document
+from jumar.lab.study.store import Store
+from jumar.lab.study.summary import Cell, Environment, Results
 
 DOCUMENT = {
     "format": "jumar-study/1",

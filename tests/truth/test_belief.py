@@ -17,10 +17,10 @@ from jumar.core.arrays import number_rows
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError
 from jumar.core.memory import NamedNodes, window
+from jumar.lab.truth.belief import first_beliefs, limit_mdp, predict
+from jumar.lab.truth.evaluation import evaluate
+from jumar.lab.truth.pomdp import from_arrays
 from jumar.solve.solver import policy_value
-from jumar.truth.belief import first_beliefs, limit_mdp, predict
-from jumar.truth.evaluation import evaluate
-from jumar.truth.pomdp import from_arrays
 
 # every history is walked here; a model with twelve actions or fifty observations has too many
 SMALL = [

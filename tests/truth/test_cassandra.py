@@ -10,14 +10,14 @@ import pytest
 from facts import refuses, says
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ModelWarning, ParameterError, TooLarge
-from jumar.truth.cassandra.reading import pomdp_from_text
-from jumar.truth.evaluation import evaluate
-from jumar.truth.model_files import load_model, load_named, save_model
-from jumar.truth.models import build, is_file, training
-from jumar.truth.planning import Pouct, plan
-from jumar.truth.pomdp import Pomdp
-from jumar.truth.simulation import simulate
-from jumar.truth.training import train_behavior
+from jumar.lab.truth.cassandra.reading import pomdp_from_text
+from jumar.lab.truth.evaluation import evaluate
+from jumar.lab.truth.model_files import load_model, load_named, save_model
+from jumar.lab.truth.models import build, is_file, training
+from jumar.lab.truth.planning import Pouct, plan
+from jumar.lab.truth.pomdp import Pomdp
+from jumar.lab.truth.simulation import simulate
+from jumar.lab.truth.training import train_behavior
 
 HEAD = """discount: 0.9
 values: reward
@@ -568,7 +568,7 @@ def test_of_very_many_mistakes_the_first_are_told_and_the_others_counted():
 
 def test_wildcards_that_name_all_rows_over_and_over_are_refused(monkeypatch):
     """10,000 lines on 100,000 rows would take minutes."""
-    monkeypatch.setattr("jumar.truth.cassandra.laws.MOST_WRITES", 1000)
+    monkeypatch.setattr("jumar.lab.truth.cassandra.laws.MOST_WRITES", 1000)
     with refuses(TooLarge, "T or O with wildcards", "more than 1,000 times", "Write each row once"):
         read(HEAD + "T: * : * : left 0.5\n" * 300 + BODY)
     assert read(HEAD + "T: * : * : left 0.5\n" * 200 + BODY).states == ("left", "right")

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import jumar as jm
 from facts import refuses
 from jumar.core.errors import ModelError, ModelWarning, TooLarge
-from jumar.truth.cassandra.reading import pomdp_from_text
-from jumar.truth.cassandra.writing import pomdp_to_text
-from jumar.truth.pomdp import Pomdp
+from jumar.lab.truth.cassandra.reading import pomdp_from_text
+from jumar.lab.truth.cassandra.writing import pomdp_to_text
+from jumar.lab.truth.pomdp import Pomdp
 from strategies import pomdps
 
 SHARED = Path("/work/shared/data/pomdp")

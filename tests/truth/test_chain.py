@@ -12,8 +12,8 @@ from jumar import models
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, TooLarge
 from jumar.core.memory import window
-from jumar.truth.chain import check_names_agree, unroll
-from jumar.truth.pomdp import END, Pomdp
+from jumar.lab.truth.chain import check_names_agree, unroll
+from jumar.lab.truth.pomdp import END, Pomdp
 from strategies import controllers, pomdps
 
 TIGER = models.tiger()

@@ -17,10 +17,10 @@ from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.identifiers import words_for
 from jumar.core.memory import window
-from jumar.truth.cassandra.writing import _spelled
-from jumar.truth.checkers import WRITERS, model_text
-from jumar.truth.checkers.graph import StateGraph, chain_graph, model_graph
-from jumar.truth.models import MODELS
+from jumar.lab.truth.cassandra.writing import _spelled
+from jumar.lab.truth.checkers import WRITERS, model_text
+from jumar.lab.truth.checkers.graph import StateGraph, chain_graph, model_graph
+from jumar.lab.truth.models import MODELS
 from strategies import controllers, memories, pomdps
 
 

@@ -14,9 +14,9 @@ from jumar import models
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError, TooLarge
 from jumar.core.memory import window
-from jumar.truth.chain import unroll
-from jumar.truth.evaluation import evaluate, occupancy, values
-from jumar.truth.pomdp import END, Pomdp, from_arrays
+from jumar.lab.truth.chain import unroll
+from jumar.lab.truth.evaluation import evaluate, occupancy, values
+from jumar.lab.truth.pomdp import END, Pomdp, from_arrays
 from strategies import controllers, pomdps
 
 TIGER = models.tiger()

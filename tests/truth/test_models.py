@@ -13,10 +13,10 @@ from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError
 from jumar.core.memory import window
 from jumar.core.randomness import random_stream
-from jumar.truth.evaluation import evaluate
-from jumar.truth.models import MODELS, build, entry, optimum, parse
-from jumar.truth.pomdp import END, Pomdp
-from jumar.truth.training import train_behavior
+from jumar.lab.truth.evaluation import evaluate
+from jumar.lab.truth.models import MODELS, build, entry, optimum, parse
+from jumar.lab.truth.pomdp import END, Pomdp
+from jumar.lab.truth.training import train_behavior
 
 MAZE = models.cheese_maze()
 

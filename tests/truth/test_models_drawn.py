@@ -8,7 +8,7 @@ import pytest
 import jumar as jm
 from facts import refuses
 from jumar.core.errors import ParameterError
-from jumar.truth.pomdp import END, Pomdp
+from jumar.lab.truth.pomdp import END, Pomdp
 
 ONE = jm.models.garnet()
 
@@ -45,7 +45,7 @@ def test_the_optimum_is_that_of_value_iteration():
 
 def test_no_other_goal_is_harder():
     """With 6 states: every other state as the goal is worth more at the beginning."""
-    from jumar.truth.models.drawn import _hardest
+    from jumar.lab.truth.models.drawn import _hardest
 
     rng = np.random.default_rng(1)
     law = rng.dirichlet(np.ones(6), (6, 2))

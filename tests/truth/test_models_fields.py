@@ -12,10 +12,10 @@ from jumar import models
 from jumar.core.controller import Controller
 from jumar.core.randomness import random_stream
 from jumar.io.controllers import load_controller
-from jumar.truth.evaluation import evaluate
-from jumar.truth.model_files import load_model
-from jumar.truth.pomdp import Pomdp
-from jumar.truth.simulation import simulated_value
+from jumar.lab.truth.evaluation import evaluate
+from jumar.lab.truth.model_files import load_model
+from jumar.lab.truth.pomdp import Pomdp
+from jumar.lab.truth.simulation import simulated_value
 
 BRIDGE, TIGER = models.bridge_repair(), models.sumatran_tiger()
 MACHINE, WEED = models.machine(), models.broomrape()

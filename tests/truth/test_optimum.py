@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from jumar import models
 from jumar.core.errors import ModelError, ParameterError
-from jumar.truth import optimality
-from jumar.truth.evaluation import evaluate
-from jumar.truth.hsvi.searching import Search
-from jumar.truth.hsvi.simple import simple_bounds
-from jumar.truth.optimality import Optimum, optimum, yardstick
-from jumar.truth.pomdp import END, Pomdp, from_arrays
+from jumar.lab.truth import optimality
+from jumar.lab.truth.evaluation import evaluate
+from jumar.lab.truth.hsvi.searching import Search
+from jumar.lab.truth.hsvi.simple import simple_bounds
+from jumar.lab.truth.optimality import Optimum, optimum, yardstick
+from jumar.lab.truth.pomdp import END, Pomdp, from_arrays
 from strategies import pomdps, random_pomdp
 
 

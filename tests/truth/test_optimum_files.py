@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from jumar import models
-from jumar.truth.evaluation import evaluate
-from jumar.truth.optimality import optimum
+from jumar.lab.truth.evaluation import evaluate
+from jumar.lab.truth.optimality import optimum
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("JUMAR_DATA", ROOT.parent / "shared" / "data"), "pomdp")

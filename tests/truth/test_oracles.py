@@ -16,9 +16,9 @@ from jumar.algorithms import run
 from jumar.core.controller import Controller
 from jumar.core.history import Counts, HistoryMdp
 from jumar.core.memory import window
+from jumar.lab.truth.evaluation import evaluate
+from jumar.lab.truth.pomdp import Pomdp
 from jumar.solve.solver import action_values, policy_value
-from jumar.truth.evaluation import evaluate
-from jumar.truth.pomdp import Pomdp
 
 TIGER, VOICEMAIL = models.tiger(), models.voicemail()
 PRINTED = 5e-11  # ten digits after the point

@@ -16,10 +16,10 @@ from beliefs import update
 from jumar import models
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import random_stream
-from jumar.truth import pouct
-from jumar.truth.belief import first_beliefs
-from jumar.truth.planning import Planner, Pouct, plan, return_range
-from jumar.truth.pomdp import from_arrays
+from jumar.lab.truth import pouct
+from jumar.lab.truth.belief import first_beliefs
+from jumar.lab.truth.planning import Planner, Pouct, plan, return_range
+from jumar.lab.truth.pomdp import from_arrays
 from strategies import pomdps, random_pomdp
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from facts import refuses
 from jumar.core.controller import Controller
 from jumar.core.errors import ModelError
-from jumar.truth.cassandra.writing import pomdp_to_text
-from jumar.truth.evaluation import evaluate
-from jumar.truth.pomdp import END, Pomdp, from_arrays
+from jumar.lab.truth.cassandra.writing import pomdp_to_text
+from jumar.lab.truth.evaluation import evaluate
+from jumar.lab.truth.pomdp import END, Pomdp, from_arrays
 from strategies import pomdps
 
 MACHINE = {

@@ -21,9 +21,9 @@ from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.memory import window
 from jumar.core.randomness import random_stream
-from jumar.truth.chain import unroll
-from jumar.truth.pomdp import Pomdp
-from jumar.truth.simulation import (
+from jumar.lab.truth.chain import unroll
+from jumar.lab.truth.pomdp import Pomdp
+from jumar.lab.truth.simulation import (
     FOREVER,
     controller_tables,
     model_tables,

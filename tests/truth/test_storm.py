@@ -11,7 +11,7 @@ import pytest
 
 import jumar as jm
 from jumar.core.memory import NamedNodes, window
-from jumar.truth.models import MODELS
+from jumar.lab.truth.models import MODELS
 from strategies import random_controller
 
 pytestmark = pytest.mark.storm

@@ -9,8 +9,8 @@ from jumar import models
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.memory import NamedNodes, window
 from jumar.core.randomness import random_stream
-from jumar.truth.pomdp import Pomdp, from_arrays
-from jumar.truth.training import train_behavior
+from jumar.lab.truth.pomdp import Pomdp, from_arrays
+from jumar.lab.truth.training import train_behavior
 
 TIGER = models.tiger()
 

@@ -13,7 +13,7 @@ import typer
 from jumar.core.text import visible
 
 if TYPE_CHECKING:
-    from jumar.truth.pomdp import Pomdp
+    from jumar.lab.truth.pomdp import Pomdp
 
 app = typer.Typer(
     help="Safe policy improvement under partial observability: from logs and the controller that "
@@ -134,7 +134,7 @@ def build_model(spec: str) -> Pomdp:
     import warnings
 
     from jumar.core.errors import ModelWarning
-    from jumar.truth import models
+    from jumar.lab.truth import models
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)

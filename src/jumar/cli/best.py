@@ -16,7 +16,7 @@ from jumar.core.text import counted
 from jumar.io.plain import finite
 
 if TYPE_CHECKING:
-    from jumar.truth.optimality import Optimum
+    from jumar.lab.truth.optimality import Optimum
 
 DIGITS = 10
 WORTH_TELLING = 1.0  # seconds of compiling
@@ -52,7 +52,7 @@ def optimum(
     Both bounds are proved, whenever the search ends: when the bracket is narrow enough, when the
     time is up, or with Ctrl-C.
     """
-    from jumar.truth.optimality import optimum as run
+    from jumar.lab.truth.optimality import optimum as run
 
     pomdp = build_model(model)
     with _bracket_line(model, seconds, as_json) as tell:

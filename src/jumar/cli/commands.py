@@ -24,8 +24,8 @@ from jumar.io.plain import finite
 @app.command()
 def models(as_json: Json = False) -> None:
     """List the models with known truth."""
+    from jumar.lab.truth.models import MODELS
     from jumar.show.terminal import plain_table
-    from jumar.truth.models import MODELS
 
     rows, data = [], []
     for name, entry in MODELS.items():
@@ -91,7 +91,7 @@ def train(
     from jumar import evaluate
     from jumar import models as library
     from jumar.core.memory import window as make_window
-    from jumar.truth.training import train_behavior
+    from jumar.lab.truth.training import train_behavior
 
     pomdp = build_model(model)
     setting = library.training(model, pomdp)

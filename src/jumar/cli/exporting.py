@@ -78,7 +78,7 @@ def export(
     A program takes raw readings, cut into ranges as the log of the result was. Where that is not
     known, --columns, --bins and --missing tell it.
     """
-    from jumar.truth.checkers import WRITERS
+    from jumar.lab.truth.checkers import WRITERS
 
     models = (*WRITERS, POMDP)
     if output.suffix.lower() in models:

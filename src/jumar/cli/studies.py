@@ -18,8 +18,8 @@ from jumar.core.text import printable
 from jumar.io.plain import finite
 
 if TYPE_CHECKING:
-    from jumar.study.spec import StudySpec
-    from jumar.study.store import Store
+    from jumar.lab.study.spec import StudySpec
+    from jumar.lab.study.store import Store
 
 Folder = Annotated[Path, typer.Option("--output", "-o", help="Folder for results and figures.")]
 Only = Annotated[
@@ -60,7 +60,7 @@ def paper(
     as_json: Json = False,
 ) -> None:
     """Reproduce the paper: every table and figure, in one run that can be interrupted."""
-    from jumar.study.spec import load_study
+    from jumar.lab.study.spec import load_study
 
     spec = replace(load_study("paper"), datasets=seeds)
     choices = ("zero", "exclude", "both")
@@ -127,7 +127,7 @@ def study(
         asked |= {"processes": tuple(dict.fromkeys(only))} if only else {}
         _guarantees(output, workers, summary, as_json, full=full, **asked)
         return
-    from jumar.study.spec import load_study
+    from jumar.lab.study.spec import load_study
 
     if full:
         raise ParameterError(f"--full: only the study {GUARANTEES} knows it. Leave it out.")
@@ -162,8 +162,8 @@ def plan(
 ) -> None:
     """Play a model with an online planner (PO-UCT) that knows it."""
     from jumar import models
-    from jumar.truth.planning import Pouct
-    from jumar.truth.planning import plan as run
+    from jumar.lab.truth.planning import Pouct
+    from jumar.lab.truth.planning import plan as run
 
     pomdp, optimum = build_model(model), models.optimum(model)
     settings = Pouct(simulations=simulations, exploration=exploration, particles=particles)
@@ -191,11 +191,11 @@ def plan(
 def _guarantees(
     folder: Path, workers: dict[str, Any], summary: bool, as_json: bool, **asked: Any
 ) -> None:
-    from jumar.study.guarantees.page_tables import tables
-    from jumar.study.guarantees.report import write_report
-    from jumar.study.guarantees.running import GuaranteesSpec, run_guarantees
-    from jumar.study.guarantees.summary import findings
-    from jumar.study.store import Store
+    from jumar.lab.study.guarantees.page_tables import tables
+    from jumar.lab.study.guarantees.report import write_report
+    from jumar.lab.study.guarantees.running import GuaranteesSpec, run_guarantees
+    from jumar.lab.study.guarantees.summary import findings
+    from jumar.lab.study.store import Store
 
     spec, store = GuaranteesSpec(**asked), Store(folder)
     if not summary:
@@ -229,8 +229,8 @@ def _study(
     summary: bool,
     as_json: bool,
 ) -> None:
-    from jumar.study.paper_tables import summary_data, summary_view
-    from jumar.study.store import Store
+    from jumar.lab.study.paper_tables import summary_data, summary_view
+    from jumar.lab.study.store import Store
 
     if planner != 0 and planner < 2:
         raise ParameterError(f"--planner {planner}: give at least 2 episodes, or 0 for none.")
@@ -245,9 +245,9 @@ def _study(
 def _run(
     spec: StudySpec, store: Store, workers: dict[str, Any], planner: int, as_json: bool
 ) -> None:
-    from jumar.study.planner import run_planner
-    from jumar.study.report import write_report
-    from jumar.study.runner import run_study
+    from jumar.lab.study.planner import run_planner
+    from jumar.lab.study.report import write_report
+    from jumar.lab.study.runner import run_study
 
     with progress_bar("Policies", spec.n_policies, as_json) as tell:
         run_study(spec, store.folder, **workers, progress=tell)

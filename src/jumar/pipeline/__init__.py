@@ -86,8 +86,27 @@ def improve(
         Who made the log: a controller or its file; several, as a sequence or a mapping by the names
         in the log's `behavior` column; "estimate", to estimate it from the log, which weakens every
         claim; or None, where the log has propensities.
-    discount, memory, rewards, horizon, objective, keep, algorithm, candidates, delta, seed
-        As for `Options`, which says what each means.
+    discount
+        Weight of the next step against this one, in [0, 1).
+    memory
+        What the new controller may remember, as ``window(2)``; or "learn". (All keywords are
+        those of `Options`, which says more about each.)
+    rewards
+        What a step can pay, where that is known.
+    horizon
+        The most steps of an episode, where that is known.
+    objective
+        The signal, or column, that must get better, in place of the reward.
+    keep
+        Signals, or columns, that must not get worse.
+    algorithm
+        A name from `jumar algorithms`; "auto" by default.
+    candidates
+        Who makes what "auto" tests: names of algorithms, or a function of your own.
+    delta
+        Accepted chance that the certificate is wrong.
+    seed
+        A whole number or a generator.
     **more
         The other `Options`: `gate`, `simplify`, `unit`, `step_length`, `thorough`; and parameters
         of the algorithm, as ``n_wedge=20``.

@@ -1,0 +1,116 @@
+"""A model as an environment of Gymnasium.
+
+An action is drawn an outcome by its probability: next state, next observation and reward, or an
+ending. Observations and actions are numbers, in the order of the model's names. The hidden state is
+not told. After an ending nothing is seen, but the interface wants an observation: the last one is
+shown again, and must not be learned from. How long an episode may be is the business of TimeLimit,
+which `gymnasium.make` adds; made by hand, an environment runs on.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from pathlib import Path
+from typing import Any, ClassVar
+
+from jumar.core.errors import MissingExtra, ParameterError
+from jumar.lab.truth import models
+from jumar.lab.truth.pomdp import END, Pomdp
+from jumar.lab.truth.simulation import model_tables
+
+try:
+    import gymnasium
+except ImportError as error:
+    raise MissingExtra("Environments", "gymnasium", "gym") from error
+
+
+class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
+    """A model as an environment.
+
+    Parameters
+    ----------
+    model
+        A model, its name, or the path of a model file.
+    render_mode
+        "ansi" tells in words what happened last.
+    **options
+        Of the model: ``gymnasium.make("jumar/CheeseMaze-v0", step_reward=0)``.
+
+    Examples
+    --------
+    >>> env = PomdpEnv("tiger")
+    >>> observation, _ = env.reset(seed=1)
+    >>> env.observation_names[observation]
+    'hear-left'
+    >>> env.step(env.action_names.index("listen"))[1:4]
+    (-1.0, False, False)
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}
+
+    def __init__(
+        self, model: str | Path | Pomdp, *, render_mode: str | None = None, **options: float
+    ) -> None:
+        if not isinstance(model, Pomdp):
+            given = ",".join(f"{name}={value!r}" for name, value in options.items())
+            model = models.build(f"{model}:{given}" if given else str(model))
+        elif options:
+            raise ParameterError("options: this model is built already. Leave them out.")
+        self.pomdp = model
+        self.observation_names, self.action_names = model.observations, model.actions
+        self.render_mode = render_mode
+        self.observation_space = gymnasium.spaces.Discrete(len(model.observations))
+        self.action_space = gymnasium.spaces.Discrete(len(model.actions))
+        first, state, seen, pointer, within, *outcomes = model_tables(model)
+        # lists: a step looks up single numbers
+        self._first = first.tolist(), state.tolist(), seen.tolist()
+        self._pointer, self._within = pointer.tolist(), within.tolist()
+        self._next_state, self._next_seen, self._reward = (each.tolist() for each in outcomes)
+        self._state, self._seen, self._said = END, 0, "nothing happened yet"
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        """Begin an episode."""
+        super().reset(seed=seed)
+        cumulative, states, seen = self._first
+        k = drawn(cumulative, 0, len(cumulative), self.np_random.random())
+        self._state, self._seen = states[k], seen[k]
+        self._said = f"saw {self.observation_names[self._seen]}"
+        return self._seen, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        """Do something."""
+        if self._state == END:
+            raise ParameterError("step: the episode is over. Call reset() first.")
+        A = len(self.action_names)
+        if not 0 <= action < A:
+            raise ParameterError(f"action {action}: there are only numbers 0 to {A - 1}.")
+        pair = self._state * A + int(action)
+        first, last = self._pointer[pair], self._pointer[pair + 1]
+        k = drawn(self._within, first, last, self.np_random.random())
+        self._state, reward = self._next_state[k], self._reward[k]
+        ended = self._state == END
+        if not ended:
+            self._seen = self._next_seen[k]
+        if self.render_mode is not None:
+            then = "the end" if ended else f"saw {self.observation_names[self._seen]}"
+            self._said = f"did {self.action_names[int(action)]}: paid {reward:g}, {then}"
+        return self._seen, reward, ended, False, {}
+
+    def render(self) -> str | None:
+        """What happened last, in words; nothing without the render mode "ansi"."""
+        return None if self.render_mode is None else self._said
+
+
+def drawn(cumulative: list[float], first: int, last: int, u: float) -> int:
+    """The outcome that a number from [0, 1) draws, of those from first up to last. What rounding
+    leaves over goes to the last one that can happen.
+
+    >>> drawn([.5, 1., .2, .2, 1.], 2, 5, .2), drawn([.5, .5, 1 - 1e-16], 0, 2, .9)
+    (4, 0)
+    """
+    k = bisect_right(cumulative, u, first, last)
+    while k == last or (k > first and cumulative[k] == cumulative[k - 1]):
+        k -= 1
+    return k

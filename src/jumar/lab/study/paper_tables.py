@@ -1,0 +1,127 @@
+"""A study in the terminal: one table per behavior and memory, and the same as data."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rich.console import RenderableType
+
+from jumar.lab.study.planner import read_planned
+from jumar.lab.study.safety import all_lines, kinds, points, safety_data
+from jumar.lab.study.settings import CHOSEN
+from jumar.lab.study.store import Store
+from jumar.lab.study.summary import Cell, Environment, Results
+from jumar.show.terminal import plain_table
+
+SHOWN = 3  # sizes in a table: what fits a terminal
+
+
+def summary_data(store: Store) -> dict[str, Any]:
+    """Every cell of a study, in plain JSON types."""
+    results = Results(store)
+    return {
+        "title": results.title,
+        "folder": str(store.folder),
+        "behaviors": [
+            {"name": e.name, "model": e.model, "value": e.behavior, "optimum": e.optimum}
+            for e in results.environments
+        ],
+        "planner": read_planned(store),
+        "settings": safety_data(results),
+        "cells": [cell.to_dict() for cell in results.cells()],
+    }
+
+
+def summary_view(store: Store) -> list[RenderableType]:
+    """Per behavior and memory: means at some sizes, and the worst over all sizes; then how safe
+    every setting was. Where several behaviors are of one kind, they are averaged instead."""
+    results = Results(store)
+    grouped = kinds(results.environments)
+    if len(grouped) < len(results.environments):
+        views = [_kind(results, title, members) for title, members in grouped.items()]
+        views.append("Mean normalised improvement at n episodes, averaged over behaviors.")
+    else:
+        views = _behaviors(results, read_planned(store))
+        views.append(
+            "Mean value of the improved controllers at n episodes; lowest 10 %-CVaR and largest "
+            "share of data sets that end below the behavior, over all sizes."
+        )
+    return [*views, _safety(results)]
+
+
+def _behaviors(results: Results, planned: dict[str, dict[str, Any]]) -> list[RenderableType]:
+    sizes = _some(results.sizes)
+    views: list[RenderableType] = []
+    for environment in results.environments:
+        best = "unknown" if environment.optimum is None else f"{environment.optimum:.4g}"
+        online = planned.get(environment.name)
+        note = f", PO-UCT {online['mean']:.4g} ± {online['standard_error']:.2g}" if online else ""
+        for k_new in results.memories(environment):
+            rows = [
+                _row(setting.title, results.across(environment, k_new, setting), sizes)
+                for setting in results.settings_with(k_new)
+            ]
+            memory = "k′ chosen from the log" if k_new == CHOSEN else f"k′ = {k_new}"
+            title = (
+                f"{environment.title}, {memory}: behavior {environment.behavior:.4g}, "
+                f"best policy of all {best}{note}"
+            )
+            numbers = [*(f"n = {size:,}" for size in sizes), "lowest CVaR", "worse"]
+            if rows:
+                views.append(plain_table(["setting", *numbers], rows, title=title, right=numbers))
+    return views
+
+
+def _row(label: str, cells: list[Cell], sizes: list[int]) -> list[str]:
+    means = {cell.size: f"{cell.mean:.4g}" for cell in cells}
+    return [
+        label,
+        *(means.get(size, "-") for size in sizes),
+        f"{min(cell.cvar(0.1) for cell in cells):.4g}" if cells else "-",
+        f"{100 * max(cell.worse for cell in cells):.3g} %" if cells else "-",
+    ]
+
+
+def _kind(results: Results, title: str, members: list[Environment]) -> RenderableType:
+    """Behaviors of one model and window, averaged."""
+    sizes = _some(results.sizes)
+    numbers = [*(f"n = {size:,}" for size in sizes), "worse"]
+    rows = []
+    for line in all_lines(results):
+        found = points(line, members)
+        means = {point.size: f"{point.mean:.3f}" for point in found}
+        share = max((point.worse for point in found), default=math.nan)
+        rows.append(
+            [
+                line.name,
+                line.memory,
+                *(means.get(size, "-") for size in sizes),
+                f"{100 * share:.3g} %",
+            ]
+        )
+    heading = f"{title}, {len(members)} behaviors"
+    return plain_table(["setting", "k′", *numbers], rows, title=heading, right=numbers)
+
+
+def _safety(results: Results) -> RenderableType:
+    """Every setting over all behaviors and sizes."""
+    rows = []
+    for line in all_lines(results):
+        worst = line.worst
+        share, most = f"{100 * line.worse:.2f} %", f"{100 * worst.worse:.1f} %"
+        where = [worst.environment.name, f"{worst.size:,}"] if worst.worse else ["", ""]
+        gained = f"{line.normalised:.3f}" if math.isfinite(line.normalised) else "-"
+        rows.append([line.name, line.memory, share, most, *where, gained])
+    headers = ["setting", "k′", "worse", "at most", "with", "n", "gain"]
+    title = (
+        "Data sets that end below the behavior, in all and at most with one behavior and size n; "
+        "mean normalised gain"
+    )
+    return plain_table(headers, rows, title=title, right=["worse", "at most", "n", "gain"])
+
+
+def _some(sizes: tuple[int, ...]) -> list[int]:
+    """A few sizes, evenly spread, the largest among them."""
+    step = max(1, round((len(sizes) - 1) / SHOWN))
+    return sorted(sizes[::-1][::step][:SHOWN])

@@ -1,0 +1,214 @@
+"""The value of the best policy of all, with any memory, on a known model: a proven bracket.
+
+The best policy acts on the belief b alone, and its value V solves the Bellman equation on beliefs
+
+    V(b) = max_a r(b, a) + γ Σ_z' P(z' | b, a) V(b').
+
+Both bounds start from something simple: below from doing one thing for ever, above from being told
+the state late. A search narrows them where it matters (`lab.truth.hsvi`). It can be stopped at
+any time: what it has found is a bracket.
+
+`lower` and `upper` are true bounds for the model as its numbers are written: whatever rounding can
+do is added to them (`jumar.lab.truth.hsvi` says how). `lower` is also what a controller earns, and
+`controller()` gives it.
+
+The value is that for ever: `max_steps`, which cuts episodes off in simulations, does not count. It
+is the mean over the first observation, which is seen before the first action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+
+from jumar.core.arrays import Ints
+from jumar.core.controller import Controller
+from jumar.core.errors import ModelError, ParameterError
+from jumar.core.memory import NamedNodes
+from jumar.lab.truth.belief import first_beliefs
+from jumar.lab.truth.hsvi.simple import SimpleBounds, simple_bounds
+from jumar.lab.truth.hsvi.tables import UNIT, relative_gap
+from jumar.lab.truth.pomdp import Pomdp
+
+SECONDS, GAP = 60.0, 1e-9
+AT_ONCE = 3_000_000  # numbers looked at between two looks at the clock: some hundredths of a second
+TELLING = 0.1  # seconds between two reports
+YARDSTICK_GAP = 1e-3
+YARDSTICK_WORK = 1_000_000_000  # numbers looked at: ten seconds at the most
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The best value lies between `lower` and `upper`.
+
+    `stopped` says why the search ended: "gap" (the bracket is as narrow as asked for), "rounding"
+    (it cannot get narrower), "time", or "interrupted" (Ctrl-C).
+    """
+
+    lower: float
+    upper: float
+    seconds: float  # by the clock, all in all: this is how long one had to wait
+    compiling: float  # of them, for machine code that is kept for later calls
+    backups: int
+    stopped: str
+    plans: PlanGraph = field(repr=False, compare=False)  # behind `lower`
+
+    @property
+    def width(self) -> float:
+        return self.upper - self.lower
+
+    @property
+    def gap(self) -> float:
+        """The width, relative to the larger of both bounds."""
+        return relative_gap(self.lower, self.upper)
+
+    @property
+    def middle(self) -> float:
+        return self.lower + self.width / 2
+
+    def controller(self, name: str = "best") -> Controller:
+        """A controller that earns at least `lower`: its exact value is not less."""
+        return self.plans.controller(name)
+
+
+@dataclass(frozen=True, eq=False)
+class PlanGraph:
+    """The plans behind a lower bound. M plans; each does an action and goes on with another."""
+
+    observations: tuple[str, ...]
+    actions: tuple[str, ...]
+    first: Ints  # (O,) the plan to begin with after a first observation
+    action: Ints  # (M,)
+    then: Ints  # (M, O)
+
+    def controller(self, name: str = "best") -> Controller:
+        """Node n is the plan that was followed last; the first node is followed by none."""
+        M, O = self.then.shape
+        A = len(self.actions)
+        after = np.vstack([self.first, self.then]) + 1  # (1 + M, O) the plan to follow on seeing z
+        states = np.column_stack([np.repeat(np.arange(M + 1), O), np.tile(np.arange(O), M + 1)])
+        nodes = ("start", *(f"{self.actions[a]} {m}" for m, a in enumerate(self.action)))
+        return Controller(
+            observations=self.observations,
+            actions=self.actions,
+            memory=NamedNodes(nodes, np.repeat(after[:, :, None], A, axis=2)),
+            states=states,
+            rows=np.eye(A)[self.action[after.ravel() - 1]],
+            otherwise=np.full(A, 1 / A),
+            name=name,
+        )
+
+
+def optimum(
+    pomdp: Pomdp,
+    *,
+    seconds: float = SECONDS,
+    gap: float = GAP,
+    progress: Callable[[Optimum], None] | None = None,
+) -> Optimum:
+    """A bracket around the value of the best policy of all, for ever.
+
+    The bracket is right whenever the search ends; more time makes it narrower. Ctrl-C ends it too.
+
+    Parameters
+    ----------
+    pomdp
+        The model.
+    seconds
+        Time to search, by the clock. Compiling does not count: the first call in a new
+        installation does so for ten seconds or more, and `Optimum.compiling` tells how many.
+    gap
+        Width of the bracket, relative to the value, at which to stop before.
+    progress
+        Is told the bracket so far, some times per second.
+
+    Returns
+    -------
+    Optimum
+        `lower` and `upper`, `gap`, why it `stopped`, and a `controller()` that earns `lower`.
+
+    Examples
+    --------
+    >>> from jumar import models
+    >>> best = optimum(models.tiger())
+    >>> round(best.lower, 6), round(best.upper, 6), best.stopped
+    (5.021252, 5.021252, 'gap')
+    """
+    if not seconds > 0:
+        raise ParameterError(f"seconds: {seconds} must be positive.")
+    if not gap >= 0:
+        raise ParameterError(f"gap: {gap} must not be negative.")
+    if pomdp.discount >= 1:
+        raise ModelError(
+            f"Model {pomdp.name!r} has discount 1, where the bounds of the optimum need not "
+            "exist. Use a discount close to 1, such as 0.999."
+        )
+    began = told = perf_counter()
+    simple = simple_bounds(pomdp)
+    lower, upper, plans = _without_search(pomdp, simple)
+    search: Search | None = None
+    compiling = 0.0
+
+    def found(stopped: str) -> Optimum:
+        low, high, backups = lower, upper, 0
+        if search is not None:
+            low, high, backups = max(low, search.lower), min(high, search.upper), search.backups
+        return Optimum(low, high, perf_counter() - began, compiling, backups, stopped, plans)
+
+    stopped = "time"
+    try:
+        if progress is not None:
+            progress(found(""))
+        from jumar.lab.truth.hsvi.searching import Search, compile_loops
+
+        compiling = compile_loops()
+        search = Search(pomdp, simple, gap)
+        while perf_counter() - began - compiling < seconds:
+            if (ended := search.go_on(AT_ONCE)) is not None:
+                stopped = ended
+                break
+            if progress is not None and perf_counter() - told > TELLING:
+                told = perf_counter()
+                progress(found(""))
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    if search is not None and search.lower > lower:
+        plans = PlanGraph(pomdp.observations, pomdp.actions, *search.plan_graph())
+    return found(stopped)
+
+
+def _without_search(pomdp: Pomdp, simple: SimpleBounds) -> tuple[float, float, PlanGraph]:
+    """The bracket before anything is searched, and the plans to do one thing for ever."""
+    law, beliefs = first_beliefs(pomdp)
+    low, high = beliefs @ simple.below.T, beliefs @ simple.above.T  # (O, A)
+    A, O = len(pomdp.actions), len(pomdp.observations)
+    for_ever = np.repeat(np.arange(A)[:, None], O, axis=1)
+    plans = PlanGraph(pomdp.observations, pomdp.actions, low.argmax(1), np.arange(A), for_ever)
+    slack = 4 * (len(pomdp.states) + O) * UNIT * simple.scale
+    return float(law @ low.max(1)) - slack, float(law @ high.max(1)) + slack, plans
+
+
+def yardstick(pomdp: Pomdp) -> float | None:
+    """The best value as one number, to measure others by; None where it is not known well enough.
+
+    It is the middle of a bracket that is narrower than a thousandth of it. The search is given an
+    amount of work instead of a time, so the number is the same on every machine.
+
+    >>> from jumar import models
+    >>> round(yardstick(models.tiger()), 6)
+    5.021252
+    """
+    if pomdp.discount >= 1:
+        return None
+    from jumar.lab.truth.hsvi.searching import Search
+
+    search = Search(pomdp, simple_bounds(pomdp), GAP)
+    for _ in range(YARDSTICK_WORK // AT_ONCE):
+        if search.go_on(AT_ONCE) is not None:
+            break
+    if not relative_gap(search.lower, search.upper) <= YARDSTICK_GAP:
+        return None
+    return search.lower + (search.upper - search.lower) / 2

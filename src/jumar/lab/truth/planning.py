@@ -1,0 +1,343 @@
+"""Planning online: PO-UCT (Silver and Veness 2010) on any model.
+
+Before every decision the planner simulates the model many times from what it believes, in a tree of
+the histories that could follow, and does what looks best. Its belief is a set of states, the
+particles. `jumar.lab.truth.pouct` has the formulas. What the settings mean:
+
+- `simulations` run before every decision. What the last ones learned about the history that
+  really followed is kept.
+- `exploration` is c in Q + c √(ln N(h) / N(h, a)). Left out, it is √2 times the range of values:
+  with b the greatest and w the least expected return that any policy has from any state
+  within the horizon, c = √2 (b - w), the constant of UCB1 (Auer, Cesa-Bianchi, Fischer 2002).
+- `particles` hold the belief: the error of a probability p is about √(p (1-p) / particles).
+- `horizon_epsilon` ends a simulation after the least d steps with γ^d <= ε, or when the
+  episode is cut off, if that is sooner: what lies beyond is worth at most ε times a value.
+
+A history is worth what its best action so far is. The mean return of all visits, as published,
+counts every bad action that was only tried to learn about it, and needs many more simulations where
+one of them is a disaster.
+
+The estimates converge to the best value within the horizon, up to the error of the
+particles, as simulations grow. No finite number of them proves anything, so `plan` reports what was
+really earned, with a standard error.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints, freeze
+from jumar.core.errors import ParameterError
+from jumar.core.names import number_of
+from jumar.core.randomness import Seed, generator, random_stream, seed_number
+from jumar.core.room import check_room
+from jumar.core.text import whole_number
+from jumar.lab.truth.pomdp import END, Pomdp, check_it_stops_mattering
+from jumar.lab.truth.simulation import FOREVER, model_tables, step_limit
+
+NEGLIGIBLE = 1e-6  # a discount below which nothing more is waited for, unless a limit is set
+MOST_SIMULATED = 1e12  # steps: some hours
+_ROOM = 4  # nodes per simulation: a kept subtree may take three quarters of the tree
+
+
+@dataclass(frozen=True)
+class Pouct:
+    """Settings of the planner; the module says what they mean.
+
+    >>> Pouct(simulations=0)
+    Traceback (most recent call last):
+        ...
+    jumar.core.errors.ParameterError: simulations: 0 is out of range; use at least 1.
+    """
+
+    simulations: int = 1000
+    exploration: float | None = None
+    particles: int = 10_000
+    horizon_epsilon: float = 0.005
+
+    def __post_init__(self) -> None:
+        c, ε = self.exploration, self.horizon_epsilon
+        reasonable = c is None or 0 <= c < math.inf
+        for name, fits, remedy in (
+            ("simulations", self.simulations >= 1, "use at least 1"),
+            ("exploration", reasonable, "use a number from 0, or leave it out"),
+            ("particles", self.particles >= 1, "use at least 1"),
+            ("horizon_epsilon", 0 < ε < 1, "use a number in (0, 1)"),
+        ):
+            if not fits:
+                raise ParameterError(f"{name}: {getattr(self, name)} is out of range; {remedy}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """What the planner earned."""
+
+    mean: float
+    standard_error: float
+    episodes: int
+    mean_length: float  # decisions in an episode
+    # (episodes,) discounted, from the first decision on
+    returns: Floats = field(repr=False)
+
+
+def plan(
+    pomdp: Pomdp,
+    settings: Pouct,
+    *,
+    episodes: int,
+    seed: Seed = 1,
+    progress: Callable[[int], None] | None = None,
+    max_steps: int | None = None,
+) -> Planned:
+    """Run a model with the planner in the loop.
+
+    The first observation is drawn before the first decision. Episode e depends on the seed and e
+    alone, and its world and its planner draw from streams of their own.
+
+    Parameters
+    ----------
+    pomdp
+        The model.
+    settings
+        Of the planner.
+    episodes
+        How many to run.
+    seed
+        A whole number or a generator.
+    progress
+        Is told after every episode how many are finished.
+    max_steps
+        An episode is cut off after so many steps. Without it, after the model's limit; without
+        either, as soon as γ^t is below a millionth.
+
+    Returns
+    -------
+    Planned
+        What was earned on average, with a standard error.
+
+    Examples
+    --------
+    >>> from jumar import models
+    >>> found = plan(models.tiger(), Pouct(simulations=200), episodes=20, seed=1)
+    >>> found.episodes, found.returns.shape
+    (20, (20,))
+    """
+    from jumar.core.kernels import draw
+
+    if episodes < 1:
+        raise ParameterError(f"episodes: {episodes}; at least 1 is needed.")
+    check_room(f"{whole_number(episodes)} episodes", 32 * episodes, "Play fewer; 1,000 are usual.")
+    seed = seed_number(seed)
+    A, γ, limit = len(pomdp.actions), pomdp.discount, episode_limit(pomdp, max_steps)
+    start, first_state, first_seen, pointer, cumulative, *_ = model_tables(pomdp)
+    _check_work(pomdp, settings, episodes, limit)
+    planner = Planner(pomdp, settings, max_steps=max_steps)
+    returns, steps = np.zeros(episodes), 0
+    for e in range(episodes):
+        world = random_stream(seed, "plan", "world", e)
+        first = draw(start, 0, len(start), world.random())
+        s, weight = int(first_state[first]), 1.0
+        planner.begin(int(first_seen[first]), random_stream(seed, "plan", "search", e))
+        for _ in range(limit):
+            a = planner.decide()
+            pair = s * A + a
+            k = draw(cumulative, pointer[pair], pointer[pair + 1], world.random())
+            returns[e] += weight * pomdp.reward[k]
+            weight *= γ
+            steps += 1
+            s = int(pomdp.next_state[k])
+            if s == END:
+                break
+            planner.observe(a, int(pomdp.next_observation[k]))
+        if progress is not None:
+            progress(e + 1)
+    spread = float(returns.std(ddof=1)) if episodes > 1 else math.inf
+    return Planned(
+        mean=float(returns.mean()),
+        standard_error=spread / math.sqrt(episodes),
+        episodes=episodes,
+        mean_length=steps / episodes,
+        returns=freeze(returns, np.float64),
+    )
+
+
+def _check_work(pomdp: Pomdp, settings: Pouct, episodes: int, limit: int) -> None:
+    """Refuse what would take days, where a process that never ends lets one tell beforehand."""
+    if (pomdp.next_state == END).any():
+        return
+    horizon = _horizon(pomdp, settings, limit)
+    ahead = float(horizon) * (limit - horizon / 2)  # steps to look ahead in an episode, each time
+    simulated = episodes * settings.simulations * ahead
+    if simulated > MOST_SIMULATED:
+        raise ParameterError(
+            f"plan: {simulated:.0e} steps would be simulated, as no episode ends before step "
+            f"{whole_number(limit)} and a simulation looks {whole_number(horizon)} steps ahead. "
+            "Say that episodes are shorter (max_steps), plan with a smaller discount, or use fewer "
+            "simulations."
+        )
+
+
+class Planner:
+    """The planner alone, for any process: begin, then decide and observe.
+
+    >>> from jumar import models
+    >>> tiger = models.tiger()
+    >>> planner = Planner(tiger, Pouct())
+    >>> planner.begin("hear-left", random_stream(1, "planner"))
+    >>> tiger.actions[planner.decide()]
+    'listen'
+    >>> planner.observe("listen", "hear-left")
+    >>> bool(planner.belief[0] > 0.9)
+    True
+    """
+
+    def __init__(self, pomdp: Pomdp, settings: Pouct, *, max_steps: int | None = None) -> None:
+        from jumar.lab.truth import pouct
+
+        self.pomdp, self.settings = pomdp, settings
+        self._limit = episode_limit(pomdp, max_steps)
+        self.horizon = _horizon(pomdp, settings, self._limit)
+        low, high = return_range(pomdp, self.horizon)
+        c = settings.exploration
+        self.exploration = math.sqrt(2) * (high - low) if c is None else c
+        *_, cumulative, _, _, _ = model_tables(pomdp)
+        self._model = pouct.Model(
+            pomdp.pointer,
+            pomdp.probability,
+            cumulative,
+            pomdp.next_state,
+            pomdp.next_observation,
+            pomdp.reward,
+            pomdp.expected_reward.ravel(),
+            len(pomdp.actions),
+            pomdp.discount,
+        )
+        check_room(
+            f"{whole_number(settings.simulations)} simulations and "
+            f"{whole_number(settings.particles)} particles",
+            8 * settings.particles
+            + 8 * settings.simulations * (3 + _ROOM * (4 + 4 * len(pomdp.actions))),
+            "Use fewer; 1,000 and 10,000 are usual.",
+        )
+        self._tree = pouct.new_tree(_ROOM * settings.simulations + 1, len(pomdp.actions))
+        self._particles = np.zeros(settings.particles, np.int64)
+        self._passed = np.full((settings.simulations, 3), END)
+        self._rng: np.random.Generator | None = None
+        self._time = 0
+
+    def begin(self, observation: int | str, seed: Seed = 1) -> None:
+        """A new episode, after its first observation; all that is drawn comes from `seed`."""
+        from jumar.lab.truth import pouct
+
+        rng = generator(seed, "planner")
+        z = number_of("observation", observation, self.pomdp.observations)
+        joint = self.pomdp.start * self.pomdp.first_observation[:, z]
+        if joint.sum() == 0:
+            raise ParameterError(f"{self._shown(z)} cannot come first.")
+        P, share = len(self._particles), np.cumsum(joint)
+        at = (np.arange(P) + rng.random()) / P * share[-1]
+        last = np.flatnonzero(joint)[-1]  # rounding may lead beyond it
+        self._particles[:] = np.minimum(np.searchsorted(share, at, side="right"), last)
+        self._rng, self._time = rng, 0
+        self._passed[:] = END
+        pouct.plant(self._tree, z)
+
+    def decide(self) -> int:
+        """Search, and the number of the action that looks best."""
+        from jumar.lab.truth import pouct
+
+        left = max(1, self._limit - self._time)
+        return int(
+            pouct.search(
+                self._model,
+                self._tree,
+                self._particles,
+                self.settings.simulations,
+                min(self.horizon, left),
+                self.exploration,
+                self._begun(),
+                self._passed,
+            )
+        )
+
+    def observe(self, action: int | str, observation: int | str) -> None:
+        """What was done, and what was seen after it."""
+        from jumar.lab.truth import pouct
+
+        a = number_of("action", action, self.pomdp.actions)
+        z = number_of("observation", observation, self.pomdp.observations)
+        possible = pouct.advance(
+            self._model, self._tree, self._particles, a, z, self._passed, self._begun()
+        )
+        if not possible:
+            done = repr(self.pomdp.actions[a])
+            raise ParameterError(f"{self._shown(z)} cannot follow {done} in any state.")
+        self._passed[:] = END
+        self._time += 1
+
+    @property
+    def belief(self) -> Floats:
+        """(S,) the share of particles in each state."""
+        count = np.bincount(self._particles, minlength=len(self.pomdp.states))
+        return count / len(self._particles)
+
+    def _begun(self) -> np.random.Generator:
+        if self._rng is None:
+            raise ParameterError("Planner: the episode has not begun; call begin first.")
+        return self._rng
+
+    def _shown(self, z: int) -> str:
+        return f"Model {self.pomdp.name!r}: observation {self.pomdp.observations[z]!r}"
+
+
+def _horizon(pomdp: Pomdp, settings: Pouct, limit: int) -> int:
+    """Steps that a simulation looks ahead."""
+    return min(limit, _steps_until(settings.horizon_epsilon, pomdp.discount))
+
+
+def _steps_until(ε: float, γ: float) -> int:
+    """The least d >= 1 with γ^d <= ε; for γ = 1 beyond any limit."""
+    if γ == 0:
+        return 1
+    return sys.maxsize if γ == 1 else max(1, math.ceil(math.log(ε) / math.log(γ)))
+
+
+def episode_limit(pomdp: Pomdp, max_steps: int | None) -> int:
+    """After how many decisions an episode is cut off."""
+    if max_steps is None and pomdp.max_steps is None:
+        check_it_stops_mattering(pomdp, "an episode")
+        return min(FOREVER, _steps_until(NEGLIGIBLE, pomdp.discount))
+    return step_limit(pomdp, max_steps)
+
+
+def return_range(pomdp: Pomdp, horizon: int) -> tuple[float, float]:
+    """The least and the greatest expected return of any policy from any state, over a horizon.
+
+    A policy that sees the state bounds all others.
+
+    >>> from jumar import models
+    >>> return_range(models.tiger(), 100)
+    (-100.0, 10.0)
+    """
+    go = (pomdp.next_state != END) & (pomdp.probability > 0)
+    pair, target = pomdp.pair_of_outcome[go], pomdp.next_state[go]
+    weight = pomdp.discount * pomdp.probability[go]
+    low = _extreme(pair, target, weight, -pomdp.expected_reward, horizon)
+    high = _extreme(pair, target, weight, pomdp.expected_reward, horizon)
+    return -float(low.max()), float(high.max())
+
+
+def _extreme(pair: Ints, target: Ints, weight: Floats, reward: Floats, steps: int) -> Floats:
+    """(S,) the most that `steps` steps can pay."""
+    v = np.zeros(len(reward))
+    for _ in range(steps):
+        follows = np.bincount(pair, weight * v[target], reward.size).reshape(reward.shape)
+        before, v = v, (reward + follows).max(1)
+        if np.array_equal(before, v):  # settled: every further step repeats this one
+            break
+    return v
