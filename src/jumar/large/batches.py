@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -102,14 +103,15 @@ def typed_batches(
     amounts: Sequence[str],
     options: Any,
     few: bool = False,
+    opened: OpenParquet | None = None,
 ) -> Iterator[Any]:
     """Batches of a unit; `words` are columns of names, `amounts` columns of numbers. `few`: hardly
-    more than the first rows will be needed."""
+    more than the first rows will be needed. `opened`: the file that was read before it."""
     file = unit.file
     told = dict(file.partition)
     if file.kind == PARQUET:
         inside = [name for name in columns if name not in told]
-        batches = _of_parquet(unit, inside, words, few)
+        batches = _of_parquet(unit, inside, words, few, opened or OpenParquet())
     elif file.kind in TYPED:
         source = open_untold(file, options)
         inside = [name for name in columns if name not in told]
@@ -126,21 +128,57 @@ def typed_batches(
             yield with_told(batch, columns, told)
 
 
-def _of_parquet(
-    unit: Unit, columns: Sequence[str], words: Sequence[str], few: bool
-) -> Iterator[Any]:
-    from pyarrow import parquet
+def read_together(units: Sequence[Unit]) -> Iterator[tuple[int, Unit]]:
+    """Neighbouring row groups of a file that are small, as one unit each, with the number of the
+    last of them: to read each by itself takes longer than its rows do."""
+    held: Unit | None = None
+    for i, unit in enumerate(units):
+        joined = held and _joined(held, unit)
+        if held and not joined:
+            yield i - 1, held
+        held = joined or unit
+    if held:
+        yield len(units) - 1, held
 
-    with naming(unit.file.name, PARQUET), unit.file.open() as handle:
+
+def _joined(one: Unit, two: Unit) -> Unit | None:
+    rows = one.rows + two.rows
+    follows = one.groups and two.group == one.groups[-1] + 1 and one.file == two.file
+    return replace(one, rows=rows, more=one.more + 1) if follows and rows <= BATCH_ROWS else None
+
+
+class OpenParquet:
+    """The Parquet file that is being read: it may have many row groups, which are read one by
+    one."""
+
+    def __init__(self) -> None:
+        self._last: tuple[LogFile, list[str]] | None = None
+        self._file: Any = None
+
+    def of(self, file: LogFile, text: list[str]) -> Any:
+        """A file whose columns of `text` come with a dictionary."""
+        from pyarrow import parquet
+
+        if self._last != (file, text):
+            known = _kept_metadata(file) if file.stays else None
+            self._file = parquet.ParquetFile(
+                file.open(), metadata=known, read_dictionary=text, buffer_size=1 << 20
+            )
+            self._last = file, text
+        return self._file
+
+
+def _of_parquet(
+    unit: Unit, columns: Sequence[str], words: Sequence[str], few: bool, opened: OpenParquet
+) -> Iterator[Any]:
+    with naming(unit.file.name, PARQUET):
         text = [name for name in words if name in columns]
         try:
-            file = parquet.ParquetFile(
-                handle, metadata=_metadata(unit.file), read_dictionary=text, buffer_size=1 << 20
-            )
+            file = opened.of(unit.file, text)
         except KeyError as error:  # lists, say: the general way tells what is wrong
             raise NotPlain(*text) from error
-        if few or unit.group is None or unit.rows > WHOLE_ROWS:
-            groups = None if unit.group is None else [unit.group]
+        groups = unit.groups
+        if few or groups is None or unit.rows > WHOLE_ROWS:
             size, seen = min(BATCH_ROWS, FEW_ROWS) if few else BATCH_ROWS, 0
             for batch in file.iter_batches(
                 size, row_groups=groups, columns=list(columns), use_threads=False
@@ -150,15 +188,12 @@ def _of_parquet(
                 yield batch
             check_rows(file, groups, seen)
             return
-        table = file.read_row_group(unit.group, columns=list(columns), use_threads=False)
+        table = file.read_row_groups(groups, columns=list(columns), use_threads=False)
         table.validate(full=True)
-        check_rows(file, [unit.group], table.num_rows)
+        if unit.more:  # each row group has dictionaries of its own
+            table = table.unify_dictionaries().combine_chunks()
+        check_rows(file, groups, table.num_rows)
         yield from table.to_batches(max_chunksize=2 * BATCH_ROWS)
-
-
-def _metadata(file: LogFile) -> Any:
-    """What the end of a file says of its row groups; None where it is to be read anew."""
-    return _kept_metadata(file) if file.stays else None
 
 
 @lru_cache(maxsize=16)

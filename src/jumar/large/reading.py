@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,9 +27,11 @@ from jumar.io.logs.parts import Parts, find_parts
 from jumar.io.several import check_columns, open_file
 from jumar.large import general, kernels
 from jumar.large.batches import (
+    OpenParquet,
     columns_of,
     first_label,
     last_label,
+    read_together,
     share_no_label,
     typed_batches,
 )
@@ -175,19 +178,25 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
     constant = [
         OneName(part, parts.single[part], label) for part in OF_EPISODES if part in parts.single
     ]
+    opened, file = OpenParquet(), None
     skipping = first > 0 and _goes_on(plan, first, reading)
     if skipping:
         make.begin_after(last_label(plan.units[first - 1], label, reading.options))
-    for i in range(first, len(plan.units)):
-        unit, at = plan.units[i], 0
-        if i > first and not _goes_on(plan, i, reading):
+    ours = [(first + i, unit) for i, unit in read_together(plan.units[first:last])]
+    for i, unit in chain(ours, enumerate(plan.units[last:], last)):
+        at = 0
+        if i == last and not _goes_on(plan, i, reading):
+            return
+        if reading.each_file and file not in (None, unit.file):
             make.begin_after(None)
             for watch in constant:
                 watch.forget()
-            if i >= last:
+            if i > last:
                 return
+        file = unit.file
         few = i >= last
-        for batch in typed_batches(unit, parts.columns, words, amounts, reading.options, few):
+        wanted = parts.columns, words, amounts
+        for batch in typed_batches(unit, *wanted, reading.options, few, opened):
             rows = make(batch)
             for watch in constant:
                 watch.check(batch, rows, unit.file.name, _before(unit) + at + 1)

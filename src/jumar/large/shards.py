@@ -48,6 +48,12 @@ class Unit:
     group: int | None  # None: the whole file
     first: int  # rows of the file before it
     rows: int  # in it, more or less where nothing tells
+    more: int = 0  # row groups after it that are read with it
+
+    @property
+    def groups(self) -> list[int] | None:
+        """The row groups that are read; None: all."""
+        return None if self.group is None else [*range(self.group, self.group + 1 + self.more)]
 
 
 @dataclass(frozen=True)
