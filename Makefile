@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow test-storm docs wheel-test bench fuzz clean
+.PHONY: demo check test test-slow test-storm docs wheel-test bench fuzz clean
 
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -28,6 +28,13 @@ test: .venv/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy & types=$$!; $(BIN)/pytest -n auto --dist worksteal -rs -m "not slow"; tests=$$?; \
 	  wait $$types && exit $$tests
+
+# lint, types, and the tests of what differs from main: half a minute for a change of one module
+check: .venv/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -x -m "not slow" $$($(BIN)/python tests/of_change.py)
 
 # out/site/index.html; every warning is an error, and so is a page that would fetch anything
 docs: .venv/.ready

@@ -15,7 +15,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # not from typing, which takes longer to load than all that is here
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # public name -> the module it lives in
 _PUBLIC = {

@@ -5,6 +5,9 @@ only the rows it admits, handed to the solver, and an `Algorithm` (`entry`) that
 all that is known of it. `ALGORITHMS` lists the modules; ``ALGORITHMS.add(name, entry)`` enters one
 from elsewhere. An algorithm sees what a log shows and the behavior, never a true model: this
 package may not import models, simulation or exact evaluation.
+
+Free to change: what an algorithm admits and how it is tuned: whatever comes out is tested, or its
+certificate is computed from what it returns. A bound it claims for itself must be proved.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperCommand
 from typer.models import OptionInfo
 
+from jumar.core.registry import names_in
 from jumar.io.options import DATA, DECISION, OUTPUT, RULE, words
 
 Run = TypeVar("Run", bound=Callable[..., Any])
@@ -35,10 +36,10 @@ OWN = {
     OUTPUT: "output yes force resume shard engine scheduler jobs help_all",
 }
 VALUES = {
-    "estimator": "all pdis dr wdr",
-    "interval": "hoeffding bernstein truncated t bootstrap-t",
+    "estimator": "all evidence.offpolicy:ESTIMATORS",
+    "interval": "evidence.offpolicy:INTERVALS",
     "sides": "two lower upper",
-    "engine": "here processes dask",
+    "engine": "engines:ENGINES",
 }
 BRIEF = {  # what a short help shows of these, and of what every command has
     "controller": "the policy to judge (.toml, .json)",
@@ -199,7 +200,7 @@ def _spelled(parameter: inspect.Parameter) -> inspect.Parameter:
     if word is None or parameter.name == "log" or get_origin(parameter.annotation) is Annotated:
         return parameter
     names = word.typed or (f"--{parameter.name.replace('_', '-')}",)
-    values = one_of(word.values.split()) if word.values else None
+    values = one_of(word.values) if word.values else None
     given = typer.Option(*names, metavar=word.metavar, help=word.help, autocompletion=values)
     kind: Any = list[word.kind] if word.many else word.kind  # type: ignore[name-defined]
     if word.kind is not bool or parameter.default is None:
@@ -220,14 +221,26 @@ def _in_panel(parameter: inspect.Parameter) -> inspect.Parameter:
     option = copy.copy(given)  # several commands share it
     option.rich_help_panel = panel
     if parameter.name in VALUES:
-        option.autocompletion = one_of(VALUES[parameter.name].split())
+        option.autocompletion = one_of(VALUES[parameter.name])
     return parameter.replace(annotation=Annotated[kind, option])
 
 
-def one_of(values: Sequence[str]) -> Callable[[str], list[str]]:
-    """What a shell completes to one of these values."""
+def one_of(values: str) -> Callable[[str], list[str]]:
+    """What a shell completes to one of these values: words, and names in a registry, which is
+    loaded when somebody presses the tab key."""
 
     def complete(incomplete: str) -> list[str]:
-        return [value for value in values if value.startswith(incomplete)]
+        return [value for value in listed(values) if value.startswith(incomplete)]
 
     return complete
+
+
+def listed(values: str) -> list[str]:
+    """
+    >>> listed("terminated cut"), listed("engines:ENGINES")
+    (['terminated', 'cut'], ['here', 'processes', 'dask'])
+    """
+    found: list[str] = []
+    for word in values.split():
+        found += names_in(f"jumar.{word}") if ":" in word.strip(":") else [word]
+    return found

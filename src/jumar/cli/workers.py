@@ -23,7 +23,7 @@ EngineName = Annotated[
     typer.Option(
         metavar="here|processes|dask",
         help="Where to work: threads, processes, or a Dask cluster (default: whatever suits).",
-        autocompletion=panels.one_of(panels.VALUES["engine"].split()),
+        autocompletion=panels.one_of(panels.VALUES["engine"]),
     ),
 ]
 Scheduler = Annotated[

@@ -59,3 +59,13 @@ class Registry(Mapping[str, T], Generic[T]):
         """Take an entry out again."""
         self.find(name)
         del self._entries[name]
+
+
+def names_in(place: str) -> list[str]:
+    """The names in a registry, which is loaded for it.
+
+    >>> names_in("jumar.engines:ENGINES")
+    ['here', 'processes', 'dask']
+    """
+    module, _, attribute = place.partition(":")
+    return list(getattr(import_module(module), attribute))

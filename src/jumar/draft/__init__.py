@@ -8,6 +8,8 @@
     writing   all of it as a commented project file and controller file
 
 Everything here is a proposal to a person. Nothing a certificate rests on is decided here.
+
+Free to change: all of it.
 """
 
 from jumar.draft.drafting import Draft, draft

@@ -16,6 +16,8 @@ hold its rows.
 
 A further engine is an `Engine`: `ENGINES.add("mine", Engine(...))`, and its name can be used
 wherever an engine is asked for.
+
+Free to change: all of it. Nothing may depend on the order of results.
 """
 
 from __future__ import annotations

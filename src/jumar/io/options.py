@@ -113,7 +113,7 @@ class Spelling:
     metavar: str | None = None
     many: bool = False  # may be repeated
     typed: tuple[str, ...] = ()  # where that is not --NAME
-    values: str = ""  # that a shell completes
+    values: str = ""  # that a shell completes; or the registry that has their names
     panel: str = DECISION  # of the help
     brief: str = ""  # what `--help` says, where it shows only the options that matter most
     reading: bool = False  # handed to `read_logs`
@@ -184,7 +184,7 @@ class Options:
     algorithm: str | None = option(
         None,
         "See `jumar algorithms`. Default: auto, or spibb where --n-wedge is given.",
-        values="auto spibb spibb_leq strict tilt basic soft decision_points robust ramdp mbie",
+        values="algorithms:ALGORITHMS",
     )
     rewards: RewardRange | None = None
     horizon: int | None = option(
@@ -337,7 +337,7 @@ WORDS: dict[str, Spelling] = {
         "CSV, TSV, Parquet, Arrow, NDJSON, JSON, Excel or Minari, if the name does not tell.",
         metavar="NAME",
         typed=("--format", "--file-format"),
-        values="CSV TSV Parquet Arrow NDJSON JSON Excel Minari",
+        values="io.formats:FORMATS",
         panel=DATA,
         reading=True,
     ),

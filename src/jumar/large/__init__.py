@@ -10,4 +10,8 @@ tally       counts that grow: a table over a small memory, a hash over a large o
 counted     what was counted: parts add up exactly, in any order
 files       the same in a Parquet file, `about` with what it says about itself
 counting    all of it: `count_logs`
+
+Free to change: how rows are decoded and counted. Held in place: counts are exact in any order, an
+episode belongs to the shard in which it begins, and its hash is that of its label: the test deals
+episodes by it.
 """
