@@ -170,7 +170,8 @@ def number_rows(rows: Ints) -> tuple[Ints, Ints]:
     at = np.empty(len(values), np.int64)
     at[number] = np.arange(n)
     distinct = rows[at]
-    order = np.lexsort(distinct.T[::-1])
+    # codes that are in order say all that the columns say, in one column
+    order = np.argsort(values) if in_order else np.lexsort(distinct.T[::-1])
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     return distinct[order], rank[number]
