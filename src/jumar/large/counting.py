@@ -236,7 +236,10 @@ def _job(
     wanted = like.memory
     if memory is not None:
         wanted = join(like.memory, memory.on(len(like.observations), len(like.actions)))
-    read = ShardReading(like.observations, like.actions, asked, options, parts, each_file)
+    # in files of several kinds a label may be a number here and text there, and so may a step
+    plainly = len({file.kind for file in found.files}) == 1
+    names = like.observations, like.actions
+    read = ShardReading(*names, asked, options, parts, each_file, plainly)
     return Counting(found, read, wanted)
 
 

@@ -27,7 +27,6 @@ from jumar.io.logs.parts import Parts
 from jumar.large.kernels import MISSING, STRANGE, Bytes, Codes
 
 MOST_COMBINED = 1 << 20  # combinations of dictionary entries that are looked up
-EXACT = 2**53  # up to here floating-point numbers tell whole ones apart
 NO_TIMES: Ints = np.zeros(0, np.int64)
 NO_MARKS: Bytes = np.zeros(0, np.uint8)
 
@@ -226,12 +225,9 @@ class RowMaker:
         observations: Sequence[str],
         actions: Sequence[str],
         numbered: bool = False,
-        mixed: bool = False,
     ) -> None:
         check_plain(parts, asked)
-        self._numbered = numbered or mixed  # episodes get numbers, whatever their labels
-        self._mixed = mixed  # a step may be a whole number in one file and a broken one in the next
-        self._timed: bool | None = None  # or a time in one and a number in the next
+        self._numbered = numbered  # episodes get numbers, whatever their labels
         bins = dict(asked.bins)
         self._parts, self._asked = parts, asked
         named = asked.missing == "symbol"
@@ -264,7 +260,7 @@ class RowMaker:
         a, a_of = self._a(batch)
         return RowBatch(
             episode,
-            NO_TIMES if clock is None else self._clock(batch.column(clock), clock),
+            NO_TIMES if clock is None else _whole(batch.column(clock), clock),
             z,
             z_of,
             a,
@@ -274,15 +270,6 @@ class RowMaker:
             offset,
             goes_on,
         )
-
-    def _clock(self, column: Any, name: str) -> Ints:
-        if not self._mixed:
-            return _whole(column, name)
-        timed = _is_time(column.type)
-        if self._timed not in (None, timed):
-            raise NotPlain(name)
-        self._timed = timed
-        return _of_any_type(column, name)
 
     def _episodes(self, labels: Any, goes_on: bool) -> Ints:
         import pyarrow as pa
@@ -360,16 +347,6 @@ def _as_flags(column: Any, name: str) -> Any:
     return pa.array(table[to_numpy(column.indices, len(words))])
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Are two labels the same? Every file may have a dictionary of its own."""
-    import pyarrow as pa
-
-    one, other = (x.value if isinstance(x, pa.DictionaryScalar) else x for x in (one, other))
-    if one.type != other.type:
-        return bool(one.as_py() == other.as_py())
-    return bool(one.equals(other))
-
-
 def _only_bits(column: Any) -> bool:
     import pyarrow.compute as pc
 
@@ -398,30 +375,6 @@ def _whole(column: Any, name: str) -> Ints:
         raise NotPlain(name)
     values = to_numpy(column)
     return values if values.dtype == np.int64 else values.astype(np.int64)
-
-
-def _is_time(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
-
-
-def _of_any_type(column: Any, name: str) -> Ints:
-    """Numbers or times as int64 in the same order, whatever types files have for them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if column.null_count:
-        raise NotPlain(name)
-    if _is_time(column.type):
-        return to_numpy(column.cast(pa.timestamp("ns")).cast(pa.int64()))
-    if pa.types.is_integer(column.type) and len(column):
-        ends = pc.min_max(column).as_py()
-        if max(-ends["min"], ends["max"]) > EXACT:
-            raise NotPlain(name)
-    elif not pa.types.is_floating(column.type):
-        raise NotPlain(name)
-    return _in_order(to_numpy(column.cast(pa.float64())), name)
 
 
 def _in_order(values: Array, name: str) -> Ints:
