@@ -162,7 +162,9 @@ def number_rows(rows: Ints) -> tuple[Ints, Ints]:
     if in_order and spread <= 4 * n and code.min() >= 0:  # a table of codes, which is sorted
         occurs = np.zeros(spread, np.bool_)
         occurs[code] = True
-        distinct = np.stack(np.unravel_index(np.flatnonzero(occurs), spans), 1)
+        rest, distinct = np.flatnonzero(occurs), np.empty((int(occurs.sum()), width), np.int64)
+        for j in range(width - 1, -1, -1):
+            rest, distinct[:, j] = np.divmod(rest, spans[j])
         return distinct, (np.cumsum(occurs) - 1)[code]
     values, number = hashed(code)
     at = np.empty(len(values), np.int64)
