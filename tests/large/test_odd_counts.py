@@ -15,6 +15,7 @@ import pytest
 import jumar as jm
 from commands import run_command
 from jumar.core.errors import CountsError, LogError
+from jumar.large import counting, order
 from jumar.large.counted import CountedFacts
 from jumar.large.counting import count_logs
 from jumar.large.counting import run as run_job
@@ -158,15 +159,29 @@ def test_labels_are_compared_however_files_write_them(tmp_path):
         count_logs([tmp_path / "a.parquet", again], controller(), ends="cut")
 
 
-def test_labels_that_take_turns_in_files_that_are_not_plain(tmp_path):
-    """Neither file begins after the other ends: all labels are read once more, and compared."""
-    table = a_table(3, episodes=8)
-    paths = []
-    for letter in "ab":
+@pytest.mark.parametrize("kind", ["ndjson", "parquet"])
+@pytest.mark.parametrize("kept", [0, 1 << 16])
+def test_labels_that_take_turns_in_files_are_read_once_more_at_most(
+    tmp_path, monkeypatch, kind, kept
+):
+    """No file begins after the one before ends, so all labels are compared."""
+    table, reads = a_table(3, episodes=8), []
+    read = counting.rows_of
+    monkeypatch.setattr(order, "MOST_KEPT", kept)
+    monkeypatch.setattr(
+        counting, "rows_of", lambda plan, *where: reads.append(where) or read(plan, *where)
+    )
+    for letter in "abcdefghij":
         labels = pa.array([f"{old}{letter}" for old in table["episode"].to_pylist()])
-        paths.append(tmp_path / f"{letter}.ndjson")
-        written(table.set_column(0, "episode", labels), paths[-1])
-    assert count_logs(paths, controller()).facts.episodes == 16
+        written(table.set_column(0, "episode", labels), tmp_path / f"{letter}.{kind}")
+    assert count_logs(tmp_path, controller(), jobs=1).facts.episodes == 80
+    reads = [where for where in reads if where[-1] == reads[-1][-1]]  # plainly, or generally
+    shards = len({where[:2] for where in reads})
+    assert len(reads) == (2 * shards if kept == 0 else shards)
+    labels = pa.array([f"{old}c" for old in table["episode"].to_pylist()])
+    written(table.set_column(0, "episode", labels), tmp_path / f"k.{kind}")
+    with pytest.raises(LogError, match="comes up a second time"):
+        count_logs(tmp_path, controller())
 
 
 @pytest.mark.parametrize("kind", ["arrow", "csv", "parquet", "ndjson"])
