@@ -193,7 +193,7 @@ def prepared(
     if not several:
         raise ParameterError("logs: there is nothing to count. Give a file or a folder.")
     file = {name: reading.pop(name, None) for name in ("separator", "encoding", "turns", "sheet")}
-    asked = ask(**{**DEFAULTS, **reading})
+    asked = ask(**reading)
     options = FileOptions.checked(*file.values())
     found = plan(several, file_format, options)
     with ExitStack() as stack:
@@ -241,20 +241,6 @@ def _job(
     names = like.observations, like.actions
     read = ShardReading(*names, asked, options, parts, each_file, plainly)
     return Counting(found, read, wanted)
-
-
-DEFAULTS: Mapping[str, Any] = {
-    "columns": None,
-    "ends": None,
-    "cost": None,
-    "bins": None,
-    "gap": None,
-    "missing": "error",
-    "repeated": "error",
-    "prices": None,
-    "decimal": None,
-    "dates": None,
-}
 
 
 def run(

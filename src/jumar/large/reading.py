@@ -172,7 +172,7 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
         *reading.asked.bins,
     ]
     names = reading.observations, reading.actions
-    make = RowMaker(parts, reading.asked, *names, numbered=reading.each_file)
+    make = RowMaker(parts, reading.asked, *names)
     constant = [
         OneName(part, parts.single[part], label) for part in OF_EPISODES if part in parts.single
     ]
@@ -249,7 +249,6 @@ def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -
     episode does not go on from one file to the next."""
     import pyarrow as pa
 
-    number = 0
     for i, unit in enumerate(plan.units[first:last], first):
         if unit.group not in (None, 0):
             continue  # the whole file is read where it begins
@@ -264,8 +263,7 @@ def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -
         label = None
         for piece in general.pieces(source, reading.parts, reading.asked):
             log = general.episodes_of(piece, reading.parts, reading.asked, reading.given)
-            rows = general.rows_of(log, number)
-            number += len(log)
+            rows = general.rows_of(log)
             assert log.origin is not None
             label = str(log.origin.label[-1])
             names = pa.array([str(label) for label in log.origin.label], pa.string())
