@@ -25,6 +25,7 @@ from jumar.algorithms import ALGORITHMS, Algorithm, Grid, Look, Looks, Words
 from jumar.algorithms.auto import held_out_test, select
 from jumar.assessment.decisions import decide
 from jumar.assessment.tested import setting_words
+from jumar.assessment.verdict import VERDICTS, Carried, Kind, Terms, Verdict
 from jumar.core.errors import ImpossibleClaim, ParameterError
 from jumar.core.registry import Registry
 from jumar.core.tabular import Facts, TextTable
@@ -525,3 +526,38 @@ def test_what_a_new_check_draws_is_its_own_and_moves_no_other():
     assert {name: alone[name] for name in before} == before
     assert {name: both[name] for name in alone} == alone
     assert both["cards"]["zeros"] != both["dice"]["zeros"]
+
+
+# --- 8< --- a new verdict
+
+
+def too_small(case):
+    """Of fewer than 100 episodes nobody should decide anything."""
+    if case.result.episodes >= 100:
+        return None
+    lead = f"{case.result.episodes} episodes are too few to decide anything."
+    return Verdict("too-small", SMALL.headline, lead, SMALL.next_step, case.doubts)
+
+
+SMALL = Terms("Come back later.", Carried.NONE, False, "warn", "Keep logging.", 1)
+TOO_SMALL = Kind(SMALL, 5, too_small)
+
+# --- 8< ---
+
+
+def test_a_new_verdict_is_one_entry_and_stands_everywhere(tmp_path, capsys):
+    jm.write_logs(tiger_log(60), tmp_path / "small.csv")
+    jm.write_logs(tiger_log(300), tmp_path / "large.csv")
+    CAREFUL.save(tmp_path / "rule.json")
+    asked = ["--policy", tmp_path / "rule.json", "--discount", 0.95]
+    with entered(VERDICTS, "too-small", TOO_SMALL):
+        done = run(capsys, "improve", tmp_path / "small.csv", *asked, "-o", tmp_path / "out")
+        assert done.code == 1
+        assert "Come back later." in done.out
+        assert "gain" not in done.out.partition("could be wrong")[0]
+        data = run(capsys, "improve", tmp_path / "small.csv", *asked, "--json").data
+        assert data["verdict"]["word"] == "too-small"
+        assert "estimate" not in data["verdict"]
+        assert "Come back later." in (tmp_path / "out" / "report.html").read_text()
+        others = run(capsys, "improve", tmp_path / "large.csv", *asked, "--json").data
+        assert others["verdict"]["word"] != "too-small"

@@ -25,7 +25,7 @@ from jumar.assessment.gain import gain_of
 from jumar.assessment.result import Result
 from jumar.assessment.sentences import doubts, luck
 from jumar.assessment.tested import MOST_TESTED, in_words, setting_words
-from jumar.assessment.verdict import Verdict, judge
+from jumar.assessment.verdict import Case, Verdict, judge
 from jumar.core.memory import window
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
@@ -78,7 +78,7 @@ def told(result: Result) -> str:
 
 
 def judged(result: Result, found: Check, test: Selection | None = None) -> Verdict:
-    return judge(result, found, test, gain_of(result, test))
+    return judge(Case(result, found, test, gain_of(result, test)))
 
 
 def test_the_interval_of_a_held_out_gain_is_that_of_student():

@@ -16,7 +16,7 @@ import newcomer_logs as logs
 from commands import run_command
 from jumar.assessment.gain import Gain
 from jumar.assessment.sentences import expect, looks
-from jumar.assessment.verdict import TERMS, Carried, Word
+from jumar.assessment.verdict import VERDICTS, Carried, Word
 from jumar.evidence.plausible import Evidenced
 from results import Page
 
@@ -102,7 +102,7 @@ def test_every_rendering_says_what_the_verdict_carries_and_no_more(
     done = run_command(capsys, "improve", "log.csv", *newcomer.typed, "-o", "out")
     data = json.loads(Path("out", "certificate.json").read_text())
     verdict, (result,) = data["verdict"], results
-    terms = TERMS[newcomer.word]
+    terms = VERDICTS[newcomer.word].terms
     assert (verdict["word"], done.code) == (newcomer.word, terms.exit_code), verdict
     markup = Path("out", "report.html").read_text("utf-8")
     texts = {

@@ -94,9 +94,9 @@ def test_what_is_refused(jumar, tiger, more, message):
     assert message in " ".join(jumar(*improve(tiger, *more)).err.split())
 
 
-def test_counts_have_no_candidates(jumar, tiger):
-    done = jumar(
-        "improve", "--counts", "no.counts", "--policy", tiger / "behavior.json",
-        "--discount", 0.95, "--candidates", "soft",
-    )  # fmt: skip
-    assert "--candidates: counts cannot be tested" in " ".join(done.err.split())
+def test_counts_have_no_candidates(jumar, tiger, tmp_path):
+    rule = ["--policy", tiger / "behavior.json"]
+    jumar("count", tiger / "log.csv", *rule, "-o", tmp_path / "c.parquet")
+    asked = ["--discount", 0.95, "--candidates", "soft"]
+    done = jumar("improve", "--counts", tmp_path / "c.parquet", *rule, *asked)
+    assert "--candidates: that takes the episodes of a log" in " ".join(done.err.split())

@@ -29,6 +29,16 @@ def obvious_numbers(rows: np.ndarray) -> tuple[list[list[int]], list[int]]:
     return [list(row) for row in distinct], [distinct.index(tuple(row)) for row in rows.tolist()]
 
 
+def test_rows_may_have_more_columns_than_arrays_have_dimensions():
+    """As those of a memory that moves in 101 ways, hardly any of which leads elsewhere."""
+    rows = np.zeros((50, 101), np.int64)
+    rows[::2, 100], rows[::5, 7] = 1, 1
+    distinct, number = number_rows(rows)
+    assert len(distinct) == 4
+    np.testing.assert_array_equal(distinct[number], rows)
+    assert [tuple(row) for row in distinct] == sorted(tuple(row) for row in distinct)
+
+
 def test_a_frozen_array_is_a_copy_nobody_can_write_to():
     mine = np.array([1, 2, 3])
     frozen = freeze(mine, np.int64)

@@ -163,10 +163,10 @@ def test_workers_that_join_later_get_work_and_the_task_outlives_its_holders(tmp_
 @pytest.mark.parametrize(
     ("address", "facts"),
     [
-        ("tcp://127.0.0.1:9", "no scheduler answers. Start one with `dask scheduler`"),
-        ("rubbish", "cannot be used .*An address is tcp://host:8786"),
-        ("", "cannot be used"),
-        ("carrier://pigeon:1", "cannot be used"),
+        ("tcp://127.0.0.1:9", "no scheduler answers there .* Start one with `dask scheduler`"),
+        ("rubbish", "no scheduler answers .*such as tcp://host:8786"),
+        ("", "no scheduler answers"),
+        ("carrier://pigeon:1", "no scheduler answers"),
     ],
 )
 def test_an_address_where_nobody_is_is_told_soon(address, facts):
@@ -197,20 +197,19 @@ def test_a_cluster_without_workers_and_the_address_of_a_worker(tmp_path, two_wor
         assert time.monotonic() - begin < 12
     with engine._cluster(1, two_workers.address) as client:
         worker = next(iter(client.nthreads()))
-    with pytest.raises(EngineError, match=r"is the address of a worker. Use .* its scheduler"):
+    with pytest.raises(EngineError, match=r"it is the address of a worker"):
         list(on(worker, chores.power_of, 2))
 
 
 @pytest.mark.parametrize("who", ["scheduler", "worker"])
-def test_who_cannot_import_jumar_is_told(tmp_path, who):
+def test_who_cannot_import_jumar_is_told(tmp_path, monkeypatch, who):
+    monkeypatch.setattr(engine, "ALONE", 4.0)
     (tmp_path / "jumar").mkdir()
     (tmp_path / "jumar" / "__init__.py").touch()  # hides the real one
     with cluster(tmp_path / "c", workers=0, path=[tmp_path] if who == "scheduler" else None) as c:
         c.add_worker(path=[tmp_path] if who == "worker" else None)
-        begin = time.monotonic()
-        with pytest.raises(EngineError, match=rf"^{who} tcp://.*: cannot (run|import) jumar"):
+        with pytest.raises(EngineError, match=r"tcp://.* need jumar"):
             list(on(c.address, chores.power_of, 2))
-        assert time.monotonic() - begin < 12
 
 
 def test_other_versions_are_refused(two_workers, monkeypatch):

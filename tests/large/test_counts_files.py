@@ -60,14 +60,6 @@ def test_shards_make_the_same_file_byte_for_byte(tmp_path, log, monkeypatch):
     assert one.equals(other)
 
 
-def test_nothing_is_added_twice(log):
-    job = prepare(log, controller())
-    one, two = (run(job, job.plan.shards(10**9, 1, (i, 2))) for i in (1, 2))
-    assert (one + two).facts.episodes == 60
-    with pytest.raises(CountsError, match="twice"):
-        one + two + one
-
-
 def test_shares_are_all_there_is_and_none_is_in_two(log):
     plan = prepare(log, controller()).plan
     for n in (1, 2, 5, 11, 400):

@@ -128,16 +128,6 @@ def test_whole_clusters_are_held_out(tmp_path):
 # ---- labels from dictionaries, which every file has of its own -----------------------------------
 
 
-def test_an_episode_goes_on_in_a_file_with_another_dictionary(tmp_path, expected, monkeypatch):
-    monkeypatch.setattr(counting, "SHARD_ROWS", 1)
-    table = a_table(21)
-    for i, at in enumerate(range(0, table.num_rows, 37)):
-        piece = table.slice(at, 37)
-        labels = pa.array(piece["episode"].to_pylist()).dictionary_encode()
-        save(piece.set_column(0, "episode", labels), tmp_path / f"logs/{i:02d}.parquet")
-    the_same(count_logs(tmp_path / "logs", controller(jm.window(2)), jobs=2), expected)
-
-
 # ---- addresses -----------------------------------------------------------------------------------
 
 

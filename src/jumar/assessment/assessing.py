@@ -23,6 +23,7 @@ from jumar.assessment.sentences import Fact
 from jumar.assessment.simplicity import Smallest, simplicity, smallest
 from jumar.assessment.tested import Trials, in_words
 from jumar.assessment.verdict import (
+    Case,
     Verdict,
     Word,
     carried,
@@ -168,7 +169,7 @@ def assess(result: Result) -> Assessment:
     failed = checked.verdict.status == "failed"
     looked = Looked(result, made, gain, rare, failed)
     noticed = (*checked.notices, *drifting_signals(result), *notices(looked))
-    verdict = judge(result, checked, held_out, gain, noticed)
+    verdict = judge(Case(result, checked, held_out, gain, noticed))
     numbers = verdict.terms.numbers
     if verdict.word is Word.DO_NOT_RELY:  # nothing else that is said of the result would hold
         noticed = tuple(n for n in noticed if n.loud or n in checked.notices)

@@ -10,15 +10,16 @@ adopt-if     proved within what the log shows of the range
 trial        everything else: an approximate test, a policy that was guessed from the log, a claim,
              a published theorem, a proof that needs the memory to suffice
 
-`TERMS` says for each word what may be shown. Terminal, page, JSON, notebook and exit code read it,
-and nobody decides on their own: a number that the verdict does not carry is in none of them.
+`VERDICTS` says for each word what may be shown. Terminal, page, JSON, notebook and exit code read
+it, and nobody decides on their own: a number that the verdict does not carry is in none of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property, partial
 from typing import Any
 
 from jumar.algorithms.auto import Selection
@@ -29,6 +30,7 @@ from jumar.assessment.gain import Gain
 from jumar.assessment.kept import kept_clauses
 from jumar.assessment.result import Result
 from jumar.assessment.sentences import Doubt
+from jumar.core.registry import Registry
 from jumar.core.text import listing, plural, shown
 from jumar.evidence.checking import Check
 from jumar.evidence.claims import Certificate
@@ -67,39 +69,11 @@ class Terms:
     exit_code: int = 0
 
 
-TERMS = {
-    Word.ADOPT: Terms(
-        "Adopt the new policy.",
-        Carried.AT_LEAST,
-        True,
-        "good",
-        "Put improved.json or improved.py into use. Keep logging, and check new logs "
-        "(jumar check): things change.",
-    ),
-    Word.ADOPT_IF: Terms(
-        "Adopt the new policy, if {proviso}.",
-        Carried.AT_LEAST,
-        True,
-        "good",
-        "Say whether that is all that can happen, or how much more: then no proviso is left.",
-    ),
-    Word.TRIAL: Terms(
-        "Worth a trial, not proved.",
-        Carried.ESTIMATE,
-        True,
-        "warn",
-        "Try it on a share of the {episodes}, chosen by chance, and compare.",
-    ),
-    Word.KEEP: Terms("Keep your policy.", Carried.NONE, False, "accent", "Keep logging."),
-    Word.DO_NOT_RELY: Terms("Do not use these numbers.", Carried.NONE, False, "bad", "", 1),
-}
-
-
 @dataclass(frozen=True)
 class Verdict:
     """What to make of a result, with all numbers of its gain that may be shown."""
 
-    word: Word
+    word: str  # of `VERDICTS`
     headline: str  # what to do
     lead: str  # what it brings, or why not
     next_step: str
@@ -113,7 +87,7 @@ class Verdict:
     @property
     def terms(self) -> Terms:
         """What may be shown."""
-        return TERMS[self.word]
+        return VERDICTS[self.word].terms
 
     @property
     def exit_code(self) -> int:
@@ -126,7 +100,7 @@ class Verdict:
         if self.terms.numbers is Carried.AT_LEAST:
             numbers = {"at_least": self.at_least, **numbers}
         return {
-            "word": self.word.value,
+            "word": str(self.word),
             "headline": self.headline,
             "lead": self.lead,
             **({} if self.terms.numbers is Carried.NONE else plain(numbers)),
@@ -138,31 +112,56 @@ class Verdict:
         }
 
 
-def judge(
-    result: Result,
-    check: Check,
-    held_out: Selection | None,
-    gain: Gain,
-    notices: Sequence[Notice] = (),
-) -> Verdict:
-    """The verdict. `held_out` is the held-out test, if one was made; `notices` are those of the log
-    and of the result."""
-    doubts = sentences.doubts(result)
-    lucky = (*doubts, *sentences.luck(result))  # where a gain is shown
-    lost = result.selection is None and held_out is not None and _lost(held_out)
-    if broken := failures(check, notices):
-        return _do_not_rely(broken, doubts)
-    if result.improvement.changed == 0 or lost:
-        return _keep(result, held_out, doubts)
-    # a chain of claims is as strong as the weakest
-    weakest = min((result.certificate, *result.kept), key=lambda c: c.validity.strength)
-    word = _WORDS.get(weakest.validity, Word.TRIAL)
-    if _unproved(result, check) or word is Word.TRIAL:
-        return _trial(result, check, weakest, gain, lucky, held_out)
-    return _adopt(result, word, gain, lucky)
+@dataclass(frozen=True, eq=False)
+class Case:
+    """All that a verdict is given on."""
+
+    result: Result
+    check: Check
+    held_out: Selection | None  # the held-out test, if one was made
+    gain: Gain
+    notices: Sequence[Notice] = ()  # of the log and of the result
+
+    @cached_property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What could make any verdict wrong."""
+        return sentences.doubts(self.result)
+
+    @property
+    def lucky(self) -> tuple[Doubt, ...]:
+        """The same where a gain is shown."""
+        return *self.doubts, *sentences.luck(self.result)
+
+    @property
+    def lost(self) -> bool:
+        """An algorithm was named, and what is learned in its way brought nothing?"""
+        return self.result.selection is None and self.held_out is not None and _lost(self.held_out)
+
+    @cached_property
+    def weakest(self) -> Certificate:
+        """A chain of claims is as strong as the weakest."""
+        certificates = self.result.certificate, *self.result.kept
+        return min(certificates, key=lambda c: c.validity.strength)
+
+    @cached_property
+    def unproved(self) -> str:
+        """Why a certificate proves nothing here, whatever its class; empty where it does."""
+        return _unproved(self.result, self.check)
 
 
-_WORDS = {Validity.PROVED: Word.ADOPT, Validity.PROVED_IF_SEEN: Word.ADOPT_IF}
+@dataclass(frozen=True)
+class Kind:
+    """A verdict: what may be shown under it, and when it holds."""
+
+    terms: Terms
+    rank: int  # the first that holds counts
+    of: Callable[[Case], Verdict | None]
+
+
+def judge(case: Case) -> Verdict:
+    """The verdict."""
+    kinds = sorted(VERDICTS.values(), key=lambda kind: kind.rank)
+    return next(found for kind in kinds if (found := kind.of(case)) is not None)
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ class Failure:
     @property
     def said(self) -> str:
         """In place of every number."""
-        return f"{TERMS[Word.DO_NOT_RELY].headline} {self.wrong} {self.remedy}"
+        return f"{VERDICTS[Word.DO_NOT_RELY].terms.headline} {self.wrong} {self.remedy}"
 
 
 def failures(check: Check, notices: Sequence[Notice]) -> list[Failure]:
@@ -208,17 +207,25 @@ def _failure(name: str, finding: str, notices: Sequence[Notice]) -> Failure:
     return Failure(wrong, _REMEDIES.get(name, _FIND_OUT))
 
 
-def _do_not_rely(broken: list[Failure], doubts: tuple[Doubt, ...]) -> Verdict:
+def _do_not_rely(case: Case) -> Verdict | None:
+    broken = failures(case.check, case.notices)
+    if not broken:
+        return None
     first, *_ = broken
-    headline = TERMS[Word.DO_NOT_RELY].headline
+    headline = VERDICTS[Word.DO_NOT_RELY].terms.headline
     reasons = tuple(failure.wrong for failure in broken)
     # nobody wants to paste one command after the other
     options = tuple(word for failure in broken for word in failure.options)
-    return Verdict(Word.DO_NOT_RELY, headline, first.wrong, first.remedy, doubts, reasons, options)
+    return Verdict(
+        Word.DO_NOT_RELY, headline, first.wrong, first.remedy, case.doubts, reasons, options
+    )
 
 
-def _keep(result: Result, held_out: Selection | None, doubts: tuple[Doubt, ...]) -> Verdict:
-    terms, test = TERMS[Word.KEEP], result.selection
+def _keep(case: Case) -> Verdict | None:
+    result, held_out = case.result, case.held_out
+    if result.improvement.changed and not case.lost:
+        return None
+    terms, test = VERDICTS[Word.KEEP].terms, result.selection
     said, reasons = terms.next_step, [result.certificate.claim]
     if test is not None and test.too_short:
         lead = "Too much of what counts lies beyond where the records stop."
@@ -235,7 +242,7 @@ def _keep(result: Result, held_out: Selection | None, doubts: tuple[Doubt, ...])
         lead, reasons = f"{same_way(held_out)} So nothing is to be changed.", [same_way(held_out)]
     if result.estimated:
         said += " The policy in the output is only a copy of yours, guessed from the log."
-    return Verdict(Word.KEEP, terms.headline, lead, said, doubts, tuple(reasons))
+    return Verdict(Word.KEEP, terms.headline, lead, said, case.doubts, tuple(reasons))
 
 
 def _why_kept(test: Selection) -> str:
@@ -285,17 +292,11 @@ def _unproved(result: Result, check: Check) -> str:
     return ""
 
 
-def _trial(
-    result: Result,
-    check: Check,
-    weakest: Certificate,
-    gain: Gain,
-    doubts: tuple[Doubt, ...],
-    held_out: Selection | None,
-) -> Verdict:
-    word = Word.TRIAL
-    why = _unproved(result, check) or weakest.validity.meaning
-    said = TERMS[word].next_step.format(episodes=plural(gain.episode, 2))
+def _trial(case: Case) -> Verdict:
+    result, gain, held_out = case.result, case.gain, case.held_out
+    terms = VERDICTS[Word.TRIAL].terms
+    why = case.unproved or case.weakest.validity.meaning
+    said = terms.next_step.format(episodes=plural(gain.episode, 2))
     options: tuple[str, ...] = ()
     if result.estimated:
         said += " Or write down the rule that is followed, as people know it, and run this again."
@@ -309,7 +310,7 @@ def _trial(
     counted = sentences.counted_up_to_the_cut(result) if gain.shown is not None else ""
     lead = " ".join(filter(None, [sentences.looks(gain), counted, why, named]))
     return Verdict(
-        word, TERMS[word].headline, lead, said, doubts, (why,), options,
+        Word.TRIAL, terms.headline, lead, said, case.lucky, (why,), options,
         about=gain.shown, interval=gain.interval,
     )  # fmt: skip
 
@@ -321,8 +322,11 @@ _EARLY_ENDS = (
 )
 
 
-def _adopt(result: Result, word: Word, gain: Gain, doubts: tuple[Doubt, ...]) -> Verdict:
-    terms, best = TERMS[word], result.certificate
+def _adopt(word: Word, case: Case) -> Verdict | None:
+    if case.unproved or case.weakest.validity is not _PROVED[word]:
+        return None
+    result, gain = case.result, case.gain
+    terms, best = VERDICTS[word].terms, result.certificate
     proviso, options = sentences.proviso(result) if word is Word.ADOPT_IF else ("", ())
     said = terms.next_step
     if options and sentences.early_ends(result):
@@ -337,9 +341,59 @@ def _adopt(result: Result, word: Word, gain: Gain, doubts: tuple[Doubt, ...]) ->
         lead += f" It {', and it '.join(clauses)}."
     reasons = (best.claim, *(certificate.claim for certificate in result.kept))
     return Verdict(
-        word, terms.headline.format(proviso=proviso), lead, said, doubts, reasons,
+        word, terms.headline.format(proviso=proviso), lead, said, case.lucky, reasons,
         options, least, about, gain.interval if about is not None else None,
     )  # fmt: skip
+
+
+_PROVED = {Word.ADOPT: Validity.PROVED, Word.ADOPT_IF: Validity.PROVED_IF_SEEN}
+
+VERDICTS: Registry[Kind] = Registry(
+    "verdict",
+    {
+        Word.DO_NOT_RELY: Kind(
+            Terms("Do not use these numbers.", Carried.NONE, False, "bad", "", 1), 0, _do_not_rely
+        ),
+        Word.KEEP: Kind(
+            Terms("Keep your policy.", Carried.NONE, False, "accent", "Keep logging."), 10, _keep
+        ),
+        Word.ADOPT: Kind(
+            Terms(
+                "Adopt the new policy.",
+                Carried.AT_LEAST,
+                True,
+                "good",
+                "Put improved.json or improved.py into use. Keep logging, and check new logs "
+                "(jumar check): things change.",
+            ),
+            20,
+            partial(_adopt, Word.ADOPT),
+        ),
+        Word.ADOPT_IF: Kind(
+            Terms(
+                "Adopt the new policy, if {proviso}.",
+                Carried.AT_LEAST,
+                True,
+                "good",
+                "Say whether that is all that can happen, or how much more: then no proviso is "
+                "left.",
+            ),
+            30,
+            partial(_adopt, Word.ADOPT_IF),
+        ),
+        Word.TRIAL: Kind(
+            Terms(
+                "Worth a trial, not proved.",
+                Carried.ESTIMATE,
+                True,
+                "warn",
+                "Try it on a share of the {episodes}, chosen by chance, and compare.",
+            ),
+            40,
+            _trial,
+        ),
+    },
+)
 
 
 # ---- what JSON and certificates may say ---------------------------------------------------------

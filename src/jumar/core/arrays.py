@@ -162,13 +162,16 @@ def number_rows(rows: Ints) -> tuple[Ints, Ints]:
     if in_order and spread <= 4 * n and code.min() >= 0:  # a table of codes, which is sorted
         occurs = np.zeros(spread, np.bool_)
         occurs[code] = True
-        distinct = np.stack(np.unravel_index(np.flatnonzero(occurs), spans), 1)
+        rest, distinct = np.flatnonzero(occurs), np.empty((int(occurs.sum()), width), np.int64)
+        for j in range(width - 1, -1, -1):
+            rest, distinct[:, j] = np.divmod(rest, spans[j])
         return distinct, (np.cumsum(occurs) - 1)[code]
     values, number = hashed(code)
     at = np.empty(len(values), np.int64)
     at[number] = np.arange(n)
     distinct = rows[at]
-    order = np.lexsort(distinct.T[::-1])
+    # codes that are in order say all that the columns say, in one column
+    order = np.argsort(values) if in_order else np.lexsort(distinct.T[::-1])
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     return distinct[order], rank[number]

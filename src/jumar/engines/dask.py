@@ -7,17 +7,14 @@ worker processes with one thread each.
 
 What passes through the scheduler is small. An item says what to read, and the worker reads it.
 Results are fetched from the workers directly. The task is sent once, as the value of a Dask task
-of its own on which all items depend: workers pass it on to each other, and Dask makes it again if
-all who had it have died. (What is *scattered* is lost then: tried with Dask 2026.8, all items
-that needed it were cancelled.)
+of its own on which all items depend: Dask makes it again if all who had it have died. (What is
+*scattered* is lost then: tried with Dask 2026.8.)
 
 Each thread of a worker is given one item at a time, and we say which worker it is for. (Left alone,
 Dask gives short items to those who hold the task: of two workers one did all 40 items of 20 ms.)
 So a worker that dies takes only its item with it, and results that were not fetched yet; Dask gives
-these to others. An item whose workers die
-again and again (more often than `distributed.scheduler.allowed-failures`, 3) ends the run with an
-error that names it. If workers have one thread each, it is the one to blame: whatever else died
-with them died less often.
+these to others. An item whose workers die more often than `distributed.scheduler.allowed-failures`
+(3) ends the run with an error that names it.
 
 Dask is imported only when it is used: `pip install 'jumar[cluster]'`.
 """
@@ -26,7 +23,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import pkgutil
 import platform
 import queue
 import threading
@@ -93,8 +89,13 @@ def _cluster(jobs: int, scheduler: str | None) -> Iterator[Any]:
         address = opened.enter_context(_local(jobs)) if scheduler is None else scheduler
         client = _connect(address)
         opened.callback(_close, client)
-        _wait_for_a_worker(client, address)
-        _check_import(client)
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise EngineError(
+                f"scheduler {printable(address)}: has no worker. Start some, on any machine that "
+                f"reaches it: dask worker {printable(address)} --nthreads 1 --nworkers -1"
+            ) from error
         journal.info(
             "Dask at %s: %d threads of workers", printable(address), sum(client.nthreads().values())
         )
@@ -162,49 +163,18 @@ def _probe(address: str) -> None:
         async with ready().rpc(address, timeout=PATIENCE) as somebody:
             return await asyncio.wait_for(somebody.identity(), PATIENCE)
 
-    def answer() -> Any:
-        return asyncio.run(ask())
-
     try:
         with ThreadPoolExecutor(1) as another:  # in a notebook, this thread has a loop of its own
-            kind = another.submit(answer).result()["type"]
-    except (OSError, TimeoutError) as error:
+            kind = another.submit(lambda: asyncio.run(ask())).result()["type"]
+        if kind != "Scheduler":
+            raise ValueError(f"it is the address of a {printable(str(kind)).lower()}")
+    except Exception as error:  # nobody, no address, a server of another kind or age, no TLS
+        fact = printable(str(error)) or type(error).__name__
         raise EngineError(
-            f"scheduler {printable(address)}: no scheduler answers. Start one with `dask "
-            "scheduler`, use the address that it prints (such as tcp://host:8786), and see that no "
-            "firewall is between."
+            f"scheduler {printable(address)}: no scheduler answers there ({fact}). Start one with "
+            "`dask scheduler`, of the same Dask as here, and use the address that it prints (such "
+            "as tcp://host:8786)."
         ) from error
-    except Exception as error:  # an address that is none, a server of another kind or age, no TLS
-        raise EngineError(
-            f"scheduler {printable(address)}: cannot be used ({printable(str(error))}). An address "
-            f"is tcp://host:8786. The scheduler needs the same Dask as here, {_version('dask')}."
-        ) from error
-    if kind != "Scheduler":
-        raise EngineError(
-            f"scheduler {printable(address)}: is the address of a {printable(str(kind)).lower()}. "
-            "Use the address of its scheduler."
-        )
-
-
-def _wait_for_a_worker(client: Any, address: str) -> None:
-    try:
-        client.wait_for_workers(1, timeout=PATIENCE)
-    except TimeoutError as error:
-        raise EngineError(
-            f"scheduler {printable(address)}: has no worker. Start some, on any machine that "
-            f"reaches it: dask worker {printable(address)} --nthreads 1 --nworkers -1"
-        ) from error
-
-
-def _check_import(client: Any) -> None:
-    """A worker that cannot import jumar does not say so when it is given work: it leaves."""
-    asked = client.run(pkgutil.resolve_name, f"{__name__}:__name__", on_error="return")
-    for worker, answer in asked.items():
-        if isinstance(answer, ImportError):
-            raise EngineError(
-                f"worker {worker}: cannot import jumar ({printable(_line(answer))}). Install jumar "
-                f"{__version__} with the extra cluster there: pip install 'jumar[cluster]'"
-            )
 
 
 def _close(client: Any) -> None:
@@ -271,8 +241,9 @@ class _Window:
             self._seen = self._looked
         elif self._looked > self._seen + ALONE:
             raise EngineError(
-                f"scheduler {self._address}: all workers have left, {ALONE:.0f} s ago. Start some "
-                "and run again; what is finished is kept."
+                f"scheduler {self._address}: all workers have left, {ALONE:.0f} s ago. They need "
+                f"jumar {__version__} with the extra cluster. Start some and run again; what is "
+                "finished is kept."
             )
         busy = Counter(one.worker for one in self._at.values())
         for worker, threads in self._workers.items():

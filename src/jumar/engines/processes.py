@@ -8,13 +8,9 @@ No worker outlives its parent. The parent stops all workers when the work is don
 on Ctrl-C (workers ignore Ctrl-C; only the parent answers it). If the parent is killed, workers
 notice and stop. A worker that dies raises an error in the parent; the parent never waits for ever.
 
-Why not `concurrent.futures`. A pool of Python 3.11 cannot stop running work (3.14 can), so Ctrl-C
-would wait for the slowest block. Its workers outlive a parent that was killed. And its broken pool
-does not say at which item a worker died, nor how.
-
-Why not loky (3.7, tried). It answers Ctrl-C in .03 s and tells the exit code, but all items that
-were waiting get the same error, so nobody knows which one killed the worker. Workers of a parent
-that was killed were still at their item 30 s later.
+Why not `concurrent.futures` or loky. A pool of Python 3.11 cannot stop running work, so Ctrl-C
+would wait for the slowest block; and neither says at which item a worker died. Workers outlive a
+parent that was killed.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ the end (`core.exact`). So shards, batches and machines leave no trace in the re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -307,8 +307,11 @@ def total(parts: Sequence[Counted]) -> Counted:
     first = parts[0]
     for other in parts[1:]:
         _check_alike(first, other)
+    facts = reduce(add, (part.facts for part in parts))
+    files = reduce(add, (part.files for part in parts))
+    parts = [part for part in parts if len(part.states)] or [first]
     if len(parts) == 1:
-        return first
+        return replace(parts[0], facts=facts, files=files)
     states, of_state = _renumbered([part.states for part in parts])
     pairs, of_pair = _renumbered(
         [
@@ -338,8 +341,8 @@ def total(parts: Sequence[Counted]) -> Counted:
         moves[:, 0],
         moves[:, 1],
         _added(len(moves), of_move, [part.times for part in parts]),
-        reduce(add, (part.facts for part in parts)),
-        reduce(add, (part.files for part in parts)),
+        facts,
+        files,
     )
 
 

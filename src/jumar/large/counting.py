@@ -193,7 +193,7 @@ def prepared(
     if not several:
         raise ParameterError("logs: there is nothing to count. Give a file or a folder.")
     file = {name: reading.pop(name, None) for name in ("separator", "encoding", "turns", "sheet")}
-    asked = ask(**{**DEFAULTS, **reading})
+    asked = ask(**reading)
     options = FileOptions.checked(*file.values())
     found = plan(several, file_format, options)
     with ExitStack() as stack:
@@ -236,22 +236,11 @@ def _job(
     wanted = like.memory
     if memory is not None:
         wanted = join(like.memory, memory.on(len(like.observations), len(like.actions)))
-    read = ShardReading(like.observations, like.actions, asked, options, parts, each_file)
+    # in files of several kinds a label may be a number here and text there, and so may a step
+    plainly = len({file.kind for file in found.files}) == 1
+    names = like.observations, like.actions
+    read = ShardReading(*names, asked, options, parts, each_file, plainly)
     return Counting(found, read, wanted)
-
-
-DEFAULTS: Mapping[str, Any] = {
-    "columns": None,
-    "ends": None,
-    "cost": None,
-    "bins": None,
-    "gap": None,
-    "missing": "error",
-    "repeated": "error",
-    "prices": None,
-    "decimal": None,
-    "dates": None,
-}
 
 
 def run(

@@ -107,26 +107,24 @@ def episodes_of(piece: Source, parts: Parts, asked: Asked, given: Given) -> Epis
     return assemble(arrange(load(piece, parts, asked), asked), given, asked)
 
 
-def rows_of(log: Episodes, first: int = 0) -> RowBatch:
-    """Episodes as rows; `first` is the number that the first one gets."""
+def rows_of(log: Episodes) -> RowBatch:
+    """Episodes as rows."""
     final = np.flatnonzero(log.final_observation != UNKNOWN)
     at = log.start[1:][final]  # after the last step comes what was seen in the end
     z = np.insert(log.observation, at, log.final_observation[final]).astype(np.int32)
     a = np.insert(log.action, at, UNKNOWN).astype(np.int32)
-    reward = np.insert(log.reward, at, 0.0)
-    of = np.repeat(np.arange(first, first + len(log)), log.lengths)
-    marked = np.zeros(log.n_steps, np.bool_)
+    begins, marked = np.zeros((2, log.n_steps), np.bool_)
+    begins[log.start[:-1]] = True
     marked[log.last[log.terminated]] = True
     O, A = len(log.observations), len(log.actions)
     return RowBatch(
-        np.insert(of, at, first + final),
+        np.insert(begins, at, False),
         NO_TIMES,
         z,
         np.arange(O, dtype=np.int32),
         np.where(a == UNKNOWN, A, a).astype(np.int32),
         np.append(np.arange(A), UNKNOWN).astype(np.int32),
-        reward,
+        np.insert(log.reward, at, 0.0),
         np.packbits(np.insert(marked, at, False), bitorder="little"),
         0,
-        False,
     )

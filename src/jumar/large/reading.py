@@ -172,9 +172,7 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
         *reading.asked.bins,
     ]
     names = reading.observations, reading.actions
-    # in files of several kinds a label may be a number here and text there, and so may a step
-    mixed = len({file.kind for file in plan.files}) > 1
-    make = RowMaker(parts, reading.asked, *names, numbered=reading.each_file, mixed=mixed)
+    make = RowMaker(parts, reading.asked, *names)
     constant = [
         OneName(part, parts.single[part], label) for part in OF_EPISODES if part in parts.single
     ]
@@ -211,8 +209,8 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
             if begin < end:
                 chosen, piece = batch.slice(begin, end - begin), rows.piece(begin, end)
                 clusters = chosen.column(cluster) if cluster else None
-                labels = _as_text(chosen.column(label)) if mixed else chosen.column(label)
-                portion = Portion(piece, labels, clusters, unit, i, chosen, at + begin)
+                labels, place = chosen.column(label), at + begin
+                portion = Portion(piece, labels, clusters, unit, i, chosen, place)
                 del chosen, piece, clusters, labels
                 yield portion
                 del portion
@@ -223,12 +221,6 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
                 return
         if skipping and i + 1 >= last:
             return  # no episode begins in this shard
-
-
-def _as_text(labels: Any) -> Any:
-    import pyarrow as pa
-
-    return labels.cast(pa.string())
 
 
 def _goes_on(plan: FilePlan, i: int, reading: ShardReading) -> bool:
@@ -257,7 +249,6 @@ def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -
     episode does not go on from one file to the next."""
     import pyarrow as pa
 
-    number = 0
     for i, unit in enumerate(plan.units[first:last], first):
         if unit.group not in (None, 0):
             continue  # the whole file is read where it begins
@@ -272,8 +263,7 @@ def general_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -
         label = None
         for piece in general.pieces(source, reading.parts, reading.asked):
             log = general.episodes_of(piece, reading.parts, reading.asked, reading.given)
-            rows = general.rows_of(log, number)
-            number += len(log)
+            rows = general.rows_of(log)
             assert log.origin is not None
             label = str(log.origin.label[-1])
             names = pa.array([str(label) for label in log.origin.label], pa.string())

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ from jumar.io.logs.parts import Parts
 from jumar.large.kernels import MISSING, STRANGE, Bytes, Codes
 
 MOST_COMBINED = 1 << 20  # combinations of dictionary entries that are looked up
-EXACT = 2**53  # up to here floating-point numbers tell whole ones apart
 NO_TIMES: Ints = np.zeros(0, np.int64)
 NO_MARKS: Bytes = np.zeros(0, np.uint8)
 
@@ -36,7 +34,7 @@ NO_MARKS: Bytes = np.zeros(0, np.uint8)
 class RowBatch:
     """Some consecutive rows of a log. n of them."""
 
-    episode: Ints  # (n,) changes where an episode begins
+    begins: Bools  # (n,) does an episode begin here?
     clock: Ints  # (n,) or empty
     z: Codes  # (n,)
     z_of: Codes  # the observation behind every code, or MISSING or STRANGE
@@ -45,18 +43,9 @@ class RowBatch:
     reward: Floats  # (n,) NaN where there is none
     marks: Bytes  # bitmap of the rows with which the process ended, or empty
     offset: int  # where it begins, in bits
-    goes_on: bool  # the first row belongs to the episode of the row before it
 
     def __len__(self) -> int:
         return len(self.reward)
-
-    @cached_property
-    def begins(self) -> Bools:
-        """(n,) does an episode begin here?"""
-        begins = np.empty(len(self), np.bool_)
-        np.not_equal(self.episode[1:], self.episode[:-1], out=begins[1:])
-        begins[:1] = not self.goes_on
-        return begins
 
     @property
     def observations(self) -> Codes:
@@ -82,17 +71,15 @@ class RowBatch:
         if first == 0 and last >= len(self):
             return self
         here = slice(first, last)
-        piece = replace(
+        return replace(
             self,
-            episode=self.episode[here],
+            begins=self.begins[here],
             clock=self.clock[here],
             z=self.z[here],
             a=self.a[here],
             reward=self.reward[here],
             offset=self.offset + first,
         )
-        piece.__dict__["begins"] = self.begins[here]  # in place of the cached property
-        return piece
 
 
 class Lookup:
@@ -225,20 +212,14 @@ class RowMaker:
         asked: Asked,
         observations: Sequence[str],
         actions: Sequence[str],
-        numbered: bool = False,
-        mixed: bool = False,
     ) -> None:
         check_plain(parts, asked)
-        self._numbered = numbered or mixed  # episodes get numbers, whatever their labels
-        self._mixed = mixed  # a step may be a whole number in one file and a broken one in the next
-        self._timed: bool | None = None  # or a time in one and a number in the next
         bins = dict(asked.bins)
         self._parts, self._asked = parts, asked
         named = asked.missing == "symbol"
         self._z = Symbols(parts.observation, observations, bins, named)
         self._a = Symbols(parts.action, actions, bins, False)
         self._last: Any = None  # the label of the last row, as an Arrow scalar
-        self._number = 0  # of the last episode, where labels are no whole numbers
 
     def begin_after(self, label: Any) -> None:
         """The row before the first one has this label."""
@@ -255,16 +236,15 @@ class RowMaker:
     def _rows(self, batch: Any) -> RowBatch:
         single = self._parts.single
         labels = batch.column(single["episode"])
-        goes_on = self._last is not None and _label(labels[0]) == _label(self._last)
-        episode = self._episodes(labels, goes_on)
+        begins = self._begins(labels)
         self._last = labels[len(labels) - 1]
         clock = single.get("step") or single.get("time")
         marks, offset = self._marks(batch, single.get("terminated"))
         z, z_of = self._z(batch)
         a, a_of = self._a(batch)
         return RowBatch(
-            episode,
-            NO_TIMES if clock is None else self._clock(batch.column(clock), clock),
+            begins,
+            NO_TIMES if clock is None else _whole(batch.column(clock), clock),
             z,
             z_of,
             a,
@@ -272,37 +252,24 @@ class RowMaker:
             self._rewards(batch.column(single["reward"])),
             marks,
             offset,
-            goes_on,
         )
 
-    def _clock(self, column: Any, name: str) -> Ints:
-        if not self._mixed:
-            return _whole(column, name)
-        timed = _is_time(column.type)
-        if self._timed not in (None, timed):
-            raise NotPlain(name)
-        self._timed = timed
-        return _of_any_type(column, name)
-
-    def _episodes(self, labels: Any, goes_on: bool) -> Ints:
+    def _begins(self, labels: Any) -> Bools:
+        """(n,) has a row another label than the one before it?"""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if labels.null_count:
+        whole = pa.types.is_integer(labels.type)
+        if labels.null_count or not (whole or is_text(labels.type)):
             raise NotPlain(self._parts.single["episode"])
-        if pa.types.is_integer(labels.type) and not self._numbered:
-            return _whole(labels, "")
-        if not is_text(labels.type) and not pa.types.is_integer(labels.type):
-            raise NotPlain(self._parts.single["episode"])
-        if pa.types.is_dictionary(labels.type):
-            codes = to_numpy(labels.indices)
-            begins = np.concatenate([[not goes_on], codes[1:] != codes[:-1]])
+        begins = np.empty(len(labels), np.bool_)
+        begins[0] = self._last is None or _label(labels[0]) != _label(self._last)
+        if whole or pa.types.is_dictionary(labels.type):
+            codes = to_numpy(labels if whole else labels.indices)
+            np.not_equal(codes[1:], codes[:-1], out=begins[1:])
         else:
-            changes = flags(pc.not_equal(labels[1:], labels[:-1]))
-            begins = np.concatenate([[not goes_on], changes])
-        episode: Ints = self._number + np.cumsum(begins)
-        self._number = int(episode[-1])
-        return episode
+            begins[1:] = flags(pc.not_equal(labels[1:], labels[:-1]))
+        return begins
 
     def _rewards(self, column: Any) -> Floats:
         import pyarrow as pa
@@ -360,16 +327,6 @@ def _as_flags(column: Any, name: str) -> Any:
     return pa.array(table[to_numpy(column.indices, len(words))])
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Are two labels the same? Every file may have a dictionary of its own."""
-    import pyarrow as pa
-
-    one, other = (x.value if isinstance(x, pa.DictionaryScalar) else x for x in (one, other))
-    if one.type != other.type:
-        return bool(one.as_py() == other.as_py())
-    return bool(one.equals(other))
-
-
 def _only_bits(column: Any) -> bool:
     import pyarrow.compute as pc
 
@@ -398,30 +355,6 @@ def _whole(column: Any, name: str) -> Ints:
         raise NotPlain(name)
     values = to_numpy(column)
     return values if values.dtype == np.int64 else values.astype(np.int64)
-
-
-def _is_time(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
-
-
-def _of_any_type(column: Any, name: str) -> Ints:
-    """Numbers or times as int64 in the same order, whatever types files have for them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if column.null_count:
-        raise NotPlain(name)
-    if _is_time(column.type):
-        return to_numpy(column.cast(pa.timestamp("ns")).cast(pa.int64()))
-    if pa.types.is_integer(column.type) and len(column):
-        ends = pc.min_max(column).as_py()
-        if max(-ends["min"], ends["max"]) > EXACT:
-            raise NotPlain(name)
-    elif not pa.types.is_floating(column.type):
-        raise NotPlain(name)
-    return _in_order(to_numpy(column.cast(pa.float64())), name)
 
 
 def _in_order(values: Array, name: str) -> Ints:

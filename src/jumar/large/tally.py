@@ -136,9 +136,9 @@ class RunningCounts(ABC):
     ) -> tuple[Counted, ...]:
         """What was counted, for each part. CountedFacts are those of all parts, and stand with the
         first."""
-        found = self._found()
-        pair_state, pair_action = np.divmod(found.pairs, self.memory.alphabet[1])
-        move_pair, move_seen = np.divmod(found.moves, self.memory.alphabet[0])
+        found, (O, A) = self._found(), self.memory.alphabet
+        pair_state, pair_action = np.divmod(found.pairs, A)
+        move_pair, move_seen = np.divmod(found.moves, O)
         settled = found.ends > 0
         settled[move_pair] = True
         acted = found.starts > 0
@@ -152,11 +152,11 @@ class RunningCounts(ABC):
             starts = np.zeros(len(states), np.int64)
             starts[number] = found.starts[mine]
             own = np.flatnonzero(settled & (found.part[pair_state] == k))
-            own = own[np.lexsort([pair_action[own], new[pair_state[own]]])]
+            own = own[np.argsort(new[pair_state[own]] * A + pair_action[own])]
             new_pair = np.full(len(settled), -1)
             new_pair[own] = np.arange(len(own))
             moves = np.flatnonzero(new_pair[move_pair] >= 0)
-            moves = moves[np.lexsort([move_seen[moves], new_pair[move_pair[moves]]])]
+            moves = moves[np.argsort(new_pair[move_pair[moves]] * O + move_seen[moves])]
             sums = ExactSums(len(own))
             sums.low, sums.limbs = self._sums.low, found.limbs[own]
             parts.append(

@@ -22,6 +22,9 @@ from jumar.io.formats.places import Place
 from jumar.io.formats.source import Source, naming, no_rows
 from jumar.io.formats.text import TextFile
 
+NEWLINE = ord("\n")
+BLANKS = np.frombuffer(b"\n\r \t\v\f", np.uint8)  # with which a line may begin that is blank
+
 
 class JsonLines(Source):
     """An NDJSON file."""
@@ -213,13 +216,11 @@ def _split(block: bytes) -> Iterator[bytes]:
 
 def _filled_lines(block: bytes) -> Ints:
     """(n,) which lines of a block, from 0, are not blank."""
-    n = block.count(b"\n") + (not block.endswith(b"\n"))
-    if (
-        block.strip()
-        and not block.startswith((b"\n", b"\r", b" ", b"\t"))
-        and not any(blank in block for blank in (b"\n\n", b"\n\r", b"\n ", b"\n\t"))
-    ):
-        return np.arange(n)
+    data = np.frombuffer(block, np.uint8)
+    begins = np.append(0, np.flatnonzero(data == NEWLINE) + 1)
+    begins = begins[begins < len(data)]
+    if not np.isin(data[begins], BLANKS).any():
+        return np.arange(len(begins))
     return np.flatnonzero([bool(line.strip()) for line in block.split(b"\n")])
 
 
