@@ -9,11 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import jumar
 
 ROOT = Path(jumar.__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_a_change_from_edit_to_green(tmp_path):
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     module, line, test = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

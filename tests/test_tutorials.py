@@ -18,7 +18,7 @@ NOTEBOOKS = sorted(TUTORIALS.glob("*.ipynb"))
 TRIAL = ROOT / "examples" / "trial"
 
 
-SLOW = ("bridges", "paper")
+SLOW = ("bridges", "cookbook", "paper")
 NEEDS = {"cookbook": ("gymnasium", "minari", "h5py", "pandas", "polars")}
 
 

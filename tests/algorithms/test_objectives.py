@@ -51,6 +51,18 @@ def choose(log, **more):
     return select(log, BEHAVIOR, discount=0.95, memory=jm.window(1), **more)
 
 
+@pytest.fixture(scope="module")
+def safe(log):
+    """What is chosen where safety is kept."""
+    return choose(log, keep="safety")
+
+
+@pytest.fixture(scope="module")
+def bare(log):
+    """What is chosen where nothing is kept."""
+    return choose(log)
+
+
 # ---- what is asked for --------------------------------------------------------------------------
 
 
@@ -108,9 +120,8 @@ def test_what_cannot_be_tested_is_refused_with_a_remedy(log, more, error, said):
 # ---- the test -----------------------------------------------------------------------------------
 
 
-def test_a_candidate_passes_by_the_least_of_its_bets(log):
-    found = choose(log, keep="safety")
-    for trial in found.trials:
+def test_a_candidate_passes_by_the_least_of_its_bets(safe):
+    for trial in safe.trials:
         (kept,) = trial.kept
         alone = trial.scores.log_wealth(trial.bet)
         other = kept.scores.log_wealth(kept.bet, -kept.loss)
@@ -129,34 +140,32 @@ def test_the_levels_are_those_of_one_signal(log):
         assert min(t.level for t in trials) >= PASSING * 0.05 / 2 * min(SHARES) - 1e-15
 
 
-def test_the_least_delta_that_passes_follows_from_the_least_bet(log):
-    found = choose(log, keep="safety")
+def test_the_least_delta_that_passes_follows_from_the_least_bet(safe):
     for half in (0, 1):
-        trials = sorted((t for t in found.trials if t.half == half), key=lambda t: -t.level)
+        trials = sorted((t for t in safe.trials if t.half == half), key=lambda t: -t.level)
         for trial in trials:
-            assert trial.passed == (trial.reached <= found.delta)
+            assert trial.passed == (trial.reached <= safe.delta)
     assert least_deltas([1.0], (1.0,))[0] < least_deltas([0.5], (1.0,))[0]
 
 
-def test_without_a_signal_to_keep_nothing_is_different(log):
-    one, bare = choose(log), choose(replace(log, signals={}))
-    assert one.to_dict()["tested"] == bare.to_dict()["tested"]
-    assert one.kept == ()
-    assert one.controller == bare.controller
+def test_without_a_signal_to_keep_nothing_is_different(log, bare):
+    without = choose(replace(log, signals={}))
+    assert bare.to_dict()["tested"] == without.to_dict()["tested"]
+    assert bare.kept == ()
+    assert bare.controller == without.controller
 
 
-def test_harm_is_held_back_and_what_does_none_is_found(log):
-    tempted, kept = choose(log), choose(log, keep="safety")
+def test_harm_is_held_back_and_what_does_none_is_found(bare, safe):
     noise = NAMES[0].index("noise")
 
     def rushes(found):
         return found.controller.row([], "noise")[NAMES[1].index("rush")]
 
     assert noise == 1
-    assert rushes(tempted) > 0.3
-    assert kept.chosen.passed
-    assert rushes(kept) <= 0.3 + 1e-9
-    assert kept.chosen.kept[0].lower >= -kept.chosen.kept[0].loss
+    assert rushes(bare) > 0.3
+    assert safe.chosen.passed
+    assert rushes(safe) <= 0.3 + 1e-9
+    assert safe.chosen.kept[0].lower >= -safe.chosen.kept[0].loss
 
 
 def test_a_signal_that_the_change_does_not_touch_is_kept_within_the_loss(log):
@@ -199,12 +208,12 @@ def test_the_opposite_of_the_objective_allows_a_gain_no_larger_than_the_loss(log
 
 
 @pytest.mark.parametrize(("scale", "shift"), [(2.0**20, 0.0), (1e6, 0.0), (1e-6, 0.0), (1.0, 1e3)])
-def test_the_unit_of_a_signal_and_what_is_added_to_it_change_no_decision(log, scale, shift):
+def test_the_unit_of_a_signal_and_what_is_added_to_it_change_no_decision(log, safe, scale, shift):
     """All episodes have one length, so a shift changes no comparison either."""
     other = {"safety": scale * log.signals["safety"] + shift}
-    before, after = choose(log, keep="safety"), choose(replace(log, signals=other), keep="safety")
-    assert str(before.chosen.setting) == str(after.chosen.setting)
-    ours, theirs = before.chosen.kept[0], after.chosen.kept[0]
+    after = choose(replace(log, signals=other), keep="safety")
+    assert str(safe.chosen.setting) == str(after.chosen.setting)
+    ours, theirs = safe.chosen.kept[0], after.chosen.kept[0]
     assert theirs.loss == pytest.approx(scale * ours.loss, rel=1e-6)
     assert theirs.lower == pytest.approx(scale * ours.lower, rel=1e-3, abs=1e-6 * scale)
 
@@ -297,11 +306,11 @@ def test_what_is_held_back_says_on_which_signal_and_by_how_much(log):
 
 def test_declared_ranges_make_it_proved(log):
     keep = [Keep("safety", 0.2, jm.RewardRange.constant(-1, 0))]
-    rewards = jm.RewardRange.constant(0, 1)
-    how = {"discount": 0.95, "keep": keep, "rewards": rewards, "horizon": STEPS}
-    result = jm.improve(log, BEHAVIOR, **how)
+    how = {"discount": 0.95, "memory": jm.window(1), "horizon": STEPS}
+    how["rewards"] = jm.RewardRange.constant(0, 1)
+    result = jm.improve(log, BEHAVIOR, keep=keep, **how)
     assert {result.certificate.validity.value, result.kept[0].validity.value} == {"proved"}
-    undeclared = jm.improve(log, BEHAVIOR, **{**how, "keep": {"safety": 0.2}})
+    undeclared = jm.improve(log, BEHAVIOR, keep={"safety": 0.2}, **how)
     seen = "proved within the returns the log shows"  # one chance is stated for both claims
     assert {undeclared.certificate.validity.value, undeclared.kept[0].validity.value} == {seen}
     assert undeclared.assessment.verdict.headline == (
@@ -310,8 +319,9 @@ def test_declared_ranges_make_it_proved(log):
 
 
 def test_an_objective_is_a_view_of_the_log(log):
-    by_name = jm.improve(log, BEHAVIOR, discount=0.95, objective="safety", keep={"comfort": 1.0})
-    by_hand = jm.improve(log.with_reward("safety"), BEHAVIOR, discount=0.95, keep={"comfort": 1.0})
+    how = {"discount": 0.95, "memory": jm.window(1), "keep": {"comfort": 1.0}}
+    by_name = jm.improve(log, BEHAVIOR, objective="safety", **how)
+    by_hand = jm.improve(log.with_reward("safety"), BEHAVIOR, **how)
     assert by_name.controller == by_hand.controller
     assert by_name.certificate.signal == "safety"
 
@@ -320,12 +330,12 @@ def test_a_file_is_read_with_its_columns_as_signals(log, tmp_path):
     frame = replace(log, signals={}).to_pandas()
     frame["safety"] = log.signals["safety"]
     frame["gain"] = frame.pop("reward")
-    how = {"discount": 0.95, "objective": "gain", "keep": ["safety"]}
-    assert jm.improve(frame, BEHAVIOR, **how).kept[0].signal == "safety"
+    how = {"discount": 0.95, "memory": jm.window(1), "keep": ["safety"]}
+    assert jm.improve(frame, BEHAVIOR, objective="gain", **how).kept[0].signal == "safety"
     jm.write_logs(log, tmp_path / "log.parquet")  # here it is called signal:safety
-    found = jm.improve(tmp_path / "log.parquet", BEHAVIOR, discount=0.95, keep=["safety"])
+    found = jm.improve(tmp_path / "log.parquet", BEHAVIOR, **how)
     read = jm.read_logs(tmp_path / "log.parquet")
-    same = jm.improve(read, BEHAVIOR, discount=0.95, keep=["safety"])
+    same = jm.improve(read, BEHAVIOR, **how)
     assert found.kept[0].zeta == same.kept[0].zeta
 
 

@@ -62,8 +62,15 @@ def test_as_in_memory(whole, streamed):
     assert streamed.assessment.verdict == held.assessment.verdict
 
 
-@pytest.mark.parametrize("rows", [5_000, 10**9])
-@pytest.mark.parametrize("batch", [997, 1 << 16])
+@pytest.mark.parametrize(
+    ("batch", "rows"),
+    [
+        (997, 5_000),
+        pytest.param(997, 10**9, marks=pytest.mark.slow),
+        pytest.param(1 << 16, 5_000, marks=pytest.mark.slow),
+        (1 << 16, 10**9),
+    ],
+)
 def test_shards_and_batches_leave_no_trace(folder, streamed, monkeypatch, rows, batch):
     monkeypatch.setattr(counting, "SHARD_ROWS", rows)
     monkeypatch.setattr(batches, "BATCH_ROWS", batch)
@@ -182,7 +189,7 @@ def test_what_the_first_episodes_decide_is_not_read_again(folder, first_ones):
         assert trial.lower <= by_setting[trial.half, trial.setting].lower
 
 
-@pytest.mark.parametrize("rows", [5_000, 10**9])
+@pytest.mark.parametrize("rows", [5_000, pytest.param(10**9, marks=pytest.mark.slow)])
 def test_the_first_episodes_are_the_same_in_all_shards(folder, first_ones, monkeypatch, rows):
     expected = improve_logs(folder, RANDOM, discount=0.95, jobs=1)
     monkeypatch.setattr(counting, "SHARD_ROWS", rows)

@@ -41,7 +41,10 @@ def test_the_bracket_meets_the_one_of_another_program(name):
     assert best.lower <= evaluate(pomdp, best.controller()).value <= best.upper
 
 
-@pytest.mark.parametrize("name", ["paynt/hallway.pomdp", "paynt/tag-avoid.pomdp"])
+@pytest.mark.parametrize(
+    "name",
+    ["paynt/hallway.pomdp", pytest.param("paynt/tag-avoid.pomdp", marks=pytest.mark.slow)],
+)
 def test_a_few_seconds_narrow_the_bracket_of_a_large_model(name):
     pomdp = models.build(str(DATA / name))
     before, after = (optimum(pomdp, seconds=seconds) for seconds in (1e-6, 3))
