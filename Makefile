@@ -4,15 +4,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-# What Python compiles is kept: without it every worker and every command that a test starts compiles
-# the same files again.
+# Python compiles the modules that are imported, once, and keeps them; pip would compile all there
+# are, and without keeping them every worker and every command of a test would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo check test test-slow test-storm docs wheel-test bench fuzz clean
 
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile \
+	  --editable '.[dev,docs]'
 	touch $@
 
 # the README's main job: a bundled log and its rule in, a report out; once decided, once refused

@@ -144,11 +144,12 @@ def test_large_logs_keep_signals_and_counts_do_not(jumar, folder, tmp_path, monk
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.csv").write_text((folder / "log.csv").read_text())
     said = ["--policy", folder / "rule.toml", "--discount", 0.95, "--ends", "terminated", *COST]
-    at_once = jumar("improve", tmp_path / "logs", *said, "--keep", "comfort", "--json")
-    alone = jumar("improve", folder / "log.csv", *said, "--keep", "comfort", "--json")
+    asked = ("--keep", "comfort", "--window", 1, "--json")
+    at_once = jumar("improve", tmp_path / "logs", *said, *asked)
+    alone = jumar("improve", folder / "log.csv", *said, *asked)
     assert at_once.data["selection"] == alone.data["selection"]
     monkeypatch.setattr("jumar.algorithms.auto.dealt_log.LARGE", 10)
-    large = jumar("improve", tmp_path / "logs", *said, "--keep", "comfort", "--json")
+    large = jumar("improve", tmp_path / "logs", *said, *asked)
     assert large.data["selection"] == alone.data["selection"]
     monkeypatch.setattr("jumar.core.room.memory", lambda: 1000)
     done = jumar("improve", tmp_path / "logs", *said, "--keep-cost", "misses")
