@@ -4,6 +4,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# What Python compiles is kept: without it every worker and every command that a test starts compiles
+# the same files again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo check test test-slow test-storm docs wheel-test bench fuzz clean
 
 .venv/.ready: pyproject.toml

@@ -1,6 +1,8 @@
-"""What every test shares: how hypothesis runs."""
+"""What every test shares: how hypothesis runs, and that loops are compiled once."""
 
 from __future__ import annotations
+
+import os
 
 from hypothesis import HealthCheck, settings
 
@@ -18,3 +20,8 @@ settings.register_profile(
     "hunt", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci")
+
+if "PYTEST_XDIST_WORKER" in os.environ and os.name == "posix":
+    from compiling import one_at_a_time
+
+    one_at_a_time()

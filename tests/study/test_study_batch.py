@@ -41,12 +41,11 @@ def study(**changes):
 
 
 SPEC = study()
-PREPARED = {b.name: prepare(SPEC, b) for b in SPEC.behaviors}
 
 
-@pytest.fixture(params=sorted(PREPARED))
+@pytest.fixture(scope="module", params=SPEC.behaviors, ids=lambda b: b.name)
 def prepared(request):
-    return PREPARED[request.param]
+    return prepare(SPEC, request.param)
 
 
 def the_log(prepared, number, size):
