@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
@@ -317,3 +317,19 @@ def test_what_was_declared_is_assumed_and_stands_in_the_list(tmp_path, monkeypat
     assert "No recording goes on for more than 1 step, as was declared." in listed
     seen = run_command(capsys, "improve", "log.csv", *CALLS, *RULE, "--json").data
     assert "Every step pays 0 to 4, as the log shows." in seen["certificates"][0]["assumptions"]
+
+
+def test_nothing_is_worth_a_trial_whose_estimate_is_a_loss():
+    """Tiger with 100 episodes and SPIBB: the scores that are bet on say a gain, and those that are
+    told a loss; it is in truth no better."""
+    tiger = jm.models.tiger()
+    setting = asdict(jm.models.training("tiger", tiger))
+    behavior = jm.train_behavior(tiger, jm.window(2), seed=1, **setting)
+    words = set()
+    for seed in range(12):
+        log = jm.simulate(tiger, behavior, episodes=100, seed=seed)
+        rewards = jm.RewardRange.constant(-100, 10)
+        found = jm.improve(log, behavior, discount=0.95, n_wedge=5, rewards=rewards).assessment
+        words.add(str(found.verdict.word))
+        assert found.verdict.about is None or found.verdict.about > 0
+    assert "keep" in words

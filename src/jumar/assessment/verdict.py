@@ -257,8 +257,11 @@ def _why_kept(test: Selection) -> str:
 
 
 def _lost(test: Selection) -> bool:
-    """Did the same way of learning bring nothing on held-out episodes?"""
-    return bool(test.trials) and sum(trial.gain for trial in test.trials) <= 0
+    """Did the same way of learning bring nothing on held-out episodes? By the scores that are bet
+    on, or by those that are told: a trial is advised only where both say that it gains."""
+    by_bets = sum(trial.gain for trial in test.trials)
+    as_told = sum(trial.told.gain for trial in test.trials)
+    return bool(test.trials) and min(by_bets, as_told) <= 0
 
 
 def same_way(test: Selection) -> str:
