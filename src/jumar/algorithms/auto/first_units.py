@@ -87,8 +87,11 @@ class FirstUnits:
         return self
 
     def merge(self, other: FirstUnits) -> None:
-        """Add what was found elsewhere."""
-        for piece in other.pieces():
+        """Add what was found elsewhere, where others may have been turned away already."""
+        pieces = other.pieces()
+        self.last = np.where(other.full, np.minimum(self.last, other.last), self.last)
+        self.full |= other.full
+        for piece in pieces:
             self.add(piece)
 
     def _group_of(self, code: Codes) -> Ints:

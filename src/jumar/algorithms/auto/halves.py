@@ -63,6 +63,11 @@ class Listing(NamedTuple):
         return [x.candidate for x in self.listed]
 
     @property
+    def shares(self) -> Sequence[float]:
+        """Of the level, for each candidate in turn."""
+        return proved.ALONE if self.half.only else proved.shares(self.half.bench)
+
+    @property
     def floors(self) -> list[float]:
         return [x.prospect.floor for x in self.listed]
 
@@ -95,12 +100,11 @@ def bet(listing: Listing, held_out: Sequence[HeldOut]) -> list[Tested]:
     """The proved gate, with the approximate test as a second opinion."""
     half, listed = listing.half, listing.listed
     bench = half.bench
-    shares = proved.ALONE if half.only else proved.shares(bench)
     approximate = _t_trials(half, listing.candidates, held_out)
     kept = [k.bets(i, listed, half.own, half.other) for i, k in enumerate(half.kept)]
     grown = [[bet.log_wealth for bet in bets] for bets in kept]
     scored = [x.scores for x in held_out]
-    bets = proved.outcomes(listed, scored, half.delta, shares, grown)
+    bets = proved.outcomes(listed, scored, half.delta, listing.shares, grown)
     models = Models(bench, half.other)
     own = Models(bench, half.own) if half.taught else None
     tests = []

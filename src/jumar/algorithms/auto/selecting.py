@@ -330,9 +330,10 @@ def _tested(log: DealtLog, halves: Sequence[Half], asked: _Asked) -> tuple[list[
     lists = [draw_up(half, asked.gate) for half in halves]
     short = [shortlist_of(x.half.bench, x.half.number, x.candidates, x.floors) for x in lists]
     held_out = [score_first(x.half.bench, one) for x, one in zip(lists, short, strict=True)]
-    if log.large and not asked.keeps:
+    # a t test has no sequence of bets, so it is made once; kept signals are bet on once, too
+    if log.large and asked.gate == PROVED and not asked.keeps:
         stages = [
-            Standing(x.listed, scored, x.half.units)
+            Standing(x.listed, scored, x.half.units, x.shares)
             for x, scored in zip(lists, held_out, strict=True)
         ]
         if undecided(stages, asked.delta, thorough=asked.thorough):

@@ -148,19 +148,20 @@ class Standing(NamedTuple):
     listed: Sequence[proved.Listed]
     held_out: Sequence[HeldOut]
     units: int  # held out, in the whole log
+    shares: Sequence[float]  # of the level, for each candidate
 
 
 def undecided(stages: Sequence[Standing], delta: float, *, thorough: bool = False) -> bool:
     """May the other episodes let something pass that gains more than what has passed? Where one is
     thorough: are there others?"""
     passed, open_ = [0.0], [0.0]
-    for listed, held_out, units in stages:
+    for listed, held_out, units, shares in stages:
         scored = [x.scores for x in held_out]
         if thorough and any(scores.units < units for scores in scored):
             return True
-        bets = proved.outcomes(listed, scored, delta, bounds=False)
+        bets = proved.outcomes(listed, scored, delta, shares, bounds=False)
         handed_on = 0.0
-        for x, scores, bet, share in zip(listed, scored, bets, proved.SHARES, strict=False):
+        for x, scores, bet, share in zip(listed, scored, bets, shares, strict=False):
             handed_on += share
             level = handed_on * proved.PASSING * delta / HALVES
             if bet.passed:

@@ -139,13 +139,14 @@ def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
 
 def _check_files(rows: LogRows) -> None:
     """Without a clock nobody knows what comes first in an episode that several files have rows of,
-    or whether it is one."""
+    or whether it is one; unless a file ends in the midst of it, and the next one begins so."""
     if not rows.source.files or rows.episode is None:
         return
     before = [file.before for file in rows.source.files]
-    file = np.searchsorted(before, rows.row, side="left")
+    file = np.searchsorted(before, rows.row, side="left") - 1
     code = rows.episode.code
     apart = np.flatnonzero((code[1:] == code[:-1]) & (file[1:] != file[:-1])) + 1
+    apart = apart[~_goes_on(rows, file)[apart]]
     if len(apart):
         i = int(apart[0])
         label = printable(rows.episode.names[int(code[i])])
@@ -155,6 +156,31 @@ def _check_files(rows: LogRows) -> None:
             f"{ANEW} Or name a column of steps or times: columns={{'step': ...}} (--columns "
             "step=NAME)."
         )
+
+
+def _goes_on(rows: LogRows, file: Ints) -> Bools:
+    """(N,) does a row follow the last one of the file before, as its own file's first one? Where
+    both files hold a single episode, its label may mean another one in each."""
+    assert rows.episode is not None
+    files, n, code = len(rows.source.files), len(rows), rows.episode.code
+    first, last = np.full(files, np.iinfo(np.int64).max), np.zeros(files, np.int64)
+    np.minimum.at(first, file, rows.row)
+    np.maximum.at(last, file, rows.row)
+    least, most = np.full(files, np.iinfo(np.int64).max), np.full(files, -1)
+    np.minimum.at(least, file, code)
+    np.maximum.at(most, file, code)
+    single = least == most
+    was, found = file[:-1], np.zeros(n, np.bool_)
+    there = np.flatnonzero(last > 0)  # files without rows are passed over
+    following = np.full(files, -1)
+    following[there[:-1]] = there[1:]
+    found[1:] = (
+        (following[was] == file[1:])
+        & (rows.row[:-1] == last[was])
+        & (rows.row[1:] == first[file[1:]])
+        & ~(single[was] & single[file[1:]])
+    )
+    return found
 
 
 def _without_repeats(rows: LogRows, clock: Clock, asked: Asked) -> LogRows:
