@@ -186,6 +186,18 @@ def test_what_takes_every_episode_reads_all_at_once(tmp_path, asked, said, monke
         improve_logs(tmp_path / "log.parquet", behavior, discount=0.9, **asked)
 
 
+@pytest.mark.parametrize("asked", [{"gate": "asymptotic"}, {"memory": "learn"}])
+def test_whatever_is_tested_a_large_log_is_as_any_other(asked, few_first):
+    """A t test is made once, on the first episodes; a learned memory has a longer shortlist."""
+    log, behavior = simulated(TIGER, 1500, 200)
+    with as_large():
+        found = jm.improve(log, behavior, discount=0.95, **asked).selection
+    assert found.trials
+    assert found.episodes == 1500
+    if "gate" in asked:
+        assert {trial.units for trial in found.trials} == {60}
+
+
 # ---- what the first pass keeps ------------------------------------------------------------------
 
 
@@ -264,6 +276,30 @@ def test_the_first_units_are_kept_however_a_log_is_cut(name, units, steps, by_fo
         assert sorted(found.reward) == sorted(log.select(np.flatnonzero(inside)).reward)
         among = dealt_log.among_first(code, log.lengths, group, units, steps)
         assert among.tolist() == np.flatnonzero(inside).tolist()
+
+
+def test_a_long_unit_in_one_part_turns_away_no_short_one_in_another():
+    """Three units fit into one part, and the fourth is long; a short one of the other part comes
+    between them."""
+
+    def some(codes, lengths):
+        n = sum(lengths)
+        start = np.append(0, np.cumsum(lengths))
+        e = len(codes)
+        return WholeEpisodes(
+            np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n), start, np.full(e, -1),
+            np.ones(e, np.bool_), np.array(codes, np.uint64), np.arange(e),
+        )  # fmt: skip
+
+    codes, lengths = list(range(1, 20)), [1] * 18 + [500]
+    merged = FirstUnits(100, 30, by_fold=False)
+    for part in (some([c * 4 for c in codes], lengths), some([18 * 4 + 1], [1])):
+        own = FirstUnits(100, 30, by_fold=False)
+        own.add(part)
+        merged.merge(own)
+    assert merged.episodes.code.max() == 18 * 4 + 1
+    assert len(merged.episodes) == 19
+    assert merged.wanted(np.array([19 * 4], np.uint64)).tolist() == [False]
 
 
 def test_too_few_that_were_let_in_are_noticed():

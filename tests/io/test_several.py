@@ -353,3 +353,19 @@ def test_a_file_with_nothing_but_a_header_adds_nothing(tmp_path, whole):
     write(tmp_path / "logs" / "1.csv", [])
     write(tmp_path / "logs" / "2.csv", lines()[20:])
     same(read(tmp_path / "logs"), whole)
+
+
+def test_an_episode_may_go_on_in_the_next_file(tmp_path):
+    """Without steps or times: where a file ends in the midst of it, and the next one begins so."""
+    rows = [f"{e},z,{a},{e}" for e in (1, 2, 3) for a in "abab"]
+    head = "episode,observation,action,reward"
+    for name, some in (("a", rows[:6]), ("b", rows[6:])):
+        (tmp_path / f"{name}.csv").write_text("\n".join([head, *some]) + "\n")
+    found = jm.read_logs(tmp_path, ends="cut")
+    assert (len(found), found.lengths.tolist()) == (3, [4, 4, 4])
+    # rows of it elsewhere, or two files with one episode each, which may be two: refused
+    for first, second in ((rows[:2] + rows[4:8], rows[2:4]), (rows[:2], rows[2:4])):
+        for name, some in (("a", first), ("b", second)):
+            (tmp_path / f"{name}.csv").write_text("\n".join([head, *some]) + "\n")
+        with pytest.raises(LogError, match="no column tells their order"):
+            jm.read_logs(tmp_path, ends="cut")

@@ -11,7 +11,7 @@ the kind of file nor the number of files makes a difference.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,10 +19,11 @@ import numpy as np
 from jumar.algorithms.auto.dealing import FOLDS, HALVES, Dealt, DealtPart, codes_of, salt_of
 from jumar.algorithms.auto.facts import RunningFacts
 from jumar.core.arrays import Codes, Ints, RowIndex
-from jumar.core.episodes import Episodes
+from jumar.core.episodes import Episodes, Labels
 from jumar.core.errors import LogError
 from jumar.core.history import Counts
 from jumar.core.memory import Memory
+from jumar.core.replay import Replays
 from jumar.core.tally import LogTally
 from jumar.evidence.practice import Practice
 
@@ -81,7 +82,15 @@ class DealtLog:
     @property
     def looked_at(self) -> Practice:
         """What is shown and checked of a large log, in the order of the log."""
-        return self.practice.select(self.sample[np.argsort(self.place[self.sample])])
+        chosen = self.sample[np.argsort(self.place[self.sample])]
+        found = self.practice.select(chosen)
+        if found.log.cluster is None:
+            return found
+        # where they are counted only hashes of clusters are kept: these number them everywhere
+        codes, number = np.unique(self.dealt.code[chosen], return_inverse=True)
+        names = tuple(str(i + 1) for i in range(len(codes)))
+        log = replace(found.log, cluster=Labels(names, number))
+        return replace(found, replays=Replays(log))
 
     def units(self, part: DealtPart) -> int:
         """How many independent units a part of the log has."""
@@ -134,9 +143,13 @@ def among_first(code: Codes, lengths: Ints, group: Ints, units: int, steps: int)
 
 
 def last_of_first(code: Codes, lengths: Ints, units: int, steps: int) -> np.uint64 | None:
-    """The hash of the last unit of a group that is kept; None if more may come."""
+    """The last hash of a group that is let in, right before the first unit that is not; None if
+    all are. (Units that lie elsewhere may have hashes between the last that is kept and that one.)
+    """
     codes, unit = np.unique(code, return_inverse=True)
     reached = np.cumsum(np.bincount(unit, lengths, len(codes)))
     number = np.arange(1, len(codes) + 1)
     kept = int(((number <= units) & ((reached <= steps) | (number <= LEAST_KEPT))).sum())
-    return codes[kept - 1] if kept > 0 and (kept < len(codes) or kept == units) else None
+    if kept < len(codes):
+        return np.uint64(codes[kept] - np.uint64(1))
+    return codes[-1] if len(codes) and kept == units else None
